@@ -4,30 +4,45 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from evalstore.audits.values import Audit, Factor, LineName, PlayerName
+from evalstore.audits.values import OWN_PLAYERS, Audit, LineName, Lines, PlayerName
 from evalstore.errors import UsageError
 from evalstore.model.outcome import MAX_UNGRADED
+from evalstore.statistics import Interval
 
 if TYPE_CHECKING:
     from evalstore.audits.score_history import Timelines
     from evalstore.audits.static_audit import StaticAudit
 
-_Values = Sequence[tuple[Fraction | None, str]]  # values that have to agree, and where each comes from
+
+class _Value(NamedTuple):
+    """A value that a condition is about, where it comes from, and the interval of what was sampled."""
+
+    value: Fraction | None
+    reason: str
+    interval: Interval | None = None
+    needs_interval: bool = False
+
+
+_Values = Sequence[_Value]  # they have to agree
+_JOINT = _Value(None, "cannot be separated from the other changes")
+_ESTIMATED = "estimated"
 _OPERATORS: dict[str, Callable[[Fraction, Fraction], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
 }
-_CONDITION = re.compile(r"\s*([a-z_@]+)\s*(<=|>=|<|>)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*")
+_CONDITION = re.compile(r"\s*([a-z_@]+)(\.mean)?\s*(<=|>=|<|>)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*")
 _OWN = {"own": "shapley", "own@old": "old", "own@new": "new"}
-METRICS = (*_OWN, *map(str, PlayerName), *map(str, LineName), "flips", "delta")
+_INTERVALS = {"own": "ci", "own@old": "ci_old", "own@new": "ci_new"}
+_SHARES = (*_OWN, *map(str, PlayerName))
+METRICS = (*_SHARES, *map(str, LineName), "flips", "delta")
 
 
 class Answer(StrEnum):
@@ -40,14 +55,18 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must not be: `own < -0.02`; shares are parts of 1, flips a number of verdicts."""
+    """What must not be: `own < -0.02`; shares are parts of 1, flips a number of verdicts.
+
+    `asks_mean`: of the share itself, whatever its interval (`own.mean < -0.02`).
+    """
 
     metric: str
     operator: str
     bound: Fraction
+    asks_mean: bool = False
 
     def __str__(self) -> str:
-        return f"{self.metric}{self.operator}{float(self.bound):g}"
+        return f"{self.metric}{'.mean' * self.asks_mean}{self.operator}{float(self.bound):g}"
 
     def is_met(self, value: Fraction) -> bool:
         """Whether a value is what must not be."""
@@ -67,9 +86,9 @@ class ConditionResult:
 def parse_condition(text: str) -> Condition:
     """Read `own<-0.02`; raises `UsageError` that names what can be asked."""
     match = _CONDITION.fullmatch(text)
-    if match is None or match[1] not in METRICS:
+    if match is None or match[1] not in (_SHARES if match[2] else METRICS):
         raise UsageError(f"{text!r} is not a valid condition", hint=f"as in own<-0.02; one of {', '.join(METRICS)}")
-    return Condition(match[1], match[2], Fraction(match[3]))
+    return Condition(match[1], match[3], Fraction(match[4]), asks_mean=bool(match[2]))
 
 
 def decide_conditions(
@@ -77,11 +96,12 @@ def decide_conditions(
 ) -> tuple[ConditionResult, ...]:
     """Return the answer to each condition.
 
-    Nothing is decided where checks failed on more than `max_ungraded` of the questions in some run, where the value is
-    that of several players together, or where an estimate does not reach. Answers that run B lacks count 0, so that a
-    model cannot pass by crashing.
+    A share of what was sampled is decided by its interval: all of it must be so, or none. Nothing is decided where
+    checks failed on more than `max_ungraded` of the questions in some run, where the value is that of several players
+    together, or where too few questions were asked for an interval. Answers that run B lacks count 0, so that a model
+    cannot pass by crashing.
     """
-    values = {condition.metric: [*_list_values(audit, condition.metric)] for condition in conditions}
+    values = [[*_list_values(audit, condition)] for condition in conditions]
     more = f"; {audit.price.calls:,} judge calls would tell (--judge-url, --ask)" if audit.price.calls else ""
     return _decide_all(conditions, values, audit, max_ungraded, more)
 
@@ -90,13 +110,13 @@ def decide_static_conditions(
     audit: StaticAudit, conditions: Sequence[Condition], *, max_ungraded: Fraction = MAX_UNGRADED
 ) -> tuple[ConditionResult, ...]:
     """Return the answer to each condition that the bounds of a static audit give, as `decide_conditions` does."""
-    values = {condition.metric: [*_list_static_values(audit, condition.metric)] for condition in conditions}
+    values = [[_Value(*one) for one in _list_static_values(audit, condition.metric)] for condition in conditions]
     return _decide_all(conditions, values, audit, max_ungraded, "; an audit without --static may tell")
 
 
 def _decide_all(
     conditions: Sequence[Condition],
-    values: Mapping[str, _Values],
+    values: Sequence[_Values],
     audit: Audit | StaticAudit,
     max_ungraded: Fraction,
     more: str,
@@ -107,7 +127,7 @@ def _decide_all(
     if failed > max_ungraded * total:
         reason = f"checks failed on {failed:,} of {total:,} questions, more than a share of {float(max_ungraded):g}"
         return tuple(ConditionResult(condition, Answer.UNDECIDED, None, reason) for condition in conditions)
-    return tuple(_decide(condition, values[condition.metric], more) for condition in conditions)
+    return tuple(_decide(*pair, more) for pair in zip(conditions, values, strict=True))
 
 
 def find_worst_answer(results: Sequence[ConditionResult]) -> Answer:
@@ -117,36 +137,43 @@ def find_worst_answer(results: Sequence[ConditionResult]) -> Answer:
 
 
 def _decide(condition: Condition, values: _Values, more: str) -> ConditionResult:
-    if not values or any(value is None for value, _ in values):
-        reason = f"{condition.metric} cannot be separated from the other changes"
-        return ConditionResult(condition, Answer.UNDECIDED, None, reason + more)
-    found = [(value, reason, condition.is_met(value)) for value, reason in values if value is not None]
-    value, reason, met = found[0]
-    if {one for _, _, one in found} == {True, False}:
-        between = " and ".join(f"{float(value):.4f} ({reason})" for value, reason, _ in found)
-        return ConditionResult(condition, Answer.UNDECIDED, None, f"{condition.metric} is between {between}")
-    return ConditionResult(condition, Answer.FAILS if met else Answer.HOLDS, value, reason)
+    unknown = next((one for one in values if one.value is None), None)
+    if unknown is not None:
+        return ConditionResult(condition, Answer.UNDECIDED, None, f"{condition.metric} {unknown.reason}{more}")
+    ends = [end for one in values for end in (one.value, *map(Fraction, one.interval or ())) if end is not None]
+    first, met = values[0], {condition.is_met(end) for end in ends}
+    if len(met) == 1:
+        return ConditionResult(condition, Answer.FAILS if met == {True} else Answer.HOLDS, first.value, _describe(first))
+    found = " and ".join(f"{float(one.value or 0):.4f} ({_describe(one)})" for one in values)
+    verb = "is" if len(values) == 1 else "is between"
+    # Only a judge that is asked again makes more of an estimate.
+    rest = more if first.reason.startswith(_ESTIMATED) else ""
+    return ConditionResult(condition, Answer.UNDECIDED, None, f"{condition.metric} {verb} {found}{rest}")
 
 
-def _list_values(audit: Audit, metric: str) -> Iterator[tuple[Fraction | None, str]]:
-    """Yield the values that a condition has to agree on, each with where it comes from; None where it is unknown."""
-    lines = audit.lines
-    missing = f"{len(lines.silent_b):,} missing answers count 0" if lines.silent_b else "as graded"
-    if metric in _OWN:
-        yield getattr(audit.own_as_zero, _OWN[metric]), missing
+def _describe(value: _Value) -> str:
+    if value.interval is None or value.interval[0] == value.interval[1]:
+        return value.reason
+    return f"{value.reason}, 95 % interval {value.interval[0]:.4f} to {value.interval[1]:.4f}"
+
+
+def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
+    """Yield the values that a condition has to agree on; None where one is unknown."""
+    lines, metric = audit.lines, condition.metric
+    if metric in _SHARES:
+        values = _list_own_values(audit, metric) if metric in _OWN else _list_player_values(audit, PlayerName(metric))
+        yield from (one._replace(interval=None) for one in values) if condition.asks_mean else map(_require_interval, values)
     elif metric in set(LineName):
-        yield getattr(lines, metric).score, "as counted"
+        yield _Value(getattr(lines, metric).score, "as counted")
     elif metric == "flips":
         turned = Fraction(len(audit.flips.pass_to_fail))
-        yield turned, "from pass to fail"
+        yield _Value(turned, "from pass to fail")
         if lines.silent_b:
-            yield turned + len(lines.silent_b), "with every answer that run B lacks"
-    elif metric == "delta":
-        yield audit.delta, "as recorded"
-        if lines.silent_b:
-            yield audit.delta - lines.no_answer.score + lines.no_answer_as_zero.score, missing
+            yield _Value(turned + len(lines.silent_b), "with every answer that run B lacks")
     else:
-        yield from _list_player_values(audit, PlayerName(metric), missing)
+        yield _Value(audit.delta, "as recorded")
+        if lines.silent_b:
+            yield _Value(audit.delta - lines.no_answer.score + lines.no_answer_as_zero.score, _word_missing(lines))
 
 
 def _list_static_values(audit: StaticAudit, metric: str) -> Iterator[tuple[Fraction | None, str]]:
@@ -172,23 +199,44 @@ def _list_static_values(audit: StaticAudit, metric: str) -> Iterator[tuple[Fract
             yield from ((end + lines.no_answer_as_zero.score, zeros) for end in found)
 
 
-def _list_player_values(audit: Audit, player: PlayerName, missing: str) -> Iterator[tuple[Fraction | None, str]]:
+def _list_own_values(audit: Audit, metric: str) -> Iterator[_Value]:
+    own, lines = audit.own_as_zero, audit.lines
+    sampled = [one for one in audit.factors if not OWN_PLAYERS.isdisjoint(one.players)]
+    anchors = max((one.anchors or 0 for one in sampled), default=0)
+    how = _word_basis(anchors) + (f", {_word_missing(lines)}" if lines.silent_b else "")
+    value = getattr(own, _OWN[metric])
+    yield _Value(value, how, getattr(own, _INTERVALS[metric]), needs_interval=True) if value is not None else _JOINT
+
+
+def _list_player_values(audit: Audit, player: PlayerName) -> Iterator[_Value]:
     factors = [factor for factor in audit.factors if player in factor.players and (factor.changed or factor.share)]
-    share = sum((factor.share for factor in factors), Fraction(0))
     if any(len(factor.players) > 1 for factor in factors):
-        yield None, "moves together with others"
+        yield _JOINT
         return
-    yield share, "as graded" if all(factor.is_exact for factor in factors) else "estimated"
-    for bound in (end for factor in factors for end in _list_bounds(factor)):
-        yield bound, "an end of its interval"
+    factor = factors[0] if factors else None
+    share = factor.share if factor else Fraction(0)
+    # What was graded of a rubric is what it is on these questions; what was sampled may be elsewhere.
+    is_sampled = factor is not None and (factor.conclusion is not None or not factor.is_exact)
+    basis = _word_basis(factor.anchors or 0, is_exact=factor.is_exact) if factor else "as graded"
+    yield _Value(share, basis, factor.ci if factor and is_sampled else None, needs_interval=is_sampled)
     if player is PlayerName.OUTPUTS and audit.lines.silent_b:
-        yield share + audit.lines.no_answer_as_zero.score, missing
+        yield _Value(share + audit.lines.no_answer_as_zero.score, _word_missing(audit.lines))
 
 
-def _list_bounds(factor: Factor) -> Iterator[Fraction]:
-    # A share that is graded in full is what it is on these questions; an estimate may be elsewhere.
-    if not factor.is_exact and factor.ci:
-        yield from map(Fraction, factor.ci)
+def _word_basis(anchors: int, *, is_exact: bool = True) -> str:
+    if anchors:
+        return f"{_ESTIMATED} on {anchors:,} anchor{'' if anchors == 1 else 's'}"
+    return "as graded" if is_exact else _ESTIMATED
+
+
+def _word_missing(lines: Lines) -> str:
+    return f"{len(lines.silent_b):,} missing answers count 0"
+
+
+def _require_interval(value: _Value) -> _Value:
+    if value.needs_interval and value.interval is None:
+        return _Value(None, f"is {float(value.value or 0):.4f} {value.reason}, which is too little to tell")
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,11 @@ class AuditJob:
             found,
             sentence=write_sentence(found),
             notes=(*found.notes, *list_noise_notes(found)),
-            slices=self.slicer.list_slices(self.totals.list_shares(), self.totals.groups),
+            slices=self.slicer.list_slices(
+                self.totals.list_shares(),
+                self.totals.groups,
+                is_estimated=any(factor.anchors for factor in found.factors),
+            ),
             moved=self.moved.list_questions(),
             moved_count=self.moved.count,
         )

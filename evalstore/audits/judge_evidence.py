@@ -116,6 +116,13 @@ class JudgeEvidence:
         self.assumed_equal += not known
         return any(anchors.has_moved for anchors in known)
 
+    def list_anchor_keys(self, pairs: Mapping[str, JudgedPair]) -> Iterator[tuple[object, ...]]:
+        """Yield the checks and models that a question is an anchor of, where their service may have moved."""
+        for pair in pairs.values():
+            anchors = self.anchors.get(pair.key)
+            if pair.is_anchor and anchors and (pair.old.engine != pair.new.engine or anchors.has_moved):
+                yield pair.key
+
     def find_shift(self, pair: JudgedPair) -> Fraction | None:
         """Return how far the service moves the score of a check, by its anchors; None without any."""
         anchors = self.anchors.get(pair.key)

@@ -290,14 +290,15 @@ class QuestionCells:
         lacking = tuple(self.graders[service].lacking)
         other = self._read_replies(check, variant, 1 - service, content, pair)
         shift = self._find_shift(check, variant, content, pair)
+        # Only today's judge can be asked, and it stands for that of run B. Of a judge that was edited as well this
+        # would not do: nobody can ask what run A's service says to the new prompt.
+        has_other = other is not None and other.score is not None
+        if service and pair.is_alike and not (has_other and shift is not None):
+            self._note(lacking, again=True)
         if shift is None and len(check.path) == 1:
             shift = self.evidence.find_shift(pair)
             self.is_estimated |= shift is not None
         if other is None or other.score is None or shift is None:
-            # Only today's judge can be asked, and it stands for that of run B. Of a judge that was edited as well this
-            # would not do: nobody can ask what run A's service says to the new prompt.
-            if service and pair.is_alike:
-                self._note(lacking, again=True)
             return None
         score = other.score + (shift if service else -shift)
         passes = score >= (JUDGED_THRESHOLD if variant.check.threshold is None else variant.check.threshold)

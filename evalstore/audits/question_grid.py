@@ -94,9 +94,10 @@ _SERVICE_SOURCE = EditSource(None, Origin(None, "A", "B"), message="another mode
 class AttributedQuestion:
     """One question: its shares (None where replay leaves an end of it unscored), and what differs in it.
 
-    `anchors` is how many questions an estimated share rests on, 0 where nothing is estimated; `is_judged` says whether
-    judges have a part in its score, and `silent` are findings about its rubric that can move nothing. `cells` are what
-    was graded, of which `whole` is run B's.
+    `anchors` is how many questions an estimated share rests on, 0 where nothing is estimated; `service_keys` are the
+    judged checks and models that it is an anchor of, or is estimated by. `is_judged` says whether judges have a part in
+    its score, and `silent` are findings about its rubric that can move nothing. `cells` are what was graded, of which
+    `whole` is run B's.
     """
 
     id: str
@@ -104,10 +105,16 @@ class AttributedQuestion:
     changed: frozenset[PlayerName]
     is_judged: bool
     anchors: int
+    service_keys: tuple[tuple[object, ...], ...]
     silent: tuple[EditSource, ...]
     drift: tuple[Drift, ...]
     cells: QuestionCells
     whole: int
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether some share in it rests on anchors."""
+        return self.anchors > 0
 
 
 @dataclass(slots=True)
@@ -206,7 +213,8 @@ class QuestionAttributor:
     def attribute_question(self, pair: QuestionPair) -> AttributedQuestion:
         """Return the shares of one question that both runs have scored, by its cells, which mix what both runs used."""
         shared = self._open_question(pair)
-        plan, cells = shared.plan, self._open_cells(shared)
+        plan, pairs = shared.plan, _read_pairs(shared)
+        cells = self._open_cells(shared, self._find_moved(pairs))
         contexts = {name: Coalition((_CONTEXT_BITS[name],)) for name in _list_contexts(shared, cells.moved)}
         trees: Trees = {**_prune_trees(plan, cells, contexts), **contexts}
         trees = {name: trees[name] for name in PlayerName if name in trees}
@@ -220,13 +228,15 @@ class QuestionAttributor:
             shares = share_question(trees, blocks, cells, partial(self._find_source, shared))
         # All edits: those that are idle here are not in the pruned tree.
         whole = sum(tree.edits for tree in (*plan.trees.values(), *contexts.values()))
-        anchors = [self.evidence.count_anchors(pair) for pair in cells.moved.values()] if cells.is_estimated else []
+        known = {pair.key: self.evidence.count_anchors(pair) for pair in cells.moved.values()}
+        anchors = {key: count for key, count in known.items() if count} if cells.is_estimated else {}
         return AttributedQuestion(
             id=shared.id,
             shares=shares,
             changed=frozenset((*plan.trees, *contexts)),
             is_judged=plan.rubric.is_judged,
-            anchors=max(anchors, default=0),
+            anchors=max(anchors.values(), default=0),
+            service_keys=tuple(anchors) or tuple(self.evidence.list_anchor_keys(pairs)),
             silent=plan.silent,
             drift=tuple(_list_drift(shared, cells, whole)),
             cells=cells,
@@ -242,7 +252,7 @@ class QuestionAttributor:
     def find_players(self, pair: QuestionPair) -> frozenset[PlayerName]:
         """Return who differs in one question; nothing is graded."""
         shared = self._open_question(pair)
-        return frozenset((*shared.plan.trees, *_list_contexts(shared, self._find_moved(shared))))
+        return frozenset((*shared.plan.trees, *_list_contexts(shared, self._find_moved(_read_pairs(shared)))))
 
     def _open_question(self, pair: QuestionPair) -> _SharedQuestion:
         """Return a question with what graded it; raises `RefusedError` where its run does not name that."""
@@ -264,7 +274,7 @@ class QuestionAttributor:
         questions = self.a.questions[pair.id], self.b.questions[pair.id]
         return _SharedQuestion(pair.id, (pair.old, pair.new), questions, self._plans[key])
 
-    def _open_cells(self, shared: _SharedQuestion) -> QuestionCells:
+    def _open_cells(self, shared: _SharedQuestion, moved: Mapping[str, JudgedPair]) -> QuestionCells:
         rows = shared.rows[0].outputs, shared.rows[1].outputs
         recorded = [[shared.read_recorded(row.checks, side) for row in rows[side]] for side in (0, 1)]
         composites = [[shared.read_composites(row.checks, side) for row in rows[side]] for side in (0, 1)]
@@ -275,7 +285,7 @@ class QuestionAttributor:
             rows=rows,
             recorded=(recorded[0], recorded[1]),
             composites=(composites[0], composites[1]),
-            moved=self._find_moved(shared),
+            moved=moved,
             evidence=self.evidence,
             note_calls=self._note_calls,
         )
@@ -288,9 +298,9 @@ class QuestionAttributor:
             elif self.asks_service:
                 self.session.ask_again(call)
 
-    def _find_moved(self, shared: _SharedQuestion) -> dict[str, JudgedPair]:
+    def _find_moved(self, pairs: Mapping[str, JudgedPair]) -> dict[str, JudgedPair]:
         """Return the judged checks that another service answered in run B."""
-        return {name: pair for name, pair in _read_pairs(shared).items() if self.evidence.has_moved(pair)}
+        return {name: pair for name, pair in pairs.items() if self.evidence.has_moved(pair)}
 
     def _find_source(self, shared: _SharedQuestion, player: PlayerName, bit: int) -> EditSource:
         if player in {PlayerName.RUBRIC, PlayerName.JUDGE}:

@@ -11,7 +11,7 @@ from evalstore.audits.question_cells import AlikeItems, CellScore, Content, Ques
 from evalstore.audits.rubric_edits import ItemProbe
 from evalstore.audits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.audits.shapley import Estimate, join_masks
-from evalstore.audits.values import EditSource, Origin, PlayerName
+from evalstore.audits.values import OWN_PLAYERS, EditSource, Origin, PlayerName
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import Combine, Sample, Verdict
 
@@ -160,7 +160,6 @@ def _list_outcomes(
     return found
 
 
-OWN_PLAYERS = frozenset({PlayerName.INPUT, PlayerName.OUTPUTS})
 Channels = tuple[Fraction, Fraction]  # of the score, and of the verdict (1 is pass)
 Trees = Mapping[PlayerName, Coalition]
 Players = tuple[PlayerName, ...]

@@ -29,7 +29,8 @@ class AuditSlice:
     """One slice: how many questions, the change of their mean score, and each factor's share in it.
 
     Of a check it is the change of the check's own mean score, and there are no shares. `p` is the sign-flip mid-p of
-    what the outputs did, `p_holm` the same adjusted for the number of slices; None where outputs changed nothing.
+    what the outputs did, `p_holm` the same adjusted for the number of slices; None where they changed nothing, or
+    their share is estimated.
     """
 
     name: str
@@ -67,14 +68,17 @@ class Slicer:
         self._questions += 1
 
     def list_slices(
-        self, shares: Mapping[str, Mapping[int, Fraction]], groups: Sequence[str | None]
+        self, shares: Mapping[str, Mapping[int, Fraction]], groups: Sequence[str | None], *, is_estimated: bool
     ) -> tuple[AuditSlice, ...]:
-        """Return the slices; `shares` are by factor, then question, without zeros; those of checks are as recorded."""
+        """Return the slices; `shares` are by factor, then question, without zeros; those of checks are as recorded.
+
+        What is estimated on all anchors has no test of its own in a slice.
+        """
         if self.by is SliceKind.CHECK:
             means = sorted(self._changes.items())
             return tuple(AuditSlice(id_, one.count, one.compute_mean() or Fraction(0), {}) for id_, one in means)
         slices = (_sum_slice(name, places, shares, groups) for name, places in sorted(self._places.items()))
-        return _adjust_p_values([*slices])
+        return _adjust_p_values([replace(one, p=None) if is_estimated else one for one in slices])
 
     def _add_checks(self, old: GradedRow, new: GradedRow) -> None:
         before = {check.id: check.score for check in old.checks}

@@ -21,7 +21,7 @@ from evalstore.audits.stored_run import (
     make_disjoint_error,
     make_unscored_error,
 )
-from evalstore.audits.values import LineEffect, Lines, PlayerName, RunSide
+from evalstore.audits.values import OWN_PLAYERS, LineEffect, Lines, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import list_score_notes
 from evalstore.diff.direction import join_directions
@@ -38,7 +38,6 @@ from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.rows import read_row_pieces
 from evalstore.text import make_excerpt
 
-_OWN = (PlayerName.INPUT, PlayerName.OUTPUTS)
 _ZERO = Fraction(0)
 _Pair = tuple[str, str]
 _Ends = tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]
@@ -326,7 +325,7 @@ class StaticJob:
                 total.score.add(in_score, alike.count)
                 total.passes.add(in_passes, alike.count)
                 total.changed += alike.count
-                if name in _OWN:
+                if name in OWN_PLAYERS:
                     own.add(in_score, alike.count)
         return {player: sums[player] for player in PlayerName if player in sums}, own
 

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from evalstore.audits.question_grid import AttributedQuestion
 from evalstore.audits.question_shares import BlockShare, Players
-from evalstore.audits.values import Cause, EditSource, Factor, OwnShare, PlayerName, QuestionShare, name_players
+from evalstore.audits.values import (
+    OWN_PLAYERS,
+    Cause,
+    EditSource,
+    Factor,
+    OwnShare,
+    PlayerName,
+    QuestionShare,
+    name_players,
+)
 from evalstore.audits.wording import choose_claim
 from evalstore.statistics import (
+    AnchorShift,
     ChangeEstimate,
+    Conclusion,
     ExactMean,
+    Interval,
     ShareMoves,
     UnitTotals,
     compute_sign_flip_p,
     estimate_change,
+    estimate_rest,
+    estimate_shift,
 )
 
 _WORST = 5
 _ZERO = Fraction(0)
-_SAMPLED = frozenset({PlayerName.OUTPUTS, PlayerName.INPUT})
+_SERVICE: Players = (PlayerName.JUDGE_SERVICE,)
 
 
 @dataclass(slots=True)
@@ -35,21 +50,18 @@ class _CauseSum:
 
 @dataclass(slots=True)
 class _FactorSum:
-    """The sums of one block of players; `anchored` are the shares that are graded, `places` those that slices need."""
+    """The sums of one block of players; `places` has the shares that slices need."""
 
     share: ExactMean = field(default_factory=ExactMean)
     passes: ExactMean = field(default_factory=ExactMean)
     first: ExactMean = field(default_factory=ExactMean)
     last: ExactMean = field(default_factory=ExactMean)
     shares: ShareMoves = field(default_factory=ShareMoves)
-    anchored: ShareMoves = field(default_factory=ShareMoves)
-    anchored_units: UnitTotals = field(default_factory=UnitTotals)
     # By place, the shares of the questions that it moved.
     places: dict[int, Fraction] = field(default_factory=dict)
     moved: int = 0
     flipped: list[str] = field(default_factory=list)
     worst: list[QuestionShare] = field(default_factory=list)
-    anchors: int = 0
     changed: int = 0
     causes: dict[EditSource, _CauseSum] = field(default_factory=dict)
 
@@ -79,6 +91,32 @@ class _FactorSum:
 
 
 @dataclass(slots=True)
+class _AnchorSum:
+    """The anchors of some judged checks and models: what the service did to them, and how many shares rest on it.
+
+    `borrowed` is how many other questions lent them a shift where there are none with just these checks.
+    """
+
+    borrowed: int = 0
+    units: UnitTotals = field(default_factory=UnitTotals)
+    shares: ShareMoves = field(default_factory=ShareMoves)
+    estimated: Counter[Players] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class _OwnSum:
+    """What outputs and inputs did; not known once others moved with them."""
+
+    shares: ShareMoves = field(default_factory=ShareMoves)
+    is_known: bool = True
+
+    def add_question(self, share: Fraction | None, group: str | None) -> None:
+        self.is_known &= share is not None
+        if share:
+            self.shares.add(share, group)
+
+
+@dataclass(slots=True)
 class AuditTotals:
     """The sums over all compared questions so far; only with `has_slices` anything is held of each one of them."""
 
@@ -86,13 +124,13 @@ class AuditTotals:
     questions: int = 0
     units: UnitTotals = field(default_factory=UnitTotals)
     groups: list[str | None] = field(default_factory=list)
-    own_old: ExactMean | None = field(default_factory=ExactMean)
-    own_new: ExactMean | None = field(default_factory=ExactMean)
+    own: tuple[_OwnSum, _OwnSum, _OwnSum] = field(default_factory=lambda: (_OwnSum(), _OwnSum(), _OwnSum()))
     is_judged: bool = False
     is_sampled: bool = False
     turned: ShareMoves = field(default_factory=ShareMoves)
     _sums: dict[Players, _FactorSum] = field(default_factory=dict)
     _silent: dict[int, tuple[EditSource, ...]] = field(default_factory=dict)
+    _anchors: dict[tuple[object, ...], _AnchorSum] = field(default_factory=dict)
 
     def add_question(self, question: AttributedQuestion, group: str | None, *, is_turned: bool) -> None:
         """Add one question; `is_turned`: its verdict is not that of run A."""
@@ -102,12 +140,12 @@ class AuditTotals:
         if self.has_slices:
             self.groups.append(group)
         self.is_judged |= question.is_judged
-        self.is_sampled |= bool(question.anchors) or not _SAMPLED.isdisjoint(question.changed)
+        self.is_sampled |= question.is_estimated or not OWN_PLAYERS.isdisjoint(question.changed)
         if question.silent:
             # One value a plan of rubrics, and there are few.
             self._silent[id(question.silent)] = question.silent
         blocks = question.shares.blocks if question.shares else {}
-        sampled = {PlayerName.JUDGE_SERVICE, *_SAMPLED} if question.anchors else _SAMPLED
+        sampled = {PlayerName.JUDGE_SERVICE, *OWN_PLAYERS} if question.is_estimated else OWN_PLAYERS
         turned = _ZERO
         joint = {name for players in blocks if len(players) > 1 for name in players}
         for name in question.changed - joint:
@@ -120,23 +158,23 @@ class AuditTotals:
                 turned += block.share[1]
             if self.has_slices and block.share[0]:
                 total.places[place] = block.share[0]
-            if PlayerName.JUDGE_SERVICE in players:
-                total.anchors = max(total.anchors, question.anchors)
-                if not question.anchors:
-                    total.anchored_units.add_question(group)
-                    total.anchored.add(block.share[0], group)
         if turned:
             self.turned.add(turned, group)
+        if question.service_keys:
+            self._add_anchor(question, blocks, group)
         if question.shares:
-            self.own_old = _add(self.own_old, question.shares.own_old)
-            self.own_new = _add(self.own_new, question.shares.own_new)
-            if not _SAMPLED.isdisjoint(joint):
-                self.own_old = self.own_new = None
+            lone = [None if joint & OWN_PLAYERS else _sum_own(blocks)]
+            ends = [None if joint & OWN_PLAYERS else end for end in (question.shares.own_old, question.shares.own_new)]
+            for own, share in zip(self.own, lone + ends, strict=True):
+                own.add_question(share, group)
 
     def build_factors(self) -> tuple[Factor, ...]:
         """Return the factors: each player, then the joint ones."""
         joint = sorted((players for players in self._sums if len(players) > 1), key=name_players)
-        return tuple(self._build_factor(players) for players in (*((name,) for name in PlayerName), *joint))
+        listed: list[Players] = [*((name,) for name in PlayerName), *joint]
+        estimates = {players: one for players in listed if (one := self._estimate(players))}
+        conclusions = self._conclude(estimates)
+        return tuple(self._build_factor(one, estimates.get(one), conclusions.get(one)) for one in listed)
 
     def list_shares(self) -> Mapping[str, Mapping[int, Fraction]]:
         """Return by factor the shares of the questions that it moved, by their place; empty without slices."""
@@ -154,13 +192,36 @@ class AuditTotals:
         return {name_players(players): tuple(total.flipped) for players, total in self._list_sums() if total.flipped}
 
     def build_own_share(self, line: Fraction) -> OwnShare:
-        """Return the share of the outputs by three rulers, with what missing answers add."""
-        size = self.questions or 1
-        joint = any(len(players) > 1 and not _SAMPLED.isdisjoint(players) for players in self._sums)
-        shares = (total.share.total for players, total in self._sums.items() if players[0] in _SAMPLED)
-        own = None if joint else sum(shares, _ZERO) / size + line
-        ends = [None if end is None else end.total / size + line for end in (self.own_old, self.own_new)]
-        return OwnShare(own, ends[0], ends[1])
+        """Return the share of the outputs by three rubrics, with what missing answers add."""
+        ends = [one.shares.total / (self.questions or 1) + line if one.is_known else None for one in self.own]
+        spans = [self._find_own_interval(one, line) for one in self.own]
+        return OwnShare(ends[0], ends[1], ends[2], spans[0], spans[1], spans[2])
+
+    def _find_own_interval(self, own: _OwnSum, line: Fraction) -> Interval | None:
+        """Return the interval of an own share, moved by what is counted: that is no chance."""
+        if not own.is_known:
+            return None
+        moved = float(line)
+        changed = [players for players, total in self._sums.items() if total.changed and OWN_PLAYERS & {*players}]
+        if not changed:
+            return moved, moved
+        shifts = [shift for players in changed for shift in self._list_shifts(players)]
+        mean = estimate_rest_mean(self.units.count_units(own.shares), shifts)
+        return mean and (mean.interval[0] + moved, mean.interval[1] + moved)
+
+    def _add_anchor(
+        self, question: AttributedQuestion, blocks: Mapping[Players, BlockShare], group: str | None
+    ) -> None:
+        """Add an anchor, or the shares that rest on its like: where outputs move with the service, nothing does."""
+        total = self._anchors.setdefault(question.service_keys, _AnchorSum())
+        if question.is_estimated:
+            total.borrowed = max(total.borrowed, question.anchors)
+            lone = (players for players in blocks if players == _SERVICE or PlayerName.JUDGE_SERVICE not in players)
+            total.estimated.update(players for players in lone if not {*OWN_PLAYERS, *_SERVICE}.isdisjoint(players))
+        else:
+            total.units.add_question(group)
+            if _SERVICE in blocks:
+                total.shares.add(blocks[_SERVICE].share[0], group)
 
     def _list_sums(self) -> list[tuple[Players, _FactorSum]]:
         """Return the sums in the order of the report; they were added in that of the questions."""
@@ -172,11 +233,11 @@ class AuditTotals:
             self._sums[players] = _FactorSum()
         return self._sums[players]
 
-    def _build_factor(self, players: Players) -> Factor:
+    def _build_factor(self, players: Players, estimate: ChangeEstimate | None, conclusion: Conclusion | None) -> Factor:
         total, size = self._sums.get(players, _FactorSum()), self.questions or 1
         ends = total.first.total / size, total.last.total / size
-        is_sampled = not _SAMPLED.isdisjoint(players) or bool(total.anchors)
-        estimate = self._estimate(total) if total.changed else None
+        anchors = self._count_anchors(players)
+        is_sampled = not OWN_PLAYERS.isdisjoint(players) or bool(anchors)
         return Factor(
             players=players,
             share=total.share.total / size,
@@ -189,19 +250,48 @@ class AuditTotals:
             moved=total.moved,
             flipped=len(total.flipped),
             claim=choose_claim(
-                players, estimate, is_sampled=is_sampled, is_judged=self.is_judged, anchors=total.anchors
+                players, estimate, conclusion if is_sampled else None, is_judged=self.is_judged, anchors=anchors
             ),
             causes=self._build_causes(players, total, size),
             worst=tuple(total.worst),
-            conclusion=estimate.conclusion if estimate and is_sampled else None,
-            anchors=total.anchors or None,
+            conclusion=conclusion if is_sampled else None,
+            anchors=anchors or None,
         )
 
-    def _estimate(self, total: _FactorSum) -> ChangeEstimate:
-        """Return what the shares tell of questions like these; an estimated share tells what its anchors do."""
-        if not total.anchors:
-            return estimate_change(self.units.count_units(total.shares))
-        return estimate_change(total.anchored_units.count_units(total.anchored))
+    def _estimate(self, players: Players) -> ChangeEstimate | None:
+        """Return what the shares say of questions like these: what is estimated says no more than its anchors do."""
+        total, shifts = self._sums.get(players), [*self._list_shifts(players)]
+        if total is None or not total.changed:
+            return None
+        if players == _SERVICE and shifts:
+            return estimate_shift(shifts, float(total.share.total / self.questions))
+        units = self.units.count_units(total.shares)
+        return estimate_rest(units, shifts) if shifts else estimate_change(units)
+
+    def _list_shifts(self, players: Players) -> Iterator[AnchorShift]:
+        """Yield the shifts that shares of some players were estimated by; anchors are of the service's own part."""
+        for one in self._anchors.values():
+            if count := one.estimated[players]:
+                count += one.units.questions if players == _SERVICE else 0
+                yield AnchorShift(one.units.count_units(one.shares), count / self.questions)
+
+    def _count_anchors(self, players: Players) -> int:
+        found = (one for one in self._anchors.values() if one.estimated[players])
+        return sum(one.units.questions or one.borrowed for one in found)
+
+    def _conclude(self, estimates: Mapping[Players, ChangeEstimate]) -> dict[Players, Conclusion]:
+        """Return the conclusions: where the service's shift is estimated, one for it and for what was estimated by it.
+
+        The rest is tested against the anchors. Where that tells nothing, the service has moved no more for certain.
+        """
+        found = {players: one.conclusion for players, one in estimates.items()}
+        pair = [players for players in estimates if self._count_anchors(players)]
+        if any(found[players] is Conclusion.SIGNIFICANT for players in pair if players != _SERVICE):
+            if found.get(_SERVICE) is Conclusion.NOT_RESOLVABLE:
+                found[_SERVICE] = Conclusion.BOUNDED
+        elif any(found[players] is Conclusion.NOT_RESOLVABLE for players in pair):
+            found |= dict.fromkeys(pair, Conclusion.NOT_RESOLVABLE)
+        return found
 
     def _build_causes(self, players: Players, total: _FactorSum, size: int) -> tuple[Cause, ...]:
         causes = [
@@ -215,9 +305,5 @@ class AuditTotals:
         return tuple(sorted(causes, key=lambda cause: (-abs(cause.share), -abs(cause.passes), cause.source.part)))
 
 
-def _add(total: ExactMean | None, share: Fraction | None) -> ExactMean | None:
-    """Return a sum with one share more; None once one of them is unknown."""
-    if total is None or share is None:
-        return None
-    total.add(share)
-    return total
+def _sum_own(blocks: Mapping[Players, BlockShare]) -> Fraction:
+    return sum((block.share[0] for players, block in blocks.items() if not OWN_PLAYERS.isdisjoint(players)), _ZERO)

@@ -31,6 +31,10 @@ class PlayerName(StrEnum):
         return self.replace("_", " ")
 
 
+# Who has a part in what the outputs themselves did.
+OWN_PLAYERS = frozenset({PlayerName.INPUT, PlayerName.OUTPUTS})
+
+
 class LineName(StrEnum):
     """What moves the mean without being a player, in the order of the report."""
 
@@ -115,7 +119,8 @@ class Factor:
     first-or-last order gives, `ci` the 95 % interval for questions like these, `standard_error` that of the mean over
     questions or groups, `p` the sign-flip mid-p (None where nothing was sampled), `changed` the number of questions in
     which it differs, `moved` the number of scores that it moved, `claim` what may be concluded. `anchors` is how many
-    questions an estimated share rests on, None where it is graded. `flipped` counts the verdicts that it has a part in.
+    questions an estimated share rests on, of the service or of what the outputs did besides; None where it is graded,
+    and else `p` of the outputs is Welch's, of the rest against the anchors. `flipped` counts the verdicts that it has a part in.
     """
 
     players: tuple[PlayerName, ...]
@@ -250,14 +255,18 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class OwnShare:
-    """What the outputs themselves did (outputs, input and no answer): Shapley, under all of A's ruler, under B's.
+    """What the outputs themselves did (outputs, input and no answer): Shapley, under all of A's rubrics, under B's.
 
-    None where it cannot be told from what another player did.
+    None where it cannot be told from what another player did. The three 95 % intervals are for questions like these;
+    None where there are too few questions, groups or anchors. What nothing was sampled for has no reach.
     """
 
     shapley: Fraction | None
     old: Fraction | None
     new: Fraction | None
+    ci: Interval | None = None
+    ci_old: Interval | None = None
+    ci_new: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
-from evalstore.audits.values import Audit, Factor, Lines, PlayerName
+from evalstore.audits.values import OWN_PLAYERS, Audit, Factor, Lines, PlayerName
 from evalstore.runs import Run
-from evalstore.statistics import ChangeEstimate, Conclusion, bound_rate
+from evalstore.statistics import FEWEST_ANCHORS, ChangeEstimate, Conclusion, bound_rate
 
 _PHRASES = {
     PlayerName.RUBRIC: "the rubric",
@@ -22,7 +22,6 @@ _PHRASES = {
     PlayerName.INPUT: "changed questions",
 }
 _NAMES = {**_PHRASES, PlayerName.DATASET: "references", PlayerName.INPUT: "questions", PlayerName.OUTPUTS: "outputs"}
-_SAMPLED = frozenset({PlayerName.OUTPUTS, PlayerName.INPUT})
 _OUTPUTS = {False: "worse outputs", True: "better outputs"}
 _NOTHING = 1e-12  # what is left of a float where nothing is
 _WIDE = Fraction(1, 2)  # of the larger: rulers that far apart are said
@@ -42,7 +41,16 @@ def format_size(share: Fraction | float) -> str:
 def write_sentence(audit: Audit) -> str:
     """Return what moved the score in a sentence, and in others which verdicts turned and what else there was."""
     idle = join_phrases([text for name, text in _word_questions(audit.lines) if not audit.lines.by_name[name].score])
-    return f"{_word_change(audit, idle)}{f' Without an effect on the score: {idle}.' if idle else ''}"
+    rest = f" Without an effect on the score: {idle}." if idle else ""
+    return f"{_word_change(audit, idle)}{_word_price(audit)}{rest}"
+
+
+def _word_price(audit: Audit) -> str:
+    """Return what would grade shares that their anchors cannot tell apart; empty where they can, or nothing would."""
+    has_doubt = any(one.anchors and one.conclusion is Conclusion.NOT_RESOLVABLE for one in audit.factors)
+    if not has_doubt or not audit.price.calls:
+        return ""
+    return f" {_count(audit.price.calls, 'judge call')} would grade what is estimated (--ask)."
 
 
 def _word_change(audit: Audit, idle: str) -> str:
@@ -66,23 +74,46 @@ def _word_change_of(factor: Factor) -> str:
 
 
 def choose_claim(
-    players: Sequence[PlayerName], estimate: ChangeEstimate | None, *, is_sampled: bool, is_judged: bool, anchors: int
+    players: Sequence[PlayerName],
+    estimate: ChangeEstimate | None,
+    conclusion: Conclusion | None,
+    *,
+    is_judged: bool,
+    anchors: int,
 ) -> str:
-    """Return what may be concluded from one factor's shares for questions like these; numbers are in points."""
+    """Return what may be concluded from one factor's shares for questions like these; numbers are in points.
+
+    There is no `conclusion` where nothing was sampled.
+    """
     if estimate is None:
         return "unchanged"
     if anchors:
-        return f"estimated on {anchors:,} anchor{'' if anchors == 1 else 's'}, {describe_conclusion(estimate)}"
-    if is_sampled:
-        return describe_conclusion(estimate)
+        how = f"estimated on {_count(anchors, 'anchor')}"
+        return f"{how}, {_describe_estimated(estimate, conclusion, players)}"
+    if conclusion is not None:
+        return describe_conclusion(estimate, conclusion)
     # A judge asked again may answer otherwise, so only what no judge has a part in is exact beyond its replies.
     judged = is_judged or PlayerName.JUDGE in players or PlayerName.JUDGE_SERVICE in players
     return "exact for the replies kept" if judged else "exact on these questions"
 
 
-def describe_conclusion(estimate: ChangeEstimate) -> str:
-    """Return the conclusion of an estimate in words; numbers are in points."""
-    conclusion, mean = estimate.conclusion, estimate.mean
+def _describe_estimated(estimate: ChangeEstimate, conclusion: Conclusion | None, players: Sequence[PlayerName]) -> str:
+    if estimate.mean is None:
+        return f"too few to tell ({FEWEST_ANCHORS} or more would)"
+    if conclusion is Conclusion.MOVED_NONE:
+        return "moved none"
+    if conclusion is Conclusion.BOUNDED:
+        low, high = estimate.mean.interval
+        return f"between {format_points(low)} and {format_points(high)}"
+    if conclusion is Conclusion.NOT_RESOLVABLE and estimate.conclusion is Conclusion.SIGNIFICANT:
+        other = "the outputs" if PlayerName.JUDGE_SERVICE in players else "the judge service"
+        return f"which cannot tell it from {other}"
+    return describe_conclusion(estimate, conclusion)
+
+
+def describe_conclusion(estimate: ChangeEstimate, conclusion: Conclusion | None = None) -> str:
+    """Return the conclusion of an estimate in words, or another one; numbers are in points."""
+    conclusion, mean = conclusion or estimate.conclusion, estimate.mean
     if conclusion is Conclusion.MOVED_NONE:
         return f"moved none; at most {_format_bound(100 * bound_rate(max(1, estimate.units)), 0)}% would"
     if conclusion is Conclusion.SIGNIFICANT:
@@ -143,12 +174,22 @@ def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
         moved = f"{name} {'lost' if factor.share < 0 else 'gained'} {format_size(factor.share)}"
         if factor.conclusion is Conclusion.BOUNDED_NULL:
             return f"{moved}, a bounded null"
-        return f"{moved}, which {_count(factor.anchors or common, 'question')} cannot tell from chance"
+        if factor.conclusion is Conclusion.BOUNDED and factor.ci:
+            low, high = map(format_points, factor.ci)
+            return f"{moved}, estimated on {_count(factor.anchors or common, 'question')} to be {low} to {high}"
+        return f"{moved}, which {_count(factor.anchors or common, 'question')} cannot tell from {_name_doubt(factor)}"
     # Outputs that are worse under one ruler alone are not called worse.
     if players == [PlayerName.OUTPUTS] and not by_ruler:
         name = _OUTPUTS[factor.share > 0]
     how = f", estimated on {_count(factor.anchors, 'question')}" if factor.anchors else ""
     return f"{name} {'took' if factor.share < 0 else 'gave'} {format_size(factor.share)}{how}"
+
+
+def _name_doubt(factor: Factor) -> str:
+    """Return what else than a factor it may have been: chance, or the other part of what was estimated."""
+    if not factor.anchors or not factor.ci or factor.ci[0] <= 0 <= factor.ci[1]:
+        return "chance"
+    return "what the outputs did" if PlayerName.JUDGE_SERVICE in factor.players else "what the judge service did"
 
 
 def _name_factor(factor: Factor) -> str:
@@ -162,7 +203,7 @@ def _word_rulers(audit: Audit) -> str:
     own, factors = audit.own, audit.factors
     if own.old is None or own.new is None or abs(own.new - own.old) <= _WIDE * max(abs(own.old), abs(own.new)):
         return ""
-    sampled = [factor for factor in factors if factor.share and not _SAMPLED.isdisjoint(factor.players)]
+    sampled = [factor for factor in factors if factor.share and not OWN_PLAYERS.isdisjoint(factor.players)]
     has_outputs = any(PlayerName.OUTPUTS in factor.players for factor in sampled)
     if has_outputs and all(factor.conclusion is Conclusion.SIGNIFICANT for factor in sampled):
         ends = _word_effect(own.old), _word_effect(own.new)

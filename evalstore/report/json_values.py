@@ -269,6 +269,7 @@ KEYS: Mapping[str, Row] = {
     "MigrationEntry": ("file pointer line outcome target rubric reason reasons remarks cases!",),
     "MovedOutput": ("id file=place.file line=place.line old_score new_score old_verdict new_verdict",),
     "MovedReference": ("ref was now level file=place.file line=place.line",),
+    "OwnShare": ("shapley old new ci~ ci_old~ ci_new~",),
     "PinMove": ("from=old to=new",),
     "ProbedText": (
         "name wanted example",

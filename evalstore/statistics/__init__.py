@@ -7,6 +7,8 @@ counts exact shares in [-1, 1] and a group (or None) for each.
 """
 
 from evalstore.statistics.claims import (
+    FEWEST_ANCHORS,
+    AnchorShift,
     ChangeEstimate,
     Conclusion,
     bound_rate,
@@ -14,6 +16,9 @@ from evalstore.statistics.claims import (
     compute_noise_reach,
     compute_wilson_interval,
     estimate_change,
+    estimate_rest,
+    estimate_rest_mean,
+    estimate_shift,
 )
 from evalstore.statistics.corrected_share import CorrectedShare, CountedRate, correct_share
 from evalstore.statistics.paired_mean import (
@@ -29,6 +34,8 @@ from evalstore.statistics.paired_mean import (
 from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip_p
 
 __all__ = [
+    "FEWEST_ANCHORS",
+    "AnchorShift",
     "ChangeEstimate",
     "Conclusion",
     "CorrectedShare",
@@ -48,5 +55,8 @@ __all__ = [
     "count_units",
     "estimate_change",
     "estimate_mean",
+    "estimate_rest",
+    "estimate_rest_mean",
+    "estimate_shift",
     "find_student_quantile",
 ]

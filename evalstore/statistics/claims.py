@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from math import sqrt
 
-from evalstore.statistics.paired_mean import Interval, MeanEstimate, Unit, estimate_mean
+from evalstore.statistics.paired_mean import (
+    Interval,
+    MeanEstimate,
+    Unit,
+    add_means,
+    compute_student_middle,
+    estimate_mean,
+)
 from evalstore.statistics.sign_flips import compute_sign_flip_p
 
 LEVEL = 0.05
 FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a mid-p of .0625
+FEWEST_ANCHORS = 5  # of fewer, one more would move their mean by as much as what is estimated from it
 # An effect whose interval lies within one point is called a null.
 NULL_MARGIN = 0.01
 
@@ -25,6 +33,8 @@ class Conclusion(StrEnum):
     SIGNIFICANT = "significant"
     BOUNDED_NULL = "bounded null"
     NOT_RESOLVABLE = "not resolvable"
+    # Of the part of an estimate that is told apart from the other one, and may itself be nothing.
+    BOUNDED = "bounded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +59,14 @@ class ChangeEstimate:
 
     @property
     def _leaves_out_zero(self) -> bool:
-        """Whether the interval has 0 outside: the test of sign flips alone is one of symmetry, not of the mean."""
-        low, high = self.mean.interval if self.mean else (0.0, 0.0)
-        return low > 0 or high < 0
+        """Whether the interval has 0 outside: the test of sign flips alone is one of symmetry, not of the mean.
+
+        Nor may it be undone by what so many units need not have shown (rule of three): rare moves of 1 the other way.
+        """
+        if self.mean is None:
+            return False
+        low, high = self.mean.interval
+        return (low > 0 or high < 0) and abs(self.mean.seen) > bound_rate(self.units)
 
 
 def estimate_change(units: Counter[Unit]) -> ChangeEstimate:
@@ -62,6 +77,51 @@ def estimate_change(units: Counter[Unit]) -> ChangeEstimate:
         moved=sum(times for (total, _), times in units.items() if total),
         units=units.total(),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorShift:
+    """What the anchors of some questions say of these: the shift by unit, and which part of all questions has it."""
+
+    units: Counter[Unit]
+    part: float
+
+    @property
+    def mean(self) -> MeanEstimate | None:
+        """The estimate of what it adds to the mean of all questions; None of too few anchors."""
+        found = estimate_mean(self.units) if self.units.total() >= FEWEST_ANCHORS else None
+        return found and found.scale(self.part)
+
+
+def estimate_shift(shifts: Sequence[AnchorShift], seen: float) -> ChangeEstimate:
+    """Estimate a change that only anchors show, each shift for its part of the questions; together it is `seen`."""
+    units = sum((shift.units for shift in shifts), Counter[Unit]())
+    means = [mean for shift in shifts if (mean := shift.mean) is not None]
+    if len(means) < len(shifts):
+        return replace(estimate_change(units), mean=None)
+    mean = add_means(means)
+    return replace(estimate_change(units), mean=replace(mean, middle=mean.middle + seen - mean.seen, seen=seen))
+
+
+def estimate_rest(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> ChangeEstimate:
+    """Estimate what is left of a change after the `shifts` were taken off; its p-value is Welch's, rest to anchors."""
+    found, mean = estimate_change(units), estimate_rest_mean(units, shifts)
+    return replace(found, mean=mean, p=1.0 if mean is None else _compute_welch_p(mean))
+
+
+def estimate_rest_mean(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> MeanEstimate | None:
+    """Return the mean of what is left, which carries the errors of all shifts as well; None where one is unknown."""
+    means = [estimate_mean(units), *(shift.mean for shift in shifts)]
+    known = [mean for mean in means if mean is not None]
+    # The middles of the shifts are in the shares already.
+    return add_means([known[0], *map(MeanEstimate.center, known[1:])]) if len(known) == len(means) else None
+
+
+def _compute_welch_p(mean: MeanEstimate) -> float:
+    if not mean.standard_error:
+        return 0.0 if mean.seen else 1.0
+    # Above so many degrees of freedom, the distribution is the normal one to three digits.
+    return 1 - compute_student_middle(abs(mean.seen) / mean.standard_error, min(mean.freedom, 1000))
 
 
 def bound_rate(units: int) -> Fraction:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import atan, cos, fsum, pi, sin, sqrt, tan
+from math import atan, cos, fsum, hypot, pi, sin, sqrt, tan
 from statistics import NormalDist
 
 
@@ -101,12 +101,13 @@ _ZERO = Fraction(0)
 class MeanEstimate:
     """The estimate of a mean share: `middle` and `error` (its standard error) with the added observations in them.
 
-    `standard_error` is that of the mean as it was seen, without them.
+    `seen` is the mean as it was seen, without them, and `standard_error` its error.
     """
 
     middle: float
     error: float
     freedom: int
+    seen: float
     standard_error: float
 
     @property
@@ -119,6 +120,27 @@ class MeanEstimate:
     def detectable_effect(self) -> float:
         """The smallest mean that so many units show with a power of 80 % at the 5 % level (MDE)."""
         return (find_student_quantile(_SURE, self.freedom) + find_student_quantile(0.8, self.freedom)) * self.error
+
+    def scale(self, by: float) -> MeanEstimate:
+        """Return the estimate of so many times the mean."""
+        return MeanEstimate(self.middle * by, self.error * by, self.freedom, self.seen * by, self.standard_error * by)
+
+    def center(self) -> MeanEstimate:
+        """Return the same errors around 0."""
+        return replace(self, middle=0.0, seen=0.0)
+
+
+def add_means(parts: Sequence[MeanEstimate]) -> MeanEstimate:
+    """Return the estimate of a sum of independent means, with Welch's degrees of freedom (rounded down)."""
+    error = hypot(*(part.error for part in parts))
+    freedom = error**4 / fsum(part.error**4 / part.freedom for part in parts)
+    return MeanEstimate(
+        middle=fsum(part.middle for part in parts),
+        error=error,
+        freedom=max(1, int(freedom)),
+        seen=fsum(part.seen for part in parts),
+        standard_error=hypot(*(part.standard_error for part in parts)),
+    )
 
 
 def estimate_mean(units: Counter[Unit]) -> MeanEstimate | None:
@@ -138,6 +160,7 @@ def estimate_mean(units: Counter[Unit]) -> MeanEstimate | None:
         middle=middle,
         error=sqrt((_sum_squares(scaled, middle) + added) / (whole - 1) / whole),
         freedom=seen - 1,
+        seen=total / seen,
         standard_error=sqrt(_sum_squares(scaled, total / seen) / (seen - 1) / seen),
     )
 
@@ -154,6 +177,12 @@ class ShareMoves:
     lone: Counter[Fraction] = field(default_factory=Counter)
     groups: dict[str, Fraction] = field(default_factory=dict)
 
+    @property
+    def total(self) -> Fraction:
+        """The sum of the shares."""
+        lone = sum((share * times for share, times in self.lone.items()), _ZERO)
+        return sum(self.groups.values(), lone)
+
     def add(self, share: Fraction, group: str | None) -> None:
         """Add the share of one question."""
         if group is None:
@@ -168,6 +197,11 @@ class UnitTotals:
 
     lone: int = 0
     groups: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def questions(self) -> int:
+        """How many questions there are."""
+        return self.lone + self.groups.total()
 
     def add_question(self, group: str | None) -> None:
         """Count one question."""
