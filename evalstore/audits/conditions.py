@@ -143,12 +143,15 @@ def _decide(condition: Condition, values: _Values, more: str) -> ConditionResult
     ends = [end for one in values for end in (one.value, *map(Fraction, one.interval or ())) if end is not None]
     first, met = values[0], {condition.is_met(end) for end in ends}
     if len(met) == 1:
-        return ConditionResult(condition, Answer.FAILS if met == {True} else Answer.HOLDS, first.value, _describe(first))
-    found = " and ".join(f"{float(one.value or 0):.4f} ({_describe(one)})" for one in values)
-    verb = "is" if len(values) == 1 else "is between"
+        return ConditionResult(
+            condition, Answer.FAILS if met == {True} else Answer.HOLDS, first.value, _describe(first)
+        )
+    found = f"is {float(first.value or 0):.4f} {_describe(first)}"
+    if len(values) > 1:
+        found = f"is between {' and '.join(f'{float(one.value or 0):.4f} ({_describe(one)})' for one in values)}"
     # Only a judge that is asked again makes more of an estimate.
     rest = more if first.reason.startswith(_ESTIMATED) else ""
-    return ConditionResult(condition, Answer.UNDECIDED, None, f"{condition.metric} {verb} {found}{rest}")
+    return ConditionResult(condition, Answer.UNDECIDED, None, f"{condition.metric} {found}{rest}")
 
 
 def _describe(value: _Value) -> str:
@@ -162,7 +165,9 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
     lines, metric = audit.lines, condition.metric
     if metric in _SHARES:
         values = _list_own_values(audit, metric) if metric in _OWN else _list_player_values(audit, PlayerName(metric))
-        yield from (one._replace(interval=None) for one in values) if condition.asks_mean else map(_require_interval, values)
+        yield from (
+            (one._replace(interval=None) for one in values) if condition.asks_mean else map(_require_interval, values)
+        )
     elif metric in set(LineName):
         yield _Value(getattr(lines, metric).score, "as counted")
     elif metric == "flips":

@@ -33,7 +33,7 @@ from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import list_noise_notes, list_score_notes, list_strictness_notes, write_sentence
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
-from evalstore.model import UnscoredReason, Verdict
+from evalstore.model import OutputEnd, UnscoredReason, Verdict
 from evalstore.runs import GradedRow, Run
 from evalstore.scoring.judging import NO_REPLY, Judges, JudgeSession, open_session
 from evalstore.statistics import ExactMean
@@ -41,6 +41,13 @@ from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 
 _JUDGED = frozenset({"llm_judge", "fact_match", "composite"})
+_EMPTY = "empty"
+# Outputs that are no answers, in words: without a text or a tool call, or as the model's API said.
+_POOR = {
+    _EMPTY: "empty outputs",
+    OutputEnd.CUT: "outputs cut off at their longest length",
+    OutputEnd.REFUSED: "refused outputs",
+}
 
 
 @dataclass(slots=True)
@@ -55,13 +62,16 @@ class RunNotes:
     engines: dict[tuple[int, str, str], None] = field(default_factory=dict)
     failed: Counter[tuple[str, str]] = field(default_factory=Counter)
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)
-    empty: list[int] = field(default_factory=lambda: [0, 0])  # outputs without a text or a tool call, by run
+    # By kind, the outputs of run A and of run B that are no answers.
+    poor: dict[str, list[int]] = field(default_factory=lambda: {kind: [0, 0] for kind in _POOR})
 
     def add_outputs(self, rows: tuple[GradedRow | None, GradedRow | None]) -> None:
-        """Count the outputs of one question that are empty, whatever their score."""
+        """Count the outputs of one question that are empty, cut off or refused, whatever their score."""
         for side, row in enumerate(rows):
-            outputs = [one.output for one in row.outputs] if row else []
-            self.empty[side] += sum(not one.text.strip() and not one.tool_calls for one in outputs)
+            for output in (one.output for one in row.outputs) if row else ():
+                self.poor[_EMPTY][side] += not output.text.strip() and not output.tool_calls
+                if output.end is not None:
+                    self.poor[output.end][side] += 1
 
     def add_question(self, rows: tuple[GradedRow, GradedRow]) -> None:
         """Note the checks of one question, as both runs recorded them."""
@@ -81,8 +91,9 @@ class RunNotes:
 
     def list_notes(self) -> Iterator[str]:
         """Yield the notes."""
-        if self.empty[0] != self.empty[1]:
-            yield f"empty outputs: {self.empty[0]:,} in A, {self.empty[1]:,} in B"
+        for poor, counts in self.poor.items():
+            if counts[0] != counts[1]:
+                yield f"{_POOR[poor]}: {counts[0]:,} in A, {counts[1]:,} in B"
         for kind in dict.fromkeys(kind for _, kind, _ in self.engines if kind not in _JUDGED):
             old, new = ({name for at, one, name in self.engines if (at, one) == (side, kind)} for side in (0, 1))
             if has_other_engines(old, new):

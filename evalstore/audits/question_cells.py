@@ -22,6 +22,7 @@ from evalstore.audits.rubric_plan import (
     PlannedRubric,
 )
 from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, has_other_base
+from evalstore.audits.values import Price
 from evalstore.audits.version_path import mix_questions
 from evalstore.checks.evaluate import apply_threshold
 from evalstore.checks.kinds.composite import grade_inner_result
@@ -95,6 +96,23 @@ class _GradedRubric(NamedTuple):
 
 # Called with the calls that a cell lacks; the flag says that they are to be asked although replies are kept.
 NoteCalls = Callable[[Sequence[JudgeCall], bool], None]
+
+
+@dataclass(slots=True)
+class PriceList:
+    """The calls that are missing: those that would tell players apart, and those for the steps of judges as well."""
+
+    players: set[str] = field(default_factory=set)
+    steps: set[str] = field(default_factory=set)
+    in_steps: bool = False
+
+    def add_calls(self, calls: Sequence[JudgeCall]) -> None:
+        """Add calls, each once."""
+        (self.steps if self.in_steps else self.players).update(call.key for call in calls)
+
+    def count_calls(self) -> Price:
+        """Return how many calls are missing for the players, and for the steps of judges as well."""
+        return Price(len(self.players), len(self.players | self.steps))
 
 
 @dataclass(slots=True)

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import chain
 
 from evalstore.audits.attribution import Coalition, find_blocks
 from evalstore.audits.edit_history import prove_directions
-from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence
-from evalstore.audits.question_cells import QuestionCells
+from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
+from evalstore.audits.question_cells import PriceList, QuestionCells
 from evalstore.audits.question_sets import QuestionPair
 from evalstore.audits.question_shares import (
     QuestionShares,
@@ -41,13 +42,14 @@ from evalstore.audits.stored_run import (
     is_judged,
     trace_reference,
 )
-from evalstore.audits.values import Drift, EditSource, Origin, PlayerName, Price
+from evalstore.audits.values import Drift, EditSource, Origin, PlayerName
 from evalstore.audits.version_path import VersionFinder
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, UnscoredReason, Verdict
 from evalstore.runs import GradedRow
+from evalstore.runs.read import find_run_time
 from evalstore.scoring.judging import JudgeSession
 
 
@@ -87,7 +89,6 @@ _CONTEXT_BITS = {
     PlayerName.INPUT: INPUT,
     PlayerName.OUTPUTS: OUTPUTS,
 }
-_SERVICE_SOURCE = EditSource(None, Origin(None, "A", "B"), message="another model or other replies behind the judge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +116,6 @@ class AttributedQuestion:
     def is_estimated(self) -> bool:
         """Whether some share in it rests on anchors."""
         return self.anchors > 0
-
-
-@dataclass(slots=True)
-class PriceList:
-    """The calls that are missing: those that would tell players apart, and those for the steps of judges as well."""
-
-    players: set[str] = field(default_factory=set)
-    steps: set[str] = field(default_factory=set)
-    in_steps: bool = False
-
-    def add_calls(self, calls: Sequence[JudgeCall]) -> None:
-        """Add calls, each once."""
-        (self.steps if self.in_steps else self.players).update(call.key for call in calls)
-
-    def count_calls(self) -> Price:
-        """Return how many calls are missing for the players, and for the steps of judges as well."""
-        return Price(len(self.players), len(self.players | self.steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +209,7 @@ class QuestionAttributor:
         grade_steps(trees, cells)
         shares = None
         if blocks is not None:
-            shares = share_question(trees, blocks, cells, partial(self._find_source, shared))
+            shares = share_question(trees, blocks, cells, partial(self._find_source, shared, cells.moved))
         # All edits: those that are idle here are not in the pruned tree.
         whole = sum(tree.edits for tree in (*plan.trees.values(), *contexts.values()))
         known = {pair.key: self.evidence.count_anchors(pair) for pair in cells.moved.values()}
@@ -302,15 +286,30 @@ class QuestionAttributor:
         """Return the judged checks that another service answered in run B."""
         return {name: pair for name, pair in pairs.items() if self.evidence.has_moved(pair)}
 
-    def _find_source(self, shared: _SharedQuestion, player: PlayerName, bit: int) -> EditSource:
+    def _find_source(
+        self, shared: _SharedQuestion, moved: Mapping[str, JudgedPair], player: PlayerName, bit: int
+    ) -> EditSource:
         if player in {PlayerName.RUBRIC, PlayerName.JUDGE}:
             return shared.plan.sources[bit]
         if player is PlayerName.JUDGE_SERVICE:
-            return _SERVICE_SOURCE
+            return shared.plan.sources.get(SERVICE) or self._name_service(moved)
         if player is PlayerName.DATASET:
             change = self._change_sources[PlayerName.DATASET].origin
             return trace_reference(self.history, shared.id, shared.questions, change)
         return self._change_sources[player]
+
+    def _name_service(self, moved: Mapping[str, JudgedPair]) -> EditSource:
+        """Return who answered as the judge in each run, as the models name themselves, and since when."""
+        sides = ([pair.old for pair in moved.values()], [pair.new for pair in moved.values()])
+        old, new = (", ".join(dict.fromkeys(chain.from_iterable(map(list_served_models, side)))) for side in sides)
+        what = "another model answered" if old != new else "the same model gave other replies"
+        message = f"{what}, since run B{self._day_of_b}"
+        return EditSource(None, Origin(None, old or "A", new or "B"), message=message)
+
+    @cached_property
+    def _day_of_b(self) -> str:
+        time = find_run_time(self.b.run)
+        return f" of {time.date()}" if time else ""
 
     @cached_property
     def _change_sources(self) -> Mapping[PlayerName, EditSource]:

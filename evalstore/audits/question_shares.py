@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from evalstore.audits.attribution import Block, Coalition, attribute_change
+from evalstore.audits.edit_history import join_sources
 from evalstore.audits.question_cells import AlikeItems, CellScore, Content, QuestionCells
 from evalstore.audits.rubric_edits import ItemProbe
 from evalstore.audits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.audits.shapley import Estimate, join_masks
-from evalstore.audits.values import OWN_PLAYERS, EditSource, Origin, PlayerName
+from evalstore.audits.values import OWN_PLAYERS, EditSource, PlayerName
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import Combine, Sample, Verdict
 
@@ -267,22 +268,6 @@ def grade_steps(trees: Trees, cells: QuestionCells) -> None:
         for length in range(1, len(bits)):
             for held in range(1 << len(others)):
                 cells.find_score(sum(1 << bit for bit in bits[:length]) | join_masks(others, held))
-
-
-def join_sources(sources: Sequence[EditSource]) -> EditSource:
-    """Return one source for edits that cannot be told apart: what they have in common, and all their messages."""
-    if len(sources) == 1:
-        return sources[0]
-    named = [source.origin for source in sources if source.origin.ref] or [sources[0].origin]
-    first, last = named[0], named[-1]
-    ref = " + ".join(dict.fromkeys(str(one.ref) for one in named)) if len(named) > 1 else first.ref
-    origin = Origin(ref, *((first.old, last.new) if ref == first.ref else ("A", "B")))
-    if len({(one.commit, one.author) for one in named}) == 1:
-        # One commit: of one artifact, the last to say so names its version, and not what it pins.
-        origin = replace(last, ref=ref, old=last.old if last.commit and ref == last.ref else origin.old, new=origin.new)
-    rules = tuple(dict.fromkeys(rule for source in sources for rule in source.rules))
-    message = "; ".join(dict.fromkeys(source.message or source.part for source in sources))
-    return EditSource(rules[0] if rules else None, origin, "", rules, message)
 
 
 def list_bits(mask: int) -> list[int]:

@@ -18,7 +18,9 @@ from evalstore.audits.attribution import Coalition
 from evalstore.audits.edit_history import (
     EditHistory,
     insert_check_pins,
+    join_sources,
     list_slots,
+    name_releases,
     trace_edits,
     trace_judge,
     trace_repin,
@@ -27,7 +29,7 @@ from evalstore.audits.rubric_edits import CheckVariant, Edit, ItemProbe, RubricE
 from evalstore.audits.shapley import join_masks
 from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
 from evalstore.audits.values import EditSource, Origin, PlayerName
-from evalstore.audits.version_path import ArtifactVersion, VersionFinder
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder, VersionPath
 from evalstore.checks import combine_results
 from evalstore.model import (
     Artifact,
@@ -315,9 +317,20 @@ class PlanBuilder:
         # The edits inside a composite stand beside it, so its own reference never moves.
         if tokens[0] == tokens[1] or not old.startswith("judge/"):
             return Slot(tokens[1:])
-        # A floating reference that meant two releases: nobody edited it; what answers is another judge.
-        floats = old == new and parse_ref(old).is_floating
-        return Slot(tokens, (SERVICE,)) if floats else self._plan_judge(old, new)
+        if old == new and parse_ref(old).is_floating:
+            self._note_releases(old)
+            return Slot(tokens, (SERVICE,))
+        return self._plan_judge(old, new)
+
+    def _note_releases(self, ref: str) -> None:
+        """Note the releases that a floating reference went through: nobody edited it; what answers is another judge."""
+        path = self.finder.find_path(self.sides[0].locate(ref), self.sides[1].locate(ref))
+        known = [self.sources[SERVICE]] if SERVICE in self.sources else []
+        self.sources[SERVICE] = join_sources([*known, *name_releases(self._trace_steps(path))])
+
+    def _trace_steps(self, path: VersionPath) -> list[EditSource]:
+        steps = zip(pairwise(path.versions), path.origins, strict=True)
+        return [trace_judge(self.finder, *step, origin) for step, origin in steps]
 
     def _plan_judge(self, old: str, new: str) -> Slot:
         """Return the slot of a judge that is pinned at another version; each released version between is a step."""
@@ -327,8 +340,7 @@ class PlanBuilder:
             bits = tuple(range(self._next, self._next + len(path.origins)))
             self._next += len(bits)
             self._judges[tokens] = Slot(tokens, bits)
-            steps = zip(bits, pairwise(path.versions), path.origins, strict=True)
-            self.sources |= {bit: trace_judge(self.finder, *step, origin) for bit, step, origin in steps}
+            self.sources |= zip(bits, self._trace_steps(path), strict=True)
         return self._judges[tokens]
 
     def _find_token(self, side: int, ref: str) -> str:

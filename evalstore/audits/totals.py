@@ -32,6 +32,7 @@ from evalstore.statistics import (
     compute_sign_flip_p,
     estimate_change,
     estimate_rest,
+    estimate_rest_mean,
     estimate_shift,
 )
 
@@ -207,7 +208,7 @@ class AuditTotals:
             return moved, moved
         shifts = [shift for players in changed for shift in self._list_shifts(players)]
         mean = estimate_rest_mean(self.units.count_units(own.shares), shifts)
-        return mean and (mean.interval[0] + moved, mean.interval[1] + moved)
+        return (mean.interval[0] + moved, mean.interval[1] + moved) if mean else None
 
     def _add_anchor(
         self, question: AttributedQuestion, blocks: Mapping[Players, BlockShare], group: str | None

@@ -120,7 +120,8 @@ class Factor:
     questions or groups, `p` the sign-flip mid-p (None where nothing was sampled), `changed` the number of questions in
     which it differs, `moved` the number of scores that it moved, `claim` what may be concluded. `anchors` is how many
     questions an estimated share rests on, of the service or of what the outputs did besides; None where it is graded,
-    and else `p` of the outputs is Welch's, of the rest against the anchors. `flipped` counts the verdicts that it has a part in.
+    and else `p` of the outputs is Welch's, of the rest against the anchors. `flipped` counts the verdicts that it has a
+    part in.
     """
 
     players: tuple[PlayerName, ...]

@@ -66,7 +66,8 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
     metavar="CONDITION",
     multiple=True,
     callback=_parse_conditions,
-    help="Exit 1 if this holds, as in own<-0.02: own, own@old, own@new, a share, a line, flips or delta; repeatable.",
+    help="Exit 1 if this holds, as in own<-0.02: own, own@old, own@new, a share, a line, flips or delta; repeatable. "
+    "What outputs did is decided by its interval; own.mean<-0.02 asks for the mean.",
 )
 @click.option(
     "--max-ungraded",
@@ -113,7 +114,8 @@ def command(  # noqa: PLR0913  # the command line
     the rubrics prove it to be. That needs neither outputs nor replies.
 
     With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or is undecided. Shares are parts
-    of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it.
+    of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it. A share of what was sampled
+    has an interval: the condition fails where all of it is so, holds where nothing in it is, and is else undecided.
     """
     from evalstore.api import AuditReport, SliceKind, audit, decide_conditions, find_worst_answer
 

@@ -47,12 +47,32 @@ class MissingSetting(StrEnum):
     PHP = "php"
 
 
+class OutputEnd(StrEnum):
+    """Why an output ended before it was an answer: it was cut off at its longest length, or refused."""
+
+    CUT = "cut"
+    REFUSED = "refused"
+
+
+# By what the APIs of models, and the tools that call them, say as the reason.
+_ENDS = {
+    **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), OutputEnd.CUT),
+    **dict.fromkeys(("refusal", "content_filter", "safety", "prohibited_content", "blocklist"), OutputEnd.REFUSED),
+}
+
+
+def read_output_end(reason: Any) -> OutputEnd | None:
+    """Return what a finish reason says; None for an output that ended by itself, and for what is not a reason."""
+    return _ENDS.get(reason.lower()) if isinstance(reason, str) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
-    """The output of a model: its text, and its tool calls when they were recorded."""
+    """The output of a model: its text, its tool calls when they were recorded, and why it ended early, if it did."""
 
     text: str
     tool_calls: tuple[Mapping[str, Any], ...] | None = None
+    end: OutputEnd | None = None
 
 
 class Grade(NamedTuple):

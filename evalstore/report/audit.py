@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from evalstore.audits import Audit, Factor, Lines, Origin
-from evalstore.audits.values import PlayerName
+from evalstore.audits.values import OWN_PLAYERS, PlayerName
 from evalstore.audits.wording import format_p, format_points, name_own
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
@@ -114,7 +114,9 @@ def _format_factor(factor: Factor, screen: Screen) -> str:
     if factor.order[0] != factor.order[1]:
         about.append(f"{_format_span(factor.order).strip()} depending on whose answers it is measured")
     if factor.p is not None and factor.moved:
-        about.append(f"sign-flip p {format_p(factor.p)}")
+        # What was estimated by anchors is tested against them.
+        test = "Welch" if factor.anchors and not OWN_PLAYERS.isdisjoint(factor.players) else "sign-flip"
+        about.append(f"{test} p {format_p(factor.p)}")
     details = f"   ({'; '.join(about)})" if about else ""
     head = f"{factor.label} {format_points(factor.share)}{details}"
     first, *rest = wrap_lines(head, width=screen.width, inner="  ")
@@ -214,7 +216,9 @@ def _format_failures(lines: Lines) -> Iterator[str]:
 def _format_price(audit: Audit) -> Iterator[str]:
     price = audit.price
     if price.calls:
-        yield f"{count_noun(price.calls, 'call')} of judges would separate the joint shares (--ask with --judge-url)"
+        is_joint = any(len(factor.players) > 1 for factor in audit.factors)
+        what = "separate the joint shares" if is_joint else "grade what is estimated"
+        yield f"{count_noun(price.calls, 'call')} of judges would {what} (--ask with --judge-url)"
     if price.steps > price.calls:
         yield f"{count_noun(price.steps, 'call')} would also separate the versions of the judge (--judge-url)"
 

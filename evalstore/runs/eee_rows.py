@@ -14,7 +14,8 @@ from typing import Any
 
 from evalstore.documents import read_row
 from evalstore.errors import LoadError, Place
-from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
+from evalstore.model import CheckResult, Output, OutputEnd, UnscoredReason, Verdict
+from evalstore.model.outcome import read_output_end
 from evalstore.runs.eee_versions import find_row_doubt
 from evalstore.runs.record_fields import parse_exact_score, read_number, read_text_or, require_text
 from evalstore.runs.run_files import ToolCalls, collect_calls, read_calls
@@ -44,7 +45,7 @@ def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None
 def _read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
     turns = _transcript(row, place)
     text = _raw_output(row, place) if turns is None else _final_answer(row, turns, place)
-    return None if text is None else Output(text, _eee_calls(row, turns or (), place))
+    return None if text is None else Output(text, _eee_calls(row, turns or (), place), _read_eee_end(row))
 
 
 def _read_eee_sample(row: Mapping[str, Any]) -> int:
@@ -52,6 +53,13 @@ def _read_eee_sample(row: Mapping[str, Any]) -> int:
     metadata = row.get("metadata")
     sample = metadata.get("evalstore_sample") if isinstance(metadata, dict) else None
     return int(sample) if isinstance(sample, str) and _SAMPLE.fullmatch(sample) else 0
+
+
+def _read_eee_end(row: Mapping[str, Any]) -> OutputEnd | None:
+    """Return why the output ended early where evalstore wrote the row; the format has no place for it."""
+    metadata = row.get("metadata")
+    end = metadata.get("evalstore_output_end") if isinstance(metadata, dict) else None
+    return next((one for one in OutputEnd if one == end), None)
 
 
 def _sample_id(row: Mapping[str, Any], place: Place) -> str:
@@ -131,7 +139,8 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
         if not isinstance(row.get(key), str):
             wrong = f"its `{key}` is not text" if key in row else f"it has no `{key}`"
             raise LoadError(f"this line is not an output: {wrong}", place=place, hint=OUTPUT_SHAPES)
-    output = Output(row["output"], read_calls(row.get("tool_calls"), place))
+    end = read_output_end(row.get("finish_reason"))
+    output = Output(row["output"], read_calls(row.get("tool_calls"), place), end)
     return StoredOutput(row["id"], output, place.line or 0, sample=_read_sample(row.get("sample", 0), place))
 
 

@@ -258,6 +258,7 @@ def _write_digests(row: GradedRow, output: str) -> str:
     others = {
         **({} if row.group is None else {"evalstore_group": row.group}),
         **({"evalstore_sample": str(row.sample)} if row.sample else {}),
+        **({"evalstore_output_end": row.output.end} if row.output.end else {}),
         **({} if calls is None else {"evalstore_tool_calls": write_canonical([dict(call) for call in calls])}),
     }
     return f"{digests}, {_write_members(others)}" if others else digests

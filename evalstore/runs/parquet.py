@@ -36,7 +36,7 @@ _NESTED = frozenset({"tool_calls", "messages", "interactions", "metadata", "eval
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _METADATA = (
     *("score", "verdict", "reason", "rubric", "rubric_digest", "checks"),
-    *("input_digest", "reference_digest", "output_digest", "group", "sample", "tool_calls"),
+    *("input_digest", "reference_digest", "output_digest", "group", "sample", "output_end", "tool_calls"),
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
-from math import sqrt
+from math import log, log1p, sqrt
 
 from evalstore.statistics.paired_mean import (
     Interval,
@@ -22,6 +22,7 @@ from evalstore.statistics.sign_flips import compute_sign_flip_p
 LEVEL = 0.05
 FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a mid-p of .0625
 FEWEST_ANCHORS = 5  # of fewer, one more would move their mean by as much as what is estimated from it
+MISSED_LEVEL = 0.10  # how often a skewed population without an effect may be claimed to have one
 # An effect whose interval lies within one point is called a null.
 NULL_MARGIN = 0.01
 
@@ -61,22 +62,24 @@ class ChangeEstimate:
     def _leaves_out_zero(self) -> bool:
         """Whether the interval has 0 outside: the test of sign flips alone is one of symmetry, not of the mean.
 
-        Nor may it be undone by what so many units need not have shown (rule of three): rare moves of 1 the other way.
+        Moves of 1 the other way, rare enough to be missed by all units, could also give such a mean of what is nothing.
+        Of those so rare, a tenth of all such samples or more would miss them: then nothing is claimed.
         """
         if self.mean is None:
             return False
         low, high = self.mean.interval
-        return (low > 0 or high < 0) and abs(self.mean.seen) > bound_rate(self.units)
+        # Moves of m with a chance of 1 - p and of -1 with p have a mean of 0 where 1 - p is 1 / (1 + m).
+        is_missed = log1p(abs(self.mean.seen)) * self.units < -log(MISSED_LEVEL)
+        return (low > 0 or high < 0) and not is_missed
 
 
 def estimate_change(units: Counter[Unit]) -> ChangeEstimate:
     """Estimate a change from how often each unit comes, a question or a group of them."""
-    return ChangeEstimate(
-        p=compute_sign_flip_p(units),
-        mean=estimate_mean(units),
-        moved=sum(times for (total, _), times in units.items() if total),
-        units=units.total(),
-    )
+    return _conclude(units, compute_sign_flip_p(units), estimate_mean(units))
+
+
+def _conclude(units: Counter[Unit], p: float, mean: MeanEstimate | None) -> ChangeEstimate:
+    return ChangeEstimate(p, mean, sum(times for (total, _), times in units.items() if total), units.total())
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +100,16 @@ def estimate_shift(shifts: Sequence[AnchorShift], seen: float) -> ChangeEstimate
     """Estimate a change that only anchors show, each shift for its part of the questions; together it is `seen`."""
     units = sum((shift.units for shift in shifts), Counter[Unit]())
     means = [mean for shift in shifts if (mean := shift.mean) is not None]
-    if len(means) < len(shifts):
-        return replace(estimate_change(units), mean=None)
-    mean = add_means(means)
-    return replace(estimate_change(units), mean=replace(mean, middle=mean.middle + seen - mean.seen, seen=seen))
+    mean = add_means(means) if len(means) == len(shifts) else None
+    # What checks make of a shift need not be what it makes of their questions.
+    mean = mean and replace(mean, middle=mean.middle + seen - mean.seen, seen=seen)
+    return _conclude(units, compute_sign_flip_p(units), mean)
 
 
 def estimate_rest(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> ChangeEstimate:
     """Estimate what is left of a change after the `shifts` were taken off; its p-value is Welch's, rest to anchors."""
-    found, mean = estimate_change(units), estimate_rest_mean(units, shifts)
-    return replace(found, mean=mean, p=1.0 if mean is None else _compute_welch_p(mean))
+    mean = estimate_rest_mean(units, shifts)
+    return _conclude(units, 1.0 if mean is None else _compute_welch_p(mean), mean)
 
 
 def estimate_rest_mean(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> MeanEstimate | None:

@@ -122,9 +122,18 @@ def test_a_judge_that_drifted_is_estimated_on_equal_outputs(desk: Desk, served: 
     service = factor(found, "judge_service")
     assert (service.anchors, service.claim) == (10, "estimated on 10 anchors, could be chance (needs 27.6)")
     assert any("standard deviations" in note for note in found.notes)
-    assert found.sentence == (
+    assert found.sentence.startswith(
         "The score fell by 10.00 points: the judge service lost 10.00, which 10 questions cannot tell from chance."
     )
+    # Nobody can say which of two services by one name would answer.
+    priced = found.sentence.endswith(" 20 judge calls would grade what is estimated (--ask).")
+    assert (found.price.calls, priced) == ((20, True) if served else (0, False))
+    outputs = factor(found, "outputs")
+    assert (outputs.anchors, outputs.conclusion) == (10, service.conclusion)
+    assert outputs.claim.startswith("estimated on 10 anchors, could be chance (needs ")
+    (cause,) = service.causes
+    assert (cause.source.origin.old, cause.source.origin.new) == ("m-served", served or "m-served")
+    assert cause.source.message.endswith(", since run B of 2026-11-01")
 
 
 def test_without_equal_outputs_service_and_outputs_move_together_until_somebody_asks(desk: Desk) -> None:

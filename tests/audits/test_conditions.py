@@ -69,8 +69,10 @@ def test_a_condition_has_three_answers(runs: dict[str, str], ask: Any) -> None:
     told = [
         ("banned", 0, {"own<-0.02": 0, "own@new<-0.02": 0, "rubric<-0.25": -0.25, "judge<0": 0}, "holds"),
         ("banned", 1, {"rubric<-0.02": -0.25, "rubric<=-0.25": -0.25, "flips>4": 5}, "fails"),
-        ("worse", 0, {"outputs<-0.06": -0.05}, "holds"),
-        ("worse", 1, {"own<-0.02": -0.05}, "fails"),
+        # One of ten fell by a half: its interval is wide, and only the share itself is below.
+        ("worse", 0, {"own<-0.3": -0.05, "outputs.mean<-0.06": -0.05}, "holds"),
+        ("worse", 1, {"own.mean<-0.02": -0.05, "own@new.mean<-0.02": -0.05}, "fails"),
+        ("worse", 1, {"own<-0.02": None, "own@old<-0.02": None, "outputs<-0.02": None}, "cannot tell"),
         # Three answers are missing: they count 0, and what that would change of the rest cannot be told.
         ("crashed", 1, {"own<-0.02": -0.15, "no_answer>0.1": pytest.approx(0.107142857143)}, "fails"),
         ("crashed", 1, {"outputs<-0.02": None, "delta<-0.02": None}, "cannot tell"),
@@ -103,7 +105,19 @@ def test_the_worst_answer_decides_and_what_cannot_be_told_may_pass(
 
 def test_a_condition_is_read_strictly() -> None:
     assert parse_condition(" own@old >= +.5 ".replace("+.5", "0.5")).bound == Fraction(1, 2)
-    for words in ("own", "own<", "own<x", "owen<0", "own<-0.02 or", "outputs=0", "own<1e9"):
+    assert str(parse_condition("outputs.mean<-0.02")) == "outputs.mean<-0.02"
+    for words in (
+        "flips.mean>0",
+        "mix.mean<0",
+        "own.median<0",
+        "own",
+        "own<",
+        "own<x",
+        "owen<0",
+        "own<-0.02 or",
+        "outputs=0",
+        "own<1e9",
+    ):
         with pytest.raises(UsageError, match="is not a valid condition"):
             parse_condition(words)
 
@@ -160,7 +174,7 @@ def test_nothing_is_decided_where_judges_failed_too_often_or_players_move_togeth
     runs: dict[str, str], repo: Repo
 ) -> None:
     found = repo.audit(Path(runs["a"]), Path(runs["worse"]))
-    own, rubric = parse_condition("own<-0.02"), parse_condition("rubric<-0.02")
+    own, rubric = parse_condition("own.mean<-0.02"), parse_condition("rubric<-0.02")
     failed = replace(found, lines=replace(found.lines, errors=("x",)))
     (result,) = decide_conditions(failed, [own])
     assert (result.answer, result.value) == (Answer.UNDECIDED, None)
@@ -192,7 +206,7 @@ def test_a_condition_is_not_decided_by_what_no_judge_graded(
     desk.dataset("1.0.0", 10)
     desk.server.text = lambda _: "no score"
     runs = [desk.score("1.0.0", [text] * 10, text).path for text in ("ok", "fine")]
-    gate = ("audit", *runs, "--fail-on", "own<-0.02", *options)
+    gate = ("audit", *runs, "--fail-on", "own<-0.2", *options)
     ran = cli(*gate, "--format", "json", cwd=desk.repo.root)
     (found,) = json.loads(ran.out)["conditions"]
     assert (ran.code, found["answer"]) == (1, "cannot tell")

@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import Sequence
 from fractions import Fraction
-from math import comb, sqrt
+from math import comb, hypot, sqrt
 from operator import mul
 
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.statistics import (
+    AnchorShift,
     Conclusion,
     bound_rate,
     compute_holm_p_values,
@@ -23,10 +24,12 @@ from evalstore.statistics import (
     count_units,
     estimate_change,
     estimate_mean,
+    estimate_rest,
+    estimate_shift,
     find_student_quantile,
 )
 from evalstore.statistics.paired_mean import compute_student_middle
-from tests.ground.null_populations import NULLS, SKEWED, Shares, measure_rates
+from tests.ground.null_populations import ESTIMATED, NULLS, SKEWED, Shares, measure_answers, measure_rates
 
 HALF = Fraction(1, 2)
 
@@ -267,12 +270,49 @@ def test_a_true_null_is_seldom_claimed_and_mostly_covered(name: str) -> None:
 @pytest.mark.sampling
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", SKEWED)
-def test_a_skewed_null_is_covered_and_claimed_where_its_falls_have_not_been_seen(name: str) -> None:
-    """Of few questions that all rose alike, none says that one in ten falls: no test can know. The intervals do."""
+def test_a_skewed_null_is_claimed_in_a_tenth_at_most(name: str) -> None:
+    """Of few questions that all rose alike, none says that one in ten falls; where none was seen, the interval is short."""
     draws = 60
-    for size, most in ((5, 0.6), (13, 0.3), (60, 0.09)):
+    for size in (6, 20, 60):
         rates = measure_rates(name, size, draws, seed=7)
-        bound = most if name == "rare falls" else 0.07
-        assert rates.false_claims <= bound + 3 * sqrt(bound * (1 - bound) / draws), (name, size)
+        assert rates.false_claims <= 0.10 + 3 * sqrt(0.09 / draws), (name, size)
+        assert rates.coverage is None or rates.coverage >= 0.86 - 3 * sqrt(0.12 / draws), (name, size)
+
+
+@pytest.mark.sampling
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", ESTIMATED)
+def test_what_a_service_did_is_not_called_worse_outputs(name: str) -> None:
+    draws = 100
+    for size, anchors in ((40, 5), (40, 20), (150, 30)):
+        rates = measure_rates(name, size, draws, seed=7, anchors=anchors)
+        assert rates.false_claims <= 0.07 + 3 * sqrt(0.065 / draws), (name, size)
         assert rates.coverage is not None, (name, size)
-        assert rates.coverage >= 0.94 - 3 * sqrt(0.06 / draws), (name, size)
+        assert rates.coverage >= 0.93 - 3 * sqrt(0.065 / draws), (name, size)
+
+
+def test_the_condition_of_a_model_that_did_not_change_seldom_fails() -> None:
+    """E22, and a true -.05: `python -m tests.ground.null_rates` has the table."""
+    for size, draws in ((20, 300), (100, 100), (300, 40)):
+        assert measure_answers(size, 0, draws, seed=7).fails <= 0.03, size
+    assert measure_answers(200, -0.12, 40, seed=7).fails > 0.8
+    assert measure_answers(2000, 0.02, 10, seed=7).holds > 0.8
+
+
+def test_nothing_is_said_of_what_fewer_than_five_anchors_show() -> None:
+    moves = [HALF * number / 10 for number in range(4)]
+    few = AnchorShift(count_units(*alone(*moves)), 0.9)
+    found = estimate_rest(count_units(*alone(*[-1] * 40)), [few])
+    assert (found.mean, found.conclusion) == (None, Conclusion.NOT_RESOLVABLE)
+    assert estimate_shift([few], 0.1).mean is None
+    more = AnchorShift(count_units(*alone(*moves, 0)), 0.9)
+    found = estimate_rest(count_units(*alone(*[-1] * 40)), [more])
+    assert found.conclusion is Conclusion.SIGNIFICANT
+    # Its error is that of both: of the rest, and of nine tenths of the anchors'.
+    own, shift = estimate_mean(count_units(*alone(*[-1] * 40))), estimate_mean(more.units)
+    assert found.mean
+    assert own
+    assert shift
+    assert found.mean.error == pytest.approx(hypot(own.error, 0.9 * shift.error))
+    # Nearly all of it is the anchors' error, and so are the degrees of freedom.
+    assert found.mean.freedom == 4

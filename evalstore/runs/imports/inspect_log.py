@@ -26,7 +26,8 @@ from evalstore.about import suggest_install
 from evalstore.documents import JsonStream
 from evalstore.errors import LimitError, LoadError, Place
 from evalstore.files import open_user_file
-from evalstore.model import Output
+from evalstore.model import Output, OutputEnd
+from evalstore.model.outcome import read_output_end
 from evalstore.runs.imports.entry import (
     OutputEntry,
     Series,
@@ -181,10 +182,19 @@ def _sample_output(sample: Mapping[str, Any], place: Place) -> Output | None:
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise describe_unexpected_shape("the `messages` of this sample", place)
     replies = [message for message in messages if message.get("role") == "assistant" and not _belongs_to_input(message)]
-    text = _completion_text(get_mapping(sample, "output"), place)
+    output = get_mapping(sample, "output")
+    text = _completion_text(output, place)
     if text is None and replies:
         text = _message_text(replies[-1].get("content"), place)
-    return None if text is None else Output(text, tuple(_message_calls(replies, place)) if messages else None)
+    if text is None:
+        return None
+    return Output(text, tuple(_message_calls(replies, place)) if messages else None, _read_end(output))
+
+
+def _read_end(output: Mapping[str, Any]) -> OutputEnd | None:
+    choices = output.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return read_output_end(first.get("stop_reason")) if isinstance(first, dict) else None
 
 
 def _belongs_to_input(message: Mapping[str, Any]) -> bool:

@@ -17,7 +17,8 @@ from typing import Any
 from evalstore.documents import JsonStream, write_row
 from evalstore.errors import LoadError, Place
 from evalstore.files import open_user_file
-from evalstore.model import Output
+from evalstore.model import Output, OutputEnd
+from evalstore.model.outcome import read_output_end
 from evalstore.runs.imports.entry import (
     OutputEntry,
     Series,
@@ -126,9 +127,14 @@ def read_response_output(response: Any, place: Place) -> Output | None:
         return None
     text, requested = _text_and_requested_calls(raw)
     performed = _read_calls_made(get_mapping(response, "metadata").get("toolCalls"), place)
-    return Output(
-        text, collect_calls([{"tool_calls": requested}], place) if performed is None and requested else performed
-    )
+    calls = collect_calls([{"tool_calls": requested}], place) if performed is None and requested else performed
+    return Output(text, calls, _read_end(response))
+
+
+def _read_end(response: Any) -> OutputEnd | None:
+    if not isinstance(response, dict):
+        return None
+    return OutputEnd.REFUSED if response.get("isRefusal") is True else read_output_end(response.get("finishReason"))
 
 
 def _read_calls_made(calls: Any, place: Place) -> ToolCalls | None:
