@@ -117,7 +117,7 @@ def estimate_rest_mean(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> M
     means = [estimate_mean(units), *(shift.mean for shift in shifts)]
     known = [mean for mean in means if mean is not None]
     # The middles of the shifts are in the shares already.
-    return add_means([known[0], *map(MeanEstimate.center, known[1:])]) if len(known) == len(means) else None
+    return add_means([known[0], *map(MeanEstimate.drop_middle, known[1:])]) if len(known) == len(means) else None
 
 
 def _compute_welch_p(mean: MeanEstimate) -> float:

@@ -125,7 +125,7 @@ class MeanEstimate:
         """Return the estimate of so many times the mean."""
         return MeanEstimate(self.middle * by, self.error * by, self.freedom, self.seen * by, self.standard_error * by)
 
-    def center(self) -> MeanEstimate:
+    def drop_middle(self) -> MeanEstimate:
         """Return the same errors around 0."""
         return replace(self, middle=0.0, seen=0.0)
 
