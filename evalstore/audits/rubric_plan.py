@@ -18,9 +18,7 @@ from evalstore.audits.attribution import Coalition
 from evalstore.audits.edit_history import (
     EditHistory,
     insert_check_pins,
-    join_sources,
     list_slots,
-    name_releases,
     trace_edits,
     trace_judge,
     trace_repin,
@@ -29,7 +27,7 @@ from evalstore.audits.rubric_edits import CheckVariant, Edit, ItemProbe, RubricE
 from evalstore.audits.shapley import join_masks
 from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
 from evalstore.audits.values import EditSource, Origin, PlayerName
-from evalstore.audits.version_path import ArtifactVersion, VersionFinder, VersionPath
+from evalstore.audits.version_path import ArtifactVersion, VersionFinder, VersionPath, join_sources, name_releases
 from evalstore.checks import combine_results
 from evalstore.model import (
     Artifact,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from evalstore.audits.values import Origin
+from evalstore.audits.values import EditSource, Origin
 from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError
 from evalstore.model import INPUT_KEYS, MALFORMED_ERRORS, Kind, PinType, Question, Ref, parse_ref, read_rubric
 from evalstore.release.artifact_parts import WHOLE, ArtifactPart
@@ -253,3 +253,33 @@ def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> 
     what = "outputs" if ref.kind is Kind.DATASET else "outputs with a released version"
     advice = "; commit a file before you edit it, so that it can be found" if ref.type is PinType.WORKTREE else ""
     return RefusedError(message, hint=f"restore the file with that digest, or score the {what} again{advice}")
+
+
+def name_releases(steps: Sequence[EditSource]) -> list[EditSource]:
+    """Return the releases that a floating reference went through; of several, each names its people."""
+    if len(steps) == 1:
+        return [*steps]
+    return [
+        replace(step, message=f"{step.origin.new} by {_name_people(step.origin)}, {step.message}") for step in steps
+    ]
+
+
+def _name_people(origin: Origin) -> str:
+    authors = " and ".join([str(origin.author or "unknown"), *origin.co_authors])
+    return authors if origin.released_by in {None, origin.author} else f"{authors}, released by {origin.released_by}"
+
+
+def join_sources(sources: Sequence[EditSource]) -> EditSource:
+    """Return one source for edits that cannot be told apart: what they have in common, and all their messages."""
+    if len(sources) == 1:
+        return sources[0]
+    named = [source.origin for source in sources if source.origin.ref] or [sources[0].origin]
+    first, last = named[0], named[-1]
+    ref = " + ".join(dict.fromkeys(str(one.ref) for one in named)) if len(named) > 1 else first.ref
+    origin = Origin(ref, *((first.old, last.new) if ref == first.ref else ("A", "B")))
+    if len({(one.commit, one.author) for one in named}) == 1:
+        # One commit: of one artifact, the last to say so names its version, and not what it pins.
+        origin = replace(last, ref=ref, old=last.old if last.commit and ref == last.ref else origin.old, new=origin.new)
+    rules = tuple(dict.fromkeys(rule for source in sources for rule in source.rules))
+    message = "; ".join(dict.fromkeys(source.message or source.part for source in sources))
+    return EditSource(rules[0] if rules else None, origin, "", rules, message)

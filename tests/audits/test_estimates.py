@@ -176,7 +176,7 @@ def test_a_floating_judge_names_its_releases_and_their_people(desk: Desk) -> Non
     assert (origin.author, origin.released_in, cause.share) == ("Bob", "2.0.0", one.delta)
     desk.judge("3.0.0", "HARD STRICT", author="Cyd")
     (cause,) = factor(desk.audit(a, desk.score("1.0.0", ["good a"] * 4, "c")), "judge_service").causes
-    assert cause.source.message == "judge/acc 1.0.0 became 2.0.0 (Bob); judge/acc 2.0.0 became 3.0.0 (Cyd)"
+    assert cause.source.message == "2.0.0 by Bob, judge: template edited; 3.0.0 by Cyd, judge: template edited"
 
 
 def test_outputs_that_were_cut_off_or_refused_are_counted_on_both_sides(desk: Desk, tmp_path: Path) -> None:
