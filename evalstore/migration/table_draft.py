@@ -22,18 +22,10 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?:/[A-Za-z_][A-Za-z0-9_.-]*)*")
 _YAML_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 _IDS = ("id", "case_id", "test_id", "eval_id", "name", "key", "slug", "label", "title")
 _INPUTS = (
-    "input",
-    "prompt",
-    "question",
-    "query",
-    "user",
-    "user_input",
-    "message",
-    "instruction",
-    "task",
-    "ask",
-    "text",
+    *("input", "prompt", "question", "query", "user", "user_input", "message", "instruction", "task", "ask", "text"),
 )
+# Where a prompt that stands elsewhere takes its variables from; one of them is what is asked.
+_VARIABLES = ("vars", "variables", "inputs", "input_values")
 _ANSWERS = (
     *("expected_answer", "expected_output", "expected", "reference_answer", "reference", "ground_truth", "gold"),
     *("golden", "ideal", "target", "answer", "solution"),
@@ -53,21 +45,8 @@ _STATED = frozenset(
 _WANTED = frozenset(
     {"must", "should", "contain", "contains", "include", "includes", "have", "has", "expect", "expects", "keyword"}
     | {"keywords", "phrase", "phrases", "require", "required", "requires", "match", "matches", "pattern", "patterns"}
-    | {
-        "regex",
-        "regexes",
-        "regexp",
-        "pass",
-        "find",
-        "mention",
-        "mentions",
-        "say",
-        "says",
-        "equals",
-        "equal",
-        "present",
-        "icontains",
-    }
+    | {"regex", "regexes", "regexp", "pass", "find", "mention", "mentions", "say", "says", "equals", "equal"}
+    | {"present", "icontains"}
 )
 _PATTERNED = frozenset({"pattern", "patterns", "regex", "regexes", "regexp", "match", "matches"})
 _EXACT = frozenset({"equals", "equal", "exact", "exactly", "is"})
@@ -149,7 +128,7 @@ def draft_table(value: Any, file: str) -> str:
         f"  id: {_spell(id_)}" if id_ else "  # id: no key names every case, so each is called by its place",
         f"  input: {_spell(input_)}" if input_ else "  input: input # no key has a text in every case: name the one",
         *(f"  {name}: {_spell(path)}" for name, path in fields.items()),
-        *_draft_data([path for path in profiles if path not in read]),
+        *_draft_data([part for path in profiles if path not in read for part in _list_unread(profiles[path], input_)]),
         "",
         *_draft_checks(rows),
         "",
@@ -207,17 +186,46 @@ def _is_id(profile: KeyProfile, cases: int) -> bool:
 
 
 def _find_input(profiles: Mapping[str, KeyProfile], id_: str | None) -> str | None:
-    """Return the key of what is asked: by its name, else chat messages, else the one with the longest texts."""
+    """Return the key of what is asked: by its name, else chat messages, else the one with the longest texts.
+
+    Where variables fill a prompt, it is one of them, unless a key of the case itself has the name.
+    """
     most = max((len(profile.values) for profile in profiles.values()), default=0)
-    texts = {
-        path: profile
-        for path, profile in profiles.items()
-        if path != id_ and profile.has_only(str) and len(profile.values) == most
-    }
-    chats = [path for path, profile in profiles.items() if profile.is_chat and len(profile.values) == most]
-    named = next((name for name in (*_INPUTS, *chats) if name in texts or name in chats), None)
-    others = [path for path in texts if path not in _ANSWERS and _draft_row(texts[path]) is None]
-    return named or max(others, key=lambda path: sum(map(len, texts[path].values)), default=None)
+    own = {path: profile for path, profile in profiles.items() if path != id_ and len(profile.values) == most}
+    inner = [
+        KeyProfile(f"{name}/{key}", items)
+        for name in _VARIABLES
+        if name in own and own[name].has_only(dict)
+        for key, items in _collect_values(own[name].values).items()
+        if "/" not in key and len(items) == most
+    ]
+    variables = {profile.path: profile for profile in inner}
+    return (
+        _find_named_input(own) or _find_named_input(variables) or _find_longest(variables) or _find_longest(own) or None
+    )
+
+
+def _find_named_input(profiles: Mapping[str, KeyProfile]) -> str:
+    """Return the path of a text with a name of what is asked, else of chat messages; empty where there is none."""
+    chats = [path for path, profile in profiles.items() if profile.is_chat]
+    names = {path.rpartition("/")[2]: path for path, profile in profiles.items() if profile.has_only(str)}
+    names |= {path.rpartition("/")[2]: path for path in chats}
+    return next((names[name] for name in _INPUTS if name in names), next(iter(chats), ""))
+
+
+def _find_longest(profiles: Mapping[str, KeyProfile]) -> str:
+    """Return the path of the longest texts of which nothing says that they are graded; empty where there is none."""
+    texts = {path: profile for path, profile in profiles.items() if profile.has_only(str)}
+    others = [path for path in texts if path.rpartition("/")[2] not in _ANSWERS and _draft_row(texts[path]) is None]
+    return max(others, key=lambda path: sum(map(len, texts[path].values)), default="")
+
+
+def _list_unread(profile: KeyProfile, input_: str | None) -> list[str]:
+    """Return the path of a key that no row reads; of variables of which one is asked, those of the others."""
+    if not input_ or not input_.startswith(f"{profile.path}/"):
+        return [profile.path]
+    paths = [f"{profile.path}/{key}" for key in _collect_values(profile.values)]
+    return [path for path in paths if path != input_]
 
 
 def _draft_row(profile: KeyProfile) -> dict[str, Any] | None:

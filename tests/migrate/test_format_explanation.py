@@ -218,6 +218,24 @@ def test_chat_messages_are_what_is_asked_and_come_back(tmp_path: Path) -> None:
     assert [message["role"] for message in row["messages"]] == ["system", "user"]
 
 
+@pytest.mark.parametrize(
+    "asked", ["How?", [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "?"}]]
+)
+def test_what_is_asked_may_be_a_variable_of_a_prompt(tmp_path: Path, asked: Any) -> None:
+    check = {"type": "contains", "value": "a"}
+    tests = [
+        {"description": f"the {n}th of them", "vars": {"lang": "en", "q": asked}, "assert": [check]} for n in (1, 2)
+    ]
+    source = write(tmp_path, "tests.json", {"prompts": ["{{ q }}"], "providers": ["echo"], "tests": tests})
+    table = tmp_path / "own.yaml"
+    table.write_text(explain_format(source).draft, "utf-8")
+    assert "  input: vars/q\n  data: [description, vars/lang] #" in table.read_text("utf-8")
+    report = migrate(source, into=tmp_path / "store", tables=[table])
+    assert {entry.outcome for entry in report.entries} <= {MigrationOutcome.LOSSY, MigrationOutcome.MIGRATED}
+    (file,) = export(to="own_tests", store=tmp_path / "store", tables=[table]).files
+    assert json.loads(file.text)["tests"] == tests
+
+
 def test_messages_that_end_with_the_answer_are_not_asked(tmp_path: Path) -> None:
     chat = [{"role": "user", "content": "Q?"}, {"role": "assistant", "content": "A!"}]
     source = write(tmp_path, "talks.json", [{"question": "Q?", "messages": chat, "must_include": ["x"]}] * 2)
