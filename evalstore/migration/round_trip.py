@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.documents import Document
 from evalstore.errors import RefusedError
 from evalstore.migration.artifact_merge import is_same_artifact
-from evalstore.migration.artifact_names import REF_KEYS
+from evalstore.migration.artifact_names import REF_KEYS, make_slug, rename_checks, take_first_words
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.outcome import EditedRubricError
 from evalstore.migration.readers import restore_companions, restore_source
@@ -51,10 +51,24 @@ def check_unchanged(extraction: Extraction, main: Artifact, questions: Sequence[
     # References are expanded on both sides: artifacts may have been renamed by the plan.
     for name, ref, value, draft in rubrics:
         if draft and not is_same_data(
-            _expand_scoring(Kind.RUBRIC, value, expand_stored),
+            _expand_scoring(Kind.RUBRIC, _take_implied_names(value, draft), expand_stored),
             _expand_scoring(Kind.RUBRIC, draft.value, expand_draft),
         ):
             raise EditedRubricError(name, ref)
+
+
+def _take_implied_names(rubric: Mapping[str, Any], draft: ArtifactDraft) -> Mapping[str, Any]:
+    """Return a rubric with the names that its statements have by their words, which no source says.
+
+    A statement that was put in other words here keeps the name that its former words gave it.
+    """
+    names: dict[str, str] = {}
+    for check, other in zip(rubric["checks"], draft.value["checks"], strict=False):
+        texts = other.get("variables")
+        words = [take_first_words(text) for text in texts.values() if text.strip()] if isinstance(texts, dict) else []
+        if check.get("id") != other.get("id") and other.get("id") in map(make_slug, words):
+            names[str(check.get("id"))] = other["id"]
+    return rename_checks(rubric, names) if names else rubric
 
 
 def check_restorable(
