@@ -146,12 +146,23 @@ def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
 def find_missing(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
     """Return whether a recorded file is not there any more in the store, where all `paths` lie in it.
 
-    What was migrated from outside of the store may have been recorded by a name that the store lacks: that alone says
-    nothing, and tells no more than that a suite which is the same otherwise may have moved.
+    Outside of git, the name of a folder is the first part of what was recorded: such a file is missing where the folder
+    has the same below it, and beside it there is none of the recorded name. What was migrated from outside of the store
+    may have been recorded by a name that the store lacks: that alone says nothing, and tells no more than that a suite
+    which is the same otherwise may have moved.
     """
-    home = _make_absolute(store)
-    is_inside = all(_make_absolute(path).is_relative_to(home) for path in paths)
-    return lambda file: is_inside and not os.path.lexists(home / file)
+    home, all_paths = _make_absolute(store), [*map(_make_absolute, paths)]
+    is_inside = all(path.is_relative_to(home) for path in all_paths)
+    folders = [path for path in all_paths if path.is_dir() and not path.is_relative_to(home) and not find_top(path)]
+
+    def is_missing(file: str) -> bool:
+        if is_inside:
+            return not os.path.lexists(home / file)
+        top, _, rest = file.partition("/")
+        renamed = (folder for folder in folders if folder.name != top and not os.path.lexists(folder.parent / top))
+        return bool(rest) and any(os.path.lexists(folder / rest) for folder in renamed)
+
+    return is_missing
 
 
 def _is_below(file: str, folder: PurePosixPath) -> bool:

@@ -384,3 +384,17 @@ def test_runs_with_the_names_of_clones_are_known_again(case: str, tmp_path: Path
     before = read_tree(tmp_path / "store")
     assert migrate([clone.parent], into=tmp_path / "store").written == ()
     assert read_tree(tmp_path / "store") == before
+
+
+def test_a_folder_outside_of_git_that_was_renamed_is_known_again(tmp_path: Path) -> None:
+    store, first, second = (tmp_path / name for name in ("store", "one", "two"))
+    put(first / "kit/evals.json")
+    migrate([first], into=store)
+    first.rename(second)
+    again = migrate([second], into=store)
+    assert {str(file.state) for file in again.files} <= {"renamed", "unchanged"}
+    assert b"file: two/kit/evals.json" in next((store / "datasets").iterdir()).read_bytes()
+    assert migrate([second], into=store).written == ()
+    # Where both are there, they are two.
+    put(tmp_path / "three/kit/evals.json")
+    assert "new" in {str(file.state) for file in migrate([tmp_path / "three"], into=store).files}
