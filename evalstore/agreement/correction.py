@@ -20,6 +20,7 @@ from evalstore.scoring.job import ScoringJob
 from evalstore.statistics import CountedRate, ShareMoves, UnitTotals, correct_share
 from evalstore.text import make_excerpt
 
+_MOST_ROWS = 1 << 30  # that a validation can claim: nobody labels more, and a larger number has no float
 _HINT = "evalstore judge validate measures a judge with labelled rows, and writes its rates into its file"
 
 
@@ -77,7 +78,7 @@ def read_rates(judge: Artifact) -> JudgeRates | str:
 def _count_rates(numbers: Mapping[str, Any]) -> tuple[CountedRate, CountedRate] | None:
     """Return the counts behind two rates, which are rounded so that they can be read back; None where none fit."""
     size, good = numbers["sample_size"], numbers["sample_good"]
-    if type(size) is not int or type(good) is not int or not 0 < good < size:
+    if type(size) is not int or type(good) is not int or not 0 < good < size <= _MOST_ROWS:
         return None
     found = []
     for rate, of in ((numbers["tpr"], good), (numbers["tnr"], size - good)):

@@ -11,7 +11,9 @@ import pytest
 
 from evalstore.agreement import Agreement, Confusion
 from evalstore.agreement.comparison import Judgement, JudgementPair, LabelledSides, PairTally, count_rates
-from evalstore.model import Verdict
+from evalstore.agreement.correction import read_rates
+from evalstore.documents import read_yaml
+from evalstore.model import Artifact, Kind, Verdict
 from evalstore.runs import UsedArtifact
 from evalstore.statistics import CountedRate, correct_share
 
@@ -125,3 +127,26 @@ def test_the_interval_of_kappa_holds_it() -> None:
         assert low < 1
     assert Confusion(7, 0, 0, 0).kappa_interval is None
     assert count_rates(Confusion(3, 1, 2, 4)) == (CountedRate(3, 4), CountedRate(4, 6))
+
+
+@pytest.mark.parametrize(
+    ("block", "problem"),
+    [
+        ("tpr: 0.9", "has no validation"),
+        ("tpr: 0.9, tnr: 0.8, digest: DIGEST, sample_size: 29, sample_good: 9", "29 labelled rows, and it takes 30"),
+        ("tpr: 0.9, tnr: 0.8, digest: DIGEST, sample_size: 50", "how many of its rows are good"),
+        ("tpr: 0.9, tnr: 0.8, sample_size: 50, sample_good: 20", "not of its content today"),
+        ("tpr: 0.5, tnr: 0.5, digest: DIGEST, sample_size: 50, sample_good: 20", "no better than a constant answer"),
+        ("tpr: 0.9, tnr: 0.8, digest: DIGEST, sample_size: 50, sample_good: 50", "that no labelled rows give"),
+        (f"tpr: 0.9, tnr: 0.8, digest: DIGEST, sample_size: {10**399}, sample_good: 9", "that no labelled rows give"),
+        ("tpr: high, tnr: 0.8, digest: DIGEST, sample_size: 50, sample_good: 20", "that no labelled rows give"),
+        ("tpr: 2, tnr: 0.8, digest: DIGEST, sample_size: 50, sample_good: 20", "that no labelled rows give"),
+    ],
+)
+def test_a_validation_that_counts_for_nothing_is_refused(block: str, problem: str) -> None:
+    text = 'id: tone\nversion: 1.0.0\ntemplate: "{{ output }}"\nmodel: {id: m}\n'
+    digest = Artifact(Kind.JUDGE, "tone", "1.0.0", read_yaml(text, "tone.yaml")).scoring_digest
+    document = read_yaml(f"{text}validation: {{{block.replace('DIGEST', digest)}}}\n", "tone.yaml")
+    found = read_rates(Artifact(Kind.JUDGE, "tone", "1.0.0", document))
+    assert isinstance(found, str)
+    assert problem in found
