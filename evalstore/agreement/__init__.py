@@ -1,4 +1,4 @@
-"""Measures how well a judge agrees with people: rows judged, counted exactly, written into the judge's file."""
+"""Measures how well a judge agrees with people, with itself and with its old words: outputs judged, counted exactly."""
 
 from evalstore.agreement.comparison import JudgeReplacement
 from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase, Rate
@@ -18,6 +18,7 @@ from evalstore.agreement.validation_block import (
     draft_replacement,
     draft_validation,
 )
+from evalstore.agreement.wordings import WordingRequest, WordingTrial, open_wording_trial
 
 __all__ = [
     "Agreement",
@@ -34,6 +35,8 @@ __all__ = [
     "Replacement",
     "ReplacementRequest",
     "ValidationDraft",
+    "WordingRequest",
+    "WordingTrial",
     "check_writable",
     "draft_noise",
     "draft_replacement",
@@ -41,4 +44,5 @@ __all__ = [
     "open_measurement",
     "open_noise_measurement",
     "open_replacement",
+    "open_wording_trial",
 ]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         MeasurementRequest,
         NoiseRequest,
         ReplacementRequest,
+        WordingRequest,
         check_writable,
         draft_noise,
         draft_replacement,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         open_measurement,
         open_noise_measurement,
         open_replacement,
+        open_wording_trial,
     )
     from evalstore.agreement.correction import plan_corrections
     from evalstore.audits import Audit, ChangeSide, measure_change
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from evalstore.model import RubricResult
     from evalstore.release import VARIABLES, Released
     from evalstore.release.accept import AcceptOptions, accept
+    from evalstore.release.asked_changes import keep_asked
     from evalstore.release.base_policy import judge_by_base
     from evalstore.release.blame import blame
     from evalstore.release.bump import bump
@@ -63,7 +66,7 @@ if TYPE_CHECKING:
     from evalstore.release.lock import lock
     from evalstore.release.release_log import COMPARED_LIMIT, read_release_log
     from evalstore.release.status import read_status
-    from evalstore.release.store_diff import compare_all, name_side, resolve_side
+    from evalstore.release.store_diff import StoreDiff, compare_all, name_side, resolve_side
     from evalstore.release.validation import make_validator
     from evalstore.release.verify import check_lock, verify
     from evalstore.runs import Run
@@ -137,6 +140,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.model": ("RubricResult",),
     "evalstore.release": ("Released", "VARIABLES"),
     "evalstore.release.accept": ("AcceptOptions", "accept"),
+    "evalstore.release.asked_changes": ("keep_asked",),
     "evalstore.release.base_policy": ("judge_by_base",),
     "evalstore.release.blame": ("blame",),
     "evalstore.release.bump": ("bump",),
@@ -145,7 +149,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.lock": ("lock",),
     "evalstore.release.release_log": ("COMPARED_LIMIT", "read_release_log"),
     "evalstore.release.status": ("read_status",),
-    "evalstore.release.store_diff": ("compare_all", "name_side", "resolve_side"),
+    "evalstore.release.store_diff": ("StoreDiff", "compare_all", "name_side", "resolve_side"),
     "evalstore.release.validation": ("make_validator",),
     "evalstore.release.verify": ("check_lock", "verify"),
     "evalstore.runs": ("Run",),
@@ -154,6 +158,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "MeasurementRequest",
         "NoiseRequest",
         "ReplacementRequest",
+        "WordingRequest",
         "check_writable",
         "draft_noise",
         "draft_replacement",
@@ -161,6 +166,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "open_measurement",
         "open_noise_measurement",
         "open_replacement",
+        "open_wording_trial",
     ),
     "evalstore.agreement.correction": ("plan_corrections",),
     "evalstore.scoring.judging": ("CallPlan", "Endpoint", "Judges", "open_session"),

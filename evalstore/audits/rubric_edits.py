@@ -30,7 +30,7 @@ def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:
     before: CheckNames = {check.id: check.id for check in versions[0].checks}
     yield before
     for old, new in pairwise(versions):
-        now = {after: before[earlier] for earlier, after in _match_checks(old.checks, new.checks)}
+        now = {after: before[earlier] for earlier, after in match_checks(old.checks, new.checks)}
         for check in new.checks:
             if check.id not in now:
                 now[check.id] = _make_fresh_name(check.id, {*before.values(), *now.values()})
@@ -44,7 +44,7 @@ def encode_check(check: Check) -> str:
     return write_canonical([check.kind, params, str(check.threshold), check.negate])
 
 
-def _match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
+def match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
     """Yield the ids of the same check in both versions; an id derived from the order says less than the content."""
     before, after = list(old), list(new)
     # From the surest evidence to the weakest; a matched check is not matched again.

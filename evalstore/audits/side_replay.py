@@ -51,7 +51,7 @@ from evalstore.store import ArtifactStore, Resolved
 
 Load = Callable[[str], Artifact]
 # The scoring of a rubric, and its checks, each with its content as one text.
-_GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
+GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
 
 
 class RowResult(NamedTuple):
@@ -142,7 +142,7 @@ class SideReplay:
     questions: Mapping[str, Question]
     is_same: bool
     lacking: list[JudgeCall] = field(default_factory=list)
-    _gradings: dict[str, _GradingRule] = field(default_factory=dict)
+    _gradings: dict[str, GradingRule] = field(default_factory=dict)
     _affected_rubrics: dict[str, bool] = field(default_factory=dict)
     _affected_checks: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -167,7 +167,7 @@ class SideReplay:
         found = read_recorded_results(rubric, row)
         # Of checks that the change affects, that holds only on the side that the run was graded with.
         if row.rubric not in self._affected_checks:
-            contents = (content for check, content in rubric.checks if self._refers_to_subject(check))
+            contents = (content for check, content in rubric.checks if self.has_subject(check))
             self._affected_checks[row.rubric] = frozenset(contents)
         affected = self._affected_checks[row.rubric]
         return (
@@ -182,7 +182,7 @@ class SideReplay:
             own = row.rubric.partition("@")[0] == self.side.name
             run_rubric = self.stored.rubrics.get(row.rubric)
             self._affected_rubrics[row.rubric] = own or any(
-                self._refers_to_subject(check) for check, _ in (run_rubric.checks if run_rubric else ())
+                self.has_subject(check) for check, _ in (run_rubric.checks if run_rubric else ())
             )
         return self._affected_rubrics[row.rubric]
 
@@ -210,7 +210,7 @@ class SideReplay:
     def _grade_output(self, row: GradedRow, known: dict[str, CheckResult]) -> RubricResult | None:
         question = self.questions.get(row.id)
         try:
-            grading = self._find_grading(row, question) if question else None
+            grading = self.find_grading(row, question) if question else None
             if question is None or grading is None:
                 return None
             scoring, checks = grading
@@ -231,7 +231,7 @@ class SideReplay:
         known |= {content: results[content] for check, content in checks if not any(find_check_pins((), check.params))}
         return combine_results(scoring, [results[content]._replace(id=check.id) for check, content in checks])
 
-    def _find_grading(self, row: GradedRow, question: Question) -> _GradingRule | None:
+    def find_grading(self, row: GradedRow, question: Question) -> GradingRule | None:
         """Return what grades a row here: the changed rubric, the one that its question names, or the recorded one."""
         if row.rubric.partition("@")[0] == self.side.name:
             return self._read_grading(self.side.name)
@@ -240,7 +240,7 @@ class SideReplay:
         run_rubric = self.stored.rubrics.get(row.rubric)
         return (run_rubric.rubric.scoring, run_rubric.checks) if run_rubric else None
 
-    def _read_grading(self, ref: str) -> _GradingRule:
+    def _read_grading(self, ref: str) -> GradingRule:
         """Return what a reference means here; it is resolved once, however many questions have it."""
         if ref not in self._gradings:
             try:
@@ -255,9 +255,9 @@ class SideReplay:
     def list_affected_checks(self, rubric: str) -> list[Check]:
         """Return the checks of a rubric of the run that refer to the changed artifact, or to a rubric that does."""
         run_rubric = self.stored.rubrics.get(rubric)
-        return [check for check, _ in run_rubric.checks if self._refers_to_subject(check)] if run_rubric else []
+        return [check for check, _ in run_rubric.checks if self.has_subject(check)] if run_rubric else []
 
-    def _refers_to_subject(self, check: Check) -> bool:
+    def has_subject(self, check: Check) -> bool:
         """Whether a check refers to the changed artifact, or to a rubric that does."""
         return any(self._leads_to_subject(text, inner=True) for _, text in find_check_pins((), check.params))
 

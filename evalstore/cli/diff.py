@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import PLAIN_FORMATS, PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.diff_sides import (
     DiffSide,
     compare_sides,
@@ -19,30 +19,40 @@ from evalstore.cli.diff_sides import (
     open_optional_store,
     read_side,
 )
+from evalstore.cli.judging import add_judge_options
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import REF
 from evalstore.cli.progress import make_count_watch, make_watch
 from evalstore.cli.ref_words import name_artifact, read_ref
-from evalstore.errors import ExitCode, UsageError
+from evalstore.errors import EvalstoreError, ExitCode, UsageError
 from evalstore.model import Artifact
 
 if TYPE_CHECKING:
-    from evalstore.api import ChangeSide, Diff, RunMeasurement, Store, Suggestion
+    from evalstore.api import CallPlan, ChangeSide, Diff, Judges, RunMeasurement, Store, StoreDiff, Suggestion
 
 
 @click.command(
+    cls=SectionedCommand,
+    first="--run --ask --dry-run --exit-code --fail-on --suggest --profile --format --verbose",
     epilog=format_examples(
         "evalstore diff                            # everything that changed since its release",
         "evalstore diff rubrics/answer_style.yaml  # the same as rubric/answer_style",
         "evalstore diff rubric/answer_style@1.0.0 rubric/answer_style@2.0.0",
         "evalstore diff judge/accuracy@1.0.0 judge/accuracy@git:main --format json",
         "evalstore diff rubric/answer_style --run runs/web_answers-1.0.0-model_a.json",
+        "evalstore diff judge/accuracy --ask 30 --run runs/answers.json --dry-run",
         "evalstore diff rubric/answer_style --suggest",
         "evalstore diff old.yaml new.yaml --exit-code",
         "evalstore diff rubric/answer_style --format html > diff.html",
-    )
+    ),
 )
 @click.argument("sides", metavar="[A [B]]", nargs=-1, shell_complete=REF.shell_complete)
 @click.option("--exit-code", is_flag=True, help="Exit 1 when a bump is needed, or a setting moves scores.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["certain", "possible"]),
+    help="Exit 1 only when a change of this certainty needs a bump: possible is what only a judge's replies can tell.",
+)
 @click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
 @click.option(
     "--run",
@@ -51,19 +61,31 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="Grade the outputs of this run under both sides, too; repeatable.",
 )
+@click.option(
+    "--ask",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="Have judges give N verdicts on outputs of --run in old and new words, and count those that flip.",
+)
+@click.option("--dry-run", is_flag=True, help="With --ask: ask nobody, and say which calls it takes.")
 @click.option("--suggest", is_flag=True, help="Name an edit like this one that needs a smaller bump, if one is known.")
 @click.option("--textconv", "mode", flag_value="textconv", help="For git: print the file A in its one spelling.")
 @click.option("--git-driver", "mode", flag_value="driver", help="For git: take the arguments of an external diff.")
 @add_output_options((*PROBLEM_FORMATS, "html"))
+@add_judge_options
 def command(  # noqa: PLR0913  # the options of the command line
     settings: CommandSettings,
     sides: tuple[str, ...],
     *,
     exit_code: bool,
+    fail_on: str | None,
     profile: str | None,
     suggest: bool,
     mode: str | None,
     runs: tuple[str, ...],
+    ask: int | None,
+    dry_run: bool,
+    judges: Judges,
 ) -> ExitCode:
     """Say what changed from A to B, which way scores can move, and which bump that needs.
 
@@ -78,7 +100,13 @@ def command(  # noqa: PLR0913  # the options of the command line
 
     With --run, the outputs of a stored run are graded under A and under B: how many move, and how far. That informs,
     and never lowers a level. No judge is asked: replies that are kept or recorded count; an output without is unscored.
+
+    With --ask N, judges grade N stored outputs in the old words and in the new, and in one of them twice: how many
+    verdicts flip, which way, and how many flip by themselves. Outputs are drawn from each check and each verdict of the
+    run in proportion, the same ones every time. Replies are kept; the plan of calls comes first. What was found is in
+    the tag of the next release, and in `log`.
     """
+    fail_on = fail_on or ("any" if exit_code else None)
     if mode is not None:
         from evalstore.cli.git_diff import MODES
 
@@ -86,23 +114,85 @@ def command(  # noqa: PLR0913  # the options of the command line
     if len(sides) > len(("A", "B")):
         raise UsageError(f"diff compares two sides, not {len(sides)}", hint="see evalstore diff --help")
     if not sides:
+        if ask or dry_run:
+            raise UsageError("--ask needs a single artifact", hint="evalstore diff REF --ask N --run RUN")
         if suggest:
             raise UsageError(
                 "--suggest needs a single artifact", hint="name the artifact: evalstore diff REF --suggest"
             )
         if runs:
             raise UsageError("--run needs a single artifact", hint="name the artifact: evalstore diff REF --run RUN")
-        return _show_all_changes(settings, profile, exit_code=exit_code)
+        return _show_all_changes(settings, profile, fail_on)
+    _check_asking(ask, runs, settings.format, dry_run=dry_run)
     a, b = _choose_sides(sides, settings)
     with ExitStack() as stack:
         store = open_optional_store(settings, stack, needed=not (is_file_name(a) and is_file_name(b)))
         pair = (read_side(a, settings, store), read_side(b, settings, store))
         diff = compare_sides(pair, store, profile, make_count_watch("reading rows", quiet=settings.quiet))
-        if suggest:
-            diff = replace(diff, suggestion=_find_suggestion(diff, pair, store, profile))
-        diff = replace(diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs))
+        if suggest or settings.format == "text":
+            less = _find_suggestion(diff, pair, store, profile)
+            diff = replace(diff, suggestion=less if suggest else None, has_suggestion=bool(less) and not suggest)
+        if ask:
+            found = _ask_judges(diff, _Asking(ask, runs[0], judges, dry_run), pair, settings, store)
+            if not isinstance(found, type(diff)):
+                settings.print_result(found)
+                return ExitCode.DONE
+            diff = found
+        else:
+            diff = replace(diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs))
     settings.print_result(diff)
-    return ExitCode.NO if exit_code and (diff.required_bump or diff.settings) else ExitCode.DONE
+    return _decide_exit(diff, fail_on)
+
+
+def _decide_exit(diff: Diff | StoreDiff, wanted: str | None) -> ExitCode:
+    """Return 1 where a change of the wanted certainty needs a bump; a setting that moves scores is certain."""
+    counts = {"certain": diff.certain + diff.has_settings, "possible": diff.possible}
+    counts["any"] = sum(counts.values())
+    needs_bump = diff.required_bump or diff.has_settings
+    return ExitCode.NO if wanted and counts[wanted] and needs_bump else ExitCode.DONE
+
+
+def _check_asking(ask: int | None, runs: tuple[str, ...], format_: str, *, dry_run: bool) -> None:
+    if ask and len(runs) != 1:
+        raise UsageError("--ask takes its outputs from one run", hint="name it: --run RUN")
+    if dry_run and format_ not in PLAIN_FORMATS:
+        raise UsageError(f"a plan of calls has no format {format_}", hint="--format json, or text")
+    if dry_run and not ask:
+        raise UsageError("--dry-run goes with --ask", hint="evalstore diff REF --ask N --run RUN --dry-run")
+
+
+class _Asking(NamedTuple):
+    """What --ask says: about how many verdicts, on which run, whom, and whether only the calls are counted."""
+
+    verdicts: int
+    run: str
+    judges: Judges
+    dry_run: bool
+
+
+def _ask_judges(
+    diff: Diff, asking: _Asking, sides: tuple[DiffSide, DiffSide], settings: CommandSettings, store: Store | None
+) -> Diff | CallPlan:
+    """Return the comparison with what judges said in old and new words, which is kept; or the plan of the calls."""
+    from evalstore.api import WordingRequest, keep_asked, open_wording_trial
+
+    if store is None:
+        raise UsageError(
+            "--ask needs the store that its rubrics are in", hint="run it within the store, or name it: -C"
+        )
+    old, new = (_make_change_side(side, store) for side in sides)
+    request = WordingRequest(settings.path / asking.run, asking.verdicts)
+    with open_wording_trial(request, old, new, store=store, judges=asking.judges) as trial:
+        if asking.dry_run and (plan := trial.plan_calls()).calls:
+            return plan
+        asked = replace(trial.ask_judges(), run=asking.run)
+        settings.print_warnings(trial.list_notes())
+    if not asking.dry_run:
+        try:
+            keep_asked(store, sides[0].artifact, sides[1].artifact, asked)
+        except EvalstoreError as error:  # it was paid for, and is shown
+            settings.print_warnings([f"what judges said is not kept for the release: {error}"])
+    return replace(diff, asked=asked)
 
 
 def _find_suggestion(
@@ -121,7 +211,7 @@ def _find_suggestion(
     return find_suggestion(old.artifact.value, new.artifact.value, diff, compare_candidate)
 
 
-def _show_all_changes(settings: CommandSettings, profile: str | None, *, exit_code: bool) -> ExitCode:
+def _show_all_changes(settings: CommandSettings, profile: str | None, fail_on: str | None) -> ExitCode:
     from evalstore.api import Profile, compare_all
 
     with settings.open_judged_store() as store:
@@ -133,8 +223,7 @@ def _show_all_changes(settings: CommandSettings, profile: str | None, *, exit_co
     settings.print_result(result)
     if result.broken:
         return ExitCode.FAILED
-    is_changed = result.required_bump or any(diff.settings for diff in result.diffs)
-    return ExitCode.NO if exit_code and is_changed else ExitCode.DONE
+    return _decide_exit(result, fail_on)
 
 
 def _choose_sides(sides: tuple[str, ...], settings: CommandSettings) -> tuple[str, str]:

@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING
 
 from evalstore.diff.findings import (
     AcceptedLevel,
+    AskedChange,
     Certainty,
     Detail,
     Diff,
     DiffFinding,
     Direction,
+    FlippedVerdict,
     MovedOutput,
     Profile,
     ReplyWitness,
@@ -27,12 +29,14 @@ if TYPE_CHECKING:
 __all__ = [
     "LEVELS",
     "AcceptedLevel",
+    "AskedChange",
     "Certainty",
     "ComparisonSettings",
     "Detail",
     "Diff",
     "DiffFinding",
     "Direction",
+    "FlippedVerdict",
     "MovedOutput",
     "Profile",
     "ReplyWitness",

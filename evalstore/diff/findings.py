@@ -10,14 +10,14 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.errors import Place
-from evalstore.model import Verdict
+from evalstore.model import Verdict, format_decimal
 from evalstore.notebook import PageValue, format_repr
 from evalstore.versions import Bump
 
 # Edits of what a model is sent: nothing but its replies can show what they move.
 ASKED_RULES = frozenset(
     {"judge-template-changed", "judge-template-variable-changed", "judge-model-changed", "judge-sampling-changed"}
-    | {"check-variables-changed"}
+    | {"check-variables-changed", "check-statements-changed"}
 )
 
 
@@ -142,6 +142,11 @@ class DiffFinding:
     after: Any = field(default=None, compare=False, repr=False)
 
     @property
+    def is_certain(self) -> bool:
+        """Whether something shows it, or it follows by definition; else only a judge's replies can tell."""
+        return self.certainty is not Certainty.ASSUMED
+
+    @property
     def adjusted(self) -> bool:
         """Whether its level is not the rule's own."""
         return self.overridden is not None or self.accepted is not None
@@ -184,6 +189,61 @@ class RunMeasurement:
     mean_shift: Fraction | None
     bound: Fraction | None
     examples: tuple[MovedOutput, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FlippedVerdict:
+    """One stored output of which a judge says something else in the new words: the check that asked, and both scores.
+
+    `reason` is what the judge says in the new words.
+    """
+
+    id: str
+    check: str
+    old_score: Fraction | None
+    new_score: Fraction | None
+    old_verdict: Verdict
+    new_verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskedChange:
+    """What judges said of stored outputs in old and new words: it informs, and never lowers a level.
+
+    Of `verdicts`, each of one check on one output, `to_fail` and `to_pass` flip from the old words to the new, and
+    `own` between two askings in the same words; `unjudged` lack a score in one of them. `beyond_noise` is whether the
+    words flip more than the judge does by itself, by more than chance. `mean_shift` is of the checks' scores. `bound`,
+    where none of n flips, is 3/n: with 95 % confidence no larger share of such verdicts does. `engines` are the models
+    that answered. `flips` are the first.
+    """
+
+    run: str
+    verdicts: int
+    to_fail: int
+    to_pass: int
+    own: int
+    unjudged: int = 0
+    beyond_noise: bool = False
+    mean_shift: Fraction | None = None
+    bound: Fraction | None = None
+    engines: tuple[str, ...] = ()
+    flips: tuple[FlippedVerdict, ...] = ()
+
+    @property
+    def flipped(self) -> int:
+        """How many verdicts flip from the old words to the new."""
+        return self.to_fail + self.to_pass
+
+    @property
+    def summary(self) -> str:
+        """The counts in one clause, as the tag of a release and its log have them."""
+        own = f"{self.own} of {self.verdicts} flip by themselves"
+        if self.bound is not None:
+            most = f"at most {format_decimal(round(self.bound * 100, 1))} % of such do (95 % confidence)"
+            return f"none of {self.verdicts} verdicts flips, {most}; {own}"
+        directions = f"{self.to_fail} to fail, {self.to_pass} to pass"
+        return f"{self.flipped} of {self.verdicts} verdicts flip ({directions}), {own}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +292,8 @@ class Diff(PageValue):
 
     `notes` are sentences on what moves scores beside the two documents: it is not an edit of theirs, and needs no bump.
     `settings` are changes of evalstore.yaml between the two sides that do, each at its level. `suggestion` is there
-    where it was asked for, and an edit with a smaller bump is known.
+    where it was asked for, and an edit with a smaller bump is known; `has_suggestion` says that asking would find one.
+    `asked` is what judges said in old and new words, where somebody asked them.
     """
 
     old: Side
@@ -247,6 +308,23 @@ class Diff(PageValue):
     notes: tuple[str, ...] = ()
     settings: tuple[SettingChange, ...] = ()
     suggestion: Suggestion | None = None
+    has_suggestion: bool = False
+    asked: AskedChange | None = None
+
+    @property
+    def has_settings(self) -> bool:
+        """Whether a setting that moves scores changed."""
+        return bool(self.settings)
+
+    @property
+    def certain(self) -> int:
+        """How many findings are certain."""
+        return sum(finding.is_certain for finding in self.findings)
+
+    @property
+    def possible(self) -> int:
+        """How many findings only a judge's replies can tell."""
+        return len(self.findings) - self.certain
 
     def __repr__(self) -> str:
         sides = f"{self.old.ref or 'old'} -> {self.new.ref or 'new'}"

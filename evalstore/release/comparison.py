@@ -13,6 +13,7 @@ from evalstore.diff import ComparisonSettings, Detail, Diff, Direction, Side, To
 from evalstore.errors import LoadError
 from evalstore.model import Artifact, Kind, Ref, find_kind
 from evalstore.release.acceptances import ChangePolicy, read_rules_policy
+from evalstore.release.asked_changes import add_asked
 from evalstore.release.references import Mentions, find_working_rows, scan_working_file
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.revisions import find_head, is_ancestor
@@ -102,7 +103,10 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by
     from evalstore.diff import compare
 
     load = load or make_loader(store, new)
-    return compare(get_artifact(old), get_artifact(new), load=load, rows=rows, terms=terms, detail=detail)
+    diff = compare(get_artifact(old), get_artifact(new), load=load, rows=rows, terms=terms, detail=detail)
+    if rows or not (isinstance(old, Resolved) and isinstance(new, Resolved)):
+        return diff  # rows are not part of the digests by which it is known
+    return add_asked(store, diff, old.artifact, new.artifact)
 
 
 def compare_by_rules(store: ArtifactStore, old: Ruler, new: Ruler, *, detail: Detail = Detail.WITNESSES) -> Diff:

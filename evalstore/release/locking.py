@@ -51,7 +51,7 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
     if top is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
     common = store.git.find_common_directory()
-    descriptor = _open_lock_file(common)
+    descriptor = open_state_file(common, "lock", os.O_RDWR)
     try:
         _acquire_lock(descriptor)
         # git's children inherit the lock: after a kill it stays held until the last git that may still write is gone.
@@ -61,14 +61,17 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
         os.close(descriptor)
 
 
-def _open_lock_file(common: Path) -> int:
+def open_state_file(common: Path, name: str, flags: int) -> int:
+    """Open, and create where it is missing, one of our files in the git directory; `RefusedError` where not."""
     # Neither the folder nor the file may be a link: a hostile .git must not lead our writes elsewhere.
     try:
         with suppress(FileExistsError):
             (common / STATE_FOLDER).mkdir()
         folder = os.open(common / STATE_FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            return os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder)
+            return os.open(
+                name, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=folder
+            )
         finally:
             os.close(folder)
     except OSError as error:

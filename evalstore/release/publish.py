@@ -21,6 +21,7 @@ from typing import BinaryIO, NamedTuple
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.files import open_below
 from evalstore.places import SETTINGS_FILE
+from evalstore.release.asked_changes import TRAILER
 from evalstore.release.commit_files import Checkout, CommitFile
 from evalstore.release.journal import FileChange, Journal, hold_pending, remove_stale_locks, write_journal
 from evalstore.release.locking import REFLOG_REASON, LockedRepository
@@ -85,7 +86,8 @@ def format_tag_message(step: ReleaseStep, text: str | None) -> str:
         "Evalstore-Bump": str(step.bump),
         "Evalstore-Previous": step.previous or "none",
     }
-    lines = "".join(f"{key}: {value}\n" for key, value in (*trailers.items(), *step.adjustments))
+    asked = [(TRAILER, step.asked)] if step.asked else []
+    lines = "".join(f"{key}: {value}\n" for key, value in (*trailers.items(), *step.adjustments, *asked))
     return f"{summary}\n\n{lines}"
 
 

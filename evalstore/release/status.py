@@ -13,6 +13,7 @@ from evalstore.errors import EvalstoreError
 from evalstore.lint import ACCEPTED, make_file_source
 from evalstore.model import Finding, Kind, PinType, Ref
 from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
+from evalstore.release.asked_changes import format_trailer
 from evalstore.release.base_policy import BasePolicies
 from evalstore.release.comparison import (
     Load,
@@ -232,6 +233,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
         moved=moved,
         findings=diff.findings,
         place=new.artifact.document.locate(("version",)),
+        asked=format_trailer(diff.asked) if diff.asked else None,
     )
 
 

@@ -174,7 +174,7 @@ class ArtifactStatus:
 
     `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would stay behind its next
     release. `place` is where its version stands in the working file, or what is wrong there; `hint` is what to do about
-    one that cannot be compared.
+    one that cannot be compared. `asked` is what judges said of its change, where somebody asked them.
     """
 
     ref: str
@@ -193,6 +193,7 @@ class ArtifactStatus:
     findings: tuple[DiffFinding, ...] = ()
     place: Place | None = None
     hint: str = ""
+    asked: str | None = None
 
     @property
     def adjusted(self) -> tuple[DiffFinding, ...]:

@@ -12,6 +12,7 @@ from evalstore.documents import encode_document, replace_scalar
 from evalstore.errors import RefusedError, UsageError
 from evalstore.model import Artifact
 from evalstore.release.acceptances import ChangePolicy, read_settings_at
+from evalstore.release.asked_changes import format_trailer
 from evalstore.release.base_policy import find_loosenings
 from evalstore.release.comparison import Load, compare_with_release, find_base_release
 from evalstore.release.drift import MovedReferenceFinder, find_kept_moves, find_moved_level
@@ -79,7 +80,8 @@ class BumpContext:
 class ReleaseStep:
     """One artifact to release: as it is in the working tree (`resolved`), and as it will be released (`artifact`).
 
-    `adjustments` are what was overridden or accepted, and which settings were loosened since the last release.
+    `adjustments` are what was overridden or accepted, and which settings were loosened since the last release; `asked`
+    is what judges said of the change, where somebody asked them.
     """
 
     resolved: Resolved
@@ -89,6 +91,7 @@ class ReleaseStep:
     bump: Bump
     moves: PinMoves
     adjustments: tuple[Adjustment, ...] = ()
+    asked: str = ""
 
     @property
     def name(self) -> str:
@@ -143,7 +146,7 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
     last = find_base_release(context.store, context.find_known_releases(resolved.name), working)
     # A pre-release version in the file is released as it is written, unless an option asks for another one.
     written = working.with_prerelease(None) if options.pre or level or not is_named else working
-    version, bump = written, Bump.NONE
+    version, bump, asked = written, Bump.NONE, ""
     adjustments: tuple[Adjustment, ...] = ()
     if last is not None:
         rows = (move_row_pin(row, moves) for row in context.store.rows(resolved)) if moves else None
@@ -156,13 +159,15 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
             _check_not_lower(resolved, working, last.version)
             return None
         version, bump = choose_version(last.version, written, required, level if required else None)
+        asked = format_trailer(diff.asked) if diff.asked else ""
         adjustments = (*_list_lowered(diff.findings), *context.list_loosenings(last))
     if options.pre:
         version = choose_prerelease(
             version, options.pre, [release.version for release in context.find_known_releases(resolved.name)], working
         )
     previous = str(last.version) if last else None
-    return ReleaseStep(resolved, _set_version(moved.artifact, version), version, previous, bump, moves, adjustments)
+    artifact = _set_version(moved.artifact, version)
+    return ReleaseStep(resolved, artifact, version, previous, bump, moves, adjustments, asked)
 
 
 def _list_lowered(findings: Iterable[DiffFinding]) -> tuple[Adjustment, ...]:

@@ -164,6 +164,21 @@ class StoreDiff:
         """The highest bump that a change needs."""
         return max((diff.required_bump for diff in self.diffs), default=Bump.NONE)
 
+    @property
+    def has_settings(self) -> bool:
+        """Whether a setting that moves scores changed."""
+        return any(diff.settings for diff in self.diffs)
+
+    @property
+    def certain(self) -> int:
+        """How many findings are certain."""
+        return sum(diff.certain for diff in self.diffs)
+
+    @property
+    def possible(self) -> int:
+        """How many findings only a judge's replies can tell."""
+        return sum(diff.possible for diff in self.diffs)
+
 
 def resolve_side(store: ArtifactStore, ref: str | Ref) -> Resolved:
     """Return the version that a side of a comparison means; without a pin the last release, whatever a lock holds."""

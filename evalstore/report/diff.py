@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalstore.report.diff_words import (
     can_accept_changes,
+    describe_adjustments,
+    describe_asked,
     describe_example,
     describe_finding,
+    describe_flip,
     describe_movement,
     describe_other_causes,
     describe_places,
@@ -28,6 +31,7 @@ from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.diff import (
+        AskedChange,
         Diff,
         DiffFinding,
         RunMeasurement,
@@ -42,7 +46,10 @@ _MANY = 12  # findings that no screen shows at once
 _ORIGIN = "x_source"
 _ALIKE = 3  # findings that are one block
 _SHORT_TEXT = 3  # words of a text that is shown whole
-_GONE, _COME = re.compile(r"\[-.*?-\]"), re.compile(r"\{\+.*?\+\}")
+_SUBJECT_FIRST = ("check-", "phrase-", "metadata-")  # rules whose messages begin with a name and repeat the text
+_MORE = "--verbose shows each in full: why, what shows it, and how to accept it"
+_INSTANCE = 9  # characters before a finding that is a line of a block
+_GONE, _COME = re.compile(r"\[-.*?-\]", re.DOTALL), re.compile(r"\{\+.*?\+\}", re.DOTALL)
 _LEVELS = {Bump.MAJOR: Part.MAJOR, Bump.MINOR: Part.MINOR, Bump.PATCH: Part.PATCH}
 _MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
 
@@ -52,8 +59,9 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     head = screen.paint(Part.HEAD, f"{_name_side(diff.old.ref, 'old')} → {_name_side(diff.new.ref, 'new')}")
     overview = [_format_overview(diff, screen)] if len(diff.findings) > _MANY else []
     can_accept = can_accept_changes(diff)
-    blocks = ("\n".join(lines) for lines in _format_findings(diff, screen, can_accept=can_accept))
-    measurements = (format_measurement(measurement, screen.width) for measurement in diff.measured)
+    blocks = list(_format_findings(diff, screen, can_accept=can_accept))
+    measurements = [format_measurement(measurement, screen.width) for measurement in diff.measured]
+    measurements += [_format_asked(diff.asked, screen.width)] if diff.asked else []
     notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_other_causes(diff))
     total = "\n".join(wrap_lines(describe_total(diff), width=screen.width, inner="  "))
     instead = describe_suggestion(diff.suggestion) if diff.suggestion else ""
@@ -61,8 +69,9 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     bump = "\n".join(
         screen.paint(Part.HEAD, line) for line in wrap_lines(summary(diff), width=screen.width, inner="  ")
     )
-    end = filter(None, (total, bump, more))
-    return "\n\n".join([head, *overview, *blocks, *end, *notes, *measurements])
+    is_brief = not screen.whole and len(diff.findings) >= _ALIKE
+    end = ["\n".join(filter(None, (total, bump)))] if is_brief else [*filter(None, (total, bump))]
+    return "\n\n".join([head, *overview, *blocks, *end, *([more] if more else []), *notes, *measurements])
 
 
 def html(diff: Diff) -> str:
@@ -83,6 +92,14 @@ def format_measurement(measurement: RunMeasurement, width: int) -> str:
     return "\n".join([*lines, *below, *([f"  and {more:,} more"] if more else [])])
 
 
+def _format_asked(asked: AskedChange, width: int) -> str:
+    """Return what judges said in old and new words, wrapped, and a line for each of the first verdicts that flip."""
+    lines = wrap_lines(describe_asked(asked), width=width, inner="  ")
+    below = format_columns([*map(describe_flip, asked.flips)]).split("\n") if asked.flips else []
+    more = asked.flipped - len(asked.flips)
+    return "\n".join([*lines, *(f"  {line}" for line in below), *([f"  and {more:,} more"] if more and below else [])])
+
+
 def _format_overview(diff: Diff, screen: Screen) -> str:
     rules = Counter((finding.level, finding.rule) for finding in sort_by_level(diff.findings))
     rule_counts = (f"{number} {rule}" for (_, rule), number in rules.items())
@@ -91,7 +108,7 @@ def _format_overview(diff: Diff, screen: Screen) -> str:
 
 def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:
     """Yield the lines of one finding: its headline, its place, what changed, and what may be done."""
-    yield from _format_headline(finding, "", screen)
+    yield from _paint_level(finding.level, finding.message, screen)
     about = _wrap_line(f"{finding.rule}, {describe_places(finding)}, {finding.fingerprint}", screen, _MARGIN)
     yield from (screen.paint(Part.QUIET, line) for line in about)
     yield from _format_exchange_lines(finding, screen)
@@ -100,22 +117,36 @@ def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) ->
         yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
     children = sort_by_level(finding.children)[: None if screen.whole else _CHILDREN]
     for child in children:
-        yield from _format_headline(child, f"{_MARGIN}  ", screen)
+        yield from _paint_level(child.level, child.message, screen, f"{_MARGIN}  ")
     if more := len(finding.children) - len(children):
         yield f"{_MARGIN}  and {more:,} more"
 
 
-def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterator[Iterator[str]]:
-    """Yield the lines of each finding; what one rule finds alike in several places is one block, unless --verbose."""
+def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterator[str]:
+    """Yield each finding in full, of one or two; of more, a line each, and what one rule finds alike as one block."""
     findings = [finding for finding in sort_by_level(diff.findings) if screen.whole or not _is_bookkeeping(finding)]
+    if screen.whole or len(findings) < _ALIKE:
+        yield from ("\n".join(format_finding(finding, screen, can_accept=can_accept)) for finding in findings)
+        return
     groups: dict[object, list[DiffFinding]] = {}
     for finding in findings:
-        groups.setdefault(finding.fingerprint if screen.whole else _read_likeness(finding), []).append(finding)
+        groups.setdefault(_read_likeness(finding), []).append(finding)
+    lines: list[str] = []
     for group in groups.values():
         if len(group) < _ALIKE:
-            yield from (format_finding(finding, screen, can_accept=can_accept) for finding in group)
+            lines += (line for finding in group for line in _format_brief(finding, screen))
         else:
-            yield _format_group(group, screen, can_accept=can_accept)
+            lines += _format_group(group, screen)
+    yield "\n".join([*lines, screen.paint(Part.QUIET, f"{_MARGIN}{_MORE}")])
+
+
+def _format_brief(finding: DiffFinding, screen: Screen) -> Iterator[str]:
+    """Yield one finding in a line: what changed and where, and where scores can go."""
+    effect = describe_movement(finding)
+    certainty = "" if finding.is_certain else " (possible)"
+    adjusted = "".join(f"; {label} {sentence}" for label, sentence in describe_adjustments(finding))
+    moves = f": {effect}{certainty}" if effect else certainty
+    yield from _paint_level(finding.level, f"{_word_instance(finding, screen.width)}{moves}{adjusted}", screen)
 
 
 def _is_bookkeeping(finding: DiffFinding) -> bool:
@@ -128,42 +159,55 @@ def _read_likeness(finding: DiffFinding) -> tuple[object, ...]:
     return finding.rule, finding.level, describe_movement(finding), finding.certainty, finding.reason, *adjusted
 
 
-def _format_group(group: Sequence[DiffFinding], screen: Screen, *, can_accept: bool) -> Iterator[str]:
+def _format_group(group: Sequence[DiffFinding], screen: Screen) -> Iterator[str]:
     """Yield what holds of all findings of a group once, then a line for each of them."""
-    first, word = group[0], _format_level(group[0].level)
-    head = f"{word}  {len(group)} changes like this: {first.rule}"
-    lines = _wrap_line(head, screen, "")
-    yield screen.paint(_LEVELS.get(first.level), word) + lines[0][len(word) :]
-    yield from lines[1:]
-    for label, sentence in describe_finding(first, can_accept=can_accept):
-        if label != "accept":
-            lead = f"{label.ljust(_LABEL)}  "
-            yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
+    first, subjects = group[0], {_name_subject(finding) for finding in group}
+    owner = f" of {first.message.partition(' ')[0]}" if len(subjects) == 1 and _begins_with_name(first) else ""
+    yield from _paint_level(first.level, f"{len(group)} changes{owner} like this: {first.rule}", screen)
+    for label, sentence in describe_finding(first, can_accept=False):
+        lead = f"{label.ljust(_LABEL)}  "
+        yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
     for finding in group:
-        inner = f"{_MARGIN}  "
-        lines = wrap_lines(_word_instance(finding), width=screen.width, lead=f"{_MARGIN}- ", inner=inner)
-        yield from (_paint_words(line, screen) for line in lines)
+        words, inner = _word_instance(finding, screen.width, is_named=not owner), f"{_MARGIN}  "
+        yield from _paint_words(wrap_lines(words, width=screen.width, lead=f"{_MARGIN}- ", inner=inner), screen)
 
 
-def _word_instance(finding: DiffFinding) -> str:
-    """Return one of several findings of a rule: what it is about, its line, and how its words differ."""
+def _word_instance(finding: DiffFinding, width: int, *, is_named: bool = True) -> str:
+    """Return what changed and its line; of a text that was reworded, how its words differ, in a line where it fits."""
     place = finding.new or finding.old
-    where = f" (line {place.line})" if place and place.line else ""
+    line = f"line {place.line}" if place and place.line else ""
     old, new = finding.before, finding.after
     if isinstance(old, str) and isinstance(new, str) and len(old.split()) > _SHORT_TEXT:
-        return f"{finding.message.partition(' ')[0]}{where}: {compare_words(old, new)}"
-    return f"{finding.message}{where}"
+        where = f" ({line})" if line else ""
+        lead = f"{_name_subject(finding)}{where}: " if is_named or not line else f"{line}: "
+        return lead + compare_words(old, new, width - _INSTANCE - len(lead))
+    return f"{finding.message} ({line})" if line else finding.message
 
 
-def _paint_words(line: str, screen: Screen) -> str:
-    line = _GONE.sub(lambda found: screen.paint(Part.OLD, found[0]), line)
-    return _COME.sub(lambda found: screen.paint(Part.NEW, found[0]), line)
+def _name_subject(finding: DiffFinding) -> str:
+    """Return what a text belongs to: the check or key that its message begins with; else what the message says."""
+    return finding.message.partition(" ")[0] if _begins_with_name(finding) else finding.message
 
 
-def _format_headline(finding: DiffFinding, margin: str, screen: Screen) -> Iterator[str]:
-    first, *rest = _wrap_line(f"{_format_level(finding.level)}  {finding.message}", screen, margin)
-    word = _format_level(finding.level)
-    yield margin + screen.paint(_LEVELS.get(finding.level), word) + first[len(margin + word) :]
+def _begins_with_name(finding: DiffFinding) -> bool:
+    return finding.rule.startswith(_SUBJECT_FIRST)
+
+
+def _paint_words(lines: Iterable[str], screen: Screen) -> list[str]:
+    """Return lines with old and new words in their colours; an edit may go on in the next line."""
+    text = _GONE.sub(lambda found: _paint_each(Part.OLD, found[0], screen), "\n".join(lines))
+    return _COME.sub(lambda found: _paint_each(Part.NEW, found[0], screen), text).split("\n")
+
+
+def _paint_each(part: Part, text: str, screen: Screen) -> str:
+    return "\n".join(screen.paint(part, line) for line in text.split("\n"))
+
+
+def _paint_level(level: Bump, sentence: str, screen: Screen, margin: str = "") -> Iterator[str]:
+    """Yield a sentence behind its level, wrapped, the level in its colour."""
+    word = _format_level(level)
+    first, *rest = _paint_words(_wrap_line(f"{word}  {sentence}", screen, margin), screen)
+    yield margin + screen.paint(_LEVELS.get(level), word) + first[len(margin + word) :]
     yield from rest
 
 

@@ -18,7 +18,17 @@ from evalstore.text import make_excerpt, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.diff import Diff, DiffFinding, MovedOutput, RunMeasurement, Suggestion, TotalEffect, Witness
+    from evalstore.diff import (
+        AskedChange,
+        Diff,
+        DiffFinding,
+        FlippedVerdict,
+        MovedOutput,
+        RunMeasurement,
+        Suggestion,
+        TotalEffect,
+        Witness,
+    )
 
 _QUOTE_LIMIT = 60
 _SCORES = {
@@ -26,14 +36,13 @@ _SCORES = {
     "looser": "scores can only rise",
     "either": "scores can go either way",
 }
-_ASSUMED = "assumed"
-_CERTAINTY = {"proved": "proved", "by-definition": "by definition", "assumed": "assumed"}
+_CERTAINTY = {"proved": "proved", "by-definition": "by definition", "assumed": "possible"}
 _VERDICTS = {
     "stricter": "scores stay, fewer pass",
     "looser": "scores stay, more pass",
     "either": "scores stay, other outputs pass",
 }
-_NEXT_ASK = "only the judge's replies can show what moves: score stored outputs with it (evalstore score)"
+_NEXT_ASK = "the judge's replies: evalstore diff REF --ask 30 --run RUN"
 _PERCENT = 100
 _SEVERAL = 2  # findings, of which each speaks of itself alone
 _SCORE_DECIMALS = 4  # of a score in a line of text
@@ -81,7 +90,7 @@ def describe_finding(finding: DiffFinding, *, can_accept: bool) -> Iterator[tupl
         yield "shown by", _describe_witness(finding.witness)
     elif finding.level is Bump.MAJOR and finding.rule in ASKED_RULES:
         yield "shown by", _NEXT_ASK
-    if can_accept and finding.level is Bump.MAJOR and finding.certainty == _ASSUMED:
+    if can_accept and finding.level is Bump.MAJOR and not finding.is_certain:
         yield "accept", f'evalstore accept {finding.fingerprint} --reason "…"'
 
 
@@ -146,13 +155,8 @@ def summary(diff: Diff) -> str:
     """Return the counts, the bump and the next version."""
     if diff.required_bump is Bump.NONE:
         return "no noticeable change: no bump is needed"
-    counts = Counter(finding.level for finding in diff.findings)
-    counted_levels = ", ".join(f"{counts[level]} {level}" for level in sorted(counts, reverse=True))
-    # What nothing shows, and only replies of a judge, or what nobody knows, can tell.
-    majors = [finding for finding in diff.findings if finding.level is Bump.MAJOR]
-    if possible := sum(finding.certainty == _ASSUMED for finding in majors):
-        certain = f"{len(majors) - possible} certain, " if len(majors) > possible else ""
-        counted_levels = counted_levels.replace(" major", f" major ({certain}{possible} possible)", 1)
+    levels = sorted({finding.level for finding in diff.findings}, reverse=True)
+    counted_levels = ", ".join(_count_level(level, diff.findings) for level in levels)
     adjustment_counts = {
         "accepted": sum(finding.accepted is not None for finding in diff.findings),
         "overridden": sum(finding.overridden is not None for finding in diff.findings),
@@ -163,9 +167,45 @@ def summary(diff: Diff) -> str:
     return f"{counted_levels}. This needs a {diff.required_bump} bump{version}"
 
 
+def _count_level(level: Bump, findings: Iterable[DiffFinding]) -> str:
+    """Return how many findings have a level, and how many of these only a judge's replies can tell."""
+    counts = Counter(finding.is_certain for finding in findings if finding.level is level)
+    certain, possible = counts[True], counts[False]
+    apart = f"{certain} certain, {possible} possible" if certain else f"{possible} possible"
+    return f"{certain + possible} {level}" + (f" ({apart})" if possible else "")
+
+
 def summarize_measurement(measurement: RunMeasurement) -> str:
     """Return how many outputs of a run move, in a sentence."""
     return f"{measurement.run}: {_measurement_sentence(measurement)}"
+
+
+def describe_asked(asked: AskedChange) -> str:
+    """Return in sentences what judges said of stored outputs in old and new words, and what may be concluded."""
+    return f"Judges asked about outputs of {make_printable(asked.run)}: {'. '.join(_list_answer_sentences(asked))}"
+
+
+def _list_answer_sentences(asked: AskedChange) -> Iterator[str]:
+    yield f"{asked.summary}, asked twice in the same words"
+    if asked.flipped:
+        yield "The new words flip more than that" if asked.beyond_noise else _describe_chance(asked)
+    if asked.mean_shift:
+        yield _shift_clause(asked.mean_shift).replace("the", "The", 1)
+    if asked.unjudged:
+        yield f"{asked.unjudged:,} could not be judged in both words"
+    if asked.engines:
+        yield f"Answered by {make_excerpt(join_names(asked.engines), _QUOTE_LIMIT)}"
+
+
+def _describe_chance(asked: AskedChange) -> str:
+    return "That can be the judge's own noise" if asked.own else "So few can be chance: ask about more"
+
+
+def describe_flip(flip: FlippedVerdict) -> tuple[str, ...]:
+    """Return the question of a verdict that flips, both scores, both verdicts, and the check that asks."""
+    score = f"{_score_text(flip.old_score)} → {_score_text(flip.new_score)}"
+    verdict = f"{flip.old_verdict} → {flip.new_verdict}"
+    return make_excerpt(flip.id, _ID_LIMIT), score, verdict, make_excerpt(flip.check, _ID_LIMIT)
 
 
 def _repeats_message(value: Any, message: str) -> bool:

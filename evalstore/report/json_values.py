@@ -143,6 +143,7 @@ def _name_lines(attribute: str) -> str:
 
 _ORIGIN = "commit=origin.commit author=origin.author co_authors=origin.co_authors date=origin.date"
 KEYS: Mapping[str, Row] = {
+    "AskedChange": ("run verdicts to_fail to_pass own unjudged bound beyond_noise mean_shift engines flips",),
     "AcceptedLevel": ("reason by day until",),
     "ArtifactFile": (
         (
@@ -154,7 +155,7 @@ KEYS: Mapping[str, Row] = {
     "ArtifactStatus": (
         (
             "ref state released working required_bump next_version ok rule message hint? dependents reaches=reached "
-            "pins moved"
+            "pins moved asked!"
         ),
         {
             "adjusted": lambda artifact: [
@@ -226,7 +227,10 @@ KEYS: Mapping[str, Row] = {
             "asked": lambda one: one.total_questions if one.kind is Kind.DATASET else None,
         },
     ),
-    "Diff": ("old new rule_set profile required_bump next_version findings total measured notes settings suggestion!",),
+    "Diff": (
+        "old new rule_set profile required_bump next_version certain possible findings total measured notes settings",
+        "suggestion! asked!",
+    ),
     "DiffFinding": (
         (
             "rule level level_before overridden accepted direction verdict_direction certainty pointer file=new.file "
@@ -298,7 +302,7 @@ KEYS: Mapping[str, Row] = {
         (
             "version=logged.version tag=logged.tag commit=logged.commit date=logged.date author=logged.author "
             "bump=logged.bump digest=logged.digest previous=logged.previous summary=logged.summary "
-            "compared_with=before required_bump=required"
+            "compared_with=before required_bump=required asked=logged.asked!"
         ),
         {
             "findings": lambda entry: [
@@ -330,7 +334,7 @@ KEYS: Mapping[str, Row] = {
     "RunTotals": ("score pass_rate scored",),
     "StalePin": ("from=user ref file=place.file line=place.line",),
     "Status": ("ok total profile rule_set interrupted artifacts findings",),
-    "StoreDiff": ("artifacts=total required_bump diffs new removed broken",),
+    "StoreDiff": ("artifacts=total required_bump certain possible diffs new removed broken",),
     "StoreListing": (
         "artifacts",
         {"ignored": lambda listing: [{"tag": name, "reason": reason} for name, reason in listing.ignored]},

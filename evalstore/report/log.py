@@ -59,6 +59,8 @@ def _change_lines(entry: ReleaseLogEntry) -> Iterator[str]:
         f"{level}: {', '.join(_rule_count(rule, count) for rule, _, count in rules)}" for level, rules in levels
     ]
     yield "; ".join(levels_and_rules)
+    if entry.logged.asked:
+        yield f"judges asked: {entry.logged.asked}"
 
 
 def _rule_count(rule: str, count: int) -> str:

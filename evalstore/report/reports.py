@@ -16,6 +16,7 @@ from evalstore.report import verify as verified
 from evalstore.report.diff import list_uncompared, summarize_store
 from evalstore.report.diff_words import (
     can_accept_changes,
+    describe_asked,
     describe_finding,
     describe_moved_reference,
     describe_total,
@@ -58,7 +59,8 @@ def _report_diff(diff: Diff) -> ProblemReport:
     problems = [_change_problem(finding, can_accept=can_accept) for finding in sort_by_level(diff.findings)]
     about = (diff.old.ref or "old", diff.new.ref or "new")
     total = [sentence] if (sentence := describe_total(diff)) else []
-    remarks = (*total, *(f"Measured: {summarize_measurement(measurement)}" for measurement in diff.measured))
+    measured = [f"Measured: {summarize_measurement(measurement)}" for measurement in diff.measured]
+    remarks = (*total, *measured, *([describe_asked(diff.asked)] if diff.asked else []))
     report = make_report("diff", summary(diff), [*problems, *_problems_of_other_causes(diff)])
     return replace(report, about=about, remarks=remarks)
 
@@ -137,7 +139,11 @@ def _artifact_problem(artifact: ArtifactStatus) -> Problem:
         artifact.place or Place(parse_ref(artifact.ref).path),
         f"{artifact.ref}: {artifact.message}",
         make_fingerprint("status", artifact.ref),
-        (*hints, *([("referred to by", users)] if users else [])),
+        (
+            *hints,
+            *([("referred to by", users)] if users else []),
+            *([("judges asked", artifact.asked)] if artifact.asked else []),
+        ),
     )
 
 

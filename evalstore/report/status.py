@@ -86,6 +86,8 @@ def _key_lines(artifact: ArtifactStatus) -> Iterator[str]:
         yield from (reference.sentence for reference in artifact.moved[:_NAMES_LIMIT])
         if more := artifact.moved[_NAMES_LIMIT:]:
             yield f"{count_noun(len(more), 'more reference')} moved; --format json has all"
+    if artifact.asked:
+        yield f"judges asked: {artifact.asked}"
     for finding in artifact.adjusted:
         for label, sentence in describe_adjustments(finding):
             yield f"{finding.message}: {label} {sentence}"

@@ -19,7 +19,7 @@ _READ_LIMIT = 400  # lines of each side that are compared: the time grows with t
 _FLOW_WIDTH = 40  # characters up to which a mapping or list stands on one line
 _COMPARED_LIMIT = 2000  # lines that are compared; of more, all old lines are removed and all new ones added
 _WORDS_LIMIT = 400  # of each text that are compared
-_BESIDE = 3  # words before an edit, and behind it
+_BESIDE = (3, 2, 1)  # words before an edit, and behind it: the most that fit
 _FILE_CONTEXT = 3  # lines around a change of a file, as git has them
 _HUNK = re.compile(r"([-+])([0-9]+)")
 
@@ -60,26 +60,32 @@ def format_one_line(old: Any, new: Any, width: int) -> str | None:
     return text if len(text) <= width else None
 
 
-def compare_words(old: str, new: str) -> str:
+def compare_words(old: str, new: str, width: int = 0) -> str:
     """Return two texts as one line of words, what is gone as `[-old-]` and what is new as `{+new+}`.
 
-    Of words that stay, those beside an edit are shown.
+    Of words that stay, those beside an edit are shown: fewer of them where all of it then fits `width`.
     """
     before, after = (make_printable(text).split()[:_WORDS_LIMIT] for text in (old, new))
-    parts: list[str] = []
     steps = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    lines = [" ".join(filter(None, _mark_words(before, after, steps, beside))) for beside in _BESIDE]
+    return next((line for line in lines if not width or len(line) <= width), lines[-1])
+
+
+def _mark_words(
+    old: Sequence[str], new: Sequence[str], steps: Sequence[tuple[str, int, int, int, int]], beside: int
+) -> Iterator[str]:
     for number, (step, start, end, new_start, new_end) in enumerate(steps):
         if step == "equal":
-            parts.append(_shorten_run(before[start:end], is_first=number == 0, is_last=number == len(steps) - 1))
+            ends = number == 0, number == len(steps) - 1
+            yield _shorten_run(old[start:end], beside, is_first=ends[0], is_last=ends[1])
             continue
-        parts += [f"[-{' '.join(before[start:end])}-]"] if end > start else []
-        parts += [f"{{+{' '.join(after[new_start:new_end])}+}}"] if new_end > new_start else []
-    return " ".join(filter(None, parts))
+        yield f"[-{' '.join(old[start:end])}-]" if end > start else ""
+        yield f"{{+{' '.join(new[new_start:new_end])}+}}" if new_end > new_start else ""
 
 
-def _shorten_run(words: Sequence[str], *, is_first: bool, is_last: bool) -> str:
+def _shorten_run(words: Sequence[str], beside: int, *, is_first: bool, is_last: bool) -> str:
     """Return the words around edits; at the ends of a text only those on the side of the edit."""
-    head, tail = [] if is_first else words[:_BESIDE], [] if is_last else words[-_BESIDE:]
+    head, tail = [] if is_first else words[:beside], [] if is_last else words[-beside:]
     return " ".join(words if len(words) <= len(head) + len(tail) + 1 else [*head, "…", *tail])
 
 

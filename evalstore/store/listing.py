@@ -37,7 +37,7 @@ _LOG_FIELDS = (
 )
 # Each field ends with a NUL, because a message may contain line feeds.
 _FORMAT = "--format=" + "".join(f"%({field})%00" for field in (*TAG_FIELDS, *_LOG_FIELDS))
-_TRAILER = re.compile(r"Evalstore-(Digest|Bump|Previous): *(\S+)")
+_TRAILER = re.compile(r"^Evalstore-(Digest|Bump|Previous|Asked): *(\S.*?) *$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSummary:
-    """One release with the data of its tag; `bump`, `digest` and `previous` are its trailers, None without one."""
+    """One release with the data of its tag; `bump`, `digest`, `previous` and `asked` are its trailers, None without."""
 
     version: Version
     tag: str
@@ -83,6 +83,7 @@ class ReleaseSummary:
     digest: str | None
     previous: str | None
     summary: str
+    asked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,7 @@ def _parse_record(store: ArtifactStore, row: list[str]) -> tuple[Release, Releas
         digest=trailers.get("Digest"),
         previous=None if trailers.get("Previous") == "none" else trailers.get("Previous"),
         summary=subject,
+        asked=trailers.get("Asked"),
     )
 
 

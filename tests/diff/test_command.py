@@ -137,6 +137,25 @@ def test_exit_code_answers_like_git(cli: Cli, repo: Path) -> None:
     assert cli("-C", repo, "diff", "rubric/tone@1.0.0", "rubric/tone@1.0.0", "--exit-code").code == 0
 
 
+def test_the_certain_and_the_possible_fail_apart(cli: Cli, repo: Path, tmp_path: Path) -> None:
+    counts = valid(cli("-C", repo, "diff", "rubric/tone", "--format", "json"))
+    assert (counts["certain"], counts["possible"]) == (1, 0)
+    # Of a judge's words nothing is certain.
+    judge = 'id: kind\nversion: "1.0.0"\ntemplate: "How kind? {{ output }}"\n'
+    (tmp_path / "old.yaml").write_text(judge)
+    (tmp_path / "new.yaml").write_text(judge.replace("kind?", "very kind?"))
+    words = (tmp_path / "old.yaml", tmp_path / "new.yaml")
+    for sides, wanted, code in (
+        (("rubric/tone",), "certain", 1),
+        (("rubric/tone",), "possible", 0),
+        (words, "certain", 0),
+        (words, "possible", 1),
+        ((), "possible", 0),
+        ((), "certain", 1),
+    ):
+        assert cli("-C", repo, "diff", *sides, "--fail-on", wanted, "-q").code == code, (sides, wanted)
+
+
 @pytest.mark.parametrize(
     ("argv", "code", "told"),
     [

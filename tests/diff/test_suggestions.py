@@ -59,6 +59,7 @@ def test_what_is_suggested_needs_less(name: str, cli: Cli, tmp_path: Path) -> No
     old = read_yaml(text.encode(), "old.yaml").value
     assert str(compare(old, suggestion["document"]).required_bump) == level
     assert "suggestion" not in json.loads(cli("diff", *sides, "--format", "json").out)
+    assert "--suggest" in cli("diff", *sides).next_steps
 
 
 def test_it_is_for_one_change(cli: Cli) -> None:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from evalstore.diff.findings import Direction, Witness
 from evalstore.report.diff_words import (
     can_accept_changes,
+    describe_asked,
     describe_example,
     describe_finding,
+    describe_flip,
     describe_other_causes,
     describe_places,
     describe_total,
@@ -34,7 +36,7 @@ from evalstore.versions import Bump
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from evalstore.diff import Diff, DiffFinding, RunMeasurement
+    from evalstore.diff import AskedChange, Diff, DiffFinding, RunMeasurement
 
 _BUDGET = 250_000  # bytes for all findings: a page stays below 300 kB
 _WIDTH = 100  # characters of a line of a compared value
@@ -61,7 +63,7 @@ def write_page(diff: Diff) -> str:
         title=f"Diff: {' to '.join(found['sides'])}",
         rules=found["found"].rules if found["found"] else "",
         diff=found,
-        measured=[*map(_prepare_measurement, diff.measured)],
+        measured=[*map(_prepare_measurement, diff.measured), *map(_prepare_asked, [diff.asked] if diff.asked else [])],
     )
 
 
@@ -136,6 +138,17 @@ def _render_finding(finding: DiffFinding, rule: str, *, can_accept: bool) -> Mar
     )
 
 
+def _prepare_asked(asked: AskedChange) -> dict[str, Any]:
+    rows = [*map(describe_flip, asked.flips)]
+    more = asked.flipped - len(rows) if rows else 0
+    return {"sentence": describe_asked(asked), "rows": rows, "more": more, "last": "check"}
+
+
 def _prepare_measurement(measurement: RunMeasurement) -> dict[str, Any]:
     rows = [*map(describe_example, measurement.examples)]
-    return {"sentence": summarize_measurement(measurement), "rows": rows, "more": measurement.moved - len(rows)}
+    return {
+        "sentence": summarize_measurement(measurement),
+        "rows": rows,
+        "more": measurement.moved - len(rows),
+        "last": "place",
+    }

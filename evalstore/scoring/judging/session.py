@@ -186,9 +186,9 @@ class JudgeSession:
     failures: dict[str, str] = field(default_factory=dict)
     asks_again: bool = False
 
-    def ask(self, call: JudgeCall) -> JudgeReply:
-        """Return the cached reply, or why there is none; the call is then noted as missing."""
-        if (reply := self.find_reply(call)) is not None:
+    def ask(self, call: JudgeCall, *, wanted: Collection[str] = ()) -> JudgeReply:
+        """Return the cached reply, of several a `wanted` one, or why there is none; the call is then missing."""
+        if (reply := self.find_reply(call, wanted=wanted)) is not None:
             return reply
         self.missing.add_call(call)
         return NO_REPLY
