@@ -19,7 +19,7 @@ _READ_LIMIT = 400  # lines of each side that are compared: the time grows with t
 _FLOW_WIDTH = 40  # characters up to which a mapping or list stands on one line
 _COMPARED_LIMIT = 2000  # lines that are compared; of more, all old lines are removed and all new ones added
 _WORDS_LIMIT = 400  # of each text that are compared
-_BESIDE = (3, 2, 1)  # words before an edit, and behind it: the most that fit
+_REACHES = (3, 2, 1)  # words before an edit, and behind it: the most that fit
 _FILE_CONTEXT = 3  # lines around a change of a file, as git has them
 _HUNK = re.compile(r"([-+])([0-9]+)")
 
@@ -63,29 +63,29 @@ def format_one_line(old: Any, new: Any, width: int) -> str | None:
 def compare_words(old: str, new: str, width: int = 0) -> str:
     """Return two texts as one line of words, what is gone as `[-old-]` and what is new as `{+new+}`.
 
-    Of words that stay, those beside an edit are shown: fewer of them where all of it then fits `width`.
+    Of words that stay, those next to an edit are shown: fewer of them where all of it then fits `width`.
     """
     before, after = (make_printable(text).split()[:_WORDS_LIMIT] for text in (old, new))
     steps = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    lines = [" ".join(filter(None, _mark_words(before, after, steps, beside))) for beside in _BESIDE]
+    lines = [" ".join(filter(None, _mark_words(before, after, steps, reach))) for reach in _REACHES]
     return next((line for line in lines if not width or len(line) <= width), lines[-1])
 
 
 def _mark_words(
-    old: Sequence[str], new: Sequence[str], steps: Sequence[tuple[str, int, int, int, int]], beside: int
+    old: Sequence[str], new: Sequence[str], steps: Sequence[tuple[str, int, int, int, int]], reach: int
 ) -> Iterator[str]:
     for number, (step, start, end, new_start, new_end) in enumerate(steps):
         if step == "equal":
             ends = number == 0, number == len(steps) - 1
-            yield _shorten_run(old[start:end], beside, is_first=ends[0], is_last=ends[1])
+            yield _shorten_run(old[start:end], reach, is_first=ends[0], is_last=ends[1])
             continue
         yield f"[-{' '.join(old[start:end])}-]" if end > start else ""
         yield f"{{+{' '.join(new[new_start:new_end])}+}}" if new_end > new_start else ""
 
 
-def _shorten_run(words: Sequence[str], beside: int, *, is_first: bool, is_last: bool) -> str:
+def _shorten_run(words: Sequence[str], reach: int, *, is_first: bool, is_last: bool) -> str:
     """Return the words around edits; at the ends of a text only those on the side of the edit."""
-    head, tail = [] if is_first else words[:beside], [] if is_last else words[-beside:]
+    head, tail = [] if is_first else words[:reach], [] if is_last else words[-reach:]
     return " ".join(words if len(words) <= len(head) + len(tail) + 1 else [*head, "…", *tail])
 
 
