@@ -31,7 +31,7 @@ from evalstore.text import find_nearest, make_excerpt
 
 _Items = tuple[tuple[str, str], ...]
 _NO_ENDPOINT_HINT = (
-    "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` beside its label"
+    "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` next to its label"
 )
 
 

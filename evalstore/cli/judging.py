@@ -90,7 +90,7 @@ _OPTIONS = (
         metavar="FILE",
         help="Where replies are kept, and found again; else in the repository's git directory.",
     ),
-    _option("--fresh", is_flag=True, help="Ask again what replies are kept for; the new ones are kept beside them."),
+    _option("--fresh", is_flag=True, help="Ask again what replies are kept for; the new ones are kept as well."),
     _option(
         "--offline",
         is_flag=True,

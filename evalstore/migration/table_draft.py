@@ -370,7 +370,7 @@ _SENTENCES: Mapping[tuple[str, bool, str], str] = {
     ("must_not_contain", False, "any"): "none of the texts may be in the answer",
     ("llm_judge", False, "all"): "a judge is asked about each statement",
     ("llm_judge", True, "all"): "a judge is asked about each statement, none of which may hold",
-    ("llm_judge", False, "any"): "a judge holds the answer beside the one that is expected",
+    ("llm_judge", False, "any"): "a judge compares the answer with the expected one",
     ("format", False, "any"): "the answer has a length in characters",
     ("json_schema", False, "any"): "the answer is JSON of this schema",
 }

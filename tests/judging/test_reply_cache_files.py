@@ -90,7 +90,7 @@ def test_a_link_a_folder_and_a_pipe_are_refused(tmp_path: Path, at: At, path: Pa
 def test_a_link_beside_the_file_is_refused(end: str, tmp_path: Path, at: At, path: Path) -> None:
     at().put(CALL, REPLY)
     Path(f"{path}{end}").symlink_to(tmp_path / "elsewhere")
-    assert f"replies.db{end} beside it is not a regular file" in str(refused(at()))
+    assert f"replies.db{end} next to it is not a regular file" in str(refused(at()))
     assert not (tmp_path / "elsewhere").exists()
 
 

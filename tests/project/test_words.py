@@ -35,7 +35,7 @@ PHRASES = {
     "stand for": (r"\bstands? for\b", 4),  # is, means
     "stands": (r"\b(stands?|stood)\b", 19),  # is
     "lies": (r"\blies\b", 3),  # is
-    "beside": (r"\bbeside\b", 33),  # next to, with
+    "beside": (r"\bbeside\b", 20),  # next to, with
     "none that": (r"\bnone that\b", 2),  # not one of the
     "says enough": (r"\bsays? (enough|too little)\b", 1),  # needs a higher version, is too low
     "so-manieth": (r"\bmanieth\b", 0),  # every n-th

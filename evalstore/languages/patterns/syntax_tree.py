@@ -204,7 +204,7 @@ def refuse_engine_faults(tree: RegexTree) -> None:
     atoms = [node for node in trees if isinstance(node, Atom)]
     cases = {_is_folded(atom) for atom in atoms if _has_case(atom)}
     if len(cases) > 1 and any(map(_is_negated_class, atoms)):
-        raise UndecidedError("a negated class beside a flag i that holds for a part only is not supported")
+        raise UndecidedError("a negated class with a flag i for a part of the pattern is not supported")
     alternations = (node for node in trees if isinstance(node, Alternation))
     if any(sum(map(_has_bare_negated_class, node.parts)) > 1 for node in alternations):
         raise UndecidedError("alternatives with a negated class each are not supported")

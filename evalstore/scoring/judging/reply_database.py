@@ -109,7 +109,7 @@ def has_file(path: Path) -> bool:
         with suppress(FileNotFoundError):
             is_regular = stat.S_ISREG(file.lstat().st_mode)
             if not is_regular:
-                message = f"{file.name} beside it is not a regular file" if suffix else _NO_FILE
+                message = f"{file.name} next to it is not a regular file" if suffix else _NO_FILE
                 raise _make_error(path, message, _ELSEWHERE)
     return is_regular
 
