@@ -50,7 +50,7 @@ def test_another_reading_is_shown_by_a_reply_that_scoring_reads_so(old: dict[str
 def test_another_prompt_is_shown_by_the_judge_alone(new: dict[str, Any]) -> None:
     (finding,) = _compare({}, new).findings
     assert finding.witness is None
-    assert "evalstore score" in dict(describe_finding(finding, can_accept=False))["shown by"]
+    assert "evalstore diff REF --ask" in dict(describe_finding(finding, can_accept=False))["shown by"]
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def test_what_no_check_can_say_is_said_to_be_lost(rule: dict[str, Any], more: di
     [
         ([{"value": "- tool: a\n  tool_rules: should_be_run\n"}], "rules is a list where a mapping"),
         ([{"value": "just words"}], "rules is a text where a mapping"),
-        ([{"value": 7}], "rules is not a field of one text"),
-        ({"rule_1": {"tool": "a", "tool_rules": "should_be_run"}}, "rules is not a field of one text"),
+        ([{"value": 7}], "rules is not a single text field"),
+        ({"rule_1": {"tool": "a", "tool_rules": "should_be_run"}}, "rules is not a single text field"),
         ([{"value": ""}, {"value": "rule_1: {tool: a, tool_rules: should_be_run}"}], "rules has 2 values"),
     ],
 )

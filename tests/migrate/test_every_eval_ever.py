@@ -216,7 +216,7 @@ def test_a_judge_is_told_the_prompt_letter_by_letter(prompt: str) -> None:
         ({"input_prompt": "?", "judges": [7]}, "no list of judges"),
         (
             {"input_prompt": "?", "judges": [{"model_info": {"id": n}} for n in "ab"], "aggregation_method": ["x"]},
-            "none",
+            "is not one of the format",
         ),
         ({"input_prompt": "?", "judges": [{"weight": "2"}, {"model_info": 7}]}, "two of its judges are the same"),
     ],
