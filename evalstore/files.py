@@ -157,14 +157,16 @@ def write_below(root: Path, relative: str, data: bytes | Iterable[bytes]) -> Non
         raise _refuse_writing(error, relative) from None
 
 
-def write_aside_below(root: Path, relative: str, data: Iterable[bytes], *, mode: int | None = None) -> None:
-    """Write the temporary file of `root/relative`, not synced, and make its folders; `RefusedError` for a link.
+def write_aside_below(
+    root: Path, relative: str, data: Iterable[bytes], *, sync: bool = False, mode: int | None = None
+) -> None:
+    """Write the temporary file of `root/relative`, and make its folders; `RefusedError` for a link.
 
     `mode` is that of the file (chmod(2)), by default that of the one it replaces.
     """
     try:
         with _open_parent(root, relative, make=True) as (folder, name):
-            _write_temporary(folder, name, data, sync=False, mode=mode)
+            _write_temporary(folder, name, data, sync=sync, mode=mode)
     except OSError as error:
         raise _refuse_writing(error, relative) from None
 
@@ -176,6 +178,13 @@ def place_below(root: Path, relative: str) -> None:
             os.rename(_name_temporary(name), name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
         raise _refuse_writing(error, relative) from None
+
+
+def sync_folders_below(root: Path, *paths: str) -> None:
+    """Wait until the names of the files `paths` are on disk, after `place_below`."""
+    for folder in dict.fromkeys(str(PurePosixPath(path).parent) for path in paths):
+        with _open_parent(root, f"{folder}/*") as (parent, _):
+            os.fsync(parent)
 
 
 def sweep_below(root: Path, *paths: str) -> None:

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date
 
-from evalstore.errors import ConflictError, RefusedError, UsageError
+from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import Ref
 from evalstore.release.acceptances import find_uncommitted_acceptances
 from evalstore.release.commit_files import complete_signature, find_bypassed_hooks, find_checkout, list_commit_files
-from evalstore.release.journal import FileChange, Journal, PinMove, ReleasedVersion
+from evalstore.release.journal import FileChange, PinMove, ReleasedVersion
 from evalstore.release.locking import LockedRepository, lock_repository
 from evalstore.release.pins import move_pins_in_rows
 from evalstore.release.plan import BumpPlan, choose_working_files, make_plan
 from evalstore.release.publish import (
-    ReleaseDraft,
+    ReleaseContext,
     ReleaseMessages,
-    find_moved_tip,
     format_commit_message,
     format_tag_message,
     publish_release,
     write_release_files,
-    write_release_objects,
 )
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
 from evalstore.release.recovery import recover_interrupted
@@ -32,11 +29,9 @@ from evalstore.release.references import find_rows_path
 from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
 from evalstore.release.values import LoweredVersion, Released
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.index import lock_index
 from evalstore.store.remote import is_signature_required, read_required_signers
 from evalstore.versions import Bump
 
-_TRIES = 5  # of a bump whose branch moves meanwhile
 _RETRY_HINT = "free some space or fix the permissions, then run the same bump again: it finishes this one"
 
 
@@ -181,9 +176,9 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
     tags = {f"{store.tag_prefix}{step.ref}": format_tag_message(step, request.message) for step in plan.steps}
     messages = ReleaseMessages(message, tags if request.tag else {}, request.sign, read_required_signers(store))
     draft = write_release_files(repository, store, checkout, files, messages)
-    journal = _publish_draft(
-        repository, draft, checkout.tip, _list_released_versions(store, plan.steps, tagged=request.tag), request
-    )
+    versions = _list_released_versions(store, plan.steps, tagged=request.tag)
+    release = ReleaseContext(repository, store.objects, versions, request.watch_writing, request.watch_signing)
+    journal = publish_release(release, draft, checkout.tip)
     store.forget()
     return Released(
         journal.released,
@@ -197,33 +192,6 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
         lowered=_list_lowered_versions(plan),
         unreviewed=_list_unreviewed(store, plan, journal.old),
     )
-
-
-def _publish_draft(
-    repository: LockedRepository,
-    draft: ReleaseDraft,
-    tip: str | None,
-    versions: Iterable[ReleasedVersion],
-    request: BumpRequest,
-) -> Journal:
-    with ExitStack() as locks:
-        for tries_left in reversed(range(_TRIES)):
-            journal = write_release_objects(repository, draft, tip, watch=request.watch_signing)
-            journal = replace(journal, released=tuple(replace(one, commit=journal.commit) for one in versions))
-            if tries_left == _TRIES - 1:
-                # Held from here on: from the second try on nobody can begin a commit, however busy they are.
-                locks.enter_context(lock_index(repository.git))
-            try:
-                publish_release(repository, journal, watch=request.watch_writing)
-            except ConflictError:
-                # Somebody has committed meanwhile. Where that touched none of these files: the same, on top of it.
-                moved = find_moved_tip(repository, draft, tip) if tries_left else None
-                if moved is None:
-                    raise
-                tip = moved
-            else:
-                break
-    return journal
 
 
 def _list_lowered_versions(plan: BumpPlan) -> tuple[LoweredVersion, ...]:

@@ -1,9 +1,11 @@
 """What a bump writes, in order; a kill after any step leaves either no release, or one that the next bump finishes.
 
-1. Objects: blobs (`write_release_files`), trees, the commit, the tags (`write_release_objects`).
-2. The journal: what is to be done; and refs of our own, which hold the objects until the others do (`publish_release`).
-3. The refs: tags and branch, in one transaction of git (`publish_release`).
-4. Working files, the index, and the journal's removal (`transactions.recovery.finish_or_undo`).
+1. Objects: blobs (`write_release_files`), trees, the commit, the tags; and the journal: what is to be done, with refs
+   of our own, which hold the objects until the others do (`_write_journal`).
+2. Next to the working files and the index, what will replace them (`stage_files`, `copy_index`).
+3. The refs: tags and branch, in one transaction of git; then working files and index, by renaming (`_try_to_publish`).
+   This alone happens under git's lock of the index.
+4. What all that has left, and the journal (`end_journal`).
 
 All of it happens under the lock of the repository.
 """
@@ -12,35 +14,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO, NamedTuple
 
-from evalstore.errors import ConflictError, RefusedError
+from evalstore.errors import ConflictError, EvalstoreError, RefusedError
 from evalstore.files import open_below
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.asked_changes import TRAILER
 from evalstore.release.commit_files import Checkout, CommitFile
-from evalstore.release.journal import FileChange, Journal, hold_pending, remove_stale_locks, write_journal
+from evalstore.release.journal import (
+    FileChange,
+    Journal,
+    ReleasedVersion,
+    hold_pending,
+    remove_stale_locks,
+    write_journal,
+)
 from evalstore.release.locking import REFLOG_REASON, LockedRepository
 from evalstore.release.pins import move_pins_in_rows
-from evalstore.release.recovery import finish_or_undo
+from evalstore.release.recovery import end_journal, finish, finish_or_undo_refs, list_entries, stage_files
 from evalstore.release.step import ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
-from evalstore.store.index import find_staged_blobs
+from evalstore.store.index import copy_index, find_staged_blobs, is_copy_current, lock_index, release_index_lock
 from evalstore.store.object_reader import ObjectReader
+from evalstore.store.objects import find_entry
 from evalstore.store.remote import open_signature_check
 from evalstore.store.revisions import find_refs
 from evalstore.store.tags import TAG_REFS
+from evalstore.store.trees import TreeEntry
 from evalstore.store.working_files import normalize_line_ends, normalize_pieces
 from evalstore.store.writing import (
     REGULAR_MODE,
     IndexEntry,
     RefUpdate,
-    find_file_entries,
     open_scratch_repository,
     sign_commit,
     sign_tags,
@@ -51,6 +61,7 @@ from evalstore.store.writing import (
     write_tree,
 )
 
+_TRIES, _FREE_TRIES = 5, 3  # of a release whose branch moves meanwhile; those in which others can still commit
 # What git says of a ref that is not as it was -> what happened.
 _CONFLICTS = {
     "reference already exists": "one of the tags already exists",
@@ -100,7 +111,7 @@ class ReleaseDraft:
 
     branch: str
     changes: tuple[FileChange, ...]
-    committed: Mapping[str, IndexEntry]
+    committed: Mapping[str, TreeEntry]
     watched: tuple[str, ...]
     messages: ReleaseMessages
 
@@ -118,7 +129,7 @@ def write_release_files(
     """
     paths = [store.prefix + file.path for file in files]
     watched = (*paths, store.prefix + SETTINGS_FILE)
-    committed = find_file_entries(repository.git, checkout.tip, watched)
+    committed = _find_entries(store.objects, checkout.tip, watched)
     # Blobs as the working tree gets them, then as git keeps them: these differ where line ends are converted.
     working_blobs = _write_blobs(repository, store, files)
     blobs = _write_lf_blobs(repository, working_blobs, files)
@@ -137,32 +148,126 @@ def write_release_files(
     return ReleaseDraft(checkout.branch, changes, committed, watched, messages)
 
 
-def write_release_objects(
-    repository: LockedRepository,
-    draft: ReleaseDraft,
-    tip: str | None,
-    *,
-    watch: Callable[[Sequence[str]], Iterable[str]],
-) -> Journal:
-    """Write the commit and the tags of a release and return its journal, not yet written: what remains to be done.
+class ReleaseContext(NamedTuple):
+    """Where a release is written, what reads the objects there, and what it releases.
 
-    `watch` wraps the iteration over the tags that are signed (a progress bar).
-
-    Killed here: as in `write_release_files`.
+    `watch_writing` wraps the iteration over the files that are written, and `watch_signing` that over the tags that are
+    signed (progress bars).
     """
+
+    repository: LockedRepository
+    objects: ObjectReader
+    versions: Sequence[ReleasedVersion]
+    watch_writing: Callable[[Sequence[FileChange]], Iterable[FileChange]]
+    watch_signing: Callable[[Sequence[str]], Iterable[str]]
+
+
+def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | None) -> Journal:
+    """Commit a release on `tip`, make its tags and move the branch, together; `ConflictError` when one has moved.
+
+    The index is locked for as long as branch, files and index differ from each other: whoever else commits meets that
+    lock for milliseconds. Where somebody commits all the time, the last tries lock it from the start.
+    """
+    # A signature may take a touch of a key: it is asked for twice at most.
+    repository, free = release.repository, 1 if draft.messages.sign else _FREE_TRIES
+    journal, staged, attempt = None, None, _Attempt(is_released=False)
+    with ExitStack() as locks:
+        try:
+            for number in range(_TRIES):
+                if number == free:
+                    locks.enter_context(lock_index(repository.git))
+                if number:
+                    tip = _follow_tip(release, draft, tip, attempt.failure)
+                if journal is None or journal.old != tip:
+                    journal = _write_journal(release, draft, tip)
+                if staged is None:
+                    # Killed before it: git may prune the objects one day, and the journal is dropped then.
+                    hold_pending(repository, journal)
+                    staged = stage_files(repository, journal, watch=release.watch_writing)
+                attempt = _try_to_publish(repository, journal, staged, is_index_locked=number >= free)
+                if attempt.is_released:
+                    break
+            else:
+                raise _explain_failure(attempt.failure)
+        except (EvalstoreError, OSError):
+            if journal:
+                _give_up(repository, journal)
+            raise
+    end_journal(repository, journal, released=True)
+    return journal
+
+
+class _Attempt(NamedTuple):
+    """The outcome of one try: released, or what git has answered (None: somebody else was at work on the index)."""
+
+    is_released: bool
+    failure: CommandError | None = None
+
+
+def _write_journal(release: ReleaseContext, draft: ReleaseDraft, tip: str | None) -> Journal:
+    """Write the commit and the tags of a release on `tip`, then what remains to be done.
+
+    Killed before the journal: as in `write_release_files`. Killed while it is written: a temporary file, which the next
+    bump removes. Killed after it: a journal none of whose refs has moved, which the next bump removes, too; nothing was
+    released.
+    """
+    repository = release.repository
     # The tree is that of the branch with these files replaced: nothing else that is edited or staged gets in.
     entries = {change.path: IndexEntry(change.mode, change.blob) for change in draft.changes}
-    tree = write_tree(repository.git, tip, entries)
-    commit, tags = _write_commit_and_tags(repository, tree, [tip] if tip else [], draft.messages, watch)
-    return Journal(draft.branch, tip, commit, {TAG_REFS + name: oid for name, oid in tags.items()}, draft.changes, ())
+    tree = write_tree(repository.git, release.objects, tip, entries)
+    parents = [tip] if tip else []
+    commit, tags = _write_commit_and_tags(repository, tree, parents, draft.messages, release.watch_signing)
+    released = tuple(replace(version, commit=commit) for version in release.versions)
+    refs = {TAG_REFS + name: oid for name, oid in tags.items()}
+    journal = Journal(draft.branch, tip, commit, refs, draft.changes, released)
+    write_journal(repository.common, repository.journal_name, journal)
+    return journal
 
 
-def find_moved_tip(repository: LockedRepository, draft: ReleaseDraft, tip: str | None) -> str | None:
-    """Return the tip of a branch that has moved on from `tip` and holds the same files; None for any other."""
-    moved = find_refs(repository.git, [draft.branch]).get(draft.branch)
-    if moved in {None, tip} or find_file_entries(repository.git, moved, draft.watched) != draft.committed:
-        return None
-    return moved
+def _try_to_publish(
+    repository: LockedRepository, journal: Journal, staged: Sequence[FileChange], *, is_index_locked: bool
+) -> _Attempt:
+    index = copy_index(repository.git, list_entries(journal))
+    with nullcontext() if is_index_locked else lock_index(repository.git):
+        # Somebody stages or commits at this moment: to catch up under the lock would lock them out for longer.
+        if not is_index_locked and not is_copy_current(repository.git, index):
+            return _Attempt(is_released=False)
+        tags = [RefUpdate(name, oid, None) for name, oid in journal.tags.items()]
+        # Tags first: loose refs are renamed one by one. Killed between them: some tags, and a branch that has not
+        # moved. The next bump adds the missing tags and moves the branch; if the branch has moved elsewhere by then, it
+        # removes the tags again. Killed after them: released; the next bump brings files and index up to date.
+        failure = _move_refs(repository, journal, [*tags, RefUpdate(journal.branch, journal.commit, journal.old)])
+        # Where git answered with an error, the refs say what happened. From here on a kill loses nothing.
+        is_released = failure is None or finish_or_undo_refs(repository, journal)
+        if is_released:
+            finish(repository, journal, staged, index)
+    return _Attempt(is_released, failure)
+
+
+def _follow_tip(
+    release: ReleaseContext, draft: ReleaseDraft, tip: str | None, failure: CommandError | None
+) -> str | None:
+    """Return the tip that a branch has now, with the same files; raises for any other why the last try failed."""
+    now = find_refs(release.repository.git, [draft.branch]).get(draft.branch)
+    if now == tip and failure is None:
+        return tip
+    if now in {None, tip} or _find_entries(release.objects, now, draft.watched) != draft.committed:
+        raise _explain_failure(failure) from None
+    return now
+
+
+def _find_entries(objects: ObjectReader, commit: str | None, paths: Iterable[str]) -> dict[str, TreeEntry]:
+    """Return the modes and blobs of files at a commit by path, for those that are there."""
+    found = ((path, find_entry(objects, commit, path)) for path in paths) if commit else ()
+    return {path: entry for path, entry in found if entry}
+
+
+def _give_up(repository: LockedRepository, journal: Journal) -> None:
+    """Undo a bump that failed, unless it is released; what cannot be undone now, the next bump undoes."""
+    with suppress(EvalstoreError, OSError):
+        release_index_lock(repository.git.directory)
+        if not finish_or_undo_refs(repository, journal):
+            end_journal(repository, journal, released=False)
 
 
 def _write_commit_and_tags(
@@ -191,32 +296,6 @@ def _check_signer(repository: LockedRepository, tags: Mapping[str, str], signers
             if flaw := find_flaw(oid, repository.git.run("cat-file", "tag", oid)):
                 hint = "ask a listed signer to release it, or to add you to the file that evalstore.yaml names"
                 raise RefusedError(f"{name} would not be signed by an allowed signer: {flaw}", hint=hint)
-
-
-def publish_release(
-    repository: LockedRepository,
-    journal: Journal,
-    *,
-    watch: Callable[[Sequence[FileChange]], Iterable[FileChange]],
-) -> None:
-    """Make the tags and move the branch, together, under the lock of the index; `ConflictError` when one has moved.
-
-    `watch` wraps the iteration over the working files that are written (a progress bar).
-    """
-    # Killed while this is written: a temporary file, which the next bump removes. Killed after it: a journal none of
-    # whose refs has moved, which the next bump removes; nothing was released.
-    write_journal(repository.common, repository.journal_name, journal)
-    # Killed before it: git may prune the objects one day, and the journal is dropped then, too.
-    hold_pending(repository, journal)
-    tags = [RefUpdate(name, oid, None) for name, oid in journal.tags.items()]
-    # Tags first: loose refs are renamed one by one. Killed between them: some tags, and a branch that has not moved.
-    # The next bump adds the missing tags and moves the branch; if the branch has moved elsewhere by then, it removes
-    # the tags again. Killed after them: released; the next bump brings working files and index up to date.
-    updates = [*tags, RefUpdate(journal.branch, journal.commit, journal.old)]
-    failure = _move_refs(repository, journal, updates)
-    # Whatever git answered, the refs say what happened. From here on a kill loses nothing: see `finish_or_undo`.
-    if not finish_or_undo(repository, journal, watch=watch):
-        raise _explain_failure(failure) from None
 
 
 def _move_refs(repository: LockedRepository, journal: Journal, updates: Iterable[RefUpdate]) -> CommandError | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
-from evalstore.files import place_below, sweep_below, write_aside_below, write_below
+from evalstore.files import place_below, sweep_below, sync_folders_below, write_aside_below
 from evalstore.release.journal import (
     FileChange,
     Journal,
@@ -20,7 +20,7 @@ from evalstore.release.journal import (
     remove_stale_locks,
 )
 from evalstore.release.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository
-from evalstore.store.index import find_staged_blobs, lock_index, release_index_lock, stage_files
+from evalstore.store.index import IndexCopy, StagedEntry, copy_index, lock_index, place_index, release_index_lock
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.packing import release_packs
 from evalstore.store.revisions import find_head_ref, find_missing_objects, find_refs, is_ancestor
@@ -40,53 +40,90 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
         journal = read_journal(repository.common, name)
         remove_stale_locks(repository, [*journal.refs, *journal.pending], path)
         if name == repository.journal_name:
-            with lock_index(repository.git):
-                released = journal.released if finish_or_undo(repository, journal) else ()
+            is_released = finish_or_undo_refs(repository, journal)
+            released = journal.released if is_released else ()
+            if is_released and find_head_ref(repository.git) == journal.branch:
+                _finish_late(repository, journal)
+            end_journal(repository, journal, released=is_released)
         # Another working tree of this repository: its refs are shared, and finished or undone here. Its files are
         # written by the next bump there, which needs the journal, unless nothing was released.
-        elif not _finish_or_undo_refs(repository, journal):
+        elif not finish_or_undo_refs(repository, journal):
             release_pending(repository)
             path.unlink()
     return released
 
 
-def finish_or_undo(
+def list_entries(journal: Journal) -> dict[str, StagedEntry]:
+    """Return the entries that the index gets for the files of a journal."""
+    return {change.path: StagedEntry(IndexEntry(change.mode, change.blob), change.staged) for change in journal.changes}
+
+
+def stage_files(
     repository: LockedRepository,
     journal: Journal,
     *,
     watch: Callable[[Sequence[FileChange]], Iterable[FileChange]] = iter,
-) -> bool:
-    """Finish a bump, under the lock of the index, when any of its refs has moved; else undo it and return False.
+) -> Sequence[FileChange]:
+    """Write the files of a journal aside, next to those they will replace, and return those that nobody has edited.
 
-    Each step can be repeated: killed at any point, the next bump reads the same journal and does the rest.
+    Killed here: temporary files, which the next bump removes.
     """
-    # Step 1, the refs: all or none. Killed here: some refs of a torn transaction; the next bump completes them.
-    released = _finish_or_undo_refs(repository, journal)
+    sweep_below(repository.top, *(change.path for change in journal.changes))
+    changes = [change for change in journal.changes if _find_new_blob(change) != change.before]
+    unedited = [change for change in changes if _is_unedited(repository, change)]
+    # Written aside, synced, renamed, and the folders synced; of many, all are synced at once.
+    sync_all = len(unedited) >= MANY and can_sync_all()
+    objects = ObjectReader(repository.git)
+    try:
+        objects.expect(_find_new_blob(change) for change in unedited)
+        for change in watch(unedited):
+            pieces = _read_pieces(objects, _find_new_blob(change))
+            write_aside_below(repository.top, change.path, pieces, sync=not sync_all)
+    finally:
+        objects.close()
+    if sync_all:
+        wait_for_disk(repository.top)
+    return unedited
+
+
+def finish(repository: LockedRepository, journal: Journal, staged: Sequence[FileChange], index: IndexCopy) -> None:
+    """Bring working files and index up to a journal whose refs have moved, under the lock of the index.
+
+    `staged` are the files that were written aside. Each step can be repeated: killed at any point, the next bump reads
+    the same journal and does the rest.
+    """
+    # Unless another branch is checked out by now. Killed here: git status shows the files that are left as modified;
+    # the next bump writes those that nobody has edited since.
+    if find_head_ref(repository.git) != journal.branch:
+        return
+    try:
+        for change in staged:
+            if _is_unedited(repository, change):
+                place_below(repository.top, change.path)
+        place_index(repository.git, index, list_entries(journal))
+    except (EvalstoreError, OSError) as error:
+        raise _make_stuck_error(journal, error) from None
+
+
+def end_journal(repository: LockedRepository, journal: Journal, *, released: bool) -> None:
+    """Remove what a bump that is finished or undone has left, the journal last: while it exists, the bump goes on."""
     # Many tags are packed, as a clone has them: a file each would slow every git command. Killed here: they are tags
-    # all the same, and the locks that are left go in step 4.
+    # all the same, and the locks that are left go next.
     if released and len(journal.tags) >= MANY:
         with suppress(GitError):
             pack_tags(repository.git)
-    # Step 2, temporary files that a killed one left beside the working files.
     sweep_below(repository.top, *(change.path for change in journal.changes))
-    # Step 3, working files and index, unless another branch is checked out by now. Killed here: git status shows the
-    # files that are left as modified; the next bump writes those that nobody has edited since.
-    if released and find_head_ref(repository.git) == journal.branch:
-        _update_working_tree(repository, journal, watch)
-    # Step 4, the locks of git's transaction, which git leaves when it cannot remove them.
+    if released:
+        _sync_files(repository, journal)
+    # The locks of git's transaction, which git leaves when it cannot remove them.
     remove_stale_locks(repository, journal.refs, repository.common / repository.journal_name)
-    # Step 5, what keeps its objects from being pruned or repacked. Killed before: the next bump removes it.
+    # What keeps its objects from being pruned or repacked. Killed before: the next bump removes it.
     release_pending(repository)
     release_packs(repository.common)
-    # Step 6, the lock of the index; one that undoes may try again under it.
-    if released:
-        release_index_lock(repository.git.directory)
-    # Step 7, the journal last: while it exists, the bump is not finished.
     (repository.common / repository.journal_name).unlink(missing_ok=True)
-    return released
 
 
-def _finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
+def finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
     """Return whether the bump is released; its refs are then complete, else all gone."""
     current = find_refs(repository.git, journal.refs)
     # git may have pruned what no ref held: of that nothing can be published any more.
@@ -117,13 +154,13 @@ def _update_refs(repository: LockedRepository, updates: Iterable[RefUpdate]) -> 
         update_refs(repository.git, wanted, reason=REFLOG_REASON, signature=repository.signature)
 
 
-def _update_working_tree(
-    repository: LockedRepository, journal: Journal, watch: Callable[[Sequence[FileChange]], Iterable[FileChange]]
-) -> None:
+def _finish_late(repository: LockedRepository, journal: Journal) -> None:
+    """Do what a killed bump, whose refs have moved, had still to do."""
     try:
-        _update_files(repository, journal, watch)
-        _update_index(repository, journal)
-    except (EvalstoreError, OSError) as error:
+        staged = stage_files(repository, journal)
+        with lock_index(repository.git):
+            finish(repository, journal, staged, copy_index(repository.git, list_entries(journal)))
+    except OSError as error:
         raise _make_stuck_error(journal, error) from None
 
 
@@ -136,42 +173,12 @@ def _make_stuck_error(journal: Journal, error: EvalstoreError | OSError) -> Refu
     )
 
 
-def _update_files(
-    repository: LockedRepository, journal: Journal, watch: Callable[[Sequence[FileChange]], Iterable[FileChange]]
-) -> None:
-    changes = [change for change in journal.changes if _find_new_blob(change) != change.before]
-    objects = ObjectReader(repository.git)
-    try:
-        if len(changes) < MANY or not can_sync_all():
-            for change in changes:
-                if _is_unedited(repository, change):
-                    write_below(repository.top, change.path, _read_pieces(objects, _find_new_blob(change)))
-        else:
-            _update_many_files(repository, objects, changes, watch)
-    finally:
-        objects.close()
-
-
-def _update_many_files(
-    repository: LockedRepository,
-    objects: ObjectReader,
-    changes: Iterable[FileChange],
-    watch: Callable[[Sequence[FileChange]], Iterable[FileChange]],
-) -> None:
-    # The same order as for each: written aside, synced, renamed, and the folders synced; but all are synced at once.
-    # Killed here: temporary files, which step 2 of the next bump removes.
-    unedited = [change for change in changes if _is_unedited(repository, change)]
-    try:
-        objects.expect(_find_new_blob(change) for change in unedited)
-        for change in watch(unedited):
-            write_aside_below(repository.top, change.path, _read_pieces(objects, _find_new_blob(change)))
+def _sync_files(repository: LockedRepository, journal: Journal) -> None:
+    if len(journal.changes) >= MANY and can_sync_all():
         wait_for_disk(repository.top)
-        for change in unedited:
-            if _is_unedited(repository, change):
-                place_below(repository.top, change.path)
-    finally:
-        sweep_below(repository.top, *(change.path for change in unedited))
-    wait_for_disk(repository.top)
+    else:
+        with suppress(OSError):  # a folder that is gone again
+            sync_folders_below(repository.top, *(change.path for change in journal.changes))
 
 
 def _find_new_blob(change: FileChange) -> str:
@@ -197,14 +204,3 @@ def _find_working_blob(repository: LockedRepository, path: str) -> str | None:
         return None
     except LoadError:
         return ""  # equals no blob: what cannot be read is not ours to replace
-
-
-def _update_index(repository: LockedRepository, journal: Journal) -> None:
-    current = find_staged_blobs(repository.git, [change.path for change in journal.changes])
-    stale = {
-        change.path: IndexEntry(change.mode, change.blob)
-        for change in journal.changes
-        if current.get(change.path) == change.staged != change.blob  # what somebody has staged since stays
-    }
-    if stale:
-        stage_files(repository.git, stale)

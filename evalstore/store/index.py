@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.errors import ConflictError
 from evalstore.store.git import Git
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from evalstore.store.writing import IndexEntry
 
 
-_TRIES, _PAUSE = 60, 0.05
+_TRIES, _PAUSE = 300, 0.01
 _TOKEN = "index.evalstore"
 
 
-def find_staged_blobs(git: Git, paths: Iterable[str]) -> dict[str, str]:
-    """Return the blobs in the index by path, for those of `paths` that are there."""
-    out = git.run("ls-files", "--stage", "--full-name", "-z").decode("utf-8", "surrogateescape")
+def find_staged_blobs(git: Git, paths: Iterable[str], *, index: Path | None = None) -> dict[str, str]:
+    """Return the blobs in the index (or a copy of it) by path, for those of `paths` that are there."""
+    env = {"GIT_INDEX_FILE": str(index)} if index else None
+    out = git.run("ls-files", "--stage", "--full-name", "-z", env=env).decode("utf-8", "surrogateescape")
     entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
     wanted = set(paths)
     return {path: head.split(" ")[1] for head, path in entries if path in wanted}
@@ -47,26 +48,67 @@ def lock_index(git: Git) -> Iterator[None]:
         release_index_lock(git.directory)
 
 
-def stage_files(git: Git, files: Mapping[str, IndexEntry]) -> None:
-    """Replace index entries, under its lock; everything else that is staged stays."""
+class StagedEntry(NamedTuple):
+    """An entry that the index is to get, and the blob that it has now: what somebody has staged since stays."""
+
+    new: IndexEntry
+    old: str | None
+
+
+class IndexCopy(NamedTuple):
+    """A copy of the index with new entries, next to it; None where no entry changes.
+
+    `stamp` tells which index it was copied from, by inode, time and size.
+    """
+
+    path: Path | None
+    stamp: tuple[int, int, int] | None
+
+
+def copy_index(git: Git, entries: Mapping[str, StagedEntry]) -> IndexCopy:
+    """Copy the index with new entries, without a lock; everything else that is staged stays."""
     from shutil import copyfileobj
     from tempfile import TemporaryDirectory
 
     from evalstore.store.writing import format_index_info
 
     index, copy = git.directory / "index", git.directory / f"{_TOKEN}.new"
-    stamp = index.stat() if index.exists() else None
-    if stamp:
-        with index.open("rb") as old, copy.open("xb") as new:  # "x" follows no link
-            copyfileobj(old, new)
-    # Without a working tree git cannot compare files, so that no filter of the repository runs …
-    with TemporaryDirectory(prefix="evalstore-") as nowhere:
-        command = (f"--work-tree={nowhere}", "update-index", "-z", "--index-info")
-        git.run(*command, stdin=format_index_info(files), env={"GIT_INDEX_FILE": str(copy)})
-    if stamp:
-        # … and with the old time stamp git still compares the files that it would have compared before.
-        os.utime(copy, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    copy.replace(index)
+    _make_token(git.directory)  # a killed process leaves a copy that is known by it
+    copy.unlink(missing_ok=True)
+    status = None
+    with suppress(FileNotFoundError), index.open("rb") as old, copy.open("xb") as new:  # "x" follows no link
+        status = os.fstat(old.fileno())
+        copyfileobj(old, new)
+    staged = find_staged_blobs(git, entries, index=copy)
+    files = {path: one.new for path, one in entries.items() if staged.get(path) == one.old != one.new.blob}
+    if files:
+        # Without a working tree git cannot compare files, so that no filter of the repository runs …
+        with TemporaryDirectory(prefix="evalstore-") as nowhere:
+            command = (f"--work-tree={nowhere}", "update-index", "-z", "--index-info")
+            git.run(*command, stdin=format_index_info(files), env={"GIT_INDEX_FILE": str(copy)})
+        if status:
+            # … and with the old time stamp git still compares the files that it would have compared before.
+            os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
+    return IndexCopy(copy if files else None, _make_stamp(status) if status else None)
+
+
+def is_copy_current(git: Git, copy: IndexCopy) -> bool:
+    """Whether the index is still the one that was copied."""
+    try:
+        return _make_stamp((git.directory / "index").stat()) == copy.stamp
+    except FileNotFoundError:
+        return copy.stamp is None
+
+
+def place_index(git: Git, copy: IndexCopy, entries: Mapping[str, StagedEntry]) -> None:
+    """Replace the index by its copy, under its lock; one that has changed since it was copied is copied again."""
+    current = copy if is_copy_current(git, copy) else copy_index(git, entries)
+    if current.path:
+        current.path.replace(git.directory / "index")
+
+
+def _make_stamp(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def wait_for_index(directory: Path) -> None:
@@ -93,15 +135,19 @@ def release_index_lock(directory: Path) -> None:
 
 def _acquire_lock(directory: Path) -> None:
     # The lock is a hard link to a file of ours: whoever comes after a crash can tell whose lock it was.
-    token, lock = directory / _TOKEN, directory / "index.lock"
-    token.touch(exist_ok=False)
+    _make_token(directory)
     for _ in range(_TRIES):
         with suppress(FileExistsError):
-            os.link(token, lock)
+            os.link(directory / _TOKEN, directory / "index.lock")
             return
         time.sleep(_PAUSE)
-    token.unlink()
+    release_index_lock(directory)
     raise _build_busy_error(directory)
+
+
+def _make_token(directory: Path) -> None:
+    with suppress(FileExistsError):
+        (directory / _TOKEN).touch(exist_ok=False)
 
 
 def _build_busy_error(directory: Path) -> ConflictError:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, GitError, RefusedError
 from evalstore.store.object_reader import ObjectReader
-from evalstore.store.trees import TreeEntry, list_entries
+from evalstore.store.trees import FOLDER_MODE, TreeEntry, list_entries
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
 # A tag as git writes it; its headers are read one by one where somebody else wrote it.
@@ -19,7 +19,7 @@ _TAG = re.compile(rb"object ([^\n]*)\ntype ([^\n]*)\ntag ([^\n]*)\n")
 _KNOWN_FOLDERS = 4096  # trees whose ids are remembered
 # A trailer as GitHub and `git commit --trailer` write it; the name without the address.
 _CO_AUTHOR = re.compile(rb"^co-authored-by:[ \t]*([^<>\r\n]*[^<>\s])", re.MULTILINE | re.IGNORECASE)
-_MODE_NAMES = {"40000": "a folder", "120000": "a symbolic link", "160000": "a submodule"}
+_MODE_NAMES = {FOLDER_MODE: "a folder", "120000": "a symbolic link", "160000": "a submodule"}
 
 
 _PARENT = b"parent "
@@ -47,7 +47,7 @@ class TagObject(NamedTuple):
 
 def read_commit(objects: ObjectReader, oid: str) -> Commit:
     """Return a commit; an unreadable author or date does not raise."""
-    headers, message = _split_headers(_read_object(objects, oid, "commit"))
+    headers, message = _split_headers(read_object(objects, oid, "commit"))
     author, email, date = _parse_person(headers.get(b"author", b""))
     co_authors = tuple(dict.fromkeys(_decode(name) for name in _CO_AUTHOR.findall(message.partition(b"\n")[2])))
     return Commit(oid, author, email, date, _decode(message.strip().partition(b"\n")[0]), co_authors)
@@ -55,18 +55,18 @@ def read_commit(objects: ObjectReader, oid: str) -> Commit:
 
 def read_parents(objects: ObjectReader, oid: str) -> list[str]:
     """Return the parents of a commit as it names them, which a shallow clone may lack."""
-    head = _read_object(objects, oid, "commit").partition(b"\n\n")[0]
+    head = read_object(objects, oid, "commit").partition(b"\n\n")[0]
     return [_decode(line[len(_PARENT) :]) for line in head.split(b"\n") if line.startswith(_PARENT)]
 
 
 def read_tag(objects: ObjectReader, oid: str) -> TagObject:
     """Return the headers of a tag object."""
-    return parse_tag(_read_object(objects, oid, "tag"))
+    return parse_tag(read_object(objects, oid, "tag"))
 
 
 def read_tagger(objects: ObjectReader, oid: str) -> str:
     """Return the name of the person who made a tag object; "" when it says none."""
-    line = _parse_headers(_read_object(objects, oid, "tag")).get(b"tagger", b"")
+    line = _parse_headers(read_object(objects, oid, "tag")).get(b"tagger", b"")
     return _parse_person(line)[0] if line else ""
 
 
@@ -80,7 +80,7 @@ def parse_tag(data: bytes) -> TagObject:
 
 def find_file(objects: ObjectReader, commit: str, path: str) -> str | None:
     """Return the blob of a regular file at a commit, None when there is none; `RefusedError` for anything else."""
-    entry = _find_entry_at(objects, commit, path)
+    entry = find_entry(objects, commit, path)
     if entry is not None and not is_regular(entry):
         raise _build_type_error(path, entry.mode, commit, "a file")
     return entry.oid if entry else None
@@ -94,19 +94,19 @@ def is_regular(entry: TreeEntry) -> bool:
 def has_entry(objects: ObjectReader, commit: str, path: str) -> bool:
     """Whether something lies at a path at a commit; False below what is not a folder."""
     try:
-        return _find_entry_at(objects, commit, path) is not None
+        return find_entry(objects, commit, path) is not None
     except RefusedError:
         return False
 
 
 def list_folder(objects: ObjectReader, commit: str, path: str) -> dict[str, TreeEntry]:
     """Return the entries of a folder at a commit by name; none when there is no such folder."""
-    folder = _find_entry_at(objects, commit, path)
+    folder = find_entry(objects, commit, path)
     if folder is None:
         return {}
-    if folder.mode != "40000":
+    if folder.mode != FOLDER_MODE:
         raise _build_type_error(path, folder.mode, commit, "a folder")
-    entries = list_entries(_read_object(objects, folder.oid, "tree"), len(folder.oid) // 2)
+    entries = list_entries(read_object(objects, folder.oid, "tree"), len(folder.oid) // 2)
     return {_decode(name): entry for name, entry in entries.items()}
 
 
@@ -121,39 +121,41 @@ def expect_folder(objects: ObjectReader, commits: Iterable[str], path: str) -> N
         folder, trees = "/".join(steps[:length]), list[str]()
         for commit in several:
             with suppress(EvalstoreError):
-                trees += filter(None, [_find_folder(objects, commit, folder)])
+                trees += filter(None, [find_folder(objects, commit, folder)])
         objects.expect(trees)
 
 
-def _find_entry_at(objects: ObjectReader, commit: str, path: str) -> TreeEntry | None:
+def find_entry(objects: ObjectReader, commit: str, path: str) -> TreeEntry | None:
+    """Return what lies at a path at a commit, be it a file or not; None where nothing does."""
     folder, _, name = path.rpartition("/")
     tree = objects.folders.get((commit, folder))
-    if tree is None and (tree := _find_folder(objects, commit, folder)):
+    if tree is None and (tree := find_folder(objects, commit, folder)):
         if len(objects.folders) >= _KNOWN_FOLDERS:
             objects.folders.clear()
         objects.folders[commit, folder] = tree
     return _find_entry(objects, tree, name) if tree else None
 
 
-def _find_folder(objects: ObjectReader, commit: str, path: str) -> str | None:
+def find_folder(objects: ObjectReader, commit: str, path: str) -> str | None:
     """Return the tree of a folder ("": the root) at a commit; None when there is none."""
-    headers = _parse_headers(_read_object(objects, commit, "commit"))
+    headers = _parse_headers(read_object(objects, commit, "commit"))
     tree = _decode(headers.get(b"tree", b""))
     for folder in path.split("/") if path else ():
         entry = _find_entry(objects, tree, folder)
         if entry is None:
             return None
-        if entry.mode != "40000":
+        if entry.mode != FOLDER_MODE:
             raise _build_type_error(folder, entry.mode, commit, "a folder")
         tree = entry.oid
     return tree
 
 
 def _find_entry(objects: ObjectReader, tree: str, name: str) -> TreeEntry | None:
-    return objects.trees.find(tree, _read_object(objects, tree, "tree"), os.fsencode(name))
+    return objects.trees.find(tree, read_object(objects, tree, "tree"), os.fsencode(name))
 
 
-def _read_object(objects: ObjectReader, oid: str, type_: str) -> bytes:
+def read_object(objects: ObjectReader, oid: str, type_: str) -> bytes:
+    """Return the bytes of an object; `GitError` for one of another type."""
     object_ = objects.read(oid)
     if object_.type != type_:
         raise GitError(f"object {oid[:12]} is a {object_.type}, where a {type_} should be")

@@ -18,7 +18,10 @@ from typing import Any, BinaryIO, NamedTuple
 from evalstore.errors import GitError, RefusedError
 from evalstore.store.environment import USER
 from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, ConfigSetting, Git, find_global_settings, run_git
+from evalstore.store.object_reader import ObjectReader, compute_object_id
+from evalstore.store.objects import find_folder, read_object
 from evalstore.store.packing import write_packed_objects
+from evalstore.store.trees import TreeEditor, TreeEntry
 from evalstore.store.watchdog import read_output, wait_for_output
 from evalstore.text import make_excerpt
 
@@ -169,15 +172,19 @@ def write_objects(git: Git, type_: str, contents: Sequence[bytes | BinaryIO], *,
     return [oids[index] for index in range(len(contents))]
 
 
-def write_tree(git: Git, commit: str | None, files: Mapping[str, IndexEntry]) -> str:
-    """Write the tree of `commit` (None: an empty one) with `files` replaced or added, through a temporary index."""
-    with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
-        env = {"GIT_INDEX_FILE": str(Path(folder, "index"))}
-        if commit:
-            git.run("read-tree", commit, env=env)
-        git.run("update-index", "-z", "--index-info", stdin=format_index_info(files), env=env)
-        # A partial clone lacks blobs of the commit that stay unchanged.
-        return git.run("write-tree", "--missing-ok", env=env).decode().strip()
+def write_tree(git: Git, objects: ObjectReader, commit: str | None, files: Mapping[str, IndexEntry | None]) -> str:
+    """Write the tree of `commit` (None: an empty one) with `files` added, replaced or removed (None)."""
+    # Only the folders on the way are read: a partial clone may lack the rest, and no index is built for it.
+    entries = {path: TreeEntry(*entry) if entry else None for path, entry in files.items()}
+    digits = next(len(entry.oid) for entry in entries.values() if entry) if commit is None else len(commit)
+    editor = TreeEditor(
+        lambda oid: read_object(objects, oid, "tree"), lambda data: compute_object_id("tree", data, digits)
+    )
+    root = editor.edit(find_folder(objects, commit, "") if commit else None, entries)
+    if root is None:
+        raise GitError("the commit would hold nothing")
+    write_objects(git, "tree", list(editor.new.values()), hex_digits=digits)
+    return root
 
 
 def write_commit(git: Git, tree: str, parents: Iterable[str], *, message: str, signature: Mapping[str, str]) -> str:
@@ -244,17 +251,6 @@ def update_refs(git: Git, updates: Iterable[RefUpdate], *, reason: str, signatur
 def pack_tags(git: Git) -> None:
     """Move the tags from a file each to the one file of packed refs."""
     git.run("pack-refs")
-
-
-def find_file_entries(git: Git, commit: str | None, paths: Iterable[str]) -> dict[str, IndexEntry]:
-    """Return the modes and blobs of files at a commit by path, for those that are there."""
-    if commit is None:
-        return {}
-    # Everything is listed: thousands of paths would not fit on a command line.
-    out = git.run("ls-tree", "-r", "-z", "--full-tree", commit).decode(*NAME_ENCODING)
-    entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
-    wanted = set(paths)
-    return {path: IndexEntry(*head.split(" ")[::2]) for head, path in entries if path in wanted}
 
 
 def format_index_info(files: Mapping[str, IndexEntry]) -> bytes:
