@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.release import journal, locking, publish
+from evalstore.release import journal, locking, publish, recovery
 from evalstore.release.locking import lock_repository
 from evalstore.report.status import text as told
 from evalstore.store import ArtifactStore
@@ -221,15 +221,27 @@ def test_the_index_lock_of_a_killed_bump_is_known_by_its_link(released: Shop) ->
     check_sound(released)
 
 
-def test_a_full_disk_is_one_sentence_and_the_next_bump_finishes(
-    released: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+def full(*_: Any, **__: Any) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+
+def test_a_full_disk_is_found_before_anything_is_released(released: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     change(released, 1)
     with monkeypatch.context() as patch:
         patch.setattr(os, "utime", full)
+        with pytest.raises(RefusedError, match="^the release cannot be written: no space left on dev"):
+            released.bump()
+    assert (released.tags(), released.status().interrupted) == (["rubric/tone@1.0.0"], None)
+    assert [one.ref for one in released.bump().released] == ["rubric/tone@2.0.0"]
+    check_sound(released)
+
+
+def test_a_disk_that_fails_later_is_one_sentence_and_the_next_bump_finishes(
+    released: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change(released, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(recovery, "place_index", full)
         with pytest.raises(
             RefusedError, match=r"^rubric/tone@2.0.0 is released, but the .* updated: no space left on dev"
         ):
