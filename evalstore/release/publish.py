@@ -39,7 +39,14 @@ from evalstore.release.recovery import end_journal, finish, finish_or_undo_refs,
 from evalstore.release.step import ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
-from evalstore.store.index import copy_index, find_staged_blobs, is_copy_current, lock_index, release_index_lock
+from evalstore.store.index import (
+    IndexCopy,
+    copy_index,
+    find_staged_blobs,
+    is_copy_current,
+    lock_index,
+    release_index_lock,
+)
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import find_entry
 from evalstore.store.remote import open_signature_check
@@ -57,11 +64,12 @@ from evalstore.store.writing import (
     update_refs,
     write_commit,
     write_objects,
+    write_on_tip,
     write_tags,
     write_tree,
 )
 
-_TRIES, _FREE_TRIES = 5, 3  # of a release whose branch moves meanwhile; those in which others can still commit
+_TRIES, _FREE_TRIES = 10, 9  # of a release whose branch moves meanwhile; those in which others can still commit
 # What git says of a ref that is not as it was -> what happened.
 _CONFLICTS = {
     "reference already exists": "one of the tags already exists",
@@ -170,21 +178,24 @@ def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | Non
     """
     # A signature may take a touch of a key: it is asked for twice at most.
     repository, free = release.repository, 1 if draft.messages.sign else _FREE_TRIES
+    index_entries = list_entries(draft.changes)
     journal, staged, attempt = None, None, _Attempt(is_released=False)
     with ExitStack() as locks:
         try:
             for number in range(_TRIES):
                 if number == free:
                     locks.enter_context(lock_index(repository.git))
+                # The index before the branch: who commits between the two has changed the index, too.
+                index = copy_index(repository.git, index_entries)
                 if number:
                     tip = _follow_tip(release, draft, tip, attempt.failure)
                 if journal is None or journal.old != tip:
-                    journal = _write_journal(release, draft, tip)
+                    journal = _write_journal(release, draft, tip, journal)
                 if staged is None:
                     # Killed before it: git may prune the objects one day, and the journal is dropped then.
                     hold_pending(repository, journal)
                     staged = stage_files(repository, journal, watch=release.watch_writing)
-                attempt = _try_to_publish(repository, journal, staged, is_index_locked=number >= free)
+                attempt = _try_to_publish(repository, journal, staged, index, is_index_locked=number >= free)
                 if attempt.is_released:
                     break
             else:
@@ -204,8 +215,8 @@ class _Attempt(NamedTuple):
     failure: CommandError | None = None
 
 
-def _write_journal(release: ReleaseContext, draft: ReleaseDraft, tip: str | None) -> Journal:
-    """Write the commit and the tags of a release on `tip`, then what remains to be done.
+def _write_journal(release: ReleaseContext, draft: ReleaseDraft, tip: str | None, last: Journal | None) -> Journal:
+    """Write the commit and the tags of a release on `tip`, then what remains to be done; `last` is that of another tip.
 
     Killed before the journal: as in `write_release_files`. Killed while it is written: a temporary file, which the next
     bump removes. Killed after it: a journal none of whose refs has moved, which the next bump removes, too; nothing was
@@ -214,20 +225,27 @@ def _write_journal(release: ReleaseContext, draft: ReleaseDraft, tip: str | None
     repository = release.repository
     # The tree is that of the branch with these files replaced: nothing else that is edited or staged gets in.
     entries = {change.path: IndexEntry(change.mode, change.blob) for change in draft.changes}
-    tree = write_tree(repository.git, release.objects, tip, entries)
-    parents = [tip] if tip else []
-    commit, tags = _write_commit_and_tags(repository, tree, parents, draft.messages, release.watch_signing)
+    if last and tip and not draft.messages.sign:
+        commit, refs = write_on_tip(repository.git, release.objects, last.commit, tip, entries, last.tags)
+    else:
+        tree = write_tree(repository.git, release.objects, tip, entries)
+        parents = [tip] if tip else []
+        commit, tags = _write_commit_and_tags(repository, tree, parents, draft.messages, release.watch_signing)
+        refs = {TAG_REFS + name: oid for name, oid in tags.items()}
     released = tuple(replace(version, commit=commit) for version in release.versions)
-    refs = {TAG_REFS + name: oid for name, oid in tags.items()}
     journal = Journal(draft.branch, tip, commit, refs, draft.changes, released)
     write_journal(repository.common, repository.journal_name, journal)
     return journal
 
 
 def _try_to_publish(
-    repository: LockedRepository, journal: Journal, staged: Sequence[FileChange], *, is_index_locked: bool
+    repository: LockedRepository,
+    journal: Journal,
+    staged: Sequence[FileChange],
+    index: IndexCopy,
+    *,
+    is_index_locked: bool,
 ) -> _Attempt:
-    index = copy_index(repository.git, list_entries(journal))
     with nullcontext() if is_index_locked else lock_index(repository.git):
         # Somebody stages or commits at this moment: to catch up under the lock would lock them out for longer.
         if not is_index_locked and not is_copy_current(repository.git, index):

@@ -53,9 +53,9 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
     return released
 
 
-def list_entries(journal: Journal) -> dict[str, StagedEntry]:
-    """Return the entries that the index gets for the files of a journal."""
-    return {change.path: StagedEntry(IndexEntry(change.mode, change.blob), change.staged) for change in journal.changes}
+def list_entries(changes: Iterable[FileChange]) -> dict[str, StagedEntry]:
+    """Return the entries that the index gets for the files of a bump."""
+    return {change.path: StagedEntry(IndexEntry(change.mode, change.blob), change.staged) for change in changes}
 
 
 def stage_files(
@@ -100,7 +100,7 @@ def finish(repository: LockedRepository, journal: Journal, staged: Sequence[File
         for change in staged:
             if _is_unedited(repository, change):
                 place_below(repository.top, change.path)
-        place_index(repository.git, index, list_entries(journal))
+        place_index(repository.git, index, list_entries(journal.changes))
     except (EvalstoreError, OSError) as error:
         raise _make_stuck_error(journal, error) from None
 
@@ -115,12 +115,13 @@ def end_journal(repository: LockedRepository, journal: Journal, *, released: boo
     sweep_below(repository.top, *(change.path for change in journal.changes))
     if released:
         _sync_files(repository, journal)
-    # The locks of git's transaction, which git leaves when it cannot remove them.
-    remove_stale_locks(repository, journal.refs, repository.common / repository.journal_name)
+    # The locks of git's transactions, which git leaves when it cannot remove them.
+    written = repository.common / repository.journal_name
+    remove_stale_locks(repository, [*journal.refs, *journal.pending], written)
     # What keeps its objects from being pruned or repacked. Killed before: the next bump removes it.
     release_pending(repository)
     release_packs(repository.common)
-    (repository.common / repository.journal_name).unlink(missing_ok=True)
+    written.unlink(missing_ok=True)
 
 
 def finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
@@ -159,7 +160,7 @@ def _finish_late(repository: LockedRepository, journal: Journal) -> None:
     try:
         staged = stage_files(repository, journal)
         with lock_index(repository.git):
-            finish(repository, journal, staged, copy_index(repository.git, list_entries(journal)))
+            finish(repository, journal, staged, copy_index(repository.git, list_entries(journal.changes)))
     except OSError as error:
         raise _make_stuck_error(journal, error) from None
 

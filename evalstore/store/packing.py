@@ -30,7 +30,7 @@ def write_packed_objects(git: Git, type_: str, contents: Iterable[bytes], *, hex
     for group in _split_by_size(contents):
         keys = [compute_object_id(type_, content, hex_digits) for content in group]
         # A pack holds each object once.
-        pack = build_pack(type_, list(dict(zip(keys, group, strict=True)).values()), hex_digits)
+        pack = build_pack([(type_, content) for content in dict(zip(keys, group, strict=True)).values()], hex_digits)
         # git hashes every object again, and refuses one that is malformed or refers to nothing.
         git.run("index-pack", "--stdin", "--strict", f"--keep={_KEEP_MARK}", stdin=pack)
         oids += keys
@@ -49,10 +49,15 @@ def release_packs(common: Path) -> None:
                     remove_below(common, f"{_PACKS}/{name}")
 
 
-def build_pack(type_: str, contents: Sequence[bytes], hex_digits: int) -> bytes:
-    """Return the pack of objects of one type; `hex_digits` are those of the repository's ids."""
-    entries = b"".join(_format_header(type_, len(content)) + zlib.compress(content) for content in contents)
-    pack = struct.pack(">4sLL", b"PACK", 2, len(contents)) + entries
+def write_mixed_objects(git: Git, objects: Sequence[tuple[str, bytes]], *, hex_digits: int) -> None:
+    """Write a few objects, each with its type, by one process; they stay loose."""
+    git.run("unpack-objects", "-q", stdin=build_pack(objects, hex_digits))
+
+
+def build_pack(objects: Sequence[tuple[str, bytes]], hex_digits: int) -> bytes:
+    """Return the pack of some objects, each with its type; `hex_digits` are those of the repository's ids."""
+    entries = b"".join(_format_header(type_, len(content)) + zlib.compress(content) for type_, content in objects)
+    pack = struct.pack(">4sLL", b"PACK", 2, len(objects)) + entries
     return pack + hashlib.new(_FORMATS[hex_digits], pack, usedforsecurity=False).digest()
 
 

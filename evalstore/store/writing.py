@@ -20,7 +20,7 @@ from evalstore.store.environment import USER
 from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, ConfigSetting, Git, find_global_settings, run_git
 from evalstore.store.object_reader import ObjectReader, compute_object_id
 from evalstore.store.objects import find_folder, read_object
-from evalstore.store.packing import write_packed_objects
+from evalstore.store.packing import write_mixed_objects, write_packed_objects
 from evalstore.store.trees import TreeEditor, TreeEntry
 from evalstore.store.watchdog import read_output, wait_for_output
 from evalstore.text import make_excerpt
@@ -174,17 +174,43 @@ def write_objects(git: Git, type_: str, contents: Sequence[bytes | BinaryIO], *,
 
 def write_tree(git: Git, objects: ObjectReader, commit: str | None, files: Mapping[str, IndexEntry | None]) -> str:
     """Write the tree of `commit` (None: an empty one) with `files` added, replaced or removed (None)."""
+    root, trees = _edit_tree(objects, commit, files)
+    write_objects(git, "tree", trees, hex_digits=len(root))
+    return root
+
+
+def _edit_tree(
+    objects: ObjectReader, commit: str | None, files: Mapping[str, IndexEntry | None]
+) -> tuple[str, list[bytes]]:
     # Only the folders on the way are read: a partial clone may lack the rest, and no index is built for it.
     entries = {path: TreeEntry(*entry) if entry else None for path, entry in files.items()}
-    digits = next(len(entry.oid) for entry in entries.values() if entry) if commit is None else len(commit)
+    digits = len(commit) if commit else next(len(entry.oid) for entry in entries.values() if entry)
     editor = TreeEditor(
         lambda oid: read_object(objects, oid, "tree"), lambda data: compute_object_id("tree", data, digits)
     )
     root = editor.edit(find_folder(objects, commit, "") if commit else None, entries)
     if root is None:
-        raise GitError("the commit would hold nothing")
-    write_objects(git, "tree", list(editor.new.values()), hex_digits=digits)
-    return root
+        raise GitError("the commit would be empty")
+    return root, list(editor.new.values())
+
+
+def write_on_tip(  # noqa: PLR0913, PLR0917  # git, and what is written where
+    git: Git, objects: ObjectReader, commit: str, tip: str, files: Mapping[str, IndexEntry], tags: Mapping[str, str]
+) -> tuple[str, dict[str, str]]:
+    """Write an unsigned commit and its tags again, on another tip, by one process; return both, tags by name."""
+    root, trees = _edit_tree(objects, tip, files)
+    head, _, message = read_object(objects, commit, "commit").partition(b"\n\n")
+    people = [line for line in head.split(b"\n") if not line.startswith((b"tree ", b"parent "))]
+    lines = [f"tree {root}".encode(), f"parent {tip}".encode(), *people]
+    new = b"\n".join(lines) + b"\n\n" + message
+    moved = compute_object_id("commit", new, len(tip))
+    texts = {
+        name: b"object %b\n%b" % (moved.encode(), read_object(objects, oid, "tag").partition(b"\n")[2])
+        for name, oid in tags.items()
+    }
+    written = [*(("tree", data) for data in trees), ("commit", new), *(("tag", text) for text in texts.values())]
+    write_mixed_objects(git, written, hex_digits=len(tip))
+    return moved, {name: compute_object_id("tag", text, len(tip)) for name, text in texts.items()}
 
 
 def write_commit(git: Git, tree: str, parents: Iterable[str], *, message: str, signature: Mapping[str, str]) -> str:

@@ -202,7 +202,7 @@ def test_a_pack_with_a_malformed_tag_is_refused(shop: Shop) -> None:
     shop.git("status")
     with pytest.raises(Exception, match="git index-pack failed"):
         write_packed_objects(Git(shop.top / ".git"), "tag", [b"object 12\n"], hex_digits=40)
-    assert build_pack("blob", [], 40)[:12] == b"PACK\0\0\0\2\0\0\0\0"
+    assert build_pack([], 40)[:12] == b"PACK\0\0\0\2\0\0\0\0"
 
 
 @pytest.mark.usefixtures("many")
