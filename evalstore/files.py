@@ -180,7 +180,7 @@ def place_below(root: Path, relative: str) -> None:
         raise _refuse_writing(error, relative) from None
 
 
-def sync_folders_below(root: Path, *paths: str) -> None:
+def write_folders_below(root: Path, *paths: str) -> None:
     """Wait until the names of the files `paths` are on disk, after `place_below`."""
     for folder in dict.fromkeys(str(PurePosixPath(path).parent) for path in paths):
         with _open_parent(root, f"{folder}/*") as (parent, _):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
-from evalstore.files import place_below, sweep_below, sync_folders_below, write_aside_below
+from evalstore.files import place_below, sweep_below, write_aside_below, write_folders_below
 from evalstore.release.journal import (
     FileChange,
     Journal,
@@ -179,7 +179,7 @@ def _sync_files(repository: LockedRepository, journal: Journal) -> None:
         wait_for_disk(repository.top)
     else:
         with suppress(OSError):  # a folder that is gone again
-            sync_folders_below(repository.top, *(change.path for change in journal.changes))
+            write_folders_below(repository.top, *(change.path for change in journal.changes))
 
 
 def _find_new_blob(change: FileChange) -> str:
