@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +16,10 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 from evalstore.cli.ref_words import ID, KINDS, check_ref
 from evalstore.errors import EvalstoreError, UsageError
 from evalstore.files import list_below, read_below
+from evalstore.text import make_excerpt
 
+# What the file behind a URL may take at most (`UrlBudget`), and the variable of the environment that says so.
+_URL_LIMITS = {"size": "EVALSTORE_URL_BYTES", "seconds": "EVALSTORE_URL_SECONDS"}
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _LIMIT = 1 << 20
 _FILE = re.compile(rf"({ID})\.yaml")
@@ -30,9 +34,26 @@ class UserFile(click.Path):
         """Return the path; what lies behind a URL is not asked for yet."""
         if "://" not in str(value):
             return Path(value)
-        from evalstore.runs.remote import locate_file
+        from evalstore.runs.remote import UrlBudget, locate_file
 
-        return locate_file(value)
+        limits = {name: self._read_limit(variable, param, ctx) for name, variable in _URL_LIMITS.items()}
+        budget = UrlBudget()._replace(**{name: limit for name, limit in limits.items() if limit is not None})
+        return locate_file(str(value), budget, partial(_watch_copy, ctx))
+
+    def _read_limit(self, variable: str, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        text = os.environ.get(variable, "")
+        if text and not re.fullmatch("[1-9][0-9]{0,17}", text):
+            self.fail(f"{variable} is {make_excerpt(text, 40)}, and not a whole number from 1", param, ctx)
+        return int(text) if text else None
+
+
+def _watch_copy(ctx: click.Context | None, pieces: Iterable[bytes]) -> Iterable[bytes]:
+    """Show how many bytes of a file have come; --quiet may be read after its name."""
+    from evalstore.cli.context import CommandSettings
+    from evalstore.cli.progress import make_count_watch
+
+    settings = ctx.find_object(CommandSettings) if ctx else None
+    return make_count_watch("copying", quiet=settings is None or settings.quiet, weigh=len)(pieces)
 
 
 USER_FILE = UserFile()

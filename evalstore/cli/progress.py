@@ -42,10 +42,12 @@ def make_stream_watch(
     return lambda items, count: _draw_bar(items, count, label, weigh) if shows and count >= fewest else items
 
 
-def make_count_watch(label: str, *, quiet: bool) -> Callable[[Iterable[Any]], Iterable[Any]]:
+def make_count_watch(
+    label: str, *, quiet: bool, weigh: Callable[[Any], int] = _count_one
+) -> Callable[[Iterable[Any]], Iterable[Any]]:
     """Return a function as `make_watch` does, of things of which nobody knows how many there are: they are counted."""
     shows = can_show_bars(quiet=quiet)
-    return lambda items: _draw_bar(items, None, label) if shows else items
+    return lambda items: _draw_bar(items, None, label, weigh) if shows else items
 
 
 def _draw_bar(

@@ -1,32 +1,56 @@
-"""Opens outputs and runs behind a URL that the user typed, as copies in a temporary folder; sole user of fsspec."""
+"""Opens outputs and runs behind a URL that the user typed, as copies in a temporary folder; sole user of fsspec.
+
+Whoever answers there is a stranger: bytes and seconds are bounded.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import queue
 import re
 import shutil
+import threading
+import time
 import weakref
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.about import suggest_install
-from evalstore.errors import LoadError, Place, RefusedError, UsageError
+from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError, UsageError
 from evalstore.files import BLOCK
 from evalstore.text import make_excerpt
 
 # Protocols that name a file by itself: others of fsspec read further addresses from a file's content, or run code.
 PROTOCOLS = ("s3", "gs", "gcs", "az", "abfs", "hf", "http", "https", "memory")
+_COPY = "copy the file yourself and name the copy"
+_MOST_WAITING = 8  # pieces that have come and are not yet written
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://(.+)", re.DOTALL)
 
 
-class _CopyFolder:
-    """A temporary folder that is removed with the last path into it."""
+class UrlBudget(NamedTuple):
+    """What the file behind a URL may take: bytes, seconds, and seconds in which no byte comes."""
 
-    def __init__(self) -> None:
+    size: int = 4 << 30
+    seconds: float = 900
+    silence: float = 30
+
+
+# Wraps the iteration over the pieces of a file (a progress bar).
+Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
+
+
+class _CopyFolder:
+    """A temporary folder that is removed with the last path into it, and how files are copied there."""
+
+    def __init__(self, budget: UrlBudget, watch: Watch) -> None:
         self.path = Path(mkdtemp(prefix="evalstore-"))
+        self.budget, self.watch = budget, watch
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
@@ -40,14 +64,14 @@ class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on t
     _folder: _CopyFolder
 
     @classmethod
-    def from_url(cls, url: str, folder: _CopyFolder | None = None) -> RemoteFile:
+    def from_url(cls, url: str, folder: _CopyFolder) -> RemoteFile:
         """Return the file behind a URL, which is not asked for yet; `UsageError` for what is not a URL of a file."""
         match = _URL.fullmatch(url)
         if match is None or match[1] not in PROTOCOLS or "::" in url or url.endswith("/"):
             known = ", ".join(f"{name}://" for name in PROTOCOLS)
             raise UsageError(f"'{make_excerpt(url, 80)}' is not a supported URL", hint=f"known: {known}")
         path = cls(match[2])
-        path._url, path._folder = url, folder or _CopyFolder()  # its own
+        path._url, path._folder = url, folder  # its own
         return path
 
     def with_name(self, name: str) -> RemoteFile:
@@ -65,32 +89,98 @@ class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on t
             return str(super().__str__())
         local = self._folder.path / self.name
         if not local.exists():
-            _copy_file(self._url, local)
+            _copy_file(self._url, local, self._folder)
         return str(local)
 
 
-def locate_file(name: Path | str) -> Path:
-    """Return the file that the user named: a path, or behind a URL."""
-    return RemoteFile.from_url(name) if isinstance(name, str) and _URL.fullmatch(name) else Path(name)
+def locate_file(name: Path | str, budget: UrlBudget | None = None, watch: Watch = iter) -> Path:
+    """Return the file that the user named: a path, or behind a URL, which takes no more than `budget`."""
+    if not isinstance(name, str) or not _URL.fullmatch(name):
+        return Path(name)
+    return RemoteFile.from_url(name, _CopyFolder(budget or UrlBudget(), watch))
 
 
-def _copy_file(url: str, target: Path) -> None:
+def _copy_file(url: str, target: Path, folder: _CopyFolder) -> None:
     """Copy what a URL names; `FileNotFoundError` where nothing is there, `LoadError` where it cannot be read."""
+    unfinished = target.with_name(f".{target.name}")
     try:
-        system, path = import_module("fsspec.core").url_to_fs(url)
-        partial = target.with_name(f".{target.name}")
-        with system.open(path, "rb") as source, partial.open("wb") as copy:
-            shutil.copyfileobj(source, copy, BLOCK)
+        with unfinished.open("wb") as copy:
+            copy.writelines(folder.watch(_receive_pieces(url, folder.budget)))
+    except (EvalstoreError, FileNotFoundError):
+        raise
     except ModuleNotFoundError as error:
         if error.name == "fsspec":
             raise RefusedError("a URL needs fsspec, which is not installed", hint=suggest_install("remote")) from None
         raise _build_error(url, error) from None
-    except FileNotFoundError:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url) from None
     # Each file system has errors of its own, which no class has in common.
     except Exception as error:  # noqa: BLE001
         raise _build_error(url, error) from None
-    partial.rename(target)
+    unfinished.rename(target)
+
+
+def _receive_pieces(url: str, budget: UrlBudget) -> Iterator[bytes]:
+    """Yield the bytes behind a URL; `LoadError` where they are too many, too late, or stop coming."""
+    # Whatever a file system waits for, it waits in a thread of its own, for which nobody waits when the time is over.
+    pieces, is_over = queue.Queue[bytes | Exception](_MOST_WAITING), threading.Event()
+    threading.Thread(target=_send_pieces, args=(url, budget, pieces, is_over), daemon=True).start()
+    size, end = 0, time.monotonic() + budget.seconds
+    try:
+        while True:
+            left = end - time.monotonic()
+            try:
+                piece = pieces.get(timeout=max(0.0, min(left, budget.silence)))
+            except queue.Empty:
+                piece = b""
+                if left > budget.silence:
+                    raise LoadError(f"sends nothing for {budget.silence:g} seconds", place=Place(url)) from None
+                left = 0
+            if left <= 0:
+                hint = f"{_COPY}, or allow more: EVALSTORE_URL_SECONDS"
+                raise LoadError(f"takes longer than {budget.seconds:g} seconds", place=Place(url), hint=hint)
+            if isinstance(piece, Exception):
+                raise piece
+            if not piece:
+                return
+            size += len(piece)
+            if size > budget.size:
+                hint = f"{_COPY}, or allow more: EVALSTORE_URL_BYTES"
+                raise LoadError(f"is larger than {budget.size:,} bytes", place=Place(url), hint=hint)
+            yield piece
+    finally:
+        is_over.set()
+
+
+def _send_pieces(url: str, budget: UrlBudget, pieces: queue.Queue[bytes | Exception], is_over: threading.Event) -> None:
+    """Put what lies behind a URL into a queue, then nothing, or what went wrong; ends soon when all `is_over`."""
+
+    def put(piece: bytes | Exception) -> bool:
+        while not is_over.is_set():
+            with suppress(queue.Full):
+                pieces.put(piece, timeout=0.2)
+                return True
+        return False
+
+    try:
+        with closing(_open_pieces(url, budget)) as source:
+            if all(map(put, source)):
+                put(b"")
+    # What it is says the thread that waits.
+    except Exception as error:  # noqa: BLE001
+        put(error)
+
+
+def _open_pieces(url: str, budget: UrlBudget) -> Generator[bytes, None, None]:
+    if url.startswith(("http://", "https://")):
+        from evalstore.runs.http_source import iterate_http
+
+        yield from iterate_http(url, budget.silence)
+        return
+    system, path = import_module("fsspec.core").url_to_fs(url)
+    try:
+        with system.open(path, "rb") as source:
+            yield from iter(partial(source.read, BLOCK), b"")
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url) from None
 
 
 def _build_error(url: str, error: Exception) -> LoadError:

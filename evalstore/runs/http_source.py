@@ -1,0 +1,87 @@
+"""Reads what lies behind an http(s) URL, piece by piece; sole user of `urllib.request`, imported when it is needed."""
+
+from __future__ import annotations
+
+import errno
+import os
+from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPMessage
+from typing import IO, Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import unquote, urlsplit
+from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+)
+
+from evalstore.errors import LoadError, Place
+from evalstore.files import BLOCK
+from evalstore.text import make_excerpt
+
+_NOT_FOUND = frozenset({404, 410})
+
+
+class _HostRedirects(HTTPRedirectHandler):
+    """Follows a redirect to the same host and port alone, or from http to https there."""
+
+    def redirect_request(  # noqa: PLR0913, PLR0917  # the arguments of the standard library
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        """Return the request that follows; `LoadError` for another host: what a user trusts is what a user named."""
+        old, new = urlsplit(req.full_url), urlsplit(newurl)
+        if (old.scheme, old.netloc) != (new.scheme, new.netloc) and (
+            (new.scheme, new.port, old.port) != ("https", None, None) or old.hostname != new.hostname
+        ):
+            raise LoadError(
+                f"redirects to another host: {make_excerpt(f'{new.scheme}://{new.netloc}', 80)}",
+                place=Place(req.full_url),
+                hint="name the URL that it leads to, if you trust it",
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+# Of the standard library's, those for files and FTP are left out.
+_HANDLERS = (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor, _HostRedirects)
+
+
+def iterate_http(url: str, seconds: float) -> Iterator[bytes]:
+    """Yield the bytes behind a URL as they come, waiting `seconds` for the next at most.
+
+    Raises `FileNotFoundError` where nothing is there, `LoadError` or an `OSError` where it cannot be read.
+    """
+    opener = OpenerDirector()
+    for make_handler in _HANDLERS:
+        opener.add_handler(make_handler())
+    try:
+        with closing(opener.open(_make_request(url), timeout=seconds)) as response:
+            while piece := response.read1(BLOCK):
+                yield piece
+            if response.length:
+                raise LoadError(f"ends {response.length:,} bytes before the length it said", place=Place(url))
+    except HTTPError as error:
+        with error:
+            if error.code in _NOT_FOUND:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url) from None
+            raise OSError(f"the server answers {error.code} {error.reason}") from None
+    except URLError as error:
+        raise OSError(str(error.reason)) from None
+
+
+def _make_request(url: str) -> Request:
+    # A compressed answer could become any size.
+    request: Any = Request(url, headers={"Accept-Encoding": "identity", "User-Agent": "evalstore"})  # noqa: S310  # http(s)
+    parts = urlsplit(url)
+    if parts.username is not None:
+        plain = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        request.full_url = plain
+        key = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        request.add_unredirected_header("Authorization", f"Basic {b64encode(key.encode()).decode('ascii')}")
+    return request  # type: ignore[no-any-return]
