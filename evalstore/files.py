@@ -9,7 +9,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -22,6 +22,7 @@ SMALL_FILE, MIDDLE_FILE, LARGE_FILE = 1 << 20, 4 << 20, 64 << 20
 # Bytes that are read at once: of a pipe or a socket, and of a file that is only copied or hashed.
 CHUNK, BLOCK = 1 << 16, 1 << 20
 
+_ANY_FOLDER = 0o777  # less what the umask takes
 _ODD_PARTS = frozenset({"", ".", ".."})
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9]+\.tmp", re.DOTALL)
@@ -31,7 +32,7 @@ _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def read_user_file(path: Path, limit: int) -> bytes:
     """Read a regular file that the user named (links are followed); `LoadError` beyond `limit` bytes."""
     with open_user_file(path) as file:
-        return _read_limited(file, str(path), limit)
+        return read_limited(file, str(path), limit)
 
 
 def open_user_file(path: Path) -> BinaryIO:
@@ -39,7 +40,7 @@ def open_user_file(path: Path) -> BinaryIO:
     try:
         descriptor = os.open(path, _READ_FLAGS)
     except OSError as error:
-        raise LoadError(f"cannot be read: {_describe_error(error)}", place=Place(str(path))) from None
+        raise LoadError(f"cannot be read: {describe_error(error)}", place=Place(str(path))) from None
     return _open_regular(descriptor, str(path))
 
 
@@ -61,13 +62,13 @@ def refuse_links_below(root: Path, path: Path) -> None:
 def read_below(root: Path, relative: str, limit: int) -> bytes:
     """Read `root/relative`, at most `limit` bytes; no component below `root` may be a link."""
     with open_below(root, relative) as file:
-        return _read_limited(file, relative, limit)
+        return read_limited(file, relative, limit)
 
 
 def open_below(root: Path, relative: str) -> BinaryIO:
     """Open `root/relative`, of any size, for streaming; `AbsentError` when it is not there, `LoadError` for a link."""
     try:
-        with _open_parent(root, relative) as (folder, name):
+        with open_parent(root, relative) as (folder, name):
             descriptor = os.open(name, _READ_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
     except OSError as error:
         raise _build_read_error(error, relative) from None
@@ -115,13 +116,13 @@ class FolderReader:
 
 
 def _open_folder(root: Path, relative: str) -> int:
-    with _open_parent(root, f"{relative}/*" if relative else "*") as (folder, _):
+    with open_parent(root, f"{relative}/*" if relative else "*") as (folder, _):
         return os.dup(folder)
 
 
 def _build_read_error(error: OSError, label: str) -> LoadError:
     type_ = AbsentError if error.errno == errno.ENOENT else LoadError
-    return type_(f"cannot be read: {_describe_error(error)}", place=Place(label))
+    return type_(f"cannot be read: {describe_error(error)}", place=Place(label))
 
 
 def iterate_pieces(file: BinaryIO) -> Iterator[bytes]:
@@ -135,10 +136,10 @@ def list_below(root: Path, relative: str) -> list[str]:
     Raises `LoadError` for a folder without read permission: its files exist, and must not count as removed.
     """
     try:
-        with _open_parent(root, relative) as (parent, name):
+        with open_parent(root, relative) as (parent, name):
             folder = os.open(name, _FOLDER_FLAGS, dir_fd=parent)
     except PermissionError as error:
-        raise LoadError(f"cannot be read: {_describe_error(error)}", place=Place(relative)) from None
+        raise LoadError(f"cannot be read: {describe_error(error)}", place=Place(relative)) from None
     except OSError:
         return []
     try:
@@ -148,11 +149,15 @@ def list_below(root: Path, relative: str) -> list[str]:
         os.close(folder)
 
 
-def write_below(root: Path, relative: str, data: bytes | Iterable[bytes]) -> None:
-    """Write `root/relative` atomically and make its folders; keeps the file's mode, `RefusedError` for a link."""
+def write_below(root: Path, relative: str, data: bytes | Iterable[bytes], *, mode: int | None = None) -> None:
+    """Write `root/relative` atomically and make its folders; keeps the file's mode, `RefusedError` for a link.
+
+    `mode` is that of a file of ours and, with the right to search, of its folders; the umask takes from it.
+    """
+    folder_mode = _ANY_FOLDER if mode is None else mode | (mode & 0o444) >> 2
     try:
-        with _open_parent(root, relative, make=True) as (folder, name):
-            _replace_file(folder, name, [data] if isinstance(data, bytes) else data)
+        with open_parent(root, relative, make=folder_mode) as (folder, name):
+            _replace_file(folder, name, [data] if isinstance(data, bytes) else data, mode=mode)
     except OSError as error:
         raise _refuse_writing(error, relative) from None
 
@@ -165,7 +170,7 @@ def write_aside_below(
     `mode` is that of the file (chmod(2)), by default that of the one it replaces.
     """
     try:
-        with _open_parent(root, relative, make=True) as (folder, name):
+        with open_parent(root, relative, make=_ANY_FOLDER) as (folder, name):
             _write_temporary(folder, name, data, sync=sync, mode=mode)
     except OSError as error:
         raise _refuse_writing(error, relative) from None
@@ -174,7 +179,7 @@ def write_aside_below(
 def place_below(root: Path, relative: str) -> None:
     """Rename the temporary file of `write_aside_below` into place; the folder is not synced."""
     try:
-        with _open_parent(root, relative) as (folder, name):
+        with open_parent(root, relative) as (folder, name):
             os.rename(_name_temporary(name), name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
         raise _refuse_writing(error, relative) from None
@@ -183,7 +188,7 @@ def place_below(root: Path, relative: str) -> None:
 def write_folders_below(root: Path, *paths: str) -> None:
     """Wait until the names of the files `paths` are on disk, after `place_below`."""
     for folder in dict.fromkeys(str(PurePosixPath(path).parent) for path in paths):
-        with _open_parent(root, f"{folder}/*") as (parent, _):
+        with open_parent(root, f"{folder}/*") as (parent, _):
             os.fsync(parent)
 
 
@@ -193,7 +198,7 @@ def sweep_below(root: Path, *paths: str) -> None:
     for path in paths:
         by_folder.setdefault(str(PurePosixPath(path).parent), set()).add(PurePosixPath(path).name)
     for folder, names in by_folder.items():
-        with suppress(OSError), _open_parent(root, f"{folder}/*") as (parent, _):
+        with suppress(OSError), open_parent(root, f"{folder}/*") as (parent, _):
             for left in os.listdir(parent):  # noqa: PTH208  # of a descriptor, which no link can replace
                 if (match := _TEMPORARY.fullmatch(left)) and match[1] in names:
                     os.unlink(left, dir_fd=parent)
@@ -204,7 +209,10 @@ def move_below(root: Path, old: str, target_root: Path, new: str) -> None:
 
     Between two file systems it is copied, atomically, and then removed: a kill in between leaves both.
     """
-    with _open_parent(root, old) as (source, name), _open_parent(target_root, new, make=True) as (target, new_name):
+    with (
+        open_parent(root, old) as (source, name),
+        open_parent(target_root, new, make=_ANY_FOLDER) as (target, new_name),
+    ):
         with suppress(FileNotFoundError):
             os.stat(new_name, dir_fd=target, follow_symlinks=False)
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
@@ -220,19 +228,19 @@ def move_below(root: Path, old: str, target_root: Path, new: str) -> None:
 
 def remove_below(root: Path, relative: str) -> None:
     """Remove the file `root/relative`; no component below `root` may be a link."""
-    with _open_parent(root, relative) as (folder, name):
+    with open_parent(root, relative) as (folder, name):
         os.unlink(name, dir_fd=folder)
 
 
 def remove_folder_below(root: Path, relative: str) -> None:
     """Remove the folder `root/relative` if it is empty; no component below `root` may be a link."""
-    with _open_parent(root, relative) as (parent, name):
+    with open_parent(root, relative) as (parent, name):
         os.rmdir(name, dir_fd=parent)
 
 
-def _replace_file(folder: int, name: str, pieces: Iterable[bytes]) -> None:
+def _replace_file(folder: int, name: str, pieces: Iterable[bytes], *, mode: int | None = None) -> None:
     # Write beside the file, sync, rename: after a crash there is the old file or the new one, never half of it.
-    _write_temporary(folder, name, pieces, sync=True)
+    _write_temporary(folder, name, pieces, sync=True, mode=mode)
     try:
         os.rename(_name_temporary(name), name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
@@ -268,22 +276,31 @@ def _name_temporary(name: str) -> str:
 
 
 @contextmanager
-def _open_parent(root: Path, relative: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+def open_parent(
+    root: Path, relative: str, *, make: int = 0, check: Callable[[int, Path], None] | None = None
+) -> Iterator[tuple[int, str]]:
+    """Give the descriptor of the folder of `root/relative` and the name within it; no folder on the way is a link.
+
+    `make` is the mode of folders that are not there yet, 0 to make none; `check` sees each folder below `root`.
+    """
     parts: Sequence[str] = relative.split("/")
     if not _ODD_PARTS.isdisjoint(parts):  # as it is written by hand, with a part that is none
         parts = PurePosixPath(relative).parts
     if not parts or ".." in parts or parts[0] == "/":
         raise OSError(0, "the path leaves the store")
     *folders, name = parts
-    here = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    path, here = root, os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in folders:
             if make:
                 with suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=here)
+                    os.mkdir(part, make, dir_fd=here)
             below = os.open(part, _FOLDER_FLAGS, dir_fd=here)
             os.close(here)
             here = below
+            if check:
+                path /= part
+                check(here, path)
         yield here, name
     finally:
         os.close(here)
@@ -300,7 +317,8 @@ def _open_regular(descriptor: int, label: str) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def _read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
+def read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
+    """Read the rest of an open file; `LoadError` beyond `limit` bytes."""
     size = os.fstat(file.fileno()).st_size
     data = file.read(size + 1) if size <= limit else b""  # not `limit`: Python allocates what it is asked for
     if len(data) > size:  # the file grows, or is a virtual one of size 0
@@ -321,10 +339,11 @@ WRITE_HINTS = {
 
 def _refuse_writing(error: OSError, relative: str) -> RefusedError:
     hint = WRITE_HINTS.get(error.errno or 0)
-    return RefusedError(f"cannot be written: {_describe_error(error)}", place=Place(relative), hint=hint)
+    return RefusedError(f"cannot be written: {describe_error(error)}", place=Place(relative), hint=hint)
 
 
-def _describe_error(error: OSError) -> str:
+def describe_error(error: OSError) -> str:
+    """Return what the system says of a file, as the rest of a sentence."""
     if error.errno in {40, 20}:  # ELOOP, ENOTDIR: a link, or a file, stands where a folder should
         return "a link or a file is in its path"
     return (error.strerror or str(error)).lower()

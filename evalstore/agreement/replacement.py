@@ -267,7 +267,6 @@ class Replacement:
     def _list_notes(self) -> Iterator[str]:
         for side in self._sides:
             yield from side.resolver.notes
-            yield from side.session.list_store_notes()
             yield from side.session.list_failure_notes()
         yield from self.finder.notes
         if self.stored is None:

@@ -278,7 +278,6 @@ class AuditJob:
         yield from self.attributor.evidence.list_notes()
         yield from self.notes.list_notes()
         yield from self.session.list_failure_notes()
-        yield from self.session.list_store_notes()
 
 
 def _open_runs(

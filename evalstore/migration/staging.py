@@ -22,6 +22,7 @@ from pathlib import Path, PurePosixPath
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
 from evalstore.files import LARGE_FILE, move_below, read_below, remove_below, remove_folder_below, sweep_below
 from evalstore.model import Kind
+from evalstore.own_files import create_own, has_own, read_own, write_own
 from evalstore.runs.run_files import STORED_PATH
 from evalstore.store.locate import find_repository, find_top
 
@@ -49,14 +50,9 @@ class StageFolder:
         return self.base / self.name
 
     @property
-    def journal(self) -> Path:
-        """Names every file before the first one is moved."""
-        return self.path / "journal.jsonl"
-
-    @property
-    def notes(self) -> Path:
-        """What becomes the journal, by an atomic rename."""
-        return self.path / "journal.jsonl.new"
+    def journal(self) -> str:
+        """The file, relative to `base`, that names every other one before the first is moved."""
+        return f"{self.name}/journal.jsonl"
 
 
 @dataclass(slots=True)
@@ -66,14 +62,12 @@ class StagedWrites:
     stage: StageFolder
     recovered: bool
     paths: list[str] = field(default_factory=list)
+    notes: list[Mapping[str, str]] = field(default_factory=list)
 
     def add(self, path: str, data: bytes) -> None:
         """Stage the bytes of the file at `path`."""
-        if not self.paths:
-            self.stage.path.mkdir(parents=True)
-        # A file is staged before its note: the journal never names a missing file.
-        (self.stage.path / f"new-{len(self.paths)}").write_bytes(data)
-        _append_note(self.stage, {"file": path, "sha256": hashlib.sha256(data).hexdigest()})
+        create_own(self.stage.base, f"{self.stage.name}/new-{len(self.paths)}", data)
+        self.notes.append({"file": path, "sha256": hashlib.sha256(data).hexdigest()})
         self.paths.append(path)
 
     def commit(self) -> None:
@@ -83,9 +77,9 @@ class StagedWrites:
         # Folders are noted before they exist, so that undoing removes them again.
         folders = {str(folder) for path in self.paths for folder in PurePosixPath(path).parents[:-1]}
         for folder in sorted(name for name in folders if not (self.stage.root / name).exists()):
-            _append_note(self.stage, {"made": folder})
+            self.notes.append({"made": folder})
         os.sync()
-        self.stage.notes.rename(self.stage.journal)
+        write_own(self.stage.base, self.stage.journal, "".join(f"{json.dumps(note)}\n" for note in self.notes).encode())
         try:
             for number in sorted(range(len(self.paths)), key=lambda number: _move_order(self.paths[number])):
                 _move_into_place(self.stage, number, self.paths[number])
@@ -93,7 +87,7 @@ class StagedWrites:
         except BaseException:
             _undo_moves(self.stage)
             raise
-        self.stage.journal.unlink()
+        remove_below(self.stage.base, self.stage.journal)
 
 
 @contextmanager
@@ -128,8 +122,6 @@ def _find_stage(root: Path) -> StageFolder:
     if top is None:
         return StageFolder(root, root, STAGE)
     directory = find_repository(top).git.directory
-    if (directory / _STATE_FOLDER).is_symlink():
-        raise RefusedError("is a link, so nothing is staged there", place=Place(str(directory / _STATE_FOLDER)))
     # Several stores of one repository each have their own.
     mark = hashlib.sha256(os.fsencode(folder.relative_to(top))).hexdigest()[:12]
     return StageFolder(root, directory, f"{_STATE_FOLDER}/migrating-{mark}")
@@ -137,10 +129,7 @@ def _find_stage(root: Path) -> StageFolder:
 
 def _recover_store(stage: StageFolder) -> bool:
     """Undo a migration that was killed while it moved files; a stage without a journal is only deleted."""
-    if not stage.path.is_dir() or stage.path.is_symlink():
-        return False
-    has_journal = stage.journal.exists()
-    if has_journal:
+    if has_journal := has_own(stage.base, stage.journal):
         _undo_moves(stage)
     _clear_stage(stage)
     return has_journal
@@ -178,18 +167,13 @@ def _undo_moves(stage: StageFolder) -> None:
     for name in reversed(folders):  # a folder after those in it
         with suppress(OSError):
             remove_folder_below(stage.root, name)
-    stage.journal.unlink()
+    remove_below(stage.base, stage.journal)
 
 
 def _clear_stage(stage: StageFolder) -> None:
     # A journal that still exists means that undoing failed: the next migration tries again.
-    if stage.path.exists() and not stage.journal.exists():
+    if stage.path.exists() and not has_own(stage.base, stage.journal):
         shutil.rmtree(stage.path)
-
-
-def _append_note(stage: StageFolder, note: Mapping[str, str]) -> None:
-    with stage.notes.open("a", encoding="utf-8") as notes:
-        notes.write(json.dumps(note) + "\n")
 
 
 def _read_journal(stage: StageFolder) -> tuple[list[tuple[str, str]], list[str]]:
@@ -198,7 +182,7 @@ def _read_journal(stage: StageFolder) -> tuple[list[tuple[str, str]], list[str]]
     A journal may come with an untrusted folder, so every path must be that of an artifact or run of this store.
     """
     try:
-        data = read_below(stage.base, f"{stage.name}/{stage.journal.name}", LARGE_FILE)
+        data = read_own(stage.base, stage.journal, LARGE_FILE)
         notes = [json.loads(line) for line in data.splitlines()]
         files = [(note["file"], note["sha256"]) for note in notes if "file" in note]
         folders = [note["made"] for note in notes if "file" not in note]

@@ -7,7 +7,6 @@ in between. What is kept is a line of JSON; one that cannot be read counts as no
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -15,15 +14,15 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.diff import AskedChange, Diff
-from evalstore.errors import LoadError
-from evalstore.files import read_below
+from evalstore.errors import LoadError, RefusedError
 from evalstore.model import Artifact
-from evalstore.release.locking import STATE_FOLDER, open_state_file
+from evalstore.own_files import append_own, read_own
+from evalstore.release.locking import STATE_FOLDER
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 
 TRAILER = "Evalstore-Asked"
-_FILE = "asked.jsonl"
+_FILE = f"{STATE_FOLDER}/asked.jsonl"
 _LIMIT = 1 << 22  # bytes: twenty thousand changes
 _COUNTS = ("verdicts", "to_fail", "to_pass", "own", "unjudged")
 _ENGINES = 200  # characters of the models' names
@@ -39,11 +38,7 @@ def keep_asked(store: ArtifactStore, old: Artifact, new: Artifact, asked: AskedC
         "beyond_noise": asked.beyond_noise,
         "mean_shift": None if asked.mean_shift is None else str(asked.mean_shift),
     }
-    descriptor = open_state_file(store.git.find_common_directory(), _FILE, os.O_WRONLY | os.O_APPEND)
-    try:
-        os.write(descriptor, f"{json.dumps(line)}\n".encode())  # in one piece: others may append, too
-    finally:
-        os.close(descriptor)
+    append_own(store.git.find_common_directory(), _FILE, f"{json.dumps(line)}\n".encode())
 
 
 def add_asked(store: ArtifactStore, diff: Diff, old: Artifact, new: Artifact) -> Diff:
@@ -67,8 +62,8 @@ def format_trailer(asked: AskedChange) -> str:
 
 def _list_kept(store: ArtifactStore) -> Iterator[dict[str, Any]]:
     data = b""
-    with suppress(LoadError):
-        data = read_below(store.git.find_common_directory(), f"{STATE_FOLDER}/{_FILE}", _LIMIT)
+    with suppress(LoadError, RefusedError, OSError):  # what others could have written counts as none
+        data = read_own(store.git.find_common_directory(), _FILE, _LIMIT)
     for line in data.splitlines():
         with suppress(ValueError, RecursionError):
             if isinstance(value := json.loads(line), dict):

@@ -18,9 +18,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
-from evalstore.files import LARGE_FILE, read_below, remove_below, sweep_below, write_below
+from evalstore.files import LARGE_FILE, remove_below, sweep_below
 from evalstore.model import parse_ref
-from evalstore.release.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository, find_journal_name, lock_repository
+from evalstore.own_files import has_own, open_lock, read_own, write_own
+from evalstore.release.locking import (
+    LOCK,
+    REFLOG_REASON,
+    STATE_FOLDER,
+    LockedRepository,
+    find_journal_name,
+    lock_repository,
+)
 from evalstore.store import ArtifactStore
 from evalstore.store.remote import Remote, find_tracking_refs
 from evalstore.store.revisions import list_refs
@@ -102,17 +110,17 @@ class Journal:
 
 def write_journal(common: Path, name: str, journal: Journal) -> None:
     """Write a journal, atomically and synced to disk."""
-    write_below(common, name, json.dumps(journal, default=_list_fields).encode())
+    write_own(common, name, json.dumps(journal, default=_list_fields).encode())
 
 
 def read_journal(common: Path, name: str) -> Journal:
-    """Read a journal back; `RefusedError` when something else wrote it."""
+    """Read a journal back; `RefusedError` when something else wrote it, or somebody else could have."""
     # Its refs and ids become arguments of git, so they are checked like any other input.
     try:
-        journal = _parse_journal(json.loads(read_below(common, name, LARGE_FILE)))
+        journal = _parse_journal(json.loads(read_own(common, name, LARGE_FILE)))
         if all(map(_REF.fullmatch, journal.refs)) and all(map(_OID.fullmatch, journal.refs.values())):
             return journal
-    except (LoadError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, LoadError, ValueError, TypeError, KeyError, AttributeError):
         pass
     raise RefusedError(
         f"the journal of an interrupted bump cannot be read: {common / name}",
@@ -139,7 +147,7 @@ def find_interrupted_bump(store: ArtifactStore) -> str | None:
     common = store.git.find_common_directory()
     name = find_journal_name(store.git, common)
     try:
-        descriptor = os.open(common / STATE_FOLDER / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_lock(common, LOCK, make=False)
     except OSError:
         return None  # no bump was ever here
     try:
@@ -226,7 +234,7 @@ def record_push(store: ArtifactStore, remote: Remote, refs: Mapping[str, str]) -
     with suppress(EvalstoreError, OSError), lock_repository(store, {}) as repository:
         forget_push(repository)
         # Killed from here on: a lock of git may stay, which would stop every fetch; the next bump removes it.
-        write_below(repository.common, _NOTE, json.dumps(list(tracking)).encode())
+        write_own(repository.common, _NOTE, json.dumps(list(tracking)).encode())
         repository.git.run("update-ref", "-m", REFLOG_REASON, "--stdin", stdin=lines.encode())
         remove_below(repository.common, _NOTE)
 
@@ -234,12 +242,12 @@ def record_push(store: ArtifactStore, remote: Remote, refs: Mapping[str, str]) -
 def forget_push(repository: LockedRepository) -> None:
     """Remove the locks that a killed push has left on remote-tracking branches, and its note of them."""
     sweep_below(repository.common, _NOTE)
-    note = repository.common / _NOTE
+    if not has_own(repository.common, _NOTE):
+        return
     try:
-        names = json.loads(read_below(repository.common, _NOTE, 1 << 16))
+        names = json.loads(read_own(repository.common, _NOTE, 1 << 16))
     except (LoadError, ValueError):
         names = []
-    if note.is_file():
-        refs = [name for name in names if isinstance(name, str) and _PUSH_REF.fullmatch(name)]
-        remove_stale_locks(repository, refs, note)
-        remove_below(repository.common, _NOTE)
+    refs = [name for name in names if isinstance(name, str) and _PUSH_REF.fullmatch(name)]
+    remove_stale_locks(repository, refs, repository.common / _NOTE)
+    remove_below(repository.common, _NOTE)

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalstore.errors import ConflictError, RefusedError
+from evalstore.files import describe_error
+from evalstore.own_files import open_lock
 from evalstore.store import ArtifactStore
 from evalstore.store.git import Git
 
 STATE_FOLDER = "evalstore"
+LOCK = f"{STATE_FOLDER}/lock"
 REFLOG_REASON = "evalstore bump"  # in the reflogs
 _TRIES = 200  # ten seconds: a bump of a few artifacts takes less than one
 
@@ -51,7 +54,7 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
     if top is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
     common = store.git.find_common_directory()
-    descriptor = open_state_file(common, "lock", os.O_RDWR)
+    descriptor = _open_lock_file(common)
     try:
         _acquire_lock(descriptor)
         # git's children inherit the lock: after a kill it stays held until the last git that may still write is gone.
@@ -61,24 +64,12 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
         os.close(descriptor)
 
 
-def open_state_file(common: Path, name: str, flags: int) -> int:
-    """Open, and create where it is missing, one of our files in the git directory; `RefusedError` where not."""
-    # Neither the folder nor the file may be a link: a hostile .git must not lead our writes elsewhere.
+def _open_lock_file(common: Path) -> int:
     try:
-        with suppress(FileExistsError):
-            (common / STATE_FOLDER).mkdir()
-        folder = os.open(common / STATE_FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            return os.open(
-                name, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=folder
-            )
-        finally:
-            os.close(folder)
+        return open_lock(common, LOCK, make=True)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise RefusedError(
-            f"the repository cannot be written: {reason}", hint=f"check the permissions of {common}"
-        ) from None
+        hint = f"check the permissions of {common}"
+        raise RefusedError(f"the repository cannot be written: {describe_error(error)}", hint=hint) from None
 
 
 def _acquire_lock(descriptor: int) -> None:

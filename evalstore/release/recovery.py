@@ -5,11 +5,12 @@ Every bump ends here, and a killed one is ended here by the next, so the code th
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
 from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
-from evalstore.files import place_below, sweep_below, write_aside_below, write_folders_below
+from evalstore.files import list_below, place_below, remove_below, sweep_below, write_aside_below, write_folders_below
 from evalstore.release.journal import (
     FileChange,
     Journal,
@@ -35,10 +36,10 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
     sweep_below(repository.common, repository.journal_name)
     released: tuple[ReleasedVersion, ...] = ()
     forget_push(repository)
-    for path in sorted((repository.common / STATE_FOLDER).glob("journal*.json")):
-        name = f"{STATE_FOLDER}/{path.name}"
+    for file in fnmatch.filter(list_below(repository.common, STATE_FOLDER), "journal*.json"):
+        name = f"{STATE_FOLDER}/{file}"
         journal = read_journal(repository.common, name)
-        remove_stale_locks(repository, [*journal.refs, *journal.pending], path)
+        remove_stale_locks(repository, [*journal.refs, *journal.pending], repository.common / name)
         if name == repository.journal_name:
             is_released = finish_or_undo_refs(repository, journal)
             released = journal.released if is_released else ()
@@ -49,7 +50,7 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
         # written by the next bump there, which needs the journal, unless nothing was released.
         elif not finish_or_undo_refs(repository, journal):
             release_pending(repository)
-            path.unlink()
+            remove_below(repository.common, name)
     return released
 
 
@@ -121,7 +122,8 @@ def end_journal(repository: LockedRepository, journal: Journal, *, released: boo
     # What keeps its objects from being pruned or repacked. Killed before: the next bump removes it.
     release_pending(repository)
     release_packs(repository.common)
-    written.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        remove_below(repository.common, repository.journal_name)
 
 
 def finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import re
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from io import BufferedRandom, FileIO
 from itertools import count
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from evalstore.errors import ConflictError, Place, RefusedError
-from evalstore.files import WRITE_HINTS
+from evalstore.files import WRITE_HINTS, iterate_pieces
 from evalstore.runs.eee_write import format_aggregate, write_row_line
 from evalstore.runs.row_formats import RowFormat, find_row_format
 from evalstore.runs.values import GradedRow, Run
@@ -26,63 +28,153 @@ from evalstore.runs.values import GradedRow, Run
 _SUFFIX = ".evalstore.tmp"
 _OURS = re.compile(r"\..+\.[0-9a-f]{8}" + re.escape(_SUFFIX), re.DOTALL)
 _OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
+
+
+class DraftFile(BufferedRandom):
+    """A new hidden file, which gets its name when it has been read back.
+
+    Its descriptor says which file it is: in a folder that others can write, its hidden name can be given to another.
+    """
+
+    def __init__(self, folder: DraftFolder, hidden: str, descriptor: int) -> None:
+        super().__init__(FileIO(descriptor, "r+b"), 1 << 18)
+        self.folder, self.hidden = folder, hidden
+        self._sum = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Write bytes, and note what they are."""
+        self._sum.update(data)
+        return super().write(data)
+
+    def finish(self) -> None:
+        """Wait until the disk has all, and read it back; `RefusedError` where that is not what was written."""
+        self.flush()
+        os.fsync(self.fileno())
+        self.seek(0)
+        found = hashlib.sha256()
+        for piece in iterate_pieces(self):
+            found.update(piece)
+        if found.digest() != self._sum.digest():
+            raise self.folder.make_intrusion_error(self.hidden)
+
+    def give_name(self, name: str) -> bool:
+        """Give it a name, atomically; False when the name is taken."""
+        here = self.folder.descriptor
+        try:
+            os.link(self.hidden, name, src_dir_fd=here, dst_dir_fd=here, follow_symlinks=False)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            try:
+                os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, dir_fd=here))
+            except FileExistsError:
+                return False
+            os.rename(self.hidden, name, src_dir_fd=here, dst_dir_fd=here)
+        self._check_name(name)
+        return True
+
+    def replace_named(self, name: str) -> None:
+        """Give it a name, atomically and in place of another file."""
+        os.rename(self.hidden, name, src_dir_fd=self.folder.descriptor, dst_dir_fd=self.folder.descriptor)
+        self._check_name(name)
+
+    def discard(self) -> None:
+        """Close it, and remove its hidden name."""
+        with suppress(OSError):  # what did not fit on the disk is thrown away with the rest
+            self.close()
+        with suppress(FileNotFoundError):
+            os.unlink(self.hidden, dir_fd=self.folder.descriptor)
+
+    def _check_name(self, name: str) -> None:
+        here = self.folder.descriptor
+        if not os.path.samestat(os.fstat(self.fileno()), os.stat(name, dir_fd=here, follow_symlinks=False)):
+            os.unlink(name, dir_fd=here)
+            raise self.folder.make_intrusion_error(name)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftFolder:
+    """An open folder in which files are made."""
+
+    path: Path
+    descriptor: int
+
+    @contextmanager
+    def open_file(self, stem: str) -> Iterator[DraftFile]:
+        """Open a new hidden file, which is gone at the end; its lock keeps other processes from removing it."""
+        file = self._make_file(stem)
+        try:
+            yield file
+        finally:
+            file.discard()
+
+    def has_name(self, name: str) -> bool:
+        """Whether something of this name is there."""
+        try:
+            os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def remove_abandoned(self) -> None:
+        """Remove the unlocked files of `open_file`: the process that wrote them was killed."""
+        for name in filter(_OURS.fullmatch, os.listdir(self.descriptor)):  # noqa: PTH208  # of a descriptor
+            with suppress(OSError):  # locked, gone by now, or another user's: not ours to remove
+                self._remove_if_unlocked(name)
+
+    def make_intrusion_error(self, name: str) -> RefusedError:
+        """Return the `RefusedError` for a file that another program wrote or replaced."""
+        return RefusedError(
+            "another program changed this file while it was written",
+            place=Place(str(self.path / name)),
+            hint="name a folder that only you can write",
+        )
+
+    def _make_file(self, stem: str) -> DraftFile:
+        while True:
+            hidden = f".{stem}.{secrets.token_hex(4)}{_SUFFIX}"
+            descriptor = os.open(hidden, _OPEN | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=self.descriptor)
+            file = DraftFile(self, hidden, descriptor)
+            with suppress(OSError):  # a file system without locks: nobody can lock it to sweep it either
+                fcntl.flock(file, fcntl.LOCK_EX)
+            # Another process may have removed it between the two calls above; from here on it cannot.
+            if self.has_name(hidden):
+                return file
+            file.close()
+
+    def _remove_if_unlocked(self, name: str) -> None:
+        descriptor = os.open(name, _OPEN, dir_fd=self.descriptor)
+        try:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(name, dir_fd=self.descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def open_drafts(path: Path) -> Iterator[DraftFolder]:
+    """Open a folder, made if absent, to make files in it; those that killed processes left there are removed."""
+    path.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        folder = DraftFolder(path, descriptor)
+        folder.remove_abandoned()
+        yield folder
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
 def replace_file(path: Path) -> Iterator[BinaryIO]:
     """Open a file that gets its name at the end, atomically and in place of another; after an error there is none."""
-    with refuse_disk_errors(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(path.parent)
-        file = open_temporary(path.parent, path.stem)
-        try:
-            yield file
-            finish_on_disk(file)
-            Path(file.name).replace(path)
-        finally:
-            discard_temporary(file)
-
-
-def open_temporary(folder: Path, name: str) -> BinaryIO:
-    """Open a new hidden file in `folder`; its lock keeps `remove_abandoned` away until it is closed."""
-    while True:
-        file = (folder / f".{name}.{secrets.token_hex(4)}{_SUFFIX}").open("xb", buffering=1 << 18)
-        with suppress(OSError):  # a file system without locks: nobody can lock it to sweep it either
-            fcntl.flock(file, fcntl.LOCK_EX)
-        # Another process may have removed it between the two calls above; from here on it cannot.
-        if os.path.lexists(file.name):
-            return file
-        file.close()
-
-
-def discard_temporary(file: BinaryIO) -> None:
-    """Close and remove a file of `open_temporary`."""
-    with suppress(OSError):  # what did not fit on the disk is thrown away with the rest
-        file.close()
-    Path(file.name).unlink(missing_ok=True)
-
-
-def remove_abandoned(folder: Path) -> None:
-    """Remove the unlocked files of `open_temporary`: the process that wrote them was killed."""
-    for name in filter(_OURS.fullmatch, os.listdir(folder)):  # noqa: PTH208  # names are all that is wanted
-        with suppress(OSError):  # locked, gone by now, or another user's: not ours to remove
-            _remove_if_unlocked(folder / name)
-
-
-def _remove_if_unlocked(path: Path) -> None:
-    descriptor = os.open(path, _OPEN)
-    try:
-        if stat.S_ISREG(os.fstat(descriptor).st_mode):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
-    finally:
-        os.close(descriptor)
-
-
-def finish_on_disk(file: BinaryIO) -> None:
-    """Write what is in the buffer, and wait until the disk has it."""
-    file.flush()
-    os.fsync(file.fileno())
+    with refuse_disk_errors(path.parent), open_drafts(path.parent) as folder, folder.open_file(path.stem) as file:
+        yield file
+        file.finish()
+        file.replace_named(path.name)
 
 
 @contextmanager
@@ -102,9 +194,6 @@ def make_disk_error(folder: Path, error: OSError) -> RefusedError:
     )
 
 
-_NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
-
-
 def make_run_name(*parts: str) -> str:
     """Return a file name made of `parts`, safe on every system."""
     plain = (re.sub(r"[^0-9A-Za-z._]+", "-", part).strip("-.") for part in parts)
@@ -113,11 +202,11 @@ def make_run_name(*parts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunWriter:
-    """Writes a run: rows go to a temporary file that no reader takes for a run, until `publish`."""
+    """Writes a run: rows go to a hidden file that no reader takes for a run, until `publish`."""
 
-    folder: Path
+    folder: DraftFolder
     name: str
-    rows: BinaryIO
+    rows: DraftFile
 
     def write_row(self, row: GradedRow, run: Run) -> None:
         """Write one row of `run`."""
@@ -128,51 +217,47 @@ class RunWriter:
         try:
             self.rows.write(line)
         except OSError as error:
-            raise make_disk_error(self.folder, error) from None
+            raise make_disk_error(self.folder.path, error) from None
 
     def publish(self, run: Run) -> Run:
         """Publish the rows, then the aggregate, under the first name that is free; return `run` with its paths.
 
-        The suffix of `run.samples` says in which format rows are written.
+        Each is read back first. The suffix of `run.samples` says in which format rows are written.
         """
-        with refuse_disk_errors(self.folder), self._finish_rows(find_row_format(run.samples)) as rows:
+        suffix = find_row_format(run.samples).suffix
+        with refuse_disk_errors(self.folder.path), self._finish_rows(find_row_format(run.samples)) as rows:
             for number in count(1):
                 stem = self.name if number == 1 else f"{self.name}-{number}"
-                samples = self.folder / f"{stem}_samples{find_row_format(run.samples).suffix}"
-                placed = replace(run, path=self.folder / f"{stem}.json", samples=samples)
-                if not os.path.lexists(placed.path) and _give_name(Path(rows.name), placed.samples):
+                name, samples = f"{stem}.json", f"{stem}_samples{suffix}"
+                if not self.folder.has_name(name) and rows.give_name(samples):
                     break
+            placed = replace(run, path=self.folder.path / name, samples=self.folder.path / samples)
             self._publish_aggregate(placed)
         return placed
 
     @contextmanager
-    def _finish_rows(self, format_: RowFormat) -> Iterator[BinaryIO]:
-        """Give the rows in their format, on the disk: the lines, or a temporary file that is made of them."""
+    def _finish_rows(self, format_: RowFormat) -> Iterator[DraftFile]:
+        """Give the rows in their format, on the disk: the lines, or a hidden file that is made of them."""
+        self.rows.finish()
         if format_.write is None:
-            finish_on_disk(self.rows)
             yield self.rows
             return
-        self.rows.flush()
-        file = open_temporary(self.folder, self.name)
-        try:
-            with Path(self.rows.name).open("rb") as lines:
-                format_.write(lines, file)
-            finish_on_disk(file)
+        with self.folder.open_file(self.name) as file:
+            self.rows.seek(0)
+            format_.write(self.rows, file)
+            file.finish()
             yield file
-        finally:
-            discard_temporary(file)
 
     def _publish_aggregate(self, run: Run) -> None:
-        file = open_temporary(self.folder, self.name)
         published = False
         try:
-            file.write((json.dumps(format_aggregate(run), ensure_ascii=False, indent=2) + "\n").encode())
-            finish_on_disk(file)
-            published = _give_name(Path(file.name), run.path)
+            with self.folder.open_file(self.name) as file:
+                file.write((json.dumps(format_aggregate(run), ensure_ascii=False, indent=2) + "\n").encode())
+                file.finish()
+                published = file.give_name(run.path.name)
         finally:
-            discard_temporary(file)
             if not published:
-                run.samples.unlink()
+                os.unlink(run.samples.name, dir_fd=self.folder.descriptor)
         if not published:
             raise ConflictError(
                 "another program wrote this at the same time", place=Place(str(run.path)), hint="score again"
@@ -182,33 +267,8 @@ class RunWriter:
 @contextmanager
 def write_run(folder: Path, name: str) -> Iterator[RunWriter]:
     """Open a writer in `folder` (created if absent); unpublished rows, also those of killed processes, are removed."""
-    with refuse_disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(folder)
-        rows = open_temporary(folder, name)
-    try:
-        yield RunWriter(folder, name, rows)
-    finally:
-        discard_temporary(rows)
-
-
-def _give_name(temporary: Path, final: Path) -> bool:
-    """Give a finished file its final name, atomically; False when the name is taken."""
-    try:
-        os.link(temporary, final)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        return _give_name_without_links(temporary, final)
-    return True
-
-
-def _give_name_without_links(temporary: Path, final: Path) -> bool:
-    try:
-        final.open("xb").close()
-    except FileExistsError:
-        return False
-    temporary.replace(final)
-    return True
+    with ExitStack() as opened:
+        with refuse_disk_errors(folder):
+            drafts = opened.enter_context(open_drafts(folder))
+            rows = opened.enter_context(drafts.open_file(name))
+        yield RunWriter(drafts, name, rows)

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from evalstore.errors import ConflictError, RefusedError
 from evalstore.runs import GradedRow, Run, RunWriter, make_run_name, read_rows, read_run, write_run
 from evalstore.runs import write as module
 from evalstore.runs.eee_write import write_row_line
-from evalstore.runs.write import open_temporary
+from evalstore.runs.write import DraftFile, open_drafts
 
 Written = Callable[..., Run]
 
@@ -117,7 +117,7 @@ def test_a_name_taken_in_the_last_moment_is_a_conflict(
 
 
 def test_a_file_system_without_links_will_do(written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
@@ -129,8 +129,11 @@ def test_a_file_system_without_links_will_do(written: Written, tmp_path: Path, m
 def test_a_full_disk_is_one_sentence(tmp_path: Path, run: Run, rows: tuple[GradedRow, ...]) -> None:
     big = replace(rows[0], input="x" * (1 << 20))
     refused = pytest.raises(RefusedError, match="this run cannot be written here: no space left")
-    with suppress(OSError), Path("/dev/full").open("wb") as full, refused:
-        RunWriter(Path("/dev"), "full", full).write_row(big, run)
+    with open_drafts(tmp_path) as drafts:
+        full = DraftFile(drafts, "full", os.open("/dev/full", os.O_RDWR))
+        with refused:
+            RunWriter(drafts, "full", full).write_row(big, run)
+        full.discard()
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
@@ -218,9 +221,9 @@ def test_a_file_swept_before_it_was_locked_is_begun_again(tmp_path: Path, monkey
 
     lock = fcntl.flock
     monkeypatch.setattr(fcntl, "flock", lose_the_race)
-    with open_temporary(tmp_path, "small") as file:
-        assert [str(path) for path in tmp_path.iterdir()] == [file.name]
-        assert str(swept[0]) != file.name
+    with open_drafts(tmp_path) as drafts, drafts.open_file("small") as file:
+        assert names(tmp_path) == [file.hidden]
+        assert swept[0].name != file.hidden
 
 
 def test_a_file_system_without_locks_will_do(written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,7 @@ def test_what_the_endpoint_says_of_a_reply_is_kept(cli: Cli, judged: Path, write
     assert reply.at.endswith("Z")
 
 
-def test_a_store_of_replies_that_others_can_write_is_named(
+def test_replies_that_others_could_have_written_are_not_read(
     cli: Cli, judged: Path, write: Write, judge_server: Any
 ) -> None:
     argv = ("score", "dataset/three@1.0.0", write(OUTPUTS))
@@ -95,10 +95,10 @@ def test_a_store_of_replies_that_others_can_write_is_named(
     for path in (kept, kept.parent):
         mode = path.stat().st_mode
         path.chmod(mode | 0o002)
-        second = cli(*argv, "--format", "json", cwd=judged)
-        assert "everybody on this machine can write" in second.err
-        assert "replies.db, the store of the replies" in second.err
-        assert json.loads(second.out)["replies"] == {"asked": 0, "kept": 2}
+        second = cli(*argv, cwd=judged)
+        assert (second.code, f"{path}: everybody on this machine can write it" in second.err) == (3, True)
+        assert f"chown $USER {path} and chmod go-w" in second.err
         path.chmod(mode)
     kept.parent.chmod(kept.parent.stat().st_mode | 0o1002)  # sticky, as /tmp is
-    assert "can write" not in cli(*argv, cwd=judged).err
+    third = cli(*argv, "--format", "json", cwd=judged)
+    assert json.loads(third.out)["replies"] == {"asked": 0, "kept": 2}

@@ -2,63 +2,15 @@
 
 from __future__ import annotations
 
-import grp
 import os
-import pwd
 import sqlite3
-import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from evalstore.errors import Place, RefusedError
-
-
-def find_other_writers(path: Path) -> str | None:
-    """Return who, beside this user and the system, can write a file or put another in its place; None for nobody.
-
-    Linked names are not followed; where there is no file, nobody has written it.
-    """
-    try:
-        file, folder = path.lstat(), path.parent.stat()
-    except OSError:
-        return None
-    # In a sticky folder, as /tmp is, nobody replaces the files of others.
-    return _find_writers(file) or (None if folder.st_mode & stat.S_ISVTX else _find_writers(folder))
-
-
-def _find_writers(status: os.stat_result) -> str | None:
-    if status.st_mode & stat.S_IWOTH:
-        return "everybody on this machine"
-    if status.st_uid not in {0, os.geteuid()}:
-        return f"the user {_find_user_name(status.st_uid)}"
-    if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid, status.st_uid):
-        return f"the group {_find_group_name(status.st_gid)}"
-    return None
-
-
-def _is_private_group(gid: int, uid: int) -> bool:
-    """Whether a group is of one user alone, as most systems give each user one of the same name."""
-    try:
-        group, name = grp.getgrgid(gid), pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return False
-    return group.gr_name == name and not set(group.gr_mem) - {name}
-
-
-def _find_user_name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)
-
-
-def _find_group_name(gid: int) -> str:
-    try:
-        return grp.getgrgid(gid).gr_name
-    except KeyError:
-        return str(gid)
-
+from evalstore.own_files import FOLDER_MODE, create_own, find_own, open_own_folder
 
 _APPLICATION = 0x65767372  # "evsr", by which `file` knows it too
 # Form 1 kept one reply for a call; form 2 only ever adds. A file of form 1 is read as it is until the first write.
@@ -88,7 +40,7 @@ LAST_NUMBER_QUERIES = {
 INSERT_REPLY = "INSERT INTO kept_reply VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PATIENCE = 60.0  # seconds for other processes to finish their writes; each takes about a millisecond
 _SAFE_PRAGMAS = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL")
-_NO_FILE = "is not a regular file"
+_SIDE_FILES = ("-journal", "-wal", "-shm")
 _ELSEWHERE = "name another file for the replies (--cache), or move this one away"
 _ERROR_MESSAGES = {  # the beginning of SQLite's name for an error -> what happened, what to do
     "SQLITE_BUSY": ("another process kept it locked for a minute", "run this again when it is done"),
@@ -101,29 +53,60 @@ _ERROR_MESSAGES = {  # the beginning of SQLite's name for an error -> what happe
 }
 
 
+class _Identity(NamedTuple):
+    device: int
+    number: int
+
+
 def has_file(path: Path) -> bool:
-    """Whether the file exists; what SQLite would follow (a link) or wait at for ever (a FIFO) is refused."""
-    is_regular = False
-    for suffix in ("-journal", "-wal", "-shm", ""):
-        file = Path(f"{path}{suffix}")
-        with suppress(FileNotFoundError):
-            is_regular = stat.S_ISREG(file.lstat().st_mode)
-            if not is_regular:
-                message = f"{file.name} next to it is not a regular file" if suffix else _NO_FILE
-                raise _make_error(path, message, _ELSEWHERE)
-    return is_regular
+    """Whether the file exists; `RefusedError` where somebody else could have written it, or a part of it."""
+    return _find_identity(path) is not None
 
 
-def open_connection(path: Path, *, make: bool = False) -> sqlite3.Connection:
-    """Open the file, and create it first if `make`; triggers and views of a hostile file do not run."""
-    uri = f"{path.absolute().as_uri()}?mode={'rwc' if make else 'rw'}"
+def _find_identity(path: Path) -> _Identity | None:
+    """Return which file it is, and None where there is none; what SQLite keeps beside it is looked at, too."""
+    if not path.name:
+        raise _make_error(path, "is not a regular file", _ELSEWHERE)
+    try:
+        with open_own_folder(path.parent) as folder:
+            for suffix in _SIDE_FILES:
+                find_own(folder, path.with_name(path.name + suffix))
+            status = find_own(folder, path)
+    except FileNotFoundError:
+        return None
+    except RefusedError as error:
+        raise RefusedError(error.message, place=error.place, hint=f"{error.hint}, or name another (--cache)") from None
+    return None if status is None else _Identity(status.st_dev, status.st_ino)
+
+
+def open_connection(path: Path) -> sqlite3.Connection:
+    """Open the file; triggers and views of a hostile file do not run.
+
+    SQLite opens it by its name: another one that took its place since it was looked at is a `RefusedError`.
+    """
+    identity = _find_identity(path)
+    uri = f"{path.absolute().as_uri()}?mode=rw"
     database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 16 << 20)  # more than any reply that an endpoint may give
     database.text_factory = _decode_text
     with _close_on_failure(database):
         for pragma in _SAFE_PRAGMAS:
             database.execute(f"PRAGMA {pragma}")
+        if identity not in set(_list_open_files()):
+            raise _make_error(
+                path,
+                "was replaced while it was opened",
+                "check who can write the folders above it, or name another (--cache)",
+            )
     return database
+
+
+def _list_open_files() -> Iterator[_Identity]:
+    """Yield which files this process has open."""
+    for name in os.listdir("/dev/fd"):  # noqa: PTH208  # names are all that is wanted
+        with suppress(OSError):  # that of the listing itself
+            status = os.fstat(int(name))
+            yield _Identity(status.st_dev, status.st_ino)
 
 
 def find_form(database: sqlite3.Connection, path: Path) -> int:
@@ -142,8 +125,8 @@ def find_form(database: sqlite3.Connection, path: Path) -> int:
 
 def create_database(path: Path) -> sqlite3.Connection:
     """Open the file for writing; create what is missing, and move the replies of form 1 into the new table."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    database = open_connection(path, make=True)
+    _make_file(path)
+    database = open_connection(path)
     with _close_on_failure(database), hold_write_lock(database):
         if (form := find_form(database, path)) != ALL_REPLIES:
             database.execute(_TABLE)
@@ -155,6 +138,14 @@ def create_database(path: Path) -> sqlite3.Connection:
             database.execute(f"PRAGMA application_id = {_APPLICATION}")
             database.execute(f"PRAGMA user_version = {ALL_REPLIES}")
     return database
+
+
+def _make_file(path: Path) -> None:
+    """Make an empty file, and its folders, unless it is there."""
+    path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+    if not has_file(path):
+        with suppress(FileExistsError):  # another process was first
+            create_own(path.parent, path.name, b"")
 
 
 @contextmanager

@@ -15,13 +15,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
 
-from evalstore.errors import Place, RefusedError, UsageError
+from evalstore.errors import RefusedError, UsageError
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.model.outcome import MissingSetting
 from evalstore.scoring.judging.client import Endpoint, JudgeClient
 from evalstore.scoring.judging.dispatch import ask_all
 from evalstore.scoring.judging.reply_cache import ReplyCache
-from evalstore.scoring.judging.reply_database import find_other_writers
 from evalstore.text import make_printable
 
 _TABLE = "CREATE TABLE call (place BLOB PRIMARY KEY, pickled BLOB)"
@@ -119,7 +118,7 @@ class CallQueue:
         self.close()
 
 
-_FOLDER, _FILE = "evalstore", "replies.db"
+_CACHE = "evalstore/replies.db"  # in the git directory
 
 NO_REPLY = JudgeReply(problem="there is no stored reply, and no judge was asked", setting=MissingSetting.ENDPOINT)
 
@@ -263,15 +262,6 @@ class JudgeSession:
         with closing(JudgeClient(self.judges.endpoint)) as client:
             return client.find_shutdown_dates().get(model)
 
-    def list_store_notes(self) -> Iterator[str]:
-        """Yield a note about a store of replies that others can write, where answers came from it."""
-        path = self.replies().path
-        if self.reuse_count + self.new_count and (who := find_other_writers(path)):
-            yield (
-                f"{who} can write {path}, the store of the replies, and so what judges said: chmod go-w that file and "
-                "its folder, or name another (--cache)"
-            )
-
     def list_failure_notes(self) -> Iterator[str]:
         """Yield a note about calls that failed."""
         if self.failures:
@@ -280,8 +270,7 @@ class JudgeSession:
             yield f"{count}, and the same command asks again (the first: {first})"
 
     def list_notes(self) -> Iterator[str]:
-        """Yield notes about replies that are missing, and why, and about who could have made them up."""
-        yield from self.list_store_notes()
+        """Yield notes about replies that are missing, and why."""
         if self.missing:
             yield (
                 f"judge replies that are missing: {len(self.missing):,}; their checks are unscored "
@@ -305,16 +294,13 @@ def open_session(judges: Judges, common: Callable[[], Path]) -> Iterator[JudgeSe
 
         @cache
         def replies() -> ReplyCache:
-            return opened.enter_context(ReplyCache(judges.cache or _locate_cache_file(common() / _FOLDER)))
+            return opened.enter_context(ReplyCache(_locate_cache(judges, common)))
 
         yield JudgeSession(judges, replies, opened.enter_context(CallQueue()))
 
 
-def _locate_cache_file(folder: Path) -> Path:
-    if folder.is_symlink():  # a hostile .git must not redirect our writes
-        raise RefusedError(
-            "is a link, and evalstore keeps no replies there",
-            place=Place(str(folder)),
-            hint="remove it, or name a file for the replies (--cache)",
-        )
-    return folder / _FILE
+def _locate_cache(judges: Judges, common: Callable[[], Path]) -> Path:
+    if judges.cache is None:
+        return common() / _CACHE
+    # A link on the way to it is the user's own; one in a git directory would be anybody's.
+    return judges.cache.parent.resolve() / judges.cache.name
