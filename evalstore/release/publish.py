@@ -35,7 +35,7 @@ from evalstore.release.journal import (
 )
 from evalstore.release.locking import REFLOG_REASON, LockedRepository
 from evalstore.release.pins import move_pins_in_rows
-from evalstore.release.recovery import end_journal, finish, finish_or_undo_refs, list_entries, stage_files
+from evalstore.release.recovery import end_journal, finish_files, finish_or_undo_refs, list_entries, stage_files
 from evalstore.release.step import ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
@@ -258,7 +258,7 @@ def _try_to_publish(
         # Where git answered with an error, the refs say what happened. From here on a kill loses nothing.
         is_released = failure is None or finish_or_undo_refs(repository, journal)
         if is_released:
-            finish(repository, journal, staged, index)
+            finish_files(repository, journal, staged, index)
     return _Attempt(is_released, failure)
 
 

@@ -87,7 +87,9 @@ def stage_files(
     return unedited
 
 
-def finish(repository: LockedRepository, journal: Journal, staged: Sequence[FileChange], index: IndexCopy) -> None:
+def finish_files(
+    repository: LockedRepository, journal: Journal, staged: Sequence[FileChange], index: IndexCopy
+) -> None:
     """Bring working files and index up to a journal whose refs have moved, under the lock of the index.
 
     `staged` are the files that were written aside. Each step can be repeated: killed at any point, the next bump reads
@@ -162,7 +164,7 @@ def _finish_late(repository: LockedRepository, journal: Journal) -> None:
     try:
         staged = stage_files(repository, journal)
         with lock_index(repository.git):
-            finish(repository, journal, staged, copy_index(repository.git, list_entries(journal.changes)))
+            finish_files(repository, journal, staged, copy_index(repository.git, list_entries(journal.changes)))
     except OSError as error:
         raise _make_stuck_error(journal, error) from None
 

@@ -170,7 +170,7 @@ class ReachCounts:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactStatus:
-    """One artifact: its last release, its working file, and whether the version there says enough (`ok`).
+    """One artifact: its last release, its working file, and whether the version there is high enough (`ok`).
 
     `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would stay behind its next
     release. `place` is where its version stands in the working file, or what is wrong there; `hint` is what to do about

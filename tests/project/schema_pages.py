@@ -11,7 +11,7 @@ from evalstore.report.explain import format_example
 _FORMATS = {
     "dataset": (
         "Dataset",
-        """A dataset is `datasets/<id>.yaml`; a large one keeps its questions in `datasets/<id>.jsonl` beside it, one a
+        """A dataset is `datasets/<id>.yaml`; a large one keeps its questions in `datasets/<id>.jsonl` next to it, one a
 line. `evalstore new dataset ID` writes a small one with comments. [Writing](writing.md) shows how to begin.""",
     ),
     "rubric": (

@@ -31,11 +31,11 @@ PHRASES = {
     "players": (r"\bplayers?\b", 5),  # what changed: the rubric, the outputs
     "ruler": (r"\brulers?\b", 18),  # rubric, judge
     "told of": (r"\btold of\b", 0),  # said about
-    "is told": (r"\b(is|was|are|were) told\b", 6),  # recognised by, decided
-    "stand for": (r"\bstands? for\b", 4),  # is, means
-    "stands": (r"\b(stands?|stood)\b", 19),  # is
-    "lies": (r"\blies\b", 3),  # is
-    "beside": (r"\bbeside\b", 20),  # next to, with
+    "is told": (r"\b(is|was|are|were) told\b", 0),  # recognised by, decided
+    "stand for": (r"\bstands? for\b", 1),  # is, means
+    "stands": (r"\b(stands?|stood)\b", 10),  # is
+    "lies": (r"\blies\b", 1),  # is
+    "beside": (r"\bbeside\b", 10),  # next to, with
     "none that": (r"\bnone that\b", 2),  # not one of the
     "says enough": (r"\bsays? (enough|too little)\b", 1),  # needs a higher version, is too low
     "so-manieth": (r"\bmanieth\b", 0),  # every n-th
