@@ -44,7 +44,7 @@ ROWS = [
 TRIMMED = "the program trims white space around the answer; here it stays"
 UNKNOWN = "the prompt in judge/policies/{}.py belongs to no known release; its parts identify it"
 SYSTEM = (
-    "another prompt: its words are ours, as the program's stand in a system message, too, which no judge here sends"
+    "another prompt: its words are ours, as the program's are in a system message, too, which no judge here sends"
 )
 LOSSY, MIGRATED = MigrationOutcome.LOSSY, MigrationOutcome.MIGRATED
 
@@ -222,7 +222,7 @@ FORMATS: dict[str, tuple[Any, str]] = {
     "ai_eval": ({"id": "t", "graders": ["relevance_grader"], "dataset_ref": "d"}, "it is not known where the program"),
     "agentevals": (
         {"tests": [{"id": "t", "input": "?", "criteria": "right", "assertions": ["It is right."]}]},
-        "the program's stand in a system message, too",
+        "the program's are in a system message, too",
     ),
 }  # fmt: skip
 
