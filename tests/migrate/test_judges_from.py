@@ -43,9 +43,7 @@ ROWS = [
 ]  # fmt: skip
 TRIMMED = "the program trims white space around the answer; here it stays"
 UNKNOWN = "the prompt in judge/policies/{}.py belongs to no known release; its parts identify it"
-SYSTEM = (
-    "another prompt: its words are ours, as the program's are in a system message, too, which no judge here sends"
-)
+SYSTEM = "another prompt: its words are ours, as the program's are in a system message, too, which no judge here sends"
 LOSSY, MIGRATED = MigrationOutcome.LOSSY, MigrationOutcome.MIGRATED
 
 
