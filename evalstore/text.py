@@ -35,6 +35,30 @@ def make_excerpt(text: str, limit: int = 200) -> str:
     return make_printable(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
+def list_odd_letters(text: str) -> list[str]:
+    """Return the characters of a text that look like others, or are not seen at all: a long s, a no-break space."""
+    if text.isascii():
+        return []
+    return [char for char in dict.fromkeys(text) if not char.isascii() and _is_odd(char)]
+
+
+def _is_odd(char: str) -> bool:
+    cases = char.lower(), char.upper()
+    return (
+        unicodedata.category(char)[0] in "CZ"
+        or char.isdigit()
+        or unicodedata.normalize("NFKC", char) != char
+        or len(cases[0]) > 1
+        or any(len(case) == 1 and case.isascii() for case in cases)
+    )
+
+
+def name_letter(char: str) -> str:
+    """Return a character with its code and name, as in `(U+017F, LATIN SMALL LETTER LONG S)`."""
+    name = unicodedata.name(char, "")
+    return f"{make_printable(char)} (U+{ord(char):04X}{', ' if name else ''}{name})"
+
+
 def escape_ci_commands(text: str) -> str:
     """Escape what the log of a CI system takes for a command; `text` is whole lines, as they are printed."""
     return _CI_COMMANDS.sub(lambda found: "\\x23" if found["anywhere"] else f"{found['blank']}\\x3a", text)

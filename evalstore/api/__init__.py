@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from evalstore.api.functions import Store, audit, compare, evaluate, export, migrate, score
+from evalstore.api.functions import Store, audit, compare, evaluate, export, migrate, open_kept_replies, score
 from evalstore.errors import EvalstoreError
 from evalstore.lazy_names import import_lazily
 from evalstore.model.artifact import Artifact

@@ -5,7 +5,8 @@ What each needs is imported when it is called, so that a program that opens a st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from evalstore.audits import Audit
     from evalstore.audits.slices import SliceKind
+    from evalstore.checks import CheckContext
     from evalstore.diff import ComparisonSettings, Diff, Profile
     from evalstore.diff.changes.by_kind import DatasetRows
     from evalstore.diff.references import ArtifactLoader
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from evalstore.model import Output, Question, RubricResult
     from evalstore.release import Released
     from evalstore.runs import Run
-    from evalstore.scoring.judging import Judges
+    from evalstore.scoring.judging import Judges, JudgeSession
     from evalstore.versions import Bump
 
 _PATH = (str, Path)
@@ -225,6 +227,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     profile: Profile | None = None,
     terms: ComparisonSettings | None = None,
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    model: str = "",
 ) -> Diff:
     """Return what changed between two artifacts, and the bump that it needs: `.required_bump`, `.findings` (SPEC 6).
 
@@ -233,7 +236,8 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     the release `old`. The store also tells what the references within both sides mean (so does `load`); without it a
     moved pin is major. `rows` are the rows of a dataset, old and new, that keeps them in a file; of references they are
     found. `profile` says what is major, and wins over the store's; `terms` replace all that the store says of changes.
-    `watch` wraps the iteration over the rows of each side (a progress bar).
+    `watch` wraps the iteration over the rows of each side (a progress bar). Examples are graded by the replies that are
+    kept; `model` is that of judges that name none.
     """
     _require_types("compare", old=(old, _RULER), new=(new, _RULER), store=(store, (*_STORE, _NOTHING)))
     if store is None:
@@ -251,7 +255,28 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     before, after = (resolve_side(store, side) if isinstance(side, str) else side for side in (old, new))
     today = datetime.now(UTC).date()
     policy = ChangePolicy(terms, (), today) if terms else read_change_policy(store, today, profile)
-    return compare_sides(store, before, after, policy, load=load, rows=rows, watch=watch)
+    with open_kept_replies(store, model) as replies:
+        return compare_sides(store, before, after, policy, load=load, rows=rows, watch=watch, replies=replies)
+
+
+@contextmanager
+def open_kept_replies(store: ArtifactStore, model: str = "") -> Iterator[CheckContext]:
+    """Open what judges said before, to grade examples by it; nothing is read before the first is asked.
+
+    `model` answers for judges that name none.
+    """
+    from evalstore.checks import CheckContext
+
+    named = {"id": model} if model else {}
+    with ExitStack() as opened:
+
+        @cache
+        def open_replies() -> JudgeSession:
+            from evalstore.scoring.judging import Judges, open_session
+
+            return opened.enter_context(open_session(Judges(model=named), store.git.find_common_directory))
+
+        yield CheckContext(ask=lambda call: open_replies().ask(call), model=named)
 
 
 def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name

@@ -212,14 +212,16 @@ def _find_suggestion(
 
 
 def _show_all_changes(settings: CommandSettings, profile: str | None, fail_on: str | None) -> ExitCode:
-    from evalstore.api import Profile, compare_all
+    from evalstore.api import Profile, compare_all, open_kept_replies
 
     with settings.open_judged_store() as store:
         watches = (
             make_watch("comparing", quiet=settings.quiet, fewest=2),
             make_count_watch("reading rows", quiet=settings.quiet),
         )
-        result = compare_all(store, datetime.now(UTC).date(), Profile(profile) if profile else None, watches)
+        with open_kept_replies(store) as replies:
+            today = datetime.now(UTC).date()
+            result = compare_all(store, today, Profile(profile) if profile else None, watches, replies)
     settings.print_result(result)
     if result.broken:
         return ExitCode.FAILED

@@ -44,12 +44,29 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 @click.option("--strict", is_flag=True, help="Every finding is an error, and answers 1.")
 @click.option("--fix", is_flag=True, help="Mend what has one right answer, and say what was mended.")
 @click.option("--base", metavar="REV", help="Judge by the settings of this commit, too: the stricter count.")
+@click.option(
+    "--judge-model",
+    envvar="EVALSTORE_JUDGE_MODEL",
+    show_envvar=True,
+    metavar="NAME",
+    default="",
+    help="Model whose kept replies grade the examples of judges that name none.",
+)
 @click.option("--as", "kind", type=click.Choice(["rubric", "judge", "dataset"]), help="What each PATH, a file, is.")
 @add_output_options(PROBLEM_FORMATS)
 def command(  # noqa: PLR0913  # one parameter for each option
-    settings: CommandSettings, paths: tuple[str, ...], *, strict: bool, fix: bool, base: str | None, kind: str | None
+    settings: CommandSettings,
+    paths: tuple[str, ...],
+    *,
+    strict: bool,
+    fix: bool,
+    base: str | None,
+    judge_model: str,
+    kind: str | None,
 ) -> ExitCode:
     """Check artifacts: schema, ids, versions, references, templates, weights, rows.
+
+    Examples are graded, too: each must get the verdict or the score that it expects. Judges answer from kept replies.
 
     PATH is a folder, a file, or - for one document on standard input; by default the store. Errors answer 1,
     warnings 0; under --strict (or `strict: true` in evalstore.yaml) every finding answers 1.
@@ -68,7 +85,7 @@ def command(  # noqa: PLR0913  # one parameter for each option
         raise UsageError("--fix needs a file, not standard input", hint="name the file")
     if kind and not paths:
         raise UsageError("--as needs a file", hint=f"evalstore validate --as {kind} FILE")
-    validate_with = partial(_validate_paths, settings, paths, kind, strict=strict, base=base)
+    validate_with = partial(_validate_paths, settings, paths, kind, strict=strict, base=base, model=judge_model)
     result = validate_with(fix=fix)
     if fix:
         result = _mend(result, lambda: validate_with(fix=False))
@@ -104,14 +121,21 @@ def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
 
 
 def _validate_paths(  # noqa: PLR0913  # the options of the command line
-    settings: CommandSettings, paths: tuple[str, ...], kind: str | None, *, strict: bool, base: str | None, fix: bool
+    settings: CommandSettings,
+    paths: tuple[str, ...],
+    kind: str | None,
+    *,
+    strict: bool,
+    base: str | None,
+    model: str,
+    fix: bool,
 ) -> Findings:
     root = _find_root(settings.path)
     sources_by_name = dict.fromkeys(
         source for path in paths for source in _find_named_sources(settings.path, path, kind)
     )  # each file once
     sources = list(sources_by_name) if paths else _find_all_sources(settings, root, fix=fix)
-    validate_sources = partial(_validate_sources, settings, root, strict=strict, base=base)
+    validate_sources = partial(_validate_sources, settings, root, strict=strict, base=base, model=model)
     findings = validate_sources(sources)
     named = sources if kind else _name_foreign_files(sources, findings)
     if named != sources:
@@ -151,13 +175,19 @@ def _name_foreign_file(source: ValidationSource) -> ValidationSource:
     return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
 
 
-def _validate_sources(
-    settings: CommandSettings, root: Path | None, sources: list[ValidationSource], *, strict: bool, base: str | None
+def _validate_sources(  # noqa: PLR0913  # the options of the command line
+    settings: CommandSettings,
+    root: Path | None,
+    sources: list[ValidationSource],
+    *,
+    strict: bool,
+    base: str | None,
+    model: str,
 ) -> Findings:
-    from evalstore.api import make_validator
+    from evalstore.api import make_validator, open_kept_replies
 
     store = _open_store(_find_home(root, sources), sources)
-    with store or nullcontext():
+    with store or nullcontext(), open_kept_replies(store, model) if store else nullcontext() as replies:
         validate_by = make_validator(
             store,
             sources,
@@ -165,6 +195,7 @@ def _validate_sources(
             strict=strict,
             watch=make_watch("validating", quiet=settings.quiet),
             whole=settings.verbose,
+            replies=replies,
         )
         findings = validate_by(settings=store.settings if store else None)
         if base is not None and not _are_of_store(root, sources):

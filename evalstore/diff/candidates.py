@@ -19,10 +19,14 @@ from evalstore.documents import write_canonical
 from evalstore.model import Output
 
 _PHP = "```php\n"
+PLAIN_TEXT = "An answer."
 
 
 def build_candidates(change: Change) -> Iterator[str]:
-    """Yield texts to try, the shortest first: what the changed check looks for, beside what the others want or ban."""
+    """Yield texts to try: what the changed check looks for, with what the others want or ban; the shortest first.
+
+    A text of blanks comes last: it shows least.
+    """
     before, after = change.states
     checks: dict[str, list[CheckState]] = {}
     for check in (*before.checks, *after.checks):
@@ -36,15 +40,23 @@ def build_candidates(change: Change) -> Iterator[str]:
     parts = [*(_list_sample_texts(states)[: CANDIDATES.options] for states in others), ["", *json], changed]
     together = islice(product(*map(_drop_long_texts, parts)), CANDIDATES.built)
     built = (*(_join_texts((*plenty, part)) for part in changed), *map(_join_texts, together))
-    short = sorted((text for text in dict.fromkeys(built) if len(text) <= CANDIDATES.text_length), key=len)[
-        : CANDIDATES.texts
-    ]
+    short = order_texts([text for text in built if len(text) <= CANDIDATES.text_length])[: CANDIDATES.texts]
     yield from short
     # Where an output has to be JSON, the same texts are tried as JSON strings.
     if any(check.params.get("format") == "json" for state in change.states for check in state.checks):
         yield from map(write_canonical, short[: CANDIDATES.quoted])
         yield from map(_write_lines, [text for text in short if _PHP in text][: CANDIDATES.quoted])
     yield from sorted(set(built[: len(changed)]) - set(short), key=lambda text: (len(text), text))
+
+
+def order_texts(texts: Iterable[str], rank: Callable[[str], tuple[bool, ...]] = lambda _: ()) -> list[str]:
+    """Return texts in the order in which they are tried: by `rank`, the shortest first, and blanks last of all.
+
+    Before a blank one stands a text that says as little, and looks like an output.
+    """
+    told = sorted((text for text in dict.fromkeys(texts) if text.strip()), key=lambda text: (*rank(text), len(text)))
+    blanks = sorted({text for text in texts if not text.strip()}, key=len)
+    return [*told, *([PLAIN_TEXT] if blanks else []), *blanks]
 
 
 def _write_lines(text: str) -> str:
@@ -142,14 +154,19 @@ def build_records(change: Change) -> list[Record]:
 
 
 def list_check_records(checks: list[CheckState]) -> list[Record]:
-    """Return records that these checks of calls tell apart, the shortest first; none where they are long."""
+    """Return records that these checks of calls tell apart: all that is asked with a banned tool, then the shortest.
+
+    None where they are long.
+    """
     if not all(is_short(check.params["tools"], CANDIDATES.tools) for check in checks):
         return []  # nobody would read it, and each record is written many times over
+    calls, bans = _list_calls(checks), _list_banned_calls(checks)
+    banned = [(*_complete_record(check), call) for check in checks for call in bans]
+    variants = chain((record for check in checks for record in _build_variants(check, calls)), _merge_records(checks))
+    built = chain(banned, sorted(variants, key=len))
     # One record may be built in many ways; its canonical JSON tells them apart.
-    calls = _list_calls(checks)
-    built = chain((record for check in checks for record in _build_variants(check, calls)), _merge_records(checks))
     found = {write_canonical(list(record)): record for record in built if len(record) <= CANDIDATES.record_length}
-    return sorted(found.values(), key=len)[: CANDIDATES.records]
+    return list(found.values())[: CANDIDATES.records]
 
 
 def list_fragments(check: CheckState) -> list[str]:
@@ -159,19 +176,33 @@ def list_fragments(check: CheckState) -> list[str]:
 
 def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:
     """Yield the record that meets all demands, then it with a call less, a call more and reversed, then short ones."""
-    complete = tuple(
-        _make_call(entry)
-        for entry in check.params["tools"] or ()
-        for _ in range(min(entry["min"], CANDIDATES.record_length))
-    )
+    complete = _complete_record(check)
     yield from ((), complete, complete[::-1])
     yield from (complete[:place] + complete[place + 1 :] for place in range(len(complete)))
     yield from ((*complete, call) for call in calls)
     for entry in check.params["tools"] or ():
-        most = entry.get("max")
-        yield from ((*complete, *[_make_call(entry)] * more) for more in (1, 2, *([] if most is None else [most])))
+        most = entry.get("max", 1)
+        counts = {1, 2, most} if most <= CANDIDATES.record_length else {1, 2}
+        yield from ((*complete, *[_make_call(entry)] * more) for more in sorted(counts))
     yield from ((call,) for call in calls)
     yield from islice(product(calls, repeat=2), CANDIDATES.records)
+
+
+def _complete_record(check: CheckState) -> Record:
+    """Return the calls that a check asks for."""
+    return tuple(
+        _make_call(entry)
+        for entry in check.params["tools"] or ()
+        for _ in range(min(entry["min"], CANDIDATES.record_length))
+    )
+
+
+def _list_banned_calls(checks: list[CheckState]) -> list[Call]:
+    """Return calls of banned tools, first of those that not all of these checks ban."""
+    bans = [frozenset(check.params["forbidden"]) for check in checks]
+    names = dict.fromkeys(name for check in checks for name in check.params["forbidden"])
+    changed_first = sorted(names, key=lambda name: all(name in banned for banned in bans))
+    return [{"name": name} for name in changed_first[: CANDIDATES.banned]]
 
 
 def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
@@ -192,7 +223,7 @@ def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
 
 
 def _list_calls(checks: list[CheckState]) -> list[Call]:
-    """Return a call for each entry: as it asks, without arguments, with one more; of banned tools, and another."""
+    """Return calls of banned tools, of each entry as it asks, without arguments, with one more, and of another tool."""
     calls: list[Call] = []
     for check in checks:
         for entry in check.params["tools"] or ():
@@ -202,12 +233,12 @@ def _list_calls(checks: list[CheckState]) -> list[Call]:
                 {"name": entry["name"]},
                 {"name": entry["name"], "args": {**args, "other": True}},
             ]
-        calls += [{"name": name} for name in check.params["forbidden"]]
     different = {write_canonical(call): call for call in calls}
+    banned = {name for check in checks for name in check.params["forbidden"]}
     other = "another_tool"
-    while any(call["name"] == other for call in calls):
+    while other in banned or any(call["name"] == other for call in calls):
         other += "_"
-    return [*list(different.values())[: CANDIDATES.record_calls], {"name": other}]
+    return [*_list_banned_calls(checks), *list(different.values())[: CANDIDATES.record_calls], {"name": other}]
 
 
 def _make_call(entry: Mapping[str, Any]) -> Call:

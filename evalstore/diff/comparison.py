@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalstore.diff.change import Change, Proof, RubricEffect
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
 from evalstore.diff.classify import classify, restrict_to_rule_set
-from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.document import ComparedDocument, read_document
-from evalstore.diff.effects import attach_effects, is_scoring_edit, join_effects
-from evalstore.diff.findings import Certainty, Detail, Diff, DiffFinding, Direction, ReplyWitness, TotalEffect, Witness
-from evalstore.diff.judge_replies import find_reply
+from evalstore.diff.effects import attach_effects, is_scoring_edit
+from evalstore.diff.evidence import add_witnesses, find_total, measure_examples, prepare_replay
+from evalstore.diff.findings import Certainty, Detail, Diff, DiffFinding, Direction, TotalEffect
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.question_references import VALUE_RULE, ReferenceReaders
 from evalstore.diff.references import ArtifactLoader, import_reference
 from evalstore.diff.settings import SETTINGS_FILE, ComparisonSettings
-from evalstore.diff.witness import Replay
 from evalstore.documents import Pointer, compute_digest, format_json_pointer, write_canonical
-from evalstore.model import Artifact, Output, list_check_ids
+from evalstore.model import Artifact, list_check_ids
 from evalstore.model.renames import list_later_ids
 from evalstore.text import LONG_DIGEST
 from evalstore.versions import Bump, bump_version, find_version
+
+if TYPE_CHECKING:
+    from evalstore.checks import CheckContext
 
 _DECLARED_COSMETIC = Proof(
     f"{SETTINGS_FILE} declares it cosmetic: nothing reads it", certainty=Certainty.BY_DEFINITION, declared="cosmetic"
@@ -229,13 +229,14 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     rows: DatasetRows | None = None,
     terms: ComparisonSettings | None = None,
     detail: Detail = Detail.WITNESSES,
+    replies: CheckContext | None = None,
 ) -> Diff:
     """Return what changed between two artifacts (or plain mappings), and which bump that needs.
 
     `load` reads what a reference names, so that a moved pin imports exactly the other artifact's change; without it a
     moved pin is major. `rows` are the rows, old and new, of a dataset that keeps them in a file beside it. `terms` are
     what the store says of changes: a profile, declarations, overrides, and what people accepted. `detail` leaves out
-    what nobody is going to look at.
+    what nobody is going to look at. `replies` says how judges answer about examples (`ask`, `model`).
     """
     terms = terms or ComparisonSettings()
     # An override of one direction alone needs the directions.
@@ -244,7 +245,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     # What was accepted is found by its fingerprint, and the rule of a question's value is that of its kind.
     elif detail is Detail.LEVELS and (terms.accepted or terms.overrides):
         detail = Detail.BUMP
-    return _Comparison(load, terms, detail=detail).run(old, new, rows)
+    return _Comparison(load, terms, detail=detail, replies=replies).run(old, new, rows)
 
 
 @dataclass(slots=True)
@@ -255,6 +256,7 @@ class _Comparison:
     settings: ComparisonSettings
     depth: int = 0
     detail: Detail = Detail.WITNESSES
+    replies: CheckContext | None = None
     diffs: dict[tuple[str, str], Diff] = field(default_factory=dict)
 
     def run(self, old: Any, new: Any, rows: DatasetRows | None = None) -> Diff:
@@ -277,15 +279,17 @@ class _Comparison:
         else:
             findings = [build_finding(change, sides, self.settings) for change in changes]
             # Evidence: outputs that move, graded under both rubrics.
-            replay = self._prepare_replay(changes)
-            findings = _add_witnesses(changes, findings, replay) if self.detail is Detail.WITNESSES else findings
-            total = _find_total(changes, findings, effect, replay)
+            replay = prepare_replay(changes, sides, self.load) if self.detail is Detail.WITNESSES else None
+            findings = add_witnesses(changes, findings, replay) if self.detail is Detail.WITNESSES else findings
+            total = find_total(changes, findings, effect, replay)
             # Only a rubric has a combine mode, only a dataset questions: each of the two finds nothing in the other.
             findings = group_under_combine(changes, list(lift_value_findings(changes, findings)))
             findings = number_duplicates(findings)
         # Levels: the settings' overrides, and what people accepted.
         findings = [apply_level_settings(finding, self.settings) for finding in findings]
-        return self._summarise(sides, findings, total)
+        diff = self._summarise(sides, findings, total)
+        is_shown = self.detail is Detail.WITNESSES and not self.depth
+        return replace(diff, examples=measure_examples(sides, self.load, self.replies)) if is_shown else diff
 
     def _cancel_edits(self, changes: list[Change], effect: RubricEffect | None) -> list[Change]:
         """Return the changes, those that move a score alone with the proof that all of them together move none."""
@@ -323,19 +327,13 @@ class _Comparison:
             load = self.load if self.depth + 1 < COMPARED.nested_references else None
             # What a pin imports is shown with its witnesses, unless only its bump counts.
             detail = Detail.BUMP if self.detail in _FOR_BUMPS else Detail.WITNESSES
-            inner = _Comparison(load, self.settings.without_opinions, self.depth + 1, detail, self.diffs)
+            inner = _Comparison(load, self.settings.without_opinions, self.depth + 1, detail, diffs=self.diffs)
             self.diffs[pair] = inner.run(old, new)
         return self.diffs[pair]
 
     def _compare_written(self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail) -> Diff:
         detail = Detail.BUMP if self.detail in _FOR_BUMPS else most
-        return _Comparison(None, self.settings.without_opinions, detail=detail).run(old, new)
-
-    def _prepare_replay(self, changes: list[Change]) -> Replay | None:
-        states = [state for change in changes if change.before for state in change.states]
-        if not states or self.detail is not Detail.WITNESSES:
-            return None
-        return Replay(states[0], states[-1], self.load, partial(list_possible_scores, load=self.load))
+        return _Comparison(None, self.settings.without_opinions, self.depth + 1, detail).run(old, new)
 
     def _summarise(self, sides: Sides, findings: list[DiffFinding], total: TotalEffect) -> Diff:
         bump = max((finding.level for finding in findings), default=Bump.NONE)
@@ -350,44 +348,3 @@ class _Comparison:
             rule_set=self.settings.rule_set,
             profile=self.settings.profile,
         )
-
-
-def _add_witnesses(changes: list[Change], findings: list[DiffFinding], replay: Replay | None) -> list[DiffFinding]:
-    """Give each finding that can move a score or a verdict an output or a reply that moves, where one is found."""
-    return [
-        _show_witness(finding, _find_witness(change, finding, replay)) if _may_move_output(finding) else finding
-        for change, finding in zip(changes, findings, strict=True)
-    ]
-
-
-def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) -> DiffFinding:
-    # A reply that was read under both sides is no assumption: the edit moves it.
-    shown = isinstance(witness, ReplyWitness) and finding.certainty is Certainty.ASSUMED
-    return replace(finding, witness=witness, certainty=Certainty.PROVED if shown else finding.certainty)
-
-
-def _find_witness(change: Change, finding: DiffFinding, replay: Replay | None) -> Witness | ReplyWitness | None:
-    """Return a reply for an edit of a judge; for one of a question's reference, what its only edited check shows."""
-    if change.judges:
-        return find_reply(change)
-    if change.before:
-        return replay.find(change, finding.direction) if replay else None
-    if change.question is None or change.imported_diff is None or len(change.imported_diff.findings) != 1:
-        return None
-    return change.imported_diff.findings[0].witness
-
-
-def _find_total(
-    changes: list[Change], findings: list[DiffFinding], effect: RubricEffect | None, replay: Replay | None
-) -> TotalEffect:
-    """Return what all edits do together, with an output that moves where one is found."""
-    total = join_effects(changes, findings, effect)
-    if replay is None or {total.direction, total.verdict_direction} == {Direction.NONE}:
-        return total
-    shown = [finding.witness for finding in findings if isinstance(finding.witness, Witness)]
-    outputs = [Output(witness.output, witness.tool_calls) for witness in shown]
-    return replace(total, witness=replay.find_total(effect, outputs, total.direction))
-
-
-def _may_move_output(finding: DiffFinding) -> bool:
-    return finding.level is Bump.MAJOR and {finding.direction, finding.verdict_direction} != {Direction.NONE}

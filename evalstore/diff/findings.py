@@ -66,7 +66,9 @@ class Witness:
     """An output that moves, replayed before and after; `tool_calls` is its record of calls, None where it has none.
 
     `judged` are the checks whose judges are taken to give these scores. `least_shift` is how far the score rises at
-    least, or falls where it is below 0, whatever score they give; None where that is not known.
+    least, or falls where it is below 0, whatever score they give; None where that is not known. `question` is the one
+    that it answers, None where there is none. `example` is the place of an example that a file holds; without it the
+    output is invented.
     """
 
     output: str
@@ -77,6 +79,8 @@ class Witness:
     tool_calls: tuple[Mapping[str, Any], ...] | None = None
     judged: tuple[tuple[str, Fraction], ...] = ()
     least_shift: Fraction | None = None
+    question: Mapping[str, Any] | None = None
+    example: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +280,37 @@ class TotalEffect:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnedExample:
+    """One example that gets another verdict, or score, by a change: where it is, what is expected of it, and its text.
+
+    `met` says whether the new side gives what is expected.
+    """
+
+    pointer: str
+    place: Place | None
+    output: str
+    expected: str
+    old_score: Fraction | None
+    new_score: Fraction | None
+    old_verdict: Verdict
+    new_verdict: Verdict
+    met: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleEffect:
+    """What a change does to the examples of both sides: how many there are, could not be graded, and are turned.
+
+    `why` is the first reason of those that were not graded under both sides.
+    """
+
+    total: int
+    ungraded: int
+    why: str
+    turned: tuple[TurnedExample, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Suggestion:
     """An edit that says much the same and needs a smaller bump: its level, what to do, and what comes of it."""
 
@@ -293,7 +328,8 @@ class Diff(PageValue):
     `notes` are sentences on what moves scores beside the two documents: it is not an edit of theirs, and needs no bump.
     `settings` are changes of evalstore.yaml between the two sides that do, each at its level. `suggestion` is there
     where it was asked for, and an edit with a smaller bump is known; `has_suggestion` says that asking would find one.
-    `asked` is what judges said in old and new words, where somebody asked them.
+    `asked` is what judges said in old and new words, where somebody asked them. `examples` are those of the two
+    documents.
     """
 
     old: Side
@@ -310,6 +346,7 @@ class Diff(PageValue):
     suggestion: Suggestion | None = None
     has_suggestion: bool = False
     asked: AskedChange | None = None
+    examples: ExampleEffect | None = None
 
     @property
     def has_settings(self) -> bool:

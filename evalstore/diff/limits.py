@@ -56,8 +56,10 @@ class _Candidates(NamedTuple):
     joint: int = 2  # values of each schema that both sides have
     schema: int = 8_000  # characters
     records: int = 120
-    record_length: int = 12  # calls
-    record_calls: int = 6  # that differ
+    record_length: int = 24  # calls
+    record_calls: int = 6  # that differ, besides those of banned tools
+    banned: int = 3  # tools of one check that are called
+    questions: int = 12  # that are invented for one edit
     tools: int = 2_000  # characters and parts of the tools that a check lists
     fragments: int = 24  # of one check
     assembly_steps: int = 160  # texts that are held against one goal

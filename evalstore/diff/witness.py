@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import islice, product
+from itertools import chain, islice
 
+from evalstore.diff.attempts import Attempt, repeat_sample, yield_answers, yield_outputs, yield_texts
 from evalstore.diff.candidates import (
     OutputAssembly,
-    build_candidates,
     build_records,
     list_expected_outputs,
     list_fragments,
+    order_texts,
 )
 from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.deciders.bounds import list_scores
@@ -28,6 +29,7 @@ from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
 from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredReason
+from evalstore.text import list_odd_letters
 
 _COMPOSITE, _JUDGED = "composite", "llm_judge"
 _ENDS = (Fraction(0), Fraction(1))
@@ -44,48 +46,72 @@ class _PreparedCheck:
     cost: int
     is_portable: bool
     grade: Callable[[Sample], CheckResult]
-    results: dict[tuple[str, str | None], CheckResult] = field(default_factory=dict)
+    results: dict[tuple[str, str | None, str | None], CheckResult] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Replay:
-    """Grades outputs under both rubrics; prepares each check once. `load` reads the rubrics that they refer to."""
+    """Grades outputs under both rubrics; prepares each check once. `load` reads the rubrics that they refer to.
+
+    `examples` are those of the two files: they are tried before any output is invented.
+    """
 
     old: RubricState
     new: RubricState
     load: ArtifactLoader | None = None
     list_possible: ScoreLister = list_scores
+    examples: Sequence[Attempt] = ()
     _spent: int = 0
     _limit: int = EVIDENCE.steps
     _prepared: dict[int, tuple[CheckState, _PreparedCheck]] = field(default_factory=dict)
+    _inner: dict[tuple[str, str, str], RubricState | None] = field(default_factory=dict)
 
     def find(self, change: Change, direction: Direction) -> Witness | None:
-        """Return an output that moves under this one edit, of a claim with this direction; the shortest found.
+        """Return an output that moves under this one edit, of a claim with this direction: the most telling found."""
+        states, asks_more = change.states, _asks_more(change)
+        texts = {} if asks_more or change.effect is None else change.effect.texts
+        plain = chain(self.examples, yield_texts(texts), () if asks_more else yield_outputs(change))
+        found = self._choose_telling(self._try_samples(states, plain, texts, direction), states)
+        if found is None and not asks_more:
+            found = self._find_by_goals(states, change.effect, direction, change)
+        if found and found.output.strip() and None not in {found.old_score, found.new_score}:
+            return found
+        # Without a question some check may have nothing to grade.
+        return self._choose_telling(self._try_samples(states, yield_answers(change), {}, direction), states) or found
 
-        One that moves in the same way between the two rubrics comes first: it shows what the whole diff does, too.
-        """
-        if _asks_more(change):
-            return None
-        tried = self._try_outputs(change.states, _yield_outputs(change), change.effect, direction)
-        first = next(tried, None) or self._find_by_goals(change.states, change.effect, direction, change)
-        if first is None or change.states == (self.old, self.new):
-            return first
-        shown = (witness for witness in (first, *islice(tried, EVIDENCE.outputs)) if self._is_total(witness))
-        return next(shown, first)
+    def find_total(self, effect: RubricEffect | None, shown: Iterable[Witness], direction: Direction) -> Witness | None:
+        """Return an output that moves between the two rubrics: an example, a text of the effect, or one of `shown`."""
+        states, texts = (self.old, self.new), effect.texts if effect else {}
+        samples = chain(self.examples, yield_texts(texts), map(repeat_sample, shown))
+        found = self._choose_telling(self._try_samples(states, samples, texts, direction), states)
+        return found or self._find_by_goals(states, effect, direction)
 
-    def find_total(
-        self, effect: RubricEffect | None, outputs: Iterable[Output], direction: Direction
-    ) -> Witness | None:
-        """Return an output that moves between the two rubrics: of the effect's texts, then of these outputs."""
-        states = self.old, self.new
-        first = next(self._try_outputs(states, outputs, effect, direction), None)
-        return first or self._find_by_goals(states, effect, direction)
+    def _choose_telling(self, tried: Iterable[Witness], states: States) -> Witness | None:
+        """Return what shows most: an example, what moves as all edits together do, an output that somebody may give."""
+        found: list[tuple[tuple[bool, ...], int, Witness]] = []
+        for number, witness in enumerate(tried):
+            rank = self._rank(witness, states)
+            found.append((rank, number, witness))
+            if not any(rank[1:]) or self._spent > self._limit // 2:
+                break
+        return min(found, key=lambda one: one[:2])[2] if found else None
+
+    def _rank(self, witness: Witness, states: States) -> tuple[bool, ...]:
+        return (
+            not witness.example,
+            states != (self.old, self.new) and not self._is_total(witness),
+            None in {witness.old_score, witness.new_score},
+            bool(witness.judged) and not witness.least_shift,
+            not witness.output.strip(),
+            bool(list_odd_letters(witness.output)),
+            witness.old_verdict is witness.new_verdict,
+        )
 
     def _find_by_goals(
         self, states: States, effect: RubricEffect | None, direction: Direction, change: Change | None = None
     ) -> Witness | None:
         """Return an output that is put together for one of the answers that move; `change` is there for one edit."""
-        if effect is None or not effect.goals:
+        if effect is None or not effect.goals or any(map(self._hides_judge, (*states[0].checks, *states[1].checks))):
             return None
         # The search by single texts may have spent all: some steps are left for this one.
         self._limit = min(self._limit + EVIDENCE.goal_steps, EVIDENCE.steps + 4 * EVIDENCE.goal_steps)
@@ -99,8 +125,9 @@ class Replay:
             for goal in effect.goals:
                 if not _allows(direction, goal.shift):
                     continue
-                for output in islice(assembly.build_outputs(goal), EVIDENCE.goal_outputs):
-                    witness = self._replay(states, output, goal.judged)
+                built = islice(assembly.build_outputs(goal), EVIDENCE.goal_outputs)
+                for output in chain.from_iterable(map(_fill_blank, built)):
+                    witness = self._replay(states, Attempt(Sample(output)), goal.judged)
                     if witness and _fits(witness, direction):
                         return witness
         except (EvalstoreError, _EnoughError):
@@ -108,29 +135,36 @@ class Replay:
         return None
 
     def _grade_score(self, check: CheckState, output: Output) -> Fraction | None:
-        return self._grade(self._prepare_check(check), output).score
+        return self._grade(self._prepare_check(check), Sample(output)).score
 
     def _list_fragments(self, check: CheckState) -> list[str]:
-        inner = self._inner(check) if check.kind == _COMPOSITE else None
+        inner = self._find_inner(check)
         if inner is None:
             return list_fragments(check)
         parts = [list_fragments(one)[: EVIDENCE.texts_beside] for one in inner.checks]
         return ["\n\n".join(part[0] for part in parts if part), *(text for part in parts for text in part)]
 
-    def _try_outputs(
-        self, states: States, outputs: Iterable[Output], effect: RubricEffect | None, direction: Direction
+    def _try_samples(
+        self, states: States, samples: Iterable[Attempt], texts: Mapping[str, Fraction | None], direction: Direction
     ) -> Iterator[Witness]:
-        """Yield what moves, without what loses or wins a score where the claim has a direction."""
-        texts = _sort_texts(effect.texts) if effect else []
+        """Yield what moves, without what loses or wins a score where the claim has a direction.
+
+        `texts` move by so much at least, whatever the judges say. Once one is found, only so many more are tried.
+        """
+        left: int | None = None
         try:
             if self._spent > self._limit or not self._are_gradable(states):
                 return
             judgements = self._list_judgements(states)
-            for output in (*map(Output, texts), *outputs):
+            for sample in samples:
+                if left == 0:
+                    return
+                left = None if left is None else left - 1
                 for judged in judgements:
-                    witness = self._replay(states, output, judged)
+                    witness = self._replay(states, sample, judged)
                     if witness and _fits(witness, direction):
-                        shift = effect.texts.get(output.text) if effect and witness.judged else None
+                        left = EVIDENCE.outputs if left is None else left
+                        shift = texts.get(witness.output) if witness.judged and witness.question is None else None
                         yield replace(witness, least_shift=shift)
                         break
         except (EvalstoreError, _EnoughError):
@@ -138,21 +172,20 @@ class Replay:
 
     def _is_total(self, witness: Witness) -> bool:
         """Whether an output moves between the two rubrics as it does under one edit."""
-        judged = {check.token: dict(witness.judged).get(check.id) for check in self.new.checks}
         states = self.old, self.new
-        if any(_names_judges(check) and judged.get(check.token) is None for state in states for check in state.checks):
-            return False
         try:
-            if not self._are_gradable(states):
+            judges = [check for state in states for check in self._list_judges(state)]
+            judged = {check.token: dict(witness.judged).get(check.id) for check in judges}
+            if None in judged.values() or not self._are_gradable(states):
                 return False
-            total = self._replay(states, Output(witness.output, witness.tool_calls), judged)
+            total = self._replay(states, repeat_sample(witness), judged)
         except (EvalstoreError, _EnoughError):
             return False
         return total is not None and _answer(total) == _answer(witness)
 
     def _are_gradable(self, states: States) -> bool:
         # What a judge says is the same before and after, unless it is asked otherwise.
-        judged = [{check.token: check for check in state.checks if _names_judges(check)} for state in states]
+        judged = [{check.token: check for check in self._list_judges(state)} for state in states]
         shared = judged[0].keys() & judged[1].keys()
         return (
             len(judged[0]) == len(shared) == len(judged[1])
@@ -165,7 +198,7 @@ class Replay:
 
     def _list_judgements(self, states: States) -> list[Mapping[str, Fraction]]:
         """Return scores for the judges to give, by token: all the highest, all the lowest, then each at a bar."""
-        checks = [check for state in states for check in state.checks if _names_judges(check)]
+        checks = [check for state in states for check in self._list_judges(state)]
         if not checks:
             return [{}]
         # The scores of two checks that ask the same are one list.
@@ -188,38 +221,81 @@ class Replay:
     def _is_gradable(self, check: CheckState) -> bool:
         if check.kind != _COMPOSITE:
             return _names_judges(check) or _is_unjudged(check)
-        inner = self._inner(check)
+        if (inner := self._find_inner(check)) is None:
+            return False
         # A composite hides the errors of its checks: none of them may need an engine that other machines lack.
-        return inner is not None and all(_is_unjudged(one) and _is_portable(one) for one in inner.checks)
+        return all((_names_judges(one) or _is_unjudged(one)) and _is_portable(one) for one in inner.checks)
 
-    def _inner(self, check: CheckState) -> RubricState | None:
-        return read_rubric(make_plain(self.load(check.params["rubric_ref"]).value)) if self.load else None
+    def _list_judges(self, state: RubricState) -> Iterator[CheckState]:
+        """Yield the checks that say what judges say, of a rubric and of the rubrics within it."""
+        for check in state.checks:
+            inner = self._find_inner(check)
+            yield from filter(_names_judges, (check,) if inner is None else inner.checks)
 
-    def _replay(self, states: States, output: Output, judged: Mapping[str, Fraction | None]) -> Witness | None:
-        old, new = (self._run(state, output, judged) for state in states)
+    def _hides_judge(self, check: CheckState) -> bool:
+        inner = self._find_inner(check)
+        return inner is not None and any(map(_names_judges, inner.checks))
+
+    def _find_inner(self, check: CheckState) -> RubricState | None:
+        """Return the rubric of a composite, whose checks are named after it; None for any other check."""
+        if check.kind != _COMPOSITE or self.load is None:
+            return None
+        key = check.params["rubric_ref"], check.token, check.id
+        if key not in self._inner:
+            try:
+                inner = read_rubric(make_plain(self.load(key[0]).value))
+            except EvalstoreError:  # then nothing can be graded
+                inner = None
+            checks = inner.checks if inner else ()
+            named = tuple(replace(one, token=f"{key[1]}/{one.id}", id=f"{key[2]}/{one.id}") for one in checks)
+            self._inner[key] = inner and replace(inner, checks=named)
+        return self._inner[key]
+
+    def _replay(self, states: States, attempt: Attempt, judged: Mapping[str, Fraction | None]) -> Witness | None:
+        old, new = (self._run(state, attempt.sample, judged) for state in states)
         if (old.score, old.verdict) == (new.score, new.verdict):
             return None
-        names = {check.token: check.id for state in states for check in state.checks}
+        names = {check.token: check.id for state in states for check in self._list_judges(state)}
         shown = tuple((names[token], score) for token, score in judged.items() if token in names and score is not None)
-        return Witness(output.text, old.score, new.score, old.verdict, new.verdict, output.tool_calls, shown)
+        output, question = attempt.sample.output, attempt.sample.question
+        return Witness(
+            output.text,
+            old.score,
+            new.score,
+            old.verdict,
+            new.verdict,
+            output.tool_calls,
+            shown,
+            question=question.row if question else None,
+            example=attempt.example,
+        )
 
-    def _run(self, state: RubricState, output: Output, judged: Mapping[str, Fraction | None]) -> RubricResult:
+    def _run(self, state: RubricState, sample: Sample, judged: Mapping[str, Fraction | None]) -> RubricResult:
         from evalstore.checks import combine_results
 
         self._spend(EVIDENCE.combining * len(state.checks))
-        return combine_results(state.to_scoring(), [self._answer(check, output, judged) for check in state.checks])
+        return combine_results(state.to_scoring(), [self._answer(check, sample, judged) for check in state.checks])
 
-    def _answer(self, check: CheckState, output: Output, judged: Mapping[str, Fraction | None]) -> CheckResult:
+    def _answer(self, check: CheckState, sample: Sample, judged: Mapping[str, Fraction | None]) -> CheckResult:
         if _names_judges(check):
             return grade_answer(check, RawAnswer(judged[check.token]))
-        return self._grade(self._prepare_check(check), output)
+        if not self._hides_judge(check):
+            return self._grade(self._prepare_check(check), sample)
+        from evalstore.checks.evaluate import apply_threshold
+        from evalstore.checks.kinds.composite import grade_inner_result
 
-    def _grade(self, check: _PreparedCheck, output: Output) -> CheckResult:
+        inner = self._find_inner(check)
+        assert inner is not None  # noqa: S101  # it hides a judge
+        grade = grade_inner_result(check.params["rubric_ref"], inner.to_scoring(), self._run(inner, sample, judged))
+        return apply_threshold(check.to_check(), grade, strict=False)
+
+    def _grade(self, check: _PreparedCheck, sample: Sample) -> CheckResult:
+        output, row = sample.output, sample.question.row if sample.question else None
         calls = None if output.tool_calls is None else write_canonical(list(output.tool_calls))
-        known = output.text, calls
+        known = output.text, calls, None if row is None else write_canonical(dict(row))
         if known not in check.results:
-            self._spend(check.cost * (1 + (len(output.text) + len(calls or "")) // EVIDENCE.chars_per_step))
-            result = check.grade(Sample(output))
+            self._spend(check.cost * (1 + sum(len(part or "") for part in known) // EVIDENCE.chars_per_step))
+            result = check.grade(sample)
             if result.unscored is UnscoredReason.ERROR and not check.is_portable:
                 raise _EnoughError  # no PHP: no witness for other machines
             check.results[known] = result
@@ -240,7 +316,7 @@ class Replay:
 
     def _measure_cost(self, check: CheckState) -> tuple[int, int]:
         """Return what grading by a check costs, and the characters of its schemas, which are compiled once."""
-        if check.kind == _COMPOSITE and (inner := self._inner(check)):
+        if inner := self._find_inner(check):
             costs = [self._measure_cost(one) for one in inner.checks]
             return sum(cost for cost, _ in costs), sum(written for _, written in costs)
         listed = sum(len(value) for value in check.params.values() if isinstance(value, list))
@@ -296,18 +372,8 @@ def _list_bars(check: CheckState) -> list[Fraction]:
     return [1 - bar if check.negate else bar]
 
 
-def _sort_texts(texts: Mapping[str, Fraction | None]) -> list[str]:
-    """Return texts in the order in which they are tried: those that move for sure, what can be typed, the shortest."""
-    return sorted(texts, key=lambda text: (texts[text] is None, not text.isascii(), len(text)))
-
-
-def _yield_outputs(change: Change) -> Iterator[Output]:
-    """Yield outputs to try: texts, and where the changed check reads tool calls, a few texts with records of calls."""
-    if records := build_records(change):
-        few = list(islice(build_candidates(change), EVIDENCE.texts_beside))
-        yield from (Output(text, record) for record, text in product(records, few))
-    else:
-        yield from map(Output, build_candidates(change))
+def _fill_blank(output: Output) -> Iterator[Output]:
+    yield from (replace(output, text=text) for text in order_texts([output.text]))
 
 
 def _answer(witness: Witness) -> tuple[object, ...]:

@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from evalstore.checks import CheckContext
 from evalstore.errors import RefError
 from evalstore.lint.notes import get_mapping
 from evalstore.lint.references import ArtifactFiles, Bundles, ReferenceLookup
@@ -136,6 +137,7 @@ class ValidationContext:
     gold_names: dict[Path, frozenset[str]] = field(default_factory=dict)
     whole: bool = False
     streamed: bool = False
+    grading: CheckContext | None = None
 
     def find_policy(self, artifact: Artifact) -> SeverityPolicy:
         """Return the policy of one artifact."""

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from evalstore.checks import CheckContext
 from evalstore.documents import Document, Pointer, format_json_pointer, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.files import FolderReader, open_below
@@ -19,6 +20,7 @@ from evalstore.lint.context import (
     read_policy,
     read_target_policies,
 )
+from evalstore.lint.examples import describe_ungraded, grade_file_examples, lint_examples
 from evalstore.lint.judges import lint_judge, lint_prompt
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
 from evalstore.lint.mending import TextFile, find_edit, find_rename
@@ -59,10 +61,14 @@ from evalstore.model.findings import SHOWN_ALIKE
 
 
 class FileFindings(NamedTuple):
-    """The findings of one file, in the order of their places, and the rules of those that are switched off."""
+    """The findings of one file, in the order of their places, and the rules of those that are switched off.
+
+    `notes` are sentences on what was not looked at.
+    """
 
     findings: list[Finding]
     off: list[str]
+    notes: list[str]
 
 
 def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
@@ -78,6 +84,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     expect: Callable[[Sequence[Artifact]], None] | None = None,
     parse: Parse = read_yaml,
     whole: bool = False,
+    grading: CheckContext | None = None,
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
@@ -87,6 +94,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar);
     `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML.
     `whole` gives every finding its line of the file, and not only the first of a rule in a file, which are shown.
+    `grading` says how judges answer about the examples of rubrics and judges; without it no example is graded.
     """
     with FolderReader() as folders:
         reads = [found for source in sources if (found := read_source(source, parse, folders.read)) is not None]
@@ -106,15 +114,18 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
         known or KnownRules(),
         frozenset(key for _, key in list_texts(settings, "cosmetic")),
         whole=whole,
+        grading=grading,
     )
     findings: dict[Finding, None] = {}
     off: Counter[str] = Counter()
+    sentences: list[str] = []
     for item in watch(reads):
         in_file = lint_file(item, context)
         findings |= dict.fromkeys(in_file.findings)
         off.update(in_file.off)
+        sentences += in_file.notes
     count = len(reads) + sum(find_rows_path(item) is not None for item in reads)
-    return Findings(count, tuple(_drop_repeated(findings)), off=tuple(sorted(off.items())))
+    return Findings(count, tuple(_drop_repeated(findings)), off=tuple(sorted(off.items())), notes=tuple(sentences))
 
 
 def _find_settings(reads: list[ReadFile]) -> Any:
@@ -124,12 +135,16 @@ def _find_settings(reads: list[ReadFile]) -> Any:
 def lint_file(item: ReadFile, context: ValidationContext) -> FileFindings:
     """Return the findings of a file, and the rules of those that the settings switch off."""
     policy = context.find_policy(item.artifact) if item.artifact else context.base
-    notes = list(_lint_file(item, context))
+    notes, sentences = list(_lint_file(item, context)), list[str]()
+    if item.artifact and context.grading:
+        graded = grade_file_examples(item.artifact, context.lookup, context.grading)
+        notes += lint_examples(item.artifact.kind, graded)
+        sentences += describe_ungraded(item.source.file, graded)
     found = list(dict.fromkeys(finding for note in notes if (finding := _make_finding(note, item, policy))))
     file = item.source.file
     off = [note.rule for note in notes if policy.is_off(note.rule, soft=note.soft)]
     found.sort(key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule))
-    return FileFindings(add_source_lines(found, item.source, None if context.whole else SHOWN_ALIKE), off)
+    return FileFindings(add_source_lines(found, item.source, None if context.whole else SHOWN_ALIKE), off, sentences)
 
 
 def describe_note(note: Note) -> tuple[str, str]:

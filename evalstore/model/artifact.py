@@ -19,8 +19,8 @@ MALFORMED_ERRORS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueE
 _PARTS = ("checks", "questions")  # whose items may have cosmetic keys, too
 # Keys of the root that cannot move a score.
 _UNSCORED: dict[Kind, frozenset[str]] = {
-    Kind.RUBRIC: frozenset({"id", "version"}),
-    Kind.JUDGE: frozenset({"id", "version", "validation", "applicable_to", "retires"}),
+    Kind.RUBRIC: frozenset({"id", "version", "examples"}),
+    Kind.JUDGE: frozenset({"id", "version", "validation", "applicable_to", "retires", "examples"}),
     Kind.DATASET: frozenset({"id", "version"}),
 }
 

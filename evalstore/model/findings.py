@@ -76,10 +76,11 @@ class Finding:
 class Findings:
     """All findings of all files of one run, in the order of the files; `mended` is None where nobody asked for it.
 
-    `off` says how many more the settings switch off, by rule.
+    `off` says how many more the settings switch off, by rule; `notes` are sentences on what was not looked at.
     """
 
     files: int
     findings: tuple[Finding, ...]
     mended: tuple[MendedPlace, ...] | None = None
     off: tuple[tuple[str, int], ...] = ()
+    notes: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ from evalstore.store.working_files import is_blob, is_release, read_working_file
 from evalstore.versions import Bump, Version, find_version
 
 if TYPE_CHECKING:
+    from evalstore.checks import CheckContext
     from evalstore.diff.changes.by_kind import DatasetRows
 
 Load = Callable[[str], Artifact]
@@ -86,12 +87,13 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by
     load: Load | None = None,
     rows: DatasetRows | None = None,
     detail: Detail = Detail.WITNESSES,
+    replies: CheckContext | None = None,
 ) -> Diff:
     """Return what changed between two versions, judged by a store: the one way in which stored artifacts are compared.
 
     A side that is not a version of the store has no rows, and nobody accepts its changes. `load` reads references, by
     default as the new side does: a working file may name versions that are not released yet. `rows` are both sides'
-    rows where they are not those in the store.
+    rows where they are not those in the store. `replies` says how judges answer about examples.
     """
     terms = _find_terms(policy, old, new)
     if isinstance(old, Resolved) and isinstance(new, Resolved):
@@ -103,7 +105,8 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by
     from evalstore.diff import compare
 
     load = load or make_loader(store, new)
-    diff = compare(get_artifact(old), get_artifact(new), load=load, rows=rows, terms=terms, detail=detail)
+    sides = get_artifact(old), get_artifact(new)
+    diff = compare(*sides, load=load, rows=rows, terms=terms, detail=detail, replies=replies)
     if rows or not (isinstance(old, Resolved) and isinstance(new, Resolved)):
         return diff  # rows are not part of the digests by which it is known
     return add_asked(store, diff, old.artifact, new.artifact)

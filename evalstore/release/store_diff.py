@@ -38,6 +38,7 @@ from evalstore.store.tags import find_last_release
 from evalstore.versions import Bump, Version, find_version, parse_version
 
 if TYPE_CHECKING:
+    from evalstore.checks import CheckContext
     from evalstore.diff.changes.by_kind import DatasetRows
     from evalstore.diff.findings import SettingChange
     from evalstore.release.base_policy import BasePolicies
@@ -201,18 +202,21 @@ def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by wh
     load: Load | None = None,
     rows: DatasetRows | None = None,
     watch: RowWatch = iter,
+    replies: CheckContext | None = None,
 ) -> Diff:
     """Return what changed between two sides, and what moves scores beside them: references, and settings.
 
-    `watch` wraps the iteration over the rows of each side (a progress bar).
+    `watch` wraps the iteration over the rows of each side (a progress bar). `replies` says how judges answer about
+    examples.
     """
     load = load or make_loader(store, new)
     if not (isinstance(old, Resolved) and isinstance(new, Resolved)):
-        return _name_sides(compare_versions(store, old, new, policy, load=load, rows=rows), old, new)
+        diff = compare_versions(store, old, new, policy, load=load, rows=rows, replies=replies)
+        return _name_sides(diff, old, new)
     if rows is None and "rows" in {*old.artifact.value, *new.artifact.value}:
         before, after = store.pair_rows(old, new)
         rows = watch(before), watch(after)
-    diff = compare_versions(store, old, new, policy, load=load, rows=rows)
+    diff = compare_versions(store, old, new, policy, load=load, rows=rows, replies=replies)
     settings = tuple(_find_setting_changes(store, old, new, load))
     return _name_sides(replace(diff, notes=_describe_moves(store, old, new), settings=settings), old, new)
 
@@ -222,21 +226,27 @@ def compare_all(
     today: date,
     profile: Profile | None = None,
     watches: tuple[FileWatch, RowWatch] = (iter, iter),
+    replies: CheckContext | None = None,
 ) -> StoreDiff:
     """Return what changed in the working tree of a store; a file that cannot be compared hides no other.
 
-    `watches` wrap the iteration over the artifacts, and, where only one changed, over its rows.
+    `watches` wrap the iteration over the artifacts, and, where only one changed, over its rows. `replies` says how
+    judges answer about examples.
     """
     watch, watch_rows = watches
     changes, policy = find_store_changes(store, watch=watch), read_change_policy(store, today, profile)
     changed = changes.scan.changed
     watch_rows = watch_rows if len(changed) == 1 else iter  # one bar at a time
+
+    def compare_pair(old: Resolved, new: Resolved) -> Diff:
+        return compare_sides(store, old, new, policy, watch=watch_rows, replies=replies)
+
     diffs: list[Diff] = []
     new: list[str] = []
     broken = [BrokenComparison(gone.ref, gone.message) for gone in changes.removed if not gone.ok]
     for ref in watch(changed):
         try:
-            diff = _compare_working_file(store, ref, changes, policy, watch_rows)
+            diff = _compare_working_file(store, ref, changes, compare_pair)
         except EvalstoreError as error:
             broken.append(BrokenComparison(ref.name, error.message, error.place))
             continue
@@ -250,7 +260,7 @@ def compare_all(
 
 
 def _compare_working_file(
-    store: ArtifactStore, ref: Ref, changes: StoreChanges, policy: ChangePolicy, watch_rows: RowWatch
+    store: ArtifactStore, ref: Ref, changes: StoreChanges, compare_pair: Callable[[Resolved, Resolved], Diff]
 ) -> Diff | None:
     """Compare a file with the release that it was edited from; None where there is none."""
     name = ref.name
@@ -261,7 +271,7 @@ def _compare_working_file(
     working = store.resolve(f"{name}@worktree")
     version = find_version(working.version)
     base = (find_base_release(store, changes.releases.get(name, ()), version) if version else None) or last
-    return compare_sides(store, store.resolve(f"{name}@{base.version}"), working, policy, watch=watch_rows)
+    return compare_pair(store.resolve(f"{name}@{base.version}"), working)
 
 
 def _is_last(changes: StoreChanges, name: str, diff: Diff) -> bool:

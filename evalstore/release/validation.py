@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from evalstore.release.references import expect_references
 from evalstore.store import ArtifactStore
 
 if TYPE_CHECKING:
+    from evalstore.checks import CheckContext
     from evalstore.lint import KnownRules, PendingAcceptances, ValidationSource
     from evalstore.model import Findings
 
@@ -25,12 +27,14 @@ def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its n
     strict: bool = False,
     watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
     whole: bool = False,
+    replies: CheckContext | None = None,
 ) -> Callable[..., Findings]:
     """Return `validate` for some files of a store (None: of none), which takes the `settings` to judge them by.
 
     `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar); `whole` gives
-    every finding its line of the file.
+    every finding its line of the file. `replies` says how judges answer about examples.
     """
+    from evalstore.checks import NO_CONTEXT
     from evalstore.lint import validate
 
     known = _find_known_rules(store, sources, today)
@@ -42,6 +46,7 @@ def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its n
             "expect": partial(expect_references, store),
             "parse": store.documents.read,
         }
+    options["grading"] = replace(replies or NO_CONTEXT, strict=store is not None and store.strict)
     return partial(validate, sources, today=today, strict=strict, watch=watch, known=known, whole=whole, **options)
 
 

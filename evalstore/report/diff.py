@@ -19,8 +19,10 @@ from evalstore.report.diff_words import (
     describe_places,
     describe_suggestion,
     describe_total,
+    describe_turned,
     format_exchange,
     sort_by_level,
+    summarize_examples,
     summarize_measurement,
     summary,
 )
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         DiffFinding,
         RunMeasurement,
     )
+    from evalstore.diff.findings import ExampleEffect
     from evalstore.release.store_diff import StoreDiff
 
 _MARGIN = " " * 7
@@ -69,9 +72,10 @@ def text(diff: Diff, screen: Screen = PAPER) -> str:
     bump = "\n".join(
         screen.paint(Part.HEAD, line) for line in wrap_lines(summary(diff), width=screen.width, inner="  ")
     )
+    turned = [format_examples(diff.examples, screen)] if diff.examples else []
     is_brief = not screen.whole and len(diff.findings) >= _ALIKE
     end = ["\n".join(filter(None, (total, bump)))] if is_brief else [*filter(None, (total, bump))]
-    return "\n\n".join([head, *overview, *blocks, *end, *([more] if more else []), *notes, *measurements])
+    return "\n\n".join([head, *turned, *overview, *blocks, *end, *([more] if more else []), *notes, *measurements])
 
 
 def html(diff: Diff) -> str:
@@ -79,6 +83,16 @@ def html(diff: Diff) -> str:
     from evalstore.report.pages.diff import write_page
 
     return write_page(diff)
+
+
+def format_examples(effect: ExampleEffect, screen: Screen) -> str:
+    """Return how many examples a change turns, and a line for each of them."""
+    head = wrap_lines(f"{summarize_examples(effect)}", width=screen.width, inner="  ")
+    rows = (wrap_lines(describe_turned(one), width=screen.width, lead="  ", inner="    ") for one in effect.turned)
+    part = Part.MAJOR if any(not one.met for one in effect.turned) else Part.HEAD
+    return "\n".join(
+        [*(screen.paint(part, line) for line in head), *screen.shorten_list([line for row in rows for line in row])]
+    )
 
 
 def format_measurement(measurement: RunMeasurement, width: int) -> str:

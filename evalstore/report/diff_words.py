@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from evalstore.errors import Place
 from evalstore.model import Verdict, format_decimal
 from evalstore.report.text_layout import count_noun, join_names
 from evalstore.report.value_diff import Line, compare_values, format_one_line
-from evalstore.text import make_excerpt, make_printable
+from evalstore.text import list_odd_letters, make_excerpt, make_printable, name_letter
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         TotalEffect,
         Witness,
     )
+    from evalstore.diff.findings import ExampleEffect, TurnedExample
 
 _QUOTE_LIMIT = 60
 _SCORES = {
@@ -47,6 +48,8 @@ _PERCENT = 100
 _SEVERAL = 2  # findings, of which each speaks of itself alone
 _SCORE_DECIMALS = 4  # of a score in a line of text
 _ID_LIMIT = 40
+_ODD_LETTERS = 3  # that are named
+_ASKED_KEYS = frozenset({"id", "input"})  # of a question, which no check reads
 
 
 def describe_other_causes(diff: Diff) -> Iterator[str]:
@@ -224,9 +227,12 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
         )
         return f"the reply '{reply}' gave {old} and gives {new}"
     size = f"of {len(witness.output):,} characters " if len(witness.output) > _QUOTE_LIMIT else ""
-    output = f'{size}"{make_excerpt(witness.output, _QUOTE_LIMIT)}"'
+    output = f'{size}"{make_excerpt(witness.output, _QUOTE_LIMIT)}"{_name_odd_letters(witness.output)}'
     if witness.tool_calls is not None:
         output += f" with the calls {make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTE_LIMIT)}"
+    if asked := _describe_question(witness.question):
+        output += f", to a question with {asked}"
+    kind = f"example on {_format_line(witness.example)}," if witness.example else "output"
     old, new = (
         f"{'unscored' if score is None else _format_exact_points(score)}{'' if score is None else f' ({verdict})'}"
         for score, verdict in (
@@ -234,7 +240,44 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
             (witness.new_score, witness.new_verdict),
         )
     )
-    return f"the output {output} goes from {old} to {new}{_describe_judgements(witness)}"
+    return f"the {kind} {output} goes from {old} to {new}{_describe_judgements(witness)}"
+
+
+def _name_odd_letters(text: str) -> str:
+    """Return which characters of a text are not what they look like; empty where all are."""
+    odd = list_odd_letters(text)[:_ODD_LETTERS]
+    return f" with {join_names(map(name_letter, odd))}" if odd else ""
+
+
+def _describe_question(row: Mapping[str, Any] | None) -> str:
+    """Return what a question says beside its input."""
+    parts = {key: value for key, value in (row or {}).items() if key not in _ASKED_KEYS}
+    return make_excerpt(", ".join(f"{key} {write_canonical(value)}" for key, value in parts.items()), _QUOTE_LIMIT)
+
+
+def summarize_examples(effect: ExampleEffect) -> str:
+    """Return how many examples a change turns, in a sentence."""
+    turned, known = len(effect.turned), effect.total - effect.ungraded
+    verb = "gets" if turned <= 1 else "get"
+    counted = (
+        [f"{f'{turned:,}' if turned else 'none'} of {count_noun(known, 'example')} {verb} another grade"]
+        if known
+        else []
+    )
+    number = f"{effect.ungraded:,} more" if known else count_noun(effect.ungraded, "example")
+    rest = f"{number} could not be graded on both sides: {make_excerpt(effect.why)}"
+    return "; ".join([*counted, *([rest] if effect.ungraded else [])])
+
+
+def describe_turned(one: TurnedExample) -> str:
+    """Return an example with its place, and what became of it."""
+    where = _format_line(one.place) if one.place else one.pointer
+    old, new = (
+        f"{verdict}{'' if score is None else f' ({_format_rounded(score, _SCORE_DECIMALS)})'}"
+        for score, verdict in ((one.old_score, one.old_verdict), (one.new_score, one.new_verdict))
+    )
+    expected = "as expected" if one.met else f"expected: {one.expected}"
+    return f'{where}: "{make_excerpt(one.output, _QUOTE_LIMIT)}" goes from {old} to {new}, {expected}'
 
 
 def _describe_judgements(witness: Witness) -> str:

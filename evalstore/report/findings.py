@@ -24,6 +24,7 @@ def text(result: Findings, screen: Screen = PAPER) -> str:
     end = [
         *_lines_of_mended(result.mended or (), screen),
         *_paint_summary(result, screen),
+        *(line for note in result.notes for line in wrap_lines(note, width=screen.width, inner="  ")),
         *(count_by_rule(result.findings, screen) if len(result.findings) > _MANY else []),
     ]
     return "\n\n".join([*([format_groups(result.findings, screen)] if result.findings else []), "\n".join(end)])

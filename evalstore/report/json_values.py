@@ -136,6 +136,10 @@ def _write_tool_calls(witness: Any) -> Any:
     return None if witness.tool_calls is None else json.loads(write_canonical(list(witness.tool_calls)))
 
 
+def _write_question(witness: Any) -> Any:
+    return None if witness.question is None else json.loads(write_canonical(dict(witness.question)))
+
+
 def _name_lines(attribute: str) -> str:
     names = ("mix", "no_answer", "no_answer_as_zero", "judge_errors", "not_reproduced")
     return " ".join(f"{name}={name}.{attribute}" for name in names)
@@ -228,8 +232,8 @@ KEYS: Mapping[str, Row] = {
         },
     ),
     "Diff": (
-        "old new rule_set profile required_bump next_version certain possible findings total measured notes settings",
-        "suggestion! asked!",
+        "old new rule_set profile required_bump next_version certain possible findings total examples! measured notes",
+        "settings suggestion! asked!",
     ),
     "DiffFinding": (
         (
@@ -247,7 +251,10 @@ KEYS: Mapping[str, Row] = {
         {"worst": lambda factor: [select_json_keys(one, "id share") for one in factor.worst]},
     ),
     "Finding": ("rule severity file line column pointer message hint",),
-    "Findings": ("files findings mended!", {"off!": lambda result: dict(result.off) or None}),
+    "Findings": (
+        "files findings mended!",
+        {"off!": lambda result: dict(result.off) or None, "notes!": lambda result: list(result.notes) or None},
+    ),
     "Flips": (
         "pass_to_fail=pass_to_fail# fail_to_pass=fail_to_pass# by mcnemar_mid_p=mid_p~",
         {"questions": lambda flips: select_json_keys(flips, "pass_to_fail fail_to_pass")},
@@ -339,6 +346,12 @@ KEYS: Mapping[str, Row] = {
         "artifacts",
         {"ignored": lambda listing: [{"tag": name, "reason": reason} for name, reason in listing.ignored]},
     ),
+    "TurnedExample": (
+        (
+            "pointer file=place.file line=place.line output expected old_score new_score old_verdict new_verdict "
+            "as_expected=met"
+        ),
+    ),
     "TotalEffect": ("direction verdict_direction witness max_shift max_shift_scored",),
     "UsedArtifact": ("ref version digest scoring_digest commit tag rows!",),
     "WrittenAcceptance": (
@@ -355,5 +368,7 @@ KEYS: Mapping[str, Row] = {
         "old_score new_score old_verdict new_verdict",
         {"judged!": _write_judged},
         "least_shift!",
+        {"question!": _write_question},
+        "example!",
     ),
 }

@@ -51,6 +51,7 @@ def hold_witnesses(name: str, diff: Diff, *, back: bool = False) -> int:
     shown = [(claim, claim.witness) for claim in claims if isinstance(claim.witness, Witness)]
     for claim, witness in shown:
         assert list(list_contradictions(claim, witness)) == []
+        assert witness.output.strip(), "a text of blanks shows nothing that anybody would give"
     # A finding among others is of its edit alone, which no file holds; what judges would say is in no file either.
     whole = [diff.total, *(diff.findings if len(diff.findings) == 1 else ())]
     graded = [one for claim, one in shown if claim in whole and not one.judged]
@@ -63,8 +64,7 @@ def hold_witnesses(name: str, diff: Diff, *, back: bool = False) -> int:
     }
     grades = graders(Pair(sides[0], sides[1], refs))
     for one in graded:
-        drawn = Drawn(one.output, None if one.tool_calls is None else [*one.tool_calls])
-        old, new = (next(iter(grade(drawn).values())) for grade in grades)
+        old, new = (next(iter(grade(Drawn.from_witness(one)).values())) for grade in grades)
         assert (old.seen, new.seen) == ((one.old_score, one.old_verdict), (one.new_score, one.new_verdict))
     return len(graded)
 

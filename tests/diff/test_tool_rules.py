@@ -21,7 +21,7 @@ from evalstore.diff.classify import Classification, classify
 from evalstore.diff.effects import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import RubricState, read_rubric
-from evalstore.model import Output, RubricResult, Sample, Verdict
+from evalstore.model import Output, Question, RubricResult, Sample, Verdict
 from evalstore.places import find_resource_folder
 from evalstore.versions import Bump
 
@@ -142,7 +142,9 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
     # The witness of a finding is of its edit alone, that of the total of all.
     alone = [finding.witness for finding in diff.findings] if len(diff.findings) == 1 else []
     for witness in filter(None, [*alone, diff.total.witness]):
-        shown = Sample(Output(witness.output, witness.tool_calls))
+        row = witness.question
+        question = None if row is None else Question(row["id"], row["input"], row)
+        shown = Sample(Output(witness.output, witness.tool_calls), question)
         played = [prepare_rubric(state.to_rubric())(shown) for state in (before, after)]
         assert [one.score for one in played] == [witness.old_score, witness.new_score]
         assert [one.verdict for one in played] == [witness.old_verdict, witness.new_verdict]
@@ -186,7 +188,7 @@ def test_a_record_of_calls_shows_what_moves(old: Mapping, new: Mapping, calls: t
     for sides, scores in (((old, new), (1, 0)), ((new, old), (0, 1))):
         (finding,) = compare(*sides).findings
         assert finding.witness is not None
-        assert (finding.witness.tool_calls, finding.witness.output) == (calls, "")
+        assert (finding.witness.tool_calls, finding.witness.output) == (calls, "An answer.")
         assert [finding.witness.old_score, finding.witness.new_score] == [*scores]
 
 
@@ -202,7 +204,8 @@ def test_the_calls_are_told_in_text_and_json(cli: Any, tmp_path: Path) -> None:
     for name, value in (("old", check(SEARCH)), ("new", check(SEARCH, {**READ, "args": {"page": 1.5}}))):
         (tmp_path / f"{name}.yaml").write_text(json.dumps(value))
     told = cli("-C", tmp_path, "diff", "old.yaml", "new.yaml").out
-    assert 'shown by  the output "" with the calls [{"name":"search"}] goes from 1 (pass) to 0 (fail)' in told
+    shown = 'shown by the output "An answer." with the calls [{"name":"search"}] goes from 1 (pass) to 0 (fail)'
+    assert shown in " ".join(told.split())
     (tmp_path / "old.yaml").write_text(json.dumps(check({**READ, "args": {"page": 1.5}})))
     (tmp_path / "new.yaml").write_text(json.dumps(check({**READ, "args": {"page": 2.5}})))
     document = json.loads(cli("-C", tmp_path, "diff", "old.yaml", "new.yaml", "--format", "json").out)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 import evalstore
+from evalstore.checks import CheckContext, evaluate
+from evalstore.documents import Document
+from evalstore.model import Artifact, JudgeReply, Kind, parse_ref
 from evalstore.report.diff import text
 
 SCHEMA = {"type": "object", "required": ["route"], "properties": {"route": {"type": "string", "minLength": 3}}}
@@ -27,7 +31,7 @@ CASES = {
     "fences no more": (
         {"kind": "json_schema", "schema": SCHEMA},
         {"extract": "whole"},
-        lambda shown: shown.output.startswith("```"),
+        lambda shown: shown.output.endswith("```"),
     ),
     "no other tool": (
         {"kind": "tool_usage", "tools": [{"name": "another_tool", "max": 9}]},
@@ -103,3 +107,96 @@ def test_a_shortened_output_says_how_long_it_is() -> None:
     check, edit, _ = CASES["a longer text"]
     shown = " ".join(text(evalstore.compare(rubric(check), rubric(check | edit))).split())
     assert re.search(r'the output of 8,0\d\d characters "[^"]*…" goes from 0.5 \(fail\) to 1 \(pass\)', shown)
+
+
+TOOLS = [{"name": f"tool_{number}"} for number in range(12)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 6, 12])
+def test_a_tool_that_is_banned_now_is_called_in_the_witness(count: int) -> None:
+    asked: dict[str, Any] = {"kind": "tool_usage", "forbidden": ["drop", "erase"]}
+    asked |= {"tools": TOOLS[:count]} if count else {}
+    old, new = rubric(asked), rubric(asked | {"forbidden": ["drop", "erase", "send_mail", "wipe"]})
+    for sides in ((old, new), (new, old)):
+        for finding in evalstore.compare(*sides).findings:
+            assert finding.witness
+            assert [call["name"] for call in finding.witness.tool_calls][:count] == [
+                one["name"] for one in TOOLS[:count]
+            ]
+            assert finding.witness.tool_calls[-1]["name"] in {"send_mail", "wipe"}
+
+
+FROM = {"from": "wanted"}
+# A check, its edit, and the key of the question that the witness answers.
+OF_QUESTIONS = {
+    "format": ({"kind": "format", "max_chars": 90}, {"max_chars": 20}, None),
+    "format of the row": ({"kind": "format"}, {"format": "text"}, "expected"),
+    "facts": ({"kind": "fact_match"}, {"case_sensitive": True}, "expected_facts"),
+    "a share of the facts": ({"kind": "fact_match", "threshold": 0.5}, {"threshold": 0.6}, "expected_facts"),
+    "tools": ({"kind": "tool_usage"}, {"mode": "in_order"}, "expected_tools"),
+    "banned beside the tools": ({"kind": "tool_usage"}, {"forbidden": ["drop"]}, "expected_tools"),
+    "phrases": ({"kind": "must_contain_any", "values": FROM}, {"case_sensitive": True}, "wanted"),
+    "a pattern": ({"kind": "regex", "pattern": FROM}, {"mode": "fullmatch"}, "wanted"),
+    "a length": ({"kind": "format", "format": "text", "max_chars": FROM}, {"negate": True}, "wanted"),
+}
+
+
+@pytest.mark.parametrize("name", OF_QUESTIONS)
+def test_a_question_is_invented_where_the_check_reads_one(name: str) -> None:
+    check, edit, key = OF_QUESTIONS[name]
+    alone = {"checks": [{"id": "asked", **check}], "scoring": {"combine": "all_pass"}}
+    old, new = (rubric(one) | alone | {"checks": [{"id": "asked", **one}]} for one in (check, check | edit))
+    for sides in ((old, new), (new, old)):
+        (finding,) = evalstore.compare(*sides).findings
+        shown = finding.witness
+        assert shown
+        assert None not in {shown.old_score, shown.new_score}
+        assert (shown.question is None) is (key is None)
+        assert key is None or key in shown.question
+        output = {"output": shown.output, "tool_calls": shown.tool_calls}
+        scores = [evalstore.evaluate(side, output, shown.question).score for side in sides]
+        assert scores == [shown.old_score, shown.new_score]
+        assert key is None or f"to a question with {key}" in " ".join(text(evalstore.compare(*sides)).split())
+
+
+def load(ref: str) -> Artifact:
+    inner = {
+        "checks": [{"kind": "llm_judge", "judge_prompt_ref": "judge/j@1.0.0"}, {"kind": "regex", "pattern": "ok"}],
+        "scoring": {"combine": "min" if ref.endswith("1.0.0") else "weighted_avg"},
+    }
+    judge = {"template": "Good? {{ output }}", "model": {"id": "m"}}
+    kind = parse_ref(ref).kind
+    value = {"id": parse_ref(ref).id, "version": "1.0.0", **(judge if kind is Kind.JUDGE else inner)}
+    return Artifact(kind, value["id"], "1.0.0", Document(ref, "", value, {}, {}))
+
+
+def test_a_composite_that_asks_a_judge_hides_no_witness() -> None:
+    def build(edit: dict[str, Any]) -> dict[str, Any]:
+        inner = {"id": "inner", "kind": "composite", "rubric_ref": "rubric/x@1.0.0"}
+        said = {"id": "said", "kind": "must_contain_any", "values": ["ok"]}
+        checks = [said | edit.get("said", {}), inner | edit.get("inner", {})]
+        return {"id": "r", "version": "1.0.0", "checks": checks, "scoring": {"combine": "weighted_avg"}}
+
+    def ask(score: Fraction) -> CheckContext:
+        return CheckContext(load, lambda _: JudgeReply(json.dumps({"score": float(score)})))
+
+    for edit in ({"said": {"values": ["ok", "fine"]}}, {"inner": {"rubric_ref": "rubric/x@2.0.0"}}):
+        sides = build({}), build(edit)
+        (finding,) = evalstore.compare(*sides, load=load).findings
+        shown = finding.witness
+        assert shown
+        ((name, score),) = shown.judged
+        assert name == "inner/llm_judge"
+        found = [evaluate(side, shown.output, context=ask(score)) for side in sides]
+        assert [one.score for one in found] == [shown.old_score, shown.new_score]
+        assert f"where inner/llm_judge scores {score}" in " ".join(text(evalstore.compare(*sides, load=load)).split())
+
+
+def test_an_odd_letter_is_named() -> None:
+    old = rubric({"kind": "regex", "pattern": "task"}) | {"scoring": {"combine": "all_pass"}}
+    new = {**old, "checks": [old["checks"][0], {**old["checks"][1], "flags": "i"}]}
+    assert "(U+" not in text(evalstore.compare(old, new))  # TASK shows it as well
+    only = rubric({"kind": "must_contain_any", "values": ["class"]})
+    wider = {**only, "checks": [only["checks"][0], {"id": "asked", "kind": "regex", "pattern": "class", "flags": "i"}]}
+    shown = " ".join(text(evalstore.compare(only, wider)).split())
+    assert "with \N{LATIN SMALL LETTER LONG S} (U+017F, LATIN SMALL LETTER LONG S) goes from" in shown

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evalstore.checks import NO_CONTEXT
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import read_yaml
@@ -55,9 +56,8 @@ def run() -> Callable[..., Findings]:
     def validated(case: Path, *, strict: bool = False) -> Findings:
         load = released(case / "released") if (case / "released").is_dir() else None
         known = KnownRules(RULES, RULE_SETS, pending(case / "pending.yaml"))
-        return validate(
-            find_folder_sources(case / "files"), load=load, today=TODAY, strict=strict, known=known, whole=True
-        )
+        options = {"known": known, "grading": NO_CONTEXT, "whole": True}
+        return validate(find_folder_sources(case / "files"), load=load, today=TODAY, strict=strict, **options)
 
     return validated
 

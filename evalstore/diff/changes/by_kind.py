@@ -23,6 +23,7 @@ from evalstore.diff.plain_data import describe_value, is_same, make_plain, pair_
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, CompositeFacts, RubricState, read_rubric
 from evalstore.model import Kind, is_cosmetic
+from evalstore.model.example import EXAMPLES, read_examples
 
 KEY_RULES = {
     "id": "judge-id-changed",
@@ -58,7 +59,8 @@ def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set:
     if not is_same(old.get(_RETIRES), new.get(_RETIRES)):
         before_at, after_at = ((_RETIRES,) if _RETIRES in side else None for side in (old, new))
         yield Change("metadata-changed", old.get(_RETIRES), new.get(_RETIRES), before_at, after_at, name=_RETIRES)
-    known = {*KEY_RULES, "model", "validation", "applicable_to", "version", _RETIRES}
+    yield from _find_example_changes(old, new)
+    known = {*KEY_RULES, "model", "validation", "applicable_to", "version", _RETIRES, EXAMPLES}
     yield from find_extra_key_changes(old, new, known=known)
 
 
@@ -135,6 +137,22 @@ def _find_domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iter
         yield Change("list-reordered", before, after, at, at, name="applicable_to")
 
 
+def _find_example_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """Yield the edit of the examples: how many come, go, and expect something else."""
+    if is_same(old.get(EXAMPLES), new.get(EXAMPLES)):
+        return
+    before, after = ({example.key: example for example in read_examples(side)} for side in (old, new))
+    both = before.keys() & after.keys()
+    counts = {
+        "added": len(after.keys() - both),
+        "removed": len(before.keys() - both),
+        "with another expectation": sum(before[key].expected != after[key].expected for key in both),
+    }
+    words = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "other words, or another order"
+    before_at, after_at = ((EXAMPLES,) if EXAMPLES in side else None for side in (old, new))
+    yield Change("examples-changed", old.get(EXAMPLES), new.get(EXAMPLES), before_at, after_at, words={"counts": words})
+
+
 _KIND = "composite"
 
 
@@ -173,7 +191,7 @@ def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:
 
 DatasetRows = tuple[Iterable[Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 
-_RUBRIC_KEYS = frozenset({"id", "version", "checks", "scoring"})
+_RUBRIC_KEYS = frozenset({"id", "version", "checks", "scoring", EXAMPLES})
 _DATASET_KEYS = frozenset({"id", "version", "questions", "rows", "defaults"})
 _SAME_PARAM = Proof("it is the default, or another spelling of the same value")
 
@@ -212,6 +230,7 @@ def _find_rubric_edits(old: dict[str, Any], new: dict[str, Any], load: ArtifactL
         return
     if not is_same(old.get("id"), new.get("id")):
         yield Change("rubric-id-changed", old.get("id"), new.get("id"), ("id",), ("id",))
+    yield from _find_example_changes(old, new)
     yield from find_extra_key_changes(old, new, known=_RUBRIC_KEYS)
     if is_scored_alike:
         return

@@ -40,6 +40,16 @@ ROWS = (
         example="title: Old → title: New",
     ),
     ChangeRule(
+        id="examples-changed",
+        artifact="any",
+        level=Bump.PATCH,
+        direction=NEVER,
+        scope=Scope.NOTHING,
+        message="the examples change: {counts}",
+        reason="they say what is expected of an output; scoring never reads them",
+        example="nothing → examples: [{output: bar, verdict: fail}]",
+    ),
+    ChangeRule(
         id="spelling-changed",
         artifact="any",
         level=Bump.PATCH,

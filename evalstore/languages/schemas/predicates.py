@@ -260,6 +260,7 @@ _KEYWORDS: Mapping[str, Callable[[_PredicateCompiler, Any, Mapping[str, Any]], P
     "if": _compile_condition,
     "items": _compile_items,
     "maximum": lambda _, bound, __: lambda value: not _is_number(value) or value <= bound,
+    "maxItems": lambda _, bound, __: lambda value: not isinstance(value, list) or len(value) <= bound,
     "minimum": lambda _, bound, __: lambda value: not _is_number(value) or value >= bound,
     "minItems": lambda _, bound, __: lambda value: not isinstance(value, list) or len(value) >= bound,
     "minLength": lambda _, bound, __: lambda value: not isinstance(value, str) or len(value) >= bound,

@@ -76,6 +76,15 @@ ARTIFACT_RULES = (
         "write checks for them, or remove x_unmapped if they do not matter",
         "The rubric grades less than its source did.",
     ),
+    # Rubrics and judges.
+    ValidationRule(
+        "example-failed",
+        _ERROR,
+        "example {number} expects {expected} and gets {got}{why}",
+        "change the {kind}, or what the example expects",
+        "An example says what somebody decided about an output: now the grade is another one.",
+        example="examples: [{output: I cannot help., verdict: fail}], and the rubric passes it",
+    ),
     # Judges.
     ValidationRule(
         "template-variable-unfilled",

@@ -16,8 +16,10 @@ from evalstore.report.diff_words import (
     describe_other_causes,
     describe_places,
     describe_total,
+    describe_turned,
     format_exchange,
     sort_by_level,
+    summarize_examples,
     summarize_measurement,
     summary,
 )
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from evalstore.diff import AskedChange, Diff, DiffFinding, RunMeasurement
+    from evalstore.diff.findings import ExampleEffect
 
 _BUDGET = 250_000  # bytes for all findings: a page stays below 300 kB
 _WIDTH = 100  # characters of a line of a compared value
@@ -90,7 +93,17 @@ def _prepare_diff(diff: Diff, budget: int) -> dict[str, Any]:
         "sentence": f"{_capitalize(summary(diff))}.",
         "causes": [*describe_other_causes(diff)],
         "total": describe_total(diff),
+        "examples": _prepare_examples(diff.examples) if diff.examples else None,
         "found": _filter_findings(diff, budget) if diff.findings else None,
+    }
+
+
+def _prepare_examples(effect: ExampleEffect) -> dict[str, Any]:
+    rows = [describe_turned(one) for one in effect.turned[:_MOST_CHILDREN]]
+    more = len(effect.turned) - len(rows)
+    return {
+        "sentence": f"{_capitalize(summarize_examples(effect))}.",
+        "rows": [*rows, *([f"and {more:,} more"] if more else [])],
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.checks import CheckContext, combine_results, prepare_check, prepare_rubric
+from evalstore.checks.examples import settle_errors
 from evalstore.diff.params import UnreadableError
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.question_references import fill_from_question
@@ -250,7 +251,7 @@ class _ResultTally:
         failed = {check.id: check.reason for check in result.checks if check.unscored is UnscoredReason.ERROR}
         if failed:
             self.errors = failed | self.errors
-            result = _settle_errors(result, scoring)
+            result = settle_errors(result, scoring)
             self.undecided += result.verdict is Verdict.UNSCORED
         self.verdicts[result.verdict] += 1
         if result.score is not None:
@@ -262,25 +263,6 @@ class _ResultTally:
         name, wanted, text = self.example
         mean = self.scores.compute_mean()
         return ProbedText(name, wanted, text, dict(self.verdicts), mean, tuple(self.wrong), self.undecided)
-
-
-def _settle_errors(result: RubricResult, scoring: Scoring) -> RubricResult:
-    """Return what the rubric says whatever the checks say that could not be graded; unscored where that differs."""
-    ends = [
-        combine_results(
-            scoring,
-            [
-                check._replace(score=score, verdict=verdict, unscored=None)
-                if check.unscored is UnscoredReason.ERROR
-                else check
-                for check in result.checks
-            ],
-        )
-        for score, verdict in ((Fraction(0), Verdict.FAIL), (Fraction(1), Verdict.PASS))
-    ]
-    score = ends[0].score if ends[0].score == ends[1].score else None
-    verdict = ends[0].verdict if ends[0].verdict is ends[1].verdict else Verdict.UNSCORED
-    return replace(result, score=score, verdict=verdict)
 
 
 def _resolve(store: ArtifactStore, ref: str, kind: Kind) -> Resolved:

@@ -219,7 +219,7 @@ def _hold_witnesses(held: Held, grades: tuple[Grade, Grade]) -> None:
             held.broken += list_contradictions(claim, claim.witness)
     if (witness := held.diff.total.witness) is None or witness.judged:
         return
-    drawn = Drawn(witness.output, None if witness.tool_calls is None else [*witness.tool_calls])
+    drawn = Drawn.from_witness(witness)
     old, new = (next(iter(grade(drawn).values())) for grade in grades)
     if (old.seen, new.seen) != _seen(witness):
         held.broken.append(("witness", f"{_seen(witness)} was said, {(old.seen, new.seen)} is true", drawn))
@@ -227,7 +227,7 @@ def _hold_witnesses(held: Held, grades: tuple[Grade, Grade]) -> None:
 
 def list_contradictions(claim: DiffFinding | TotalEffect, witness: Witness) -> Iterator[tuple[str, str, Drawn]]:
     """Yield what an output shows otherwise than its line says."""
-    drawn, (before, after) = Drawn(witness.output), _seen(witness)
+    drawn, (before, after) = Drawn.from_witness(witness), _seen(witness)
     old, new = Answer(*before), Answer(*after)
     if before == after:
         yield "witness", f"it stays: {claim}", drawn

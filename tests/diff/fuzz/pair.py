@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalstore.diff import Witness
 from evalstore.documents import Document
 from evalstore.errors import RefError
 from evalstore.model import Artifact, Output, Question, parse_ref
@@ -40,6 +41,12 @@ class Drawn:
     question: Value | None = None
     replies: str = "scores"
     salt: int = 0
+
+    @classmethod
+    def from_witness(cls, shown: Witness) -> Drawn:
+        """Return what a witness shows."""
+        calls = None if shown.tool_calls is None else [dict(call) for call in shown.tool_calls]
+        return cls(shown.output, calls, None if shown.question is None else dict(shown.question))
 
     def output(self) -> Output:
         """Return the output."""

@@ -131,7 +131,7 @@ def _list_drawn(case: Case, diff: Diff, random: Random) -> Iterator[Drawn]:
     for finding in _walk(list(diff.findings)):
         if (witness := finding.witness) is None or isinstance(witness, ReplyWitness):
             continue
-        yield Drawn(witness.output, None if witness.tool_calls is None else [*witness.tool_calls])
+        yield Drawn.from_witness(witness)
     questions = _list_questions(case.pair)
     records = list_records(random, case.pair)
     judged = "judge" in repr(case.pair)

@@ -1,0 +1,111 @@
+"""Grades the examples of a rubric or a judge by that rubric, or by a rubric that asks that judge alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from evalstore.checks.context import CheckContext
+from evalstore.checks.evaluate import combine_results, prepare_rubric
+from evalstore.documents import Document
+from evalstore.errors import EvalstoreError
+from evalstore.model import (
+    MALFORMED_ERRORS,
+    Artifact,
+    Kind,
+    Rubric,
+    RubricResult,
+    Sample,
+    Scoring,
+    UnscoredReason,
+    Verdict,
+    read_rubric,
+)
+from evalstore.model.example import Example, read_examples
+
+_VARIABLES = "variables"
+
+
+class GradedExample(NamedTuple):
+    """An example and its result; None where it could not be graded here, and `why`."""
+
+    example: Example
+    result: RubricResult | None
+    why: str = ""
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether it was graded, and is not what is expected."""
+        return self.result is not None and not self.example.is_met(self.result)
+
+
+def grade_examples(kind: Kind, value: Mapping[str, Any], context: CheckContext) -> Iterator[GradedExample]:
+    """Yield each example of a rubric's or a judge's mapping with its result; nothing for what cannot be read as one.
+
+    What could not be graded counts only where it decides: without a reply of a judge a failed gate still fails.
+    """
+    examples = list(read_examples(value))
+    if examples:
+        yield from map(make_grader(kind, value, context), examples)
+
+
+def make_grader(kind: Kind, value: Mapping[str, Any], context: CheckContext) -> Callable[[Example], GradedExample]:
+    """Return a function that grades examples by a rubric, or a judge."""
+    try:
+        rubric, context = make_rubric(kind, value, context)
+        grade = prepare_rubric(rubric, context)
+    except (EvalstoreError, *MALFORMED_ERRORS) as error:
+        why = error.message if isinstance(error, EvalstoreError) else "it cannot be read"
+        return lambda example: GradedExample(example, None, why)
+    return lambda example: _grade(example, grade, rubric.scoring)
+
+
+def make_rubric(kind: Kind, value: Mapping[str, Any], context: CheckContext) -> tuple[Rubric, CheckContext]:
+    """Return a rubric's mapping as a rubric, or one check that asks a judge, whose variables the question fills."""
+    if kind is not Kind.JUDGE:
+        return read_rubric(value), context
+    judge = Artifact(
+        kind, str(value.get("id", "")), str(value.get("version", "")), Document("", "", dict(value), {}, {})
+    )
+    check: dict[str, Any] = {"id": "judge", "kind": "llm_judge", "judge_prompt_ref": judge.name}
+    if names := value.get(_VARIABLES):
+        check[_VARIABLES] = {name: {"from": name} for name in names}
+    rubric = read_rubric({"checks": [check], "scoring": {"combine": "weighted_avg"}})
+    return rubric, replace(context, load=lambda _: judge)
+
+
+def _grade(example: Example, grade: Callable[[Sample], RubricResult], scoring: Scoring) -> GradedExample:
+    try:
+        result = grade(example.sample)
+    except EvalstoreError as error:
+        return GradedExample(example, None, error.message)
+    failed = next((check for check in result.checks if check.unscored is UnscoredReason.ERROR), None)
+    if failed is None:
+        return GradedExample(example, result)
+    settled = settle_errors(result, scoring)
+    decided = settled.verdict is not Verdict.UNSCORED if example.verdict else settled.score is not None
+    if decided:
+        return GradedExample(example, settled)
+    lead = f"{failed.id}: " if len(result.checks) > 1 else ""
+    return GradedExample(example, None, f"{lead}{failed.reason}")
+
+
+def settle_errors(result: RubricResult, scoring: Scoring) -> RubricResult:
+    """Return what the rubric says whatever the checks say that could not be graded; unscored where that differs."""
+    ends = [
+        combine_results(
+            scoring,
+            [
+                check._replace(score=score, verdict=verdict, unscored=None)
+                if check.unscored is UnscoredReason.ERROR
+                else check
+                for check in result.checks
+            ],
+        )
+        for score, verdict in ((Fraction(0), Verdict.FAIL), (Fraction(1), Verdict.PASS))
+    ]
+    score = ends[0].score if ends[0].score == ends[1].score else None
+    verdict = ends[0].verdict if ends[0].verdict is ends[1].verdict else Verdict.UNSCORED
+    return replace(result, score=score, verdict=verdict)

@@ -1,0 +1,134 @@
+"""What is tried as a witness: texts, records of calls, and answers to invented questions; grades none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice, product
+from typing import Any, NamedTuple
+
+from evalstore.diff.candidates import PLAIN_TEXT, build_candidates, build_records, order_texts
+from evalstore.diff.change import Change
+from evalstore.diff.findings import Witness
+from evalstore.diff.kinds import KINDS, find_plain_kind, read_params
+from evalstore.diff.limits import CANDIDATES, EVIDENCE
+from evalstore.diff.rubric_state import CheckState, RubricState
+from evalstore.documents import Pointer
+from evalstore.errors import Place
+from evalstore.model import Output, Question, Sample
+from evalstore.model.question_values import fill_params, list_question_values
+
+Row = Mapping[str, Any]
+
+
+class Attempt(NamedTuple):
+    """A sample that is tried; `example` is the place of one that a file holds."""
+
+    sample: Sample
+    example: Place | None = None
+
+
+def yield_texts(texts: Mapping[str, Fraction | None]) -> Iterator[Attempt]:
+    """Yield texts in the order in which they are tried: those that move for sure, what can be typed, the shortest."""
+    ordered = order_texts(texts, lambda text: (texts[text] is None, not text.isascii()))
+    yield from (Attempt(Sample(Output(text))) for text in ordered)
+
+
+def yield_outputs(change: Change) -> Iterator[Attempt]:
+    """Yield outputs to try: texts, and where the changed check reads tool calls, a few texts with records of calls."""
+    if records := build_records(change):
+        few = list(islice(build_candidates(change), EVIDENCE.texts_beside))
+        yield from (Attempt(Sample(Output(text, record))) for record, text in product(records, few))
+    else:
+        yield from (Attempt(Sample(Output(text))) for text in build_candidates(change))
+
+
+def yield_answers(change: Change) -> Iterator[Attempt]:
+    """Yield the same as answers to questions that are invented, where a check takes something of the question."""
+    for row, filled in _invent_questions(change):
+        question = Question(row["id"], row["input"], row)
+        for attempt in yield_outputs(filled):
+            yield Attempt(replace(attempt.sample, question=question))
+        for text in islice(build_candidates(filled), EVIDENCE.texts_beside):
+            yield Attempt(Sample(Output(f"{text}\n\n{PLAIN_TEXT}"), question))  # more than what is looked for
+
+
+def repeat_sample(witness: Witness) -> Attempt:
+    """Return what a witness shows, to try it between other rubrics."""
+    row = witness.question
+    question = None if row is None else Question(str(row.get("id", "")), str(row.get("input", "")), row)
+    return Attempt(Sample(Output(witness.output, witness.tool_calls), question), witness.example)
+
+
+# What a question may say, the most telling first: several facts have shares between 0 and 1, two tools an order.
+_FACTS = tuple([f"fact {number}" for number in range(1, count + 1)] for count in (2, 1, 3, 5, 4, 10))
+_TOOLS = tuple(["search", "fetch", "read", "write", "list"][:count] for count in (2, 1, 3, 5))
+_BY_KEY: Mapping[str, tuple[Any, ...]] = {
+    "expected": ({"format": "json"}, {"format": "text"}),
+    "expected_facts": _FACTS,
+    "expected_tools": _TOOLS,
+}
+_READS: Mapping[Pointer, str] = {
+    ("expected", "format"): "expected",
+    ("expected_facts",): "expected_facts",
+    ("expected_tools",): "expected_tools",
+}
+# The same for a parameter that a check takes from a key of its own.
+_BY_PARAM: Mapping[str, tuple[Any, ...]] = {
+    "values": _FACTS,
+    "facts": _FACTS,
+    "tools": tuple([{"name": name} for name in names] for names in _TOOLS),
+    "forbidden": (["delete"],),
+    "pattern": ("fact",),
+    "required_sections": (["Summary"],),
+    "forbidden_patterns": (["TODO"],),
+    "schema": ({"type": "object", "required": ["answer"]},),
+    **dict.fromkeys(("min_matches", "min_headings", "min_code_blocks", "min_paragraphs", "max_heading_level"), (1, 2)),
+    **dict.fromkeys(("min_chars", "max_chars"), (20, 40)),
+}
+
+
+def _invent_questions(change: Change) -> Iterator[tuple[Row, Change]]:
+    """Yield questions that give the checks of a rubric what they read, each with the change as it is for it alone.
+
+    Of what the changed check reads all is tried that a question may say, of every other key the first.
+    """
+    checks = [check for state in change.states for check in state.checks]
+    options = {key: values for check in checks for key, values in _list_options(check).items()}
+    own = {key for check in checks if check.token == change.token for key in _list_options(check)}
+    tried = product(*(values if key in own else values[:1] for key, values in options.items()))
+    for values in islice(tried, CANDIDATES.questions if options else 0):
+        row = {"id": "invented", "input": "A question.", **dict(zip(options, values, strict=True))}
+        before, after = (_fill_state(state, row) for state in change.states)
+        yield row, replace(change, before=before, after=after)
+
+
+def _reads_question(check: CheckState) -> bool:
+    """Whether a check takes of the question what one can be invented for."""
+    return bool(_list_options(check))
+
+
+def _list_options(check: CheckState) -> dict[str, tuple[Any, ...]]:
+    """Return what a question may say under each key that a check reads; nothing for a judge, whose score is assumed."""
+    if KINDS[check.kind].asks_judges(check.params):
+        return {}
+    if values := list_question_values(check.to_check().params):
+        known = {value.key: _BY_PARAM.get(str(value.pointer[0]), ()) for value in values}
+        return known if all(known.values()) else {}
+    parts = KINDS[check.kind].question_parts(check.params)
+    return {_READS[part]: _BY_KEY[_READS[part]] for part in parts if part in _READS}
+
+
+def _fill_state(state: RubricState, row: Row) -> RubricState:
+    return replace(state, checks=tuple(_fill_check(check, row) for check in state.checks))
+
+
+def _fill_check(check: CheckState, row: Row) -> CheckState:
+    if not _reads_question(check):
+        return check
+    kind, written = find_plain_kind(check.kind), dict(check.to_check().params)
+    written = fill_params(written, {value.pointer: row[value.key] for value in list_question_values(written)})
+    written |= KINDS[kind].fill_from_question(written, row)
+    read = read_params(kind, {name: value for name, value in written.items() if value is not None})
+    return replace(check, kind=kind, params=read)

@@ -1,0 +1,138 @@
+"""Finds what shows a change: examples that it turns, and outputs and replies that each of its edits moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from evalstore.diff.attempts import Attempt
+from evalstore.diff.change import Change, RubricEffect
+from evalstore.diff.deciders.judges import list_possible_scores
+from evalstore.diff.document import ComparedDocument
+from evalstore.diff.effects import join_effects
+from evalstore.diff.findings import (
+    Certainty,
+    DiffFinding,
+    Direction,
+    ExampleEffect,
+    ReplyWitness,
+    TotalEffect,
+    TurnedExample,
+    Witness,
+)
+from evalstore.diff.judge_replies import find_reply
+from evalstore.diff.plain_data import is_same
+from evalstore.diff.references import ArtifactLoader
+from evalstore.diff.witness import Replay
+from evalstore.documents import format_json_pointer
+from evalstore.errors import Place
+from evalstore.model import Kind, select_scoring_part
+from evalstore.model.example import EXAMPLES, Example, read_examples
+from evalstore.versions import Bump
+
+if TYPE_CHECKING:
+    from evalstore.checks import CheckContext
+
+Sides = tuple[ComparedDocument, ComparedDocument]
+
+
+def prepare_replay(changes: list[Change], sides: Sides, load: ArtifactLoader | None) -> Replay | None:
+    """Return what grades outputs under both rubrics; None where no change is one of a rubric."""
+    states = [state for change in changes if change.before for state in change.states]
+    if not states:
+        return None
+    examples = [
+        Attempt(example.sample, side.find_place(example.place) or Place(format_json_pointer(example.place)))
+        for side, example in list_examples(sides)
+    ]
+    return Replay(states[0], states[-1], load, partial(list_possible_scores, load=load), examples)
+
+
+def list_examples(sides: Sides) -> Iterator[tuple[ComparedDocument, Example]]:
+    """Yield the examples of the new side, then those that only the old one has, each with its side."""
+    known: set[str] = set()
+    for side in reversed(sides):
+        for example in read_examples(side.value):
+            if example.key not in known:
+                known.add(example.key)
+                yield side, example
+
+
+def measure_examples(sides: Sides, load: ArtifactLoader | None, replies: CheckContext | None) -> ExampleEffect | None:
+    """Return what becomes of the examples of both sides; None without any, or where nothing moves a score."""
+    kind = sides[1].kind
+    if kind is None or kind is Kind.DATASET or not any(EXAMPLES in side.value for side in sides):
+        return None
+    if is_same(*(select_scoring_part(kind, side.value) for side in sides)):
+        return None
+    from evalstore.checks import NO_CONTEXT
+    from evalstore.checks.examples import make_grader
+
+    # An engine that only comes close would turn an example on some machines.
+    context = replace(replies or NO_CONTEXT, load=load, strict=True)
+    graders = [make_grader(kind, side.value, context) for side in sides]
+    total, reasons, turned = 0, list[str](), list[TurnedExample]()
+    for side, example in list_examples(sides):
+        total += 1
+        old, new = (grade(example) for grade in graders)
+        if old.result is None or new.result is None:
+            reasons.append(old.why or new.why)
+        elif old.result.verdict is not new.result.verdict or (
+            example.verdict is None and old.result.score != new.result.score
+        ):
+            turned.append(
+                TurnedExample(
+                    format_json_pointer(example.place),
+                    side.find_place(example.place),
+                    example.sample.text,
+                    example.expected,
+                    old.result.score,
+                    new.result.score,
+                    old.result.verdict,
+                    new.result.verdict,
+                    not new.is_failed,
+                )
+            )
+    return ExampleEffect(total, len(reasons), next(iter(reasons), ""), tuple(turned)) if total else None
+
+
+def add_witnesses(changes: list[Change], findings: list[DiffFinding], replay: Replay | None) -> list[DiffFinding]:
+    """Give each finding that can move a score or a verdict an output or a reply that moves, where one is found."""
+    return [
+        _show_witness(finding, _find_witness(change, finding, replay)) if _may_move_output(finding) else finding
+        for change, finding in zip(changes, findings, strict=True)
+    ]
+
+
+def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) -> DiffFinding:
+    # A reply that was read under both sides is no assumption: the edit moves it.
+    shown = isinstance(witness, ReplyWitness) and finding.certainty is Certainty.ASSUMED
+    return replace(finding, witness=witness, certainty=Certainty.PROVED if shown else finding.certainty)
+
+
+def _find_witness(change: Change, finding: DiffFinding, replay: Replay | None) -> Witness | ReplyWitness | None:
+    """Return a reply for an edit of a judge; for one of a question's reference, what its only edited check shows."""
+    if change.judges:
+        return find_reply(change)
+    if change.before:
+        return replay.find(change, finding.direction) if replay else None
+    if change.question is None or change.imported_diff is None or len(change.imported_diff.findings) != 1:
+        return None
+    return change.imported_diff.findings[0].witness
+
+
+def find_total(
+    changes: list[Change], findings: list[DiffFinding], effect: RubricEffect | None, replay: Replay | None
+) -> TotalEffect:
+    """Return what all edits do together, with an output that moves where one is found."""
+    total = join_effects(changes, findings, effect)
+    if replay is None or {total.direction, total.verdict_direction} == {Direction.NONE}:
+        return total
+    shown = [finding.witness for finding in findings if isinstance(finding.witness, Witness)]
+    return replace(total, witness=replay.find_total(effect, shown, total.direction))
+
+
+def _may_move_output(finding: DiffFinding) -> bool:
+    return finding.level is Bump.MAJOR and {finding.direction, finding.verdict_direction} != {Direction.NONE}

@@ -1,0 +1,105 @@
+"""The examples of a rubric or a judge: outputs, each with the verdict or the score that somebody expects of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from evalstore.documents import Pointer, write_canonical
+from evalstore.model.outcome import Output, RubricResult, Verdict, format_decimal
+from evalstore.model.question import Question, Sample, read_call_name
+
+EXAMPLES = "examples"
+_FEW_PLACES = 1  # decimals with which a score means exactly that: 0.7 is not 0.66
+
+
+# Without slots, as its sample.
+@dataclass(frozen=True)
+class Example:
+    """One example: what is graded, and the verdict or the score that is expected of it; `place` is in its file."""
+
+    place: Pointer
+    sample: Sample
+    verdict: Verdict | None = None
+    score: Decimal | None = None
+
+    @property
+    def expected(self) -> str:
+        """What is expected, in words: `pass`, or `0.67`."""
+        return str(self.score if self.verdict is None else self.verdict)
+
+    @property
+    def key(self) -> str:
+        """What is graded, as one text: two examples with one key ask the same."""
+        output, question = self.sample.output, self.sample.question
+        calls = None if output.tool_calls is None else [dict(call) for call in output.tool_calls]
+        return write_canonical([output.text, calls, dict(question.row) if question else None])
+
+    def is_met(self, result: RubricResult) -> bool:
+        """Whether a result is what is expected; a score of several decimals is compared to as many."""
+        if self.verdict is not None:
+            return result.verdict is self.verdict
+        if self.score is None or result.score is None:
+            return False
+        places = -int(self.score.as_tuple().exponent)
+        return result.score == Fraction(self.score) or (
+            places > _FEW_PLACES and round(result.score, places) == Fraction(self.score)
+        )
+
+
+def describe_outcome(result: RubricResult) -> str:
+    """Return what an example got, in words: `fail (0.5)`."""
+    return str(result.verdict) + ("" if result.score is None else f" ({format_decimal(round(result.score, 4))})")
+
+
+def read_examples(value: Mapping[str, Any]) -> Iterator[Example]:
+    """Yield the examples of a rubric's or a judge's mapping; what its schema refuses is left out."""
+    listed = value.get(EXAMPLES)
+    for number, item in enumerate(listed if isinstance(listed, list) else ()):
+        example = _read_example((EXAMPLES, number), item) if isinstance(item, Mapping) else None
+        if example is not None:
+            yield example
+
+
+def _read_example(place: Pointer, item: Mapping[str, Any]) -> Example | None:
+    output, calls, score = item.get("output"), item.get("tool_calls"), item.get("score")
+    is_number = isinstance(score, int | float | Decimal) and not isinstance(score, bool)
+    if not isinstance(output, str) or ("verdict" in item) is ("score" in item) or ("score" in item) is not is_number:
+        return None
+    if "verdict" in item and item["verdict"] not in tuple(Verdict):
+        return None
+    if calls is not None and not _is_record(calls):
+        return None
+    question = item.get("question")
+    if not isinstance(question, str | Mapping | None):
+        return None
+    row = {"input": question} if isinstance(question, str) else question
+    asked = None if row is None else Question(str(row.get("id", "")), str(row.get("input", "")), row)
+    return Example(
+        place,
+        Sample(Output(output, None if calls is None else tuple(calls)), asked),
+        Verdict(item["verdict"]) if "verdict" in item else None,
+        Decimal(str(score)) if is_number else None,
+    )
+
+
+def _is_record(calls: Any) -> bool:
+    return isinstance(calls, list) and all(isinstance(call, Mapping) and read_call_name(call) for call in calls)
+
+
+def write_example(
+    sample: Sample, result: RubricResult | None = None, *, verdict: Verdict | None = None, note: str = ""
+) -> dict[str, Any]:
+    """Return an example as its file has it: what is graded, and the verdict, or else the result, that is expected."""
+    output, question = sample.output, sample.question
+    found: dict[str, Any] = {"output": output.text}
+    if output.tool_calls is not None:
+        found["tool_calls"] = [dict(call) for call in output.tool_calls]
+    if question is not None:
+        found["question"] = dict(question.row)
+    expected = verdict or (result.verdict if result else None)
+    found["verdict"] = str(expected)
+    return found | ({"note": note} if note else {})
