@@ -29,7 +29,7 @@ from evalstore.release.references import find_rows_path
 from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
 from evalstore.release.values import LoweredVersion, Released
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.remote import is_signature_required, read_required_signers
+from evalstore.store.signers import is_signature_required, read_required_signers
 from evalstore.versions import Bump
 
 _RETRY_HINT = "free some space or fix the permissions, then run the same bump again: it finishes this one"
@@ -87,7 +87,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     check_prerelease_label(pre)
     chosen = choose_working_files(store, refs, all_=all_)
     route = find_push_route(store.git, remote_name=push) if commit else None
-    options, is_signed = BumpOptions(level, pre, dependents), sign or is_signature_required(store)
+    options, is_signed = BumpOptions(level, pre, dependents), sign or is_signature_required(store.settings)
     watches = watch, watch_writing, watch_signing
     request = BumpRequest(chosen, options, message, tag and commit, is_signed, bool(push), today, *watches)
     if dry_run or not commit:
@@ -135,7 +135,7 @@ def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commi
     if commit:
         checkout = find_checkout(store.git)
         # Nothing is kept of them: what a commit would be refused for is refused by the dry run, too.
-        list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag))
+        list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag, signed=request.sign))
         unreviewed = _list_unreviewed(store, plan, checkout.tip)
     elif not dry_run:
         for step in plan.steps:
@@ -170,7 +170,7 @@ def _commit_release(store: ArtifactStore, repository: LockedRepository, request:
         return Released((), plan.unchanged, pinned=plan.pinned)
     # Everything that can be refused is refused here, before the first object is written.
     checkout = find_checkout(repository.git)
-    files = list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag))
+    files = list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag, signed=request.sign))
     repository = replace(repository, signature=complete_signature(repository.git, repository.signature))
     message = format_commit_message(plan.steps, request.message, tagged=request.tag)
     tags = {f"{store.tag_prefix}{step.ref}": format_tag_message(step, request.message) for step in plan.steps}

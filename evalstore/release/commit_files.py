@@ -44,9 +44,9 @@ class CommitFile:
 
 
 def list_commit_files(
-    store: ArtifactStore, steps: Sequence[ReleaseStep], tip: str | None, *, tagged: bool
+    store: ArtifactStore, steps: Sequence[ReleaseStep], tip: str | None, *, tagged: bool, signed: bool
 ) -> Iterator[CommitFile]:
-    """Yield the files that steps commit, in the order of steps: the artifact, its rows, its ledger (with a tag only).
+    """Yield the files that steps commit, in the order of steps: the artifact, its rows, its ledger (with a tag only, `signed` or not).
 
     Raises `RefusedError` for a path that git holds as a link, and for a ledger that somebody has edited.
     """
@@ -60,9 +60,8 @@ def list_commit_files(
             before = hash_working_file(store.root, rows, store.repository.hex_digits)
             yield CommitFile(rows, None, before, step.moves, to_lf=rows in to_lf)
         if tagged:
-            yield _extend_ledger_file(
-                store, step, tip, normalize_line_ends(step.content) if file.to_lf else step.content
-            )
+            content = normalize_line_ends(step.content) if file.to_lf else step.content
+            yield _extend_ledger_file(store, step, tip, content, signed=signed)
     if steps:
         yield from _list_settings(store, tip)
 
@@ -93,7 +92,9 @@ def _file_has_cr(root: Path, path: str) -> bool:
         return has_carriage_return(iterate_pieces(file))
 
 
-def _extend_ledger_file(store: ArtifactStore, step: ReleaseStep, tip: str | None, content: bytes) -> CommitFile:
+def _extend_ledger_file(
+    store: ArtifactStore, step: ReleaseStep, tip: str | None, content: bytes, *, signed: bool
+) -> CommitFile:
     path = locate_ledger(step.name)
     blob = _find_committed_blob(store, tip, path)
     ledger = store.objects.read(blob).data if blob else b""
@@ -108,7 +109,7 @@ def _extend_ledger_file(store: ArtifactStore, step: ReleaseStep, tip: str | None
             hint=f"git restore -SW {name}" if blob else f"remove it: git rm -qf --ignore-unmatch {name}; rm -f {name}",
         )
     before = None if on_disk is None else compute_object_id("blob", on_disk, store.repository.hex_digits)
-    return CommitFile(path, extend_ledger(ledger, step.version, content), before)
+    return CommitFile(path, extend_ledger(ledger, step.version, content, signed=signed), before)
 
 
 def _find_committed_blob(store: ArtifactStore, tip: str | None, path: str) -> str | None:
@@ -122,10 +123,10 @@ def _read_working_file(store: ArtifactStore, path: str) -> bytes | None:
         return None
 
 
-def extend_ledger(ledger: bytes, version: Version, content: bytes) -> bytes:
-    """Return the ledger with the line of one more release."""
+def extend_ledger(ledger: bytes, version: Version, content: bytes, *, signed: bool) -> bytes:
+    """Return the ledger with the line of one more release, whose tag is signed or not."""
     whole = ledger if ledger.endswith(b"\n") or not ledger else ledger + b"\n"
-    return whole + f"{version} {hashlib.sha256(content).hexdigest()}\n".encode()
+    return whole + f"{version} {hashlib.sha256(content).hexdigest()}{" signed" * signed}\n".encode()
 
 
 _ROLES = ("AUTHOR", "COMMITTER")

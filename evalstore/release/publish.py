@@ -49,7 +49,7 @@ from evalstore.store.index import (
 )
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import find_entry
-from evalstore.store.remote import open_signature_check
+from evalstore.store.signers import open_signature_check
 from evalstore.store.revisions import find_refs
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.trees import TreeEntry
@@ -311,7 +311,7 @@ def _check_signer(repository: LockedRepository, tags: Mapping[str, str], signers
     with open_signature_check(repository.git, repository.hex_digits, signers) as find_flaw:
         # All are signed by one key.
         for name, oid in list(tags.items())[:1]:
-            if flaw := find_flaw(oid, repository.git.run("cat-file", "tag", oid)):
+            if flaw := find_flaw(oid, repository.git.run("cat-file", "tag", oid), None):
                 hint = "ask a listed signer to release it, or to add you to the file that evalstore.yaml names"
                 raise RefusedError(f"{name} would not be signed by an allowed signer: {flaw}", hint=hint)
 

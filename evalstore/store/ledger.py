@@ -1,4 +1,7 @@
-"""Reads the ledgers of HEAD: a line for each release of an artifact, `<version> <SHA-256 of the file's bytes>`."""
+"""Reads the ledgers of HEAD: a line for each release of an artifact, `<version> <SHA-256 of the file's bytes>`.
+
+Behind a release whose tag was signed stands ` signed`.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,16 @@ from evalstore.versions import Version, find_version
 
 _MANY = 32  # ledgers, from which on all are listed
 _MARKERS = "^(<<<<<<<|[|]{7}|=======|>>>>>>>)( |$)"
-_LINE = re.compile(rb"([^ ]{1,200}) ([0-9a-f]{64})")
+_LINE = re.compile(rb"([^ ]{1,200}) ([0-9a-f]{64})( signed)?")
 
 
 class LedgerLine(NamedTuple):
-    """One release in a ledger; lines count from 1."""
+    """One release in a ledger, and whether its tag was signed; lines count from 1."""
 
     number: int
     version: Version
     sha256: str
+    is_signed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +151,7 @@ def parse_ledger(data: bytes) -> Ledger:
         if match is None or version is None:
             unreadable.append(number)
             continue
-        lines.append(LedgerLine(number, version[1], match[2].decode("ascii")))
+        lines.append(LedgerLine(number, version[1], match[2].decode("ascii"), bool(match[3])))
         by_version.setdefault(version[0], lines[-1])
     return Ledger(raw, tuple(lines), by_version, tuple(unreadable))
 

@@ -1,22 +1,15 @@
-"""Finds the remotes of a repository, pushes to them, and asks whether tags are signed: from a scratch repository."""
+"""Finds the remotes of a repository, and pushes to them from a scratch repository."""
 
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
-from evalstore.errors import LoadError, Place, RefusedError
-from evalstore.files import MIDDLE_FILE
-from evalstore.store.contents import StoreContents, read_root_file
-from evalstore.store.git import CommandError, Git, find_extra_headers, find_remote_settings
+from evalstore.store.git import Git, find_extra_headers, find_remote_settings
 from evalstore.store.locate import Repository
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
-from evalstore.text import make_excerpt
 
 _TAG_REFS = "refs/tags/"
 _HOST = re.compile(r"[^/:]+:")  # `host:path` of ssh; an address with a slash before its colon is a folder
@@ -115,65 +108,3 @@ def find_tracking_refs(remote: Remote, refs: Mapping[str, str]) -> dict[str, str
 def _build_remote(name: str, parts: Mapping[str, list[str]]) -> Remote:
     tracked = f"+{BRANCH_REFS}*:{REMOTE_REFS}{name}/*" in parts.get("fetch", ())
     return Remote(name, tuple(parts.get("pushurl") or parts["url"]), tracked)
-
-
-SIGNERS_FILE = ".evalstore/allowed_signers"
-_SSH_MARK = b"-----BEGIN SSH SIGNATURE-----"
-_MARK = b"-----BEGIN "
-
-# Why the tag object with an id and these bytes does not count as signed; "" for one that does.
-SignatureCheck = Callable[[str, bytes], str]
-
-
-def is_signature_required(store: StoreContents) -> bool:
-    """Whether the settings ask for signed releases; any word but `optional` does."""
-    return bool(store.settings.get("signed", "optional") != "optional")
-
-
-def read_required_signers(store: StoreContents) -> bytes | None:
-    """Return the file of allowed signers where the settings ask for signed releases, as `read_signers`; else None."""
-    return read_signers(store) if is_signature_required(store) else None
-
-
-def read_signers(store: StoreContents) -> bytes:
-    """Return the file of allowed signers, as ssh-keygen(1) has it; `RefusedError` when there is none."""
-    name = store.settings.get("allowed_signers", SIGNERS_FILE)
-    if not isinstance(name, str) or name.startswith("/") or ".." in name.split("/"):
-        raise LoadError("allowed_signers must name a file of the store", place=Place("evalstore.yaml"))
-    data = read_root_file(
-        store.repository, store.objects, root=store.root, prefix=store.prefix, name=name, limit=MIDDLE_FILE
-    )
-    if data is None:
-        hint = f'a line for each: echo "<email> $(cat ~/.ssh/<key>.pub)" >> {name}'
-        raise RefusedError(f"evalstore.yaml requires signed releases, but there is no {name}", hint=hint)
-    return data
-
-
-@contextmanager
-def open_signature_check(git: Git, hex_digits: int, signers: bytes) -> Iterator[SignatureCheck]:
-    """Yield the check of tags against a file of allowed signers; object ids have `hex_digits`.
-
-    It runs the program that the user's global config names for SSH, and none that the repository names.
-    """
-    from evalstore.store.writing import open_scratch_repository
-
-    with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
-        file = Path(folder, "allowed_signers")
-        file.write_bytes(signers)
-        with open_scratch_repository(git, hex_digits) as scratch:
-            yield lambda oid, data: _find_flaw(scratch, file, oid, data)
-
-
-def _find_flaw(scratch: Git, signers: Path, oid: str, data: bytes) -> str:
-    if _MARK not in data:
-        return "it is not signed"
-    if _SSH_MARK not in data:
-        return "it is not signed with an SSH key, as allowed signers require"
-    try:
-        scratch.run("-c", f"gpg.ssh.allowedSignersFile={signers}", "verify-tag", oid)
-    except CommandError as failure:
-        lines = [line.removeprefix(f"{signers}:") for line in failure.stderr.splitlines() if line.strip()]
-        if "No principal matched." in lines and lines[0].startswith("Good "):
-            return f"its key belongs to no allowed signer ({lines[0].rpartition(' with ')[2]})"
-        return f"git could not verify its signature: {make_excerpt(lines[0]) if lines else 'it does not say why'}"
-    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 
@@ -13,6 +14,8 @@ from evalstore.store.tags import TAG_REFS
 
 BRANCH_REFS = "refs/heads/"
 REMOTE_REFS = "refs/remotes/"
+# Nothing in the repository may tell another history than its commits do: no graft.
+NO_GRAFTS = {"GIT_GRAFT_FILE": os.devnull}
 _NAMESPACES = (BRANCH_REFS, TAG_REFS, REMOTE_REFS)
 # A name, then steps to ancestors; `@{…}`, `^{/text}` and the like ask git to search, and are not read.
 _REVISION = re.compile(r"([0-9A-Za-z][0-9A-Za-z._/@+-]*?)((?:[~^][0-9]{0,6}|\^\{commit\})*)")
@@ -72,6 +75,12 @@ def find_fork(git: Git, commit: str, tip: str) -> str | None:
     """Return the newest commit that two have in their history; None without one, or where a shallow clone ends."""
     out = git.run_or_none("merge-base", commit, tip)
     return out.decode("ascii").split("\n")[0] if out else None
+
+
+def list_first_parents(git: Git, tip: str) -> list[tuple[str, int]]:
+    """Return a commit, its first parent, that one's first parent and so on, each with its committer's second."""
+    out = git.run("rev-list", "--first-parent", "--timestamp", tip, env=NO_GRAFTS).decode("ascii")
+    return [(oid, int(seconds)) for seconds, _, oid in (line.partition(" ") for line in out.split("\n") if line)]
 
 
 def find_new_commits(git: Git, tip: str, known: str | None) -> set[str]:

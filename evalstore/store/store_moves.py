@@ -6,7 +6,6 @@ of the store is left in the old place. Where no commit says so, the store was al
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,12 +17,10 @@ from evalstore.places import LEDGER_FOLDER, SETTINGS_FILE
 from evalstore.store.git import NAME_ENCODING, Git
 from evalstore.store.object_reader import ObjectReader, find_committed_blobs, is_oid
 from evalstore.store.objects import has_entry, list_folder
-from evalstore.store.revisions import find_head
+from evalstore.store.revisions import NO_GRAFTS, find_head
 
 _ROOT = LEDGER_FOLDER.partition("/")[0]
 _MARKS = (*(kind.folder for kind in Kind), _ROOT, SETTINGS_FILE)
-# Nothing in the repository may tell another history than its commits do: no graft.
-NO_GRAFTS = {"GIT_GRAFT_FILE": os.devnull}
 
 
 class PathChange(NamedTuple):

@@ -1,0 +1,130 @@
+"""A store as it was at the base of a change: what the change itself cannot bring, and so cannot answer by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from evalstore.documents import read_yaml
+from evalstore.errors import LoadError, Place
+from evalstore.files import MIDDLE_FILE
+from evalstore.model import Kind, is_id
+from evalstore.model.lock import LIMIT as LOCK_LIMIT
+from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
+from evalstore.places import LEDGER_FOLDER, SETTINGS_FILE
+from evalstore.store import ArtifactStore
+from evalstore.store.contents import read_tag_prefix
+from evalstore.store.ledger import Ledger, parse_ledger
+from evalstore.store.objects import find_file, has_entry, is_regular, list_folder
+from evalstore.store.revisions import find_fork, find_head, list_merged_tags, resolve_revision
+from evalstore.store.signers import build_signers_error, find_signers_file
+from evalstore.text import SHORT_DIGEST
+
+
+@dataclass(frozen=True)
+class BaseStore:
+    """The commit, where the store lay in it, its settings, and the prefix of its tags.
+
+    `store` is the store of today under that prefix: a change of it makes no release vanish.
+    """
+
+    store: ArtifactStore
+    commit: str
+    prefix: str
+    settings: Mapping[str, Any]
+    tag_prefix: str
+
+    @property
+    def name(self) -> str:
+        """How findings name the base."""
+        return self.commit[:SHORT_DIGEST]
+
+    @property
+    def exists(self) -> bool:
+        """Whether there was a store at all."""
+        return self.store.moves.has_store(self.commit, self.prefix)
+
+    @cached_property
+    def lock(self) -> Lock:
+        """The lock of the base; none where it cannot be read, for then nothing could go by it."""
+        data = self.read_file(LOCK_FILE, LOCK_LIMIT)
+        with suppress(LoadError):
+            return NO_LOCK if data is None else read_lock(data)
+        return NO_LOCK
+
+    @cached_property
+    def ledgers(self) -> Mapping[str, Ledger]:
+        """The ledgers by `<kind>/<id>` that a change must keep: those of the commit from which it began.
+
+        Where a branch is behind its base, it cannot have what was released since.
+        """
+        head = find_head(self.store.git)
+        commit = (find_fork(self.store.git, self.commit, head) if head else None) or self.commit
+        prefix = self.prefix if commit == self.commit else self.store.moves.find_prefix(commit)
+        return dict(_read_ledgers(self.store, commit, prefix))
+
+    @cached_property
+    def merged_tags(self) -> frozenset[str]:
+        """The tags whose commits the base has in its history."""
+        return list_merged_tags(self.store.git, self.commit)
+
+    def knows(self, name: str, version: str, tag: str) -> bool:
+        """Whether a release had reached the base: by its ledger, or without one by its history."""
+        known = self.store.ledgers.read_at(self.commit, name).by_version
+        return version in known if known else tag in self.merged_tags
+
+    def read_file(self, name: str, limit: int = MIDDLE_FILE) -> bytes | None:
+        """Return a file of the store; None where there was none."""
+        blob = find_file(self.store.objects, self.commit, self.prefix + name)
+        return self.store.objects.read(blob, limit).data if blob else None
+
+    def read_signers(self) -> bytes:
+        """Return the file of allowed signers that its settings name; `RefusedError` where there was none."""
+        name = find_signers_file(self.settings)
+        data = self.read_file(name)
+        if data is None:
+            raise build_signers_error(name)
+        return data
+
+
+def read_base_store(store: ArtifactStore, revision: str, folder: Path) -> BaseStore:
+    """Return the store that `folder` was in at a revision; raises `RefError` for one that names no commit."""
+    commit = resolve_revision(store.git, store.objects, revision)
+    prefix = _find_prefix(store, commit, folder)
+    # From here on the base's files are those of that folder, wherever the change says that they come from.
+    store.moves.place(commit, prefix)
+    data = find_file(store.objects, commit, prefix + SETTINGS_FILE)
+    document = read_yaml(
+        store.objects.read(data, MIDDLE_FILE).data if data else b"", f"git:{commit[:SHORT_DIGEST]}:{SETTINGS_FILE}"
+    )
+    if not isinstance(document.value, dict | None):
+        raise LoadError("settings are a mapping", place=Place(document.file))
+    tag_prefix = read_tag_prefix(document) if store.moves.has_store(commit, prefix) else store.tag_prefix
+    return BaseStore(store.with_tag_prefix(tag_prefix), commit, prefix, document.value or {}, tag_prefix)
+
+
+def _find_prefix(store: ArtifactStore, commit: str, folder: Path) -> str:
+    """Return where the store of a folder lay at a commit: the nearest marked folder upwards, else where it came from."""
+    top = store.repository.top
+    parts = folder.relative_to(top).parts if top and folder.is_relative_to(top) else ()
+    for length in range(len(parts), 0, -1):
+        prefix = "".join(f"{part}/" for part in parts[:length])
+        if any(has_entry(store.objects, commit, prefix + mark) for mark in (SETTINGS_FILE, LEDGER_FOLDER)):
+            return prefix
+    return "" if store.moves.has_store(commit, "") else store.moves.find_prefix(commit)
+
+
+def _read_ledgers(store: ArtifactStore, commit: str, prefix: str) -> Iterator[tuple[str, Ledger]]:
+    listed = {
+        f"{kind}/{id_}": entry.oid
+        for kind in Kind
+        for id_, entry in list_folder(store.objects, commit, f"{prefix}{LEDGER_FOLDER}/{kind}").items()
+        if is_id(id_) and is_regular(entry)
+    }
+    blobs = store.objects.read_many(listed.values())
+    for name, oid in listed.items():
+        yield name, parse_ledger((blobs.get(oid) or store.objects.read(oid)).data)
