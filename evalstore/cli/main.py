@@ -37,6 +37,7 @@ GROUPS = {
         "accept": "Accept one change at a lower level, in a file that is reviewed.",
         "lock": "Hold every reference at the version and content it has now.",
         "verify": "Check that no release, tag or ledger was altered.",
+        "gate": "Check a change in CI: validate, verify and status at once, by its base.",
     },
     "Score": {
         "score": "Grade stored outputs under the rubrics of a dataset.",

@@ -14,6 +14,7 @@ from evalstore.lint.context import MAX_AGE_DAYS
 from evalstore.model import Finding, Findings, Severity
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.acceptances import ChangePolicy, read_change_policy_at, read_settings_at
+from evalstore.release.base_store import BaseReleases
 from evalstore.release.status_values import RULES as VERSION_RULES
 from evalstore.release.status_values import VersionRule
 from evalstore.store import ArtifactStore, Release
@@ -105,16 +106,25 @@ def _find_level(levels: Mapping[str, Any], name: str) -> str:
 
 
 def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
-    """Yield what a target's dataset may do by now; where no target has it any more, that is what the store says."""
-    targets = _get_mapping(new, "targets")
-    for name, was in _get_mapping(old, "targets").items():
-        if not isinstance(was, Mapping):
-            continue
-        same = (one for one in (targets.get(name), *targets.values()) if _name_dataset(one) == _name_dataset(was))
-        now: Mapping[str, Any] = next(same, {})
+    """Yield what a target's dataset may do by now; where no target has it, then or now, that is what the store says."""
+    for name, was, now in _pair_targets(_get_mapping(old, "targets"), _get_mapping(new, "targets")):
         for at, lower, before in _find_lower_words({**old, **was}, {**new, **now}):
             if at[0] in {*was, *now}:  # else the store's own setting was loosened
                 yield Loosening(("targets", name, *at), f"targets: {name}: {lower}", before)
+
+
+def _pair_targets(
+    old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield each target's name, and what was and is said of its dataset; {} where no target has it."""
+    known = {_name_dataset(target) for target in old.values()}
+    for name, was in old.items():
+        if isinstance(was, Mapping):
+            same: Iterator[Mapping[str, Any]] = (
+                one for one in (new.get(name), *new.values()) if one and _name_dataset(one) == _name_dataset(was)
+            )
+            yield name, was, next(same, {})
+    yield from ((name, {}, now) for name, now in new.items() if _name_dataset(now) not in known)
 
 
 def _name_dataset(target: Any) -> str | None:
@@ -162,6 +172,7 @@ class BasePolicies:
     profile: Profile | None = None
     _by_commit: dict[str, ChangePolicy] = field(default_factory=dict)
     _names: dict[str, str] = field(default_factory=dict)
+    _known: BaseReleases | None = None
 
     def list_policies(self, base: Release) -> Sequence[ChangePolicy]:
         """Return the policies that judge a change since a release: today's, and the base's where it is another."""
@@ -173,13 +184,12 @@ class BasePolicies:
         return [self.now] if policy == self.now else [self.now, policy]
 
     def keep_known(self, releases: Sequence[Release]) -> Sequence[Release]:
-        """Return the releases that the base has seen: what a ledger lists since then is part of the change."""
-        if self.commit is None or not releases:
+        """Return the releases that had reached the base: every other one is part of the change, wherever it is."""
+        if self.commit is None:
             return releases
-        name = releases[0].name
-        then, now = self.store.ledgers.read_at(self.commit, name), self.store.ledgers.read(name)
-        fresh = now.by_version.keys() - then.by_version.keys()
-        return [release for release in releases if str(release.version) not in fresh]
+        if self._known is None:
+            self._known = BaseReleases(self.store, self.commit)
+        return [one for one in releases if self._known.has(one.name, str(one.version), one.tag)]
 
     def find_loosenings(self) -> Iterator[Finding]:
         """Yield what evalstore.yaml lets through and the bases that were asked for did not; each setting once."""
@@ -212,10 +222,11 @@ def judge_by_base(
     What the settings let through since then is among them. `validate_by` returns the findings by other settings.
     """
     commit = resolve_revision(store.git, store.objects, base)
-    loosened = tuple(find_loosening_findings(store, {commit: commit[:SHORT_DIGEST]}))
-    if not loosened:
+    settings = read_settings_at(store, commit)
+    if settings == store.settings:
         return found
-    then = validate_by(read_settings_at(store, commit))
+    loosened = find_loosening_findings(store, {commit: commit[:SHORT_DIGEST]})
+    then = validate_by(settings)
     highest: dict[Finding, Finding] = {}
     for finding in (*then.findings, *found.findings):
         # Errors first: a finding of both stands at the level that says more.

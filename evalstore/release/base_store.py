@@ -26,6 +26,23 @@ from evalstore.text import SHORT_DIGEST
 
 
 @dataclass(frozen=True)
+class BaseReleases:
+    """The releases of a store that had reached a commit."""
+
+    store: ArtifactStore
+    commit: str
+
+    def has(self, name: str, version: str, tag: str) -> bool:
+        """Whether one had, by the ledger of the commit; without a ledger by its history."""
+        known = self.store.ledgers.read_at(self.commit, name).by_version
+        return version in known if known else tag in self._merged_tags
+
+    @cached_property
+    def _merged_tags(self) -> frozenset[str]:
+        return list_merged_tags(self.store.git, self.commit)
+
+
+@dataclass(frozen=True)
 class BaseStore:
     """The commit, where the store lay in it, its settings, and the prefix of its tags.
 
@@ -68,14 +85,9 @@ class BaseStore:
         return dict(_read_ledgers(self.store, commit, prefix))
 
     @cached_property
-    def merged_tags(self) -> frozenset[str]:
-        """The tags whose commits the base has in its history."""
-        return list_merged_tags(self.store.git, self.commit)
-
-    def knows(self, name: str, version: str, tag: str) -> bool:
-        """Whether a release had reached the base: by its ledger, or without one by its history."""
-        known = self.store.ledgers.read_at(self.commit, name).by_version
-        return version in known if known else tag in self.merged_tags
+    def releases(self) -> BaseReleases:
+        """The releases that had reached the base."""
+        return BaseReleases(self.store, self.commit)
 
     def read_file(self, name: str, limit: int = MIDDLE_FILE) -> bytes | None:
         """Return a file of the store; None where there was none."""
@@ -108,7 +120,7 @@ def read_base_store(store: ArtifactStore, revision: str, folder: Path) -> BaseSt
 
 
 def _find_prefix(store: ArtifactStore, commit: str, folder: Path) -> str:
-    """Return where the store of a folder lay at a commit: the nearest marked folder upwards, else where it came from."""
+    """Return where the store of a folder was at a commit: the nearest marked folder upwards, else where it was."""
     top = store.repository.top
     parts = folder.relative_to(top).parts if top and folder.is_relative_to(top) else ()
     for length in range(len(parts), 0, -1):

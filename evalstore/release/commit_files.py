@@ -46,7 +46,7 @@ class CommitFile:
 def list_commit_files(
     store: ArtifactStore, steps: Sequence[ReleaseStep], tip: str | None, *, tagged: bool, signed: bool
 ) -> Iterator[CommitFile]:
-    """Yield the files that steps commit, in the order of steps: the artifact, its rows, its ledger (with a tag only, `signed` or not).
+    """Yield the files that steps commit, in the order of steps: the artifact, its rows, its ledger (with a tag only).
 
     Raises `RefusedError` for a path that git holds as a link, and for a ledger that somebody has edited.
     """
@@ -126,7 +126,7 @@ def _read_working_file(store: ArtifactStore, path: str) -> bytes | None:
 def extend_ledger(ledger: bytes, version: Version, content: bytes, *, signed: bool) -> bytes:
     """Return the ledger with the line of one more release, whose tag is signed or not."""
     whole = ledger if ledger.endswith(b"\n") or not ledger else ledger + b"\n"
-    return whole + f"{version} {hashlib.sha256(content).hexdigest()}{" signed" * signed}\n".encode()
+    return whole + f"{version} {hashlib.sha256(content).hexdigest()}{' signed' if signed else ''}\n".encode()
 
 
 _ROLES = ("AUTHOR", "COMMITTER")

@@ -1,4 +1,4 @@
-"""Every rule of lock and verify, one row each; a store's own settings cannot make them say less."""
+"""Every rule of lock, verify and gate, one row each; a store's own settings cannot make them say less."""
 
 from __future__ import annotations
 
@@ -173,6 +173,56 @@ _ROWS = (
         "this clone is shallow, so the ledgers cannot be checked before its first commit",
         "git fetch --unshallow --tags, then run evalstore verify again",
         "evalstore never guesses what this clone does not have.",
+    ),
+    # A change against its base.
+    ValidationRule(
+        "store-emptied",
+        _ERROR,
+        "{base} has {count} of this store, but this change has no artifact",
+        "git checkout {base} -- {path} restores the files",
+        "An empty store passes every check.",
+    ),
+    ValidationRule(
+        "store-moved",
+        _ERROR,
+        "at {base} this store was in {was}, and now it is in {now}",
+        "move the whole store in one commit (git mv), and point CI at the new folder",
+        "Another store would answer in its place.",
+    ),
+    ValidationRule(
+        "tag-prefix-changed",
+        _ERROR,
+        "tag_prefix is {now!r}, but the releases of {base} have {was!r}",
+        "restore tag_prefix: {was!r}",
+        "Every release would vanish under another prefix.",
+    ),
+    ValidationRule(
+        "ledger-shortened",
+        _ERROR,
+        "the ledger of {name} lacks releases that {base} lists: {lines}",
+        "git checkout {base} -- {path} restores it",
+        "Nothing that the ledger does not list is checked.",
+    ),
+    ValidationRule(
+        "signers-changed",
+        _ERROR,
+        "{what}, and {base} decides who may sign",
+        "let somebody who may sign releases merge this change knowingly",
+        "A change that chooses its own signers is signed by anybody.",
+    ),
+    ValidationRule(
+        "lock-loosened",
+        _WARNING,
+        "{ref} was locked at {base} and no longer is",
+        "lock it again: evalstore lock",
+        "A later release can change what it means.",
+    ),
+    ValidationRule(
+        "file-rewritten",
+        _ERROR,
+        "{path} differs from what HEAD holds, because .gitattributes says {attribute}",
+        "remove the attribute: evalstore reads files as git stores them",
+        "People review and release the stored file, and checks read the other one.",
     ),
     # Against a lock.
     ValidationRule(

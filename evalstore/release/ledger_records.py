@@ -208,10 +208,14 @@ def _read_lines(store: ArtifactStore, blob: str | None) -> dict[bytes, None]:
     return dict.fromkeys(split_ledger(store.objects.read(blob).data)) if blob else {}
 
 
-def _report_lost_lines(records: ReleaseRecords, name: str, commit: str, lines: Sequence[LedgerLine]) -> Finding:
+def describe_lines(lines: Sequence[LedgerLine]) -> str:
+    """Return the versions and hashes of the first few lines, and how many more there are."""
     shown = ", ".join(f"{line.version} {line.sha256[:SHORT_DIGEST]}…" for line in lines[:_SHOWN_LINES])
-    more = f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else ""
-    facts = {"name": name, "commit": commit[:SHORT_DIGEST], "lines": shown + more}
+    return shown + (f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else "")
+
+
+def _report_lost_lines(records: ReleaseRecords, name: str, commit: str, lines: Sequence[LedgerLine]) -> Finding:
+    facts = {"name": name, "commit": commit[:SHORT_DIGEST], "lines": describe_lines(lines)}
     return make_finding(
         "ledger-history-rewritten", Place(locate_ledger(name)), **facts, path=records.quote_ledger_path(name)
     )

@@ -159,10 +159,10 @@ class LockBlock:
         return f"put it back: git update-ref {TAG_REFS}{tag_name} {self.entry.tag_object or self.entry.commit}"
 
 
-def read_lock_blocks(records: ReleaseRecords, file: str) -> tuple[list[LockBlock], list[Finding]]:
+def read_lock_blocks(lock: Lock, file: str) -> tuple[list[LockBlock], list[Finding]]:
     """Return the blocks of a lock, and the findings of those whose reference cannot be parsed."""
     blocks, findings = [], []
-    for text, entry in records.lock.refs.items():
+    for text, entry in lock.refs.items():
         try:
             blocks.append(LockBlock(parse_ref(text), entry, file))
         except RefError as error:

@@ -49,8 +49,8 @@ from evalstore.store.index import (
 )
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import find_entry
-from evalstore.store.signers import open_signature_check
 from evalstore.store.revisions import find_refs
+from evalstore.store.signers import open_signature_check
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.trees import TreeEntry
 from evalstore.store.working_files import normalize_line_ends, normalize_pieces

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalstore.errors import EvalstoreError, Place
 from evalstore.model import Finding
+from evalstore.release.base_store import BaseStore
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.release_tags import ReleaseTag, SoundRelease
 from evalstore.store import ArtifactStore, Resolved
@@ -32,17 +33,24 @@ class BumpChecker:
     """Holds the version of a release against what changed since those before it.
 
     Releases are checked in the order of `releases`, each artifact's ascending. One that is not sound has other content
-    than was released: it is neither judged nor what others are judged by.
+    than was released: it is neither judged nor what others are judged by. What was released since a base is judged by
+    its settings and acceptances, on the day `today`; everything else by those of its time.
     """
 
-    def __init__(self, store: ArtifactStore, tags: Iterable[ReleaseTag]) -> None:
+    def __init__(
+        self,
+        store: ArtifactStore,
+        tags: Iterable[ReleaseTag],
+        base: BaseStore | None = None,
+        today: date | None = None,
+    ) -> None:
         """Order all releases of a store."""
         groups: defaultdict[str, list[ReleaseTag]] = defaultdict(list)
         for tag in tags:
             groups[tag.ref.name].append(tag)
         self._groups = {name: sorted(group, key=lambda tag: tag.version) for name, group in sorted(groups.items())}
         self._indexes = {tag.name: index for group in self._groups.values() for index, tag in enumerate(group)}
-        self._store = store
+        self._store, self._base, self._today = store, base, today
         self._unsound: set[str] = set()
         # By commit: most have the policy of another one, which has the same blobs.
         self._policies: dict[str, ChangePolicy] = {}
@@ -138,7 +146,7 @@ class BumpChecker:
         has_same_rows = self._find_rows(old) == self._find_rows(new)
         if has_same_rows and old.digest == new.digest:
             return None
-        policy = self._find_policy(new.commit or "")
+        policy = self._find_policy(new)
         # Most patches are of words for people, which need no comparison unless somebody has an opinion of their level.
         has_opinions = policy.settings.overrides or any(one.artifact == new.name for one in policy.acceptances)
         if (
@@ -156,12 +164,21 @@ class BumpChecker:
     def _find_rows(self, resolved: Resolved) -> str | None:
         return find_rows_blob(self._store, resolved.artifact, resolved.commit)
 
-    def _find_policy(self, commit: str) -> ChangePolicy:
-        """Return how changes were judged when a commit was made; what was accepted later, in review, counts too."""
+    def _find_policy(self, new: Resolved) -> ChangePolicy:
+        """Return how changes were judged when a release was made; what was accepted later, in review, counts too."""
+        if self._base and self._is_of_change(self._base, new):
+            return replace(self._read_policy(self._base.commit), today=self._today)
+        commit = new.commit or ""
         if commit not in self._policies:
             day = self._store.commit(commit).date[:10]
             self._policies[commit] = replace(self._read_policy(commit), today=date.fromisoformat(day) if day else None)
         return self._policies[commit]
+
+    def _is_of_change(self, base: BaseStore, new: Resolved) -> bool:
+        """Whether a release came since the base, by the ledger of the change; one of another branch did not."""
+        if base.releases.has(new.name, new.version, new.tag or ""):
+            return False
+        return new.version in self._store.ledgers.read(new.name).by_version
 
     def _read_policy(self, commit: str) -> ChangePolicy:
         from evalstore.release.acceptances import find_policy_blobs, read_acceptances, read_change_policy_at
@@ -173,7 +190,9 @@ class BumpChecker:
         blobs = self._policy_blobs.get(commit, ())
         if blobs not in self._known_policies:  # () of a commit that cannot be read, which raises
             policy = read_change_policy_at(self._store, commit, None)
-            self._now = read_acceptances(self._store) if self._now is None else self._now
+            if self._now is None:
+                base = self._base and read_change_policy_at(self._store, self._base.commit, None)
+                self._now = base.acceptances if base else read_acceptances(self._store)
             self._known_policies[blobs] = replace(policy, acceptances=(*self._now, *policy.acceptances))
         return self._known_policies[blobs]
 

@@ -37,9 +37,7 @@ class SignatureTerms:
     now: datetime | None = None
 
 
-def check_signatures(
-    records: ReleaseRecords, tags: Iterable[ReleaseTag], terms: SignatureTerms
-) -> Iterator[Finding]:
+def check_signatures(records: ReleaseRecords, tags: Iterable[ReleaseTag], terms: SignatureTerms) -> Iterator[Finding]:
     """Yield the releases that no allowed signer has signed, and those that the ledger lists as signed and are not.
 
     Signers are asked for by the settings of the store or of the base, or by a file from elsewhere, which comes first;
@@ -54,7 +52,7 @@ def check_signatures(
         yield make_finding("signers-missing", place, message=error.message, hint=error.hint or "")
     if files:
         arrivals = find_arrivals(store, terms.base.commit if terms.base else find_head(store.git))
-        moments = {tag.name: _find_arrival(store, tag, arrivals, terms) for tag in found}
+        moments = {tag.name: arrivals.get((tag.ref.name, tag.ref.pin), terms.now) for tag in found}
         for signers in files:
             yield from _check_tags(store, found, signers, moments)
         return
@@ -118,12 +116,6 @@ def find_arrivals(store: ArtifactStore, tip: str | None) -> dict[tuple[str, str]
         for version in parse_ledger(b"\n".join(one for one in new if one not in known)).by_version:
             arrivals[name, version] = moments[change.commit]
     return arrivals
-
-
-def _find_arrival(
-    store: ArtifactStore, tag: ReleaseTag, arrivals: Mapping[tuple[str, str], datetime], terms: SignatureTerms
-) -> datetime | None:
-    return arrivals.get((tag.ref.name, tag.ref.pin), terms.now)
 
 
 def _read_time(seconds: int) -> datetime:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
+from evalstore.release.base_store import BaseStore
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import (
     ReleaseRecords,
@@ -33,37 +35,12 @@ from evalstore.release.lock import (
 from evalstore.release.references import FindPlace, ReferenceResolver, walk_references
 from evalstore.release.release_bumps import BumpChecker
 from evalstore.release.release_tags import ReleaseTag, TagListing, check_release, list_tag_refs
+from evalstore.release.signatures import SignatureTerms, check_signatures
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.remote import is_signature_required, open_signature_check, read_signers
 from evalstore.store.resolve import build_unknown_error, expect_releases, is_covered
 from evalstore.store.revisions import find_refs
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Version, find_version
-
-
-def check_signatures(store: ArtifactStore, tags: Iterable[ReleaseTag], signers: bytes | None) -> Iterator[Finding]:
-    """Yield the releases that no allowed signer has signed, where the settings ask for it.
-
-    `signers` is a file of allowed signers from elsewhere, which asks for it, too; by default it is the store's own.
-    """
-    if signers is None and not is_signature_required(store):
-        return
-    try:
-        allowed = read_signers(store) if signers is None else signers
-    except EvalstoreError as error:
-        place = error.place or Place("evalstore.yaml")
-        yield make_finding("signers-missing", place, message=error.message, hint=error.hint or "")
-        return
-    with open_signature_check(store.git, store.repository.hex_digits, allowed) as find_flaw:
-        for tag in tags:
-            try:
-                object_ = store.objects.read(tag.oid)
-            except EvalstoreError:  # `check_release` reports it
-                continue
-            flaw = find_flaw(tag.oid, object_.data) if object_.type == "tag" else "it is a lightweight tag"
-            if flaw:
-                yield make_finding("release-unsigned", Place(TAG_REFS + tag.name), ref=tag.ref, what=flaw, tag=tag.name)
-
 
 # Whether a release is to be verified: its `<kind>/<id>`, and its version (None: any).
 ReleaseFilter = Callable[[str, Version | None], bool]
@@ -98,22 +75,28 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     watch: Callable[[Sequence[ReleaseTag]], Iterable[ReleaseTag]] = iter,
     remote: bool | str = False,
     signers: bytes | None = None,
+    base: BaseStore | None = None,
+    now: datetime | None = None,
 ) -> Verification:
     """Verify that all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
 
     `lock` is one from elsewhere, named `file` in findings; by default the store's own. `watch` wraps the iteration over
     the releases (a progress bar). `remote` names the one whose tags are compared, too; True is the branch's own.
-    `signers` are the bytes of a file of allowed signers from elsewhere, by default the store's own. Reads only.
+    `signers` are the bytes of a file of allowed signers from elsewhere, by default the store's own. With `base` the
+    signers, the lock and the acceptances of that commit count as well, and what was released since is judged by its
+    settings. `now` is when a release arrives that no commit holds yet. Reads only.
     Raises `RefError` for a reference that names no release.
     """
     own, unread = _read_own_lock(store) if lock is None else (lock, [])
     records, listing = ReleaseRecords(store, own), list_tag_refs(store)
+    terms = SignatureTerms(signers, base, now)
     selected = [_parse_release_ref(text) for text in refs]
     is_wanted = partial(_is_selected, selected)
-    bumps = BumpChecker(store, listing.releases.values())
+    bumps = BumpChecker(store, listing.releases.values(), base, now.date() if now else None)
     releases = [tag for tag in bumps.releases if is_wanted(tag.ref.name, tag.version)]
     ledgers = [name for name in sorted({*store.ledgers.list_names(), *own.ledgers}) if is_wanted(name, None)]
-    blocks, malformed = read_lock_blocks(records, file)
+    blocks, malformed = read_lock_blocks(records.lock, file)
+    blocks += _read_base_blocks(base, own) if base else []
     blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))]
     bumps.expect(releases)
     store.ledgers.expect(ledgers)
@@ -123,7 +106,7 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     unchecked = LockedReleases(records, tagged_blocks)
     findings = chain(
         [finding for tag in watch(releases) for finding in _check_release(records, tag, bumps, unchecked)],
-        check_signatures(store, releases, signers),
+        check_signatures(records, releases, terms),
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
         check_ledger_history(records, lambda name: is_wanted(name, None)),
         check_rewritten(records, ledgers, file),
@@ -147,6 +130,12 @@ def _check_release(
     else:
         unchecked.check(*release)
         yield from bumps.check(tag, release)
+
+
+def _read_base_blocks(base: BaseStore, own: Lock) -> list[LockBlock]:
+    """Return what the lock of the base says otherwise, or says alone: it is to be true as well."""
+    refs = {ref: entry for ref, entry in base.lock.refs.items() if own.refs.get(ref) != entry}
+    return read_lock_blocks(replace(base.lock, refs=refs), f"git:{base.name}:{LOCK_FILE}")[0]
 
 
 def _check_missing(store: ArtifactStore, expected: ExpectedTags, listing: TagListing) -> Iterator[Finding]:
@@ -190,7 +179,7 @@ def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterabl
     if unread or not lock.exists:
         return Verification(0, 0, 0, tuple(unread or [make_finding("lock-missing", Place(LOCK_FILE))]), "lock")
     records, listing = ReleaseRecords(store, lock), list_tag_refs(store)
-    blocks, malformed = read_lock_blocks(records, LOCK_FILE)
+    blocks, malformed = read_lock_blocks(lock, LOCK_FILE)
     expected_tags = _expect_block_tags((find_expected_tag(records, block), block) for block in blocks)
     unchecked = {str(block.ref): block for block in blocks}
     store.ledgers.expect(store.ledgers.list_names())

@@ -31,6 +31,7 @@ RENDERERS = {
     "ExportResult": "written.export",
     "Findings": "findings",
     "FormatExplanation": "migrate_summary.explanation",
+    "GateResult": "gate",
     "Impact": "impact",
     "Inference": "replay.inference",
     "JudgeNoise": "judge.noise",

@@ -251,6 +251,7 @@ KEYS: Mapping[str, Row] = {
         {"worst": lambda factor: [select_json_keys(one, "id share") for one in factor.worst]},
     ),
     "Finding": ("rule severity file line column pointer message hint",),
+    "GateResult": ("ok base strict findings validate=validation verify=verification status",),
     "Findings": (
         "files findings mended!",
         {"off!": lambda result: dict(result.off) or None, "notes!": lambda result: list(result.notes) or None},
@@ -354,6 +355,7 @@ KEYS: Mapping[str, Row] = {
     ),
     "TotalEffect": ("direction verdict_direction witness max_shift max_shift_scored",),
     "UsedArtifact": ("ref version digest scoring_digest commit tag rows!",),
+    "Verification": ({"files": lambda result: result.releases + result.ledgers + bool(result.locked)}, "findings"),
     "WrittenAcceptance": (
         (
             "file artifact=acceptance.artifact since=acceptance.since fingerprint=acceptance.fingerprint "

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from evalstore.model import Severity
+
 if TYPE_CHECKING:
     from evalstore.agreement import Agreement, JudgeNoise, JudgeReplacement
     from evalstore.audits.bisection import Bisection
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from evalstore.model import Findings
     from evalstore.release import Released
     from evalstore.release.accept import WrittenAcceptance
+    from evalstore.release.gate import GateResult
     from evalstore.release.release_log import ReleaseLog
     from evalstore.release.status_values import Status
     from evalstore.release.store_diff import StoreDiff
@@ -112,6 +115,14 @@ def _after_status(status: Status) -> Iterator[str]:
         yield _write_command("bump", "--all")
 
 
+def _after_gate(result: GateResult) -> Iterator[str]:
+    if not result.status.ok:
+        yield from _after_status(result.status)
+    elif not result.ok:
+        worst = min(result.all_findings, key=lambda finding: list(Severity).index(finding.severity), default=None)
+        yield from [] if worst is None else [_write_command("explain", worst.rule)]
+
+
 def _after_bump(result: Released) -> Iterator[str]:
     if result.dry_run:
         return
@@ -204,6 +215,7 @@ FINDERS: Mapping[str, Callable[[Any], Iterable[str]]] = {
     "CreatedStore": _after_init,
     "Diff": _after_diff,
     "Findings": _explain_first,
+    "GateResult": _after_gate,
     "JudgeNoise": _after_measurement,
     "JudgeReplacement": _after_replacement,
     "ExportResult": _after_export,

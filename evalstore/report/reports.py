@@ -11,6 +11,7 @@ from evalstore.errors import Place
 from evalstore.model import Findings, Severity, parse_ref
 from evalstore.release.status_values import MOVED_HINT, VersionRule
 from evalstore.report import findings as validated
+from evalstore.report import gate as gates
 from evalstore.report import status as standings
 from evalstore.report import verify as verified
 from evalstore.report.diff import list_uncompared, summarize_store
@@ -39,6 +40,7 @@ from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.diff import Diff, DiffFinding
+    from evalstore.release.gate import GateResult
     from evalstore.release.status_values import ArtifactStatus, MovedReference, Status
     from evalstore.release.store_diff import StoreDiff
     from evalstore.release.verify import Verification
@@ -183,6 +185,17 @@ def _place_on_disk(problem: Problem) -> Problem:
     return replace(problem, place=Place(parse_ref(tag[1]).path) if tag else None)
 
 
+def _report_gate(result: GateResult) -> ProblemReport:
+    found = [make_problem(finding) for finding in result.all_findings]
+    report = make_report("gate", gates.summary(result), [*map(_place_on_disk, found), *_status_problems(result.status)])
+    parts = (
+        f"validate: {validated.summary(result.validation)}",
+        f"verify: {verified.summary(result.verification)}",
+        f"status: {standings.summary(result.status)}",
+    )
+    return replace(report, remarks=parts)
+
+
 def _report_store_diff(result: StoreDiff) -> ProblemReport:
     reports = [_report_diff(diff) for diff in result.diffs]
     broken = (
@@ -205,6 +218,7 @@ def _report_store_diff(result: StoreDiff) -> ProblemReport:
 PROBLEM_REPORTS: dict[str, Callable[[Any], ProblemReport]] = {
     "Diff": _report_diff,
     "Findings": _report_findings,
+    "GateResult": _report_gate,
     "Status": _report_status,
     "StoreDiff": _report_store_diff,
     "Verification": _report_verification,

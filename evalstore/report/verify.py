@@ -1,12 +1,10 @@
-"""Renders the findings of `evalstore verify` and `evalstore lock --check`, as text and JSON."""
+"""Renders the findings of `evalstore verify` and `evalstore lock --check`, as text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evalstore.model import Findings
 from evalstore.report import findings
-from evalstore.report.json_values import write_json_value
 from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, join_names, wrap_lines
 
 if TYPE_CHECKING:
@@ -25,9 +23,3 @@ def summary(result: Verification) -> str:
     counts = ((result.releases, "release"), (result.ledgers, "ledger"), (result.locked, "locked reference"))
     scope = join_names(count_noun(number, word) for number, word in counts)
     return f"{scope}: {findings.count_by_severity(result.findings) if result.findings else 'all as they were released'}"
-
-
-def document(result: Verification) -> Any:
-    """Return the JSON document, of the same shape as that of validate."""
-    files = result.releases + result.ledgers + bool(result.locked)
-    return write_json_value(Findings(files, result.findings))

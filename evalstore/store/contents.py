@@ -273,6 +273,12 @@ class StoreContents:
         """Return the same store without its evalstore.lock; closing either closes both."""
         return replace(self, _lock=NO_LOCK)
 
+    def with_tag_prefix(self, prefix: str) -> Self:
+        """Return the same store whose releases are the tags of another prefix; closing either closes both."""
+        if prefix == self.tag_prefix:
+            return self
+        return replace(self, tags=Tags(self.git, TagGrammar.from_prefix(prefix)))
+
     def with_worktree(self, pins: str | None = WorktreePins.UNRELEASED) -> Self:
         """Return the same store that reads files where a reference has no release yet (`"all"`: of every reference).
 

@@ -14,8 +14,7 @@ from evalstore.store.git import Git
 from evalstore.store.locate import find_repository
 from evalstore.store.object_reader import is_oid
 from evalstore.store.objects import read_parents
-from evalstore.store.revisions import find_head
-from evalstore.store.revisions import NO_GRAFTS
+from evalstore.store.revisions import NO_GRAFTS, find_head
 
 _NO_REFS = "refs/none"
 

@@ -77,6 +77,12 @@ def find_fork(git: Git, commit: str, tip: str) -> str | None:
     return out.decode("ascii").split("\n")[0] if out else None
 
 
+def list_merged_tags(git: Git, commit: str) -> frozenset[str]:
+    """Return the names of the tags whose commits are in the history of a commit."""
+    out = git.run_or_none("for-each-ref", f"--merged={commit}", "--format=%(refname)", "--", TAG_REFS) or b""
+    return frozenset(line.removeprefix(TAG_REFS) for line in out.decode(*NAME_ENCODING).split("\n") if line)
+
+
 def list_first_parents(git: Git, tip: str) -> list[tuple[str, int]]:
     """Return a commit, its first parent, that one's first parent and so on, each with its committer's second."""
     out = git.run("rev-list", "--first-parent", "--timestamp", tip, env=NO_GRAFTS).decode("ascii")

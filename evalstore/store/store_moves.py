@@ -48,6 +48,10 @@ class StoreMoves:
             self._known[commit] = self._search_commit(commit)
         return self._known[commit]
 
+    def place(self, commit: str, prefix: str) -> None:
+        """Say where the store lay at a commit, for somebody who knows it from that commit alone."""
+        self._known[commit] = prefix
+
     def list_prefixes(self) -> tuple[str, ...]:
         """Return all folders that the store was in, the latest first, by a walk through the history of its places."""
         if self._earlier is None:
@@ -71,11 +75,12 @@ class StoreMoves:
         return path.removeprefix(max(found, key=len, default=""))
 
     def _search_commit(self, commit: str) -> str:
-        if self._has_store(commit, self.prefix):
+        if self.has_store(commit, self.prefix):
             return self.prefix
-        return next((one for one in self.list_prefixes() if self._has_store(commit, one)), self.prefix)
+        return next((one for one in self.list_prefixes() if self.has_store(commit, one)), self.prefix)
 
-    def _has_store(self, commit: str, prefix: str) -> bool:
+    def has_store(self, commit: str, prefix: str) -> bool:
+        """Whether something of a store lies in a folder at a commit."""
         return any(has_entry(self.objects, commit, prefix + mark) for mark in _MARKS)
 
     def _list_earlier(self, tip: str) -> Iterator[str]:

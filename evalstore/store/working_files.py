@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from evalstore.errors import LoadError
 from evalstore.files import FolderReader, iterate_pieces, open_below
 from evalstore.model import Ref
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_version
-from evalstore.store.git import NAME_ENCODING, is_autocrlf_on
+from evalstore.store.git import NAME_ENCODING, Git, is_autocrlf_on
 from evalstore.store.index import find_staged_blobs
 from evalstore.store.object_reader import compute_object_id, start_object_hash
 from evalstore.store.store import ArtifactStore
 from evalstore.versions import Version
-
-if TYPE_CHECKING:
-    pass
-
 
 _SMALL = 1 << 15  # bytes
 _AUTO = "auto"
 # The values of the attribute `text` (or `crlf`, its old name); without one `eol` decides (gitattributes(5)).
 _CONVERSIONS = {"set": "always", "input": "always", "unset": "never", _AUTO: _AUTO}
 _ATTRIBUTES = ("text", "crlf", "eol")
+# By these a file on disk is another text than the one that git keeps.
+_REWRITING = ("working-tree-encoding", "ident", "filter")
 
 
 def is_blob(root: Path, path: str, blob: str) -> bool:
@@ -115,6 +114,42 @@ def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str
     }
     exempt |= {path for path in auto if _has_lone_cr(top, path)}
     return frozenset(path for path, conversion in conversions.items() if conversion != "never" and path not in exempt)
+
+
+def find_rewritten(store: ArtifactStore, commit: str) -> Iterator[tuple[str, str]]:
+    """Yield the files of a store that differ on disk from what a commit holds, with the attribute that rewrites them.
+
+    A path is that in the store. The attributes are those of the index, by which git wrote the files.
+    """
+    top, root = store.repository.top, store.root
+    blobs = dict(_list_blobs(store.git, commit)) if top and root else {}
+    if top is None or root is None or not _may_rewrite(store, blobs):
+        return
+    own = [path for path in blobs if path.startswith(store.prefix)]
+    stdin = "".join(f"{path}\0" for path in own).encode(*NAME_ENCODING)
+    argv = ("-C", str(top), f"--work-tree={top}", "check-attr", "--cached", "--stdin", "-z", *_REWRITING)
+    fields = store.git.run(*argv, stdin=stdin).decode(*NAME_ENCODING).split("\0")
+    for path, name, value in zip(fields[0::3], fields[1::3], fields[2::3], strict=False):
+        inner = path.removeprefix(store.prefix)
+        if value not in {"unspecified", "unset"} and os.path.lexists(root / inner):
+            with suppress(LoadError):  # a link in its place is a finding of its own
+                if not is_blob(root, inner, blobs[path]):
+                    yield inner, name if value == "set" else f"{name}={value}"
+
+
+def _list_blobs(git: Git, commit: str) -> Iterator[tuple[str, str]]:
+    out = git.run("ls-tree", "-r", "-z", "--full-tree", commit).decode(*NAME_ENCODING)
+    for line in filter(None, out.split("\0")):
+        head, _, path = line.partition("\t")
+        mode, _, oid = head.split(" ")
+        if mode.startswith("100"):
+            yield path, oid
+
+
+def _may_rewrite(store: ArtifactStore, blobs: Mapping[str, str]) -> bool:
+    """Whether any file of attributes speaks of an attribute by which git rewrites files."""
+    files = [oid for path, oid in blobs.items() if path.rpartition("/")[2] == ".gitattributes"]
+    return any(name.encode() in store.objects.read(oid).data for oid in files for name in _REWRITING)
 
 
 def has_carriage_return(text: Iterable[bytes]) -> bool:

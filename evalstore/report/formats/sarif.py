@@ -15,7 +15,14 @@ from evalstore.text import make_printable
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_SUBJECTS = {"diff": "change", "status": "version", "validate": "file", "verify": "release", "lock": "release"}
+_SUBJECTS = {
+    "diff": "change",
+    "status": "version",
+    "validate": "file",
+    "verify": "release",
+    "lock": "release",
+    "gate": "release",
+}
 _LINK = str.maketrans({"[": "\\[", "]": "\\]", "\\": "\\\\"})  # [text](target) is a link in a message
 
 
