@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from evalstore.errors import EvalstoreError, LoadError, Place
+from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError
 from evalstore.model import Finding
 from evalstore.model.lock import LOCK_FILE, NO_LOCK
 from evalstore.places import SETTINGS_FILE
@@ -14,6 +14,7 @@ from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import describe_lines
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import Ledger, locate_ledger, parse_ledger
+from evalstore.store.objects import list_folder
 from evalstore.store.revisions import find_head
 from evalstore.store.signers import (
     AllowedSigner,
@@ -22,6 +23,7 @@ from evalstore.store.signers import (
     is_signature_required,
     read_signers,
 )
+from evalstore.store.store_moves import STORE_FOLDERS
 from evalstore.store.working_files import find_rewritten, read_working_files
 from evalstore.text import make_excerpt
 
@@ -110,5 +112,10 @@ def _find_rewritten(store: ArtifactStore) -> Iterator[Finding]:
     head = find_head(store.git)
     if head is None or store.root is None:
         return
+    for folder in STORE_FOLDERS:
+        try:
+            list_folder(store.objects, head, store.prefix + folder)
+        except RefusedError as error:
+            yield make_finding("folder-replaced", Place(folder), path=folder, message=error.message)
     for path, attribute in find_rewritten(store, head):
         yield make_finding("file-rewritten", Place(path), path=path, attribute=attribute)

@@ -108,6 +108,8 @@ def _find_level(levels: Mapping[str, Any], name: str) -> str:
 def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
     """Yield what a target's dataset may do by now; where no target has it, then or now, that is what the store says."""
     for name, was, now in _pair_targets(_get_mapping(old, "targets"), _get_mapping(new, "targets")):
+        if was and not now:
+            yield Loosening(("targets", name), f"targets: no target is {was['dataset']}", name)
         for at, lower, before in _find_lower_words({**old, **was}, {**new, **now}):
             if at[0] in {*was, *now}:  # else the store's own setting was loosened
                 yield Loosening(("targets", name, *at), f"targets: {name}: {lower}", before)

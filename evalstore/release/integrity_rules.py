@@ -218,6 +218,13 @@ _ROWS = (
         "A later release can change what it means.",
     ),
     ValidationRule(
+        "folder-replaced",
+        _ERROR,
+        "{path} must be a folder: {message}",
+        "commit the folder with its files",
+        "Other files would be read there than the ones that were checked.",
+    ),
+    ValidationRule(
         "file-rewritten",
         _ERROR,
         "{path} differs from what HEAD holds, because .gitattributes says {attribute}",

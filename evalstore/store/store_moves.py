@@ -20,7 +20,8 @@ from evalstore.store.objects import has_entry, list_folder
 from evalstore.store.revisions import NO_GRAFTS, find_head
 
 _ROOT = LEDGER_FOLDER.partition("/")[0]
-_MARKS = (*(kind.folder for kind in Kind), _ROOT, SETTINGS_FILE)
+STORE_FOLDERS = (*(kind.folder for kind in Kind), _ROOT)
+_MARKS = (*STORE_FOLDERS, SETTINGS_FILE)
 
 
 class PathChange(NamedTuple):

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,9 +75,7 @@ class World(Shop):
 
 
 @pytest.fixture
-def world(
-    git: Callable[..., str], cli: Callable[..., Any], template: Callable[..., Any], tmp_path: Path
-) -> Iterator[World]:
+def world(git: Callable[..., str], cli: Callable[..., Any], template: Callable[..., Any], tmp_path: Path) -> World:
     def build() -> str:
         git("--version")
         keys = Path(os.environ.get("TMPDIR", "/tmp"), f"evalstore-keys-{os.getpid()}")  # noqa: S108  # of this process
@@ -106,7 +104,7 @@ def world(
         return str(keys)
 
     keys = Path(template("a store for the gate", build))
-    yield World(tmp_path / "repo", git, FOLDER, keys, cli)
+    return World(tmp_path / "repo", git, FOLDER, keys, cli)
 
 
 # -- what moves a score -----------------------------------------------------------------------------------------------
@@ -352,6 +350,10 @@ def unlock_judge(world: World) -> None:
     world.remove("evalstore.lock")
 
 
+def drop_lock(world: World) -> None:
+    world.remove("evalstore.lock")
+
+
 def edit_lock(world: World) -> None:
     world.edit("evalstore.lock", 'version: "2.0.0"', 'version: "1.0.0"')
 
@@ -559,9 +561,9 @@ RED: tuple[Edit, ...] = (
     reword, reword_as_patch, override, override_and_release, override_release_and_restore, accept_own_change,
     accept_and_release, declare_cosmetic, rename_question, change_question, change_row, swap_rows_file, link_rows,
     pin_older_rubric, pin_default_older, pin_worktree, pin_revision, downgrade, rename_rubric,
-    rename_dataset_and_target, change_judge, judge_by_url, judge_by_patch, judge_by_include, extend_by_alias,
+    change_judge, judge_by_url, judge_by_patch, judge_by_include, extend_by_alias,
     include_file, tag_document, duplicate_key, byte_order_mark, reencode, reencode_utf16, hide_attributes, ident,
-    large_file, link_file, link_folder, link_store, submodule, collide, other_id, yml_twin, unlock_judge, edit_lock,
+    large_file, link_file, link_folder, link_store, submodule, collide, other_id, yml_twin, unlock_judge, edit_lock, drop_lock,
     lock_other_digest, break_lock, retarget, count_headline, weigh_missing, drop_ledgers, drop_ledger_and_prefix,
     other_prefix, own_prefix_released, edit_ledger, drop_line, unsign_line, invent_line, shadow_line, link_ledgers,
     move_tag, tag_without_ledger, release_on_a_branch, take_ledger_of_a_branch, empty_store, decoy_above,
@@ -570,9 +572,94 @@ RED: tuple[Edit, ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("edit", thin(RED, 1), ids=lambda edit: edit.__name__)
-def test_no_change_answers_for_itself(world: World, edit: Edit) -> None:
+# -- what loosens the judgement of later changes ----------------------------------------------------------------------
+
+
+def stop_strict(world: World) -> None:
+    world.edit(
+        "evalstore.yaml",
+        "desk: {dataset: dataset/asked@1.0.0}",
+        "desk: {dataset: dataset/asked@1.0.0, unpinned: allow}",
+    )
+
+
+def allow_unpinned(world: World) -> None:
+    world.edit("evalstore.yaml", "unpinned: forbid", "unpinned: allow")
+
+
+def age(world: World) -> None:
+    world.edit("evalstore.yaml", "400", "40000")
+
+
+def lower_a_rule(world: World) -> None:
+    world.edit("evalstore.yaml", "signed", "rules: {phrase-reworded: minor}\nsigned")
+
+
+def switch_off(world: World) -> None:
+    world.edit("evalstore.yaml", "signed", "rules: {judge-unvalidated: 'off'}\nsigned")
+
+
+def headline(world: World) -> None:
+    world.edit("evalstore.yaml", "signed", "cosmetic: [reviewed_by]\nsigned")
+
+
+def new_lax_target(world: World) -> None:
+    world.edit("evalstore.yaml", "targets:", "targets:\n  lax: {dataset: dataset/listed@1.0.0, unpinned: allow}")
+
+
+LOOSENED: tuple[Edit, ...] = (
+    stop_strict, allow_unpinned, age, lower_a_rule, switch_off, headline, new_lax_target,
+    rename_dataset_and_target,
+)  # fmt: skip
+
+
+# -- what has no say at all -------------------------------------------------------------------------------------------
+
+
+def python_files(world: World) -> None:
+    for name in ("venv.py", "sitecustomize.py", "logging.py", "evalstore.py", "usercustomize.py", "pip.py"):
+        (world.top / name).write_text("raise SystemExit(0)\n")
+        world.write(name, "raise SystemExit(0)\n")
+
+
+def project_files(world: World) -> None:
+    (world.top / "pyproject.toml").write_text("[tool.evalstore]\nstrict = false\n[build-system]\nrequires = []\n")
+    (world.top / ".gitignore").write_text("*.yaml\n.evalstore/\n")
+    world.write(".evalstore/config", "strict: false\n")
+    world.write(".evalstore/schema/rubric.schema.json", "{}")
+
+
+def leave_things(world: World) -> None:
+    for name in ("evalstore.md", "gl-code-quality-report.json", "evalstore.sarif", "evalstore.xml"):
+        (world.top / name).symlink_to("/etc/passwd")
+
+
+HARMLESS: tuple[Edit, ...] = (python_files, project_files, leave_things)
+
+
+def change(world: World, edit: Edit) -> None:
     edit(world)
     world.commit()
+
+
+@pytest.mark.parametrize("edit", thin(RED, 6), ids=lambda edit: edit.__name__)
+def test_no_change_answers_for_itself(world: World, edit: Edit) -> None:
+    change(world, edit)
     ran = world.gate()
     assert ran.code in {1, 3}, ran.out
+
+
+@pytest.mark.parametrize("edit", thin(LOOSENED, 4), ids=lambda edit: edit.__name__)
+def test_what_a_change_loosens_is_a_finding_that_strict_fails_on(world: World, edit: Edit) -> None:
+    change(world, edit)
+    ran = world.gate()
+    found = {finding["rule"] for finding in json.loads(ran.out)["findings"] + json.loads(ran.out)["status"]["findings"]}
+    assert (ran.code, bool(found & {"override-loosened", "lock-loosened"})) == (0, True), ran.out
+    assert world.gate("--strict").code == 1
+
+
+@pytest.mark.parametrize("edit", thin(HARMLESS, 3), ids=lambda edit: edit.__name__)
+def test_a_change_beside_the_store_passes(world: World, edit: Edit) -> None:
+    change(world, edit)
+    ran = world.gate()
+    assert ran.code == 0, ran.out
