@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from evalstore.release.blame import blame
     from evalstore.release.bump import bump
     from evalstore.release.comparison import make_loader
-    from evalstore.release.gate import GateOptions, gate
+    from evalstore.release.gate import GateOptions, check_change
     from evalstore.release.impact import find_impact
     from evalstore.release.lock import lock
     from evalstore.release.release_log import COMPARED_LIMIT, read_release_log
@@ -146,7 +146,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.blame": ("blame",),
     "evalstore.release.bump": ("bump",),
     "evalstore.release.comparison": ("make_loader",),
-    "evalstore.release.gate": ("GateOptions", "gate"),
+    "evalstore.release.gate": ("GateOptions", "check_change"),
     "evalstore.release.impact": ("find_impact",),
     "evalstore.release.lock": ("lock",),
     "evalstore.release.release_log": ("COMPARED_LIMIT", "read_release_log"),

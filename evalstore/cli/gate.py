@@ -45,7 +45,7 @@ def command(
 
     Exits 1 when the change must not be merged.
     """
-    from evalstore.api import GateOptions, gate
+    from evalstore.api import GateOptions, check_change
     from evalstore.files import MIDDLE_FILE, read_user_file, refuse_links_below
     from evalstore.store.locate import find_top
 
@@ -61,7 +61,7 @@ def command(
             if top is not None:
                 refuse_links_below(top, settings.path)
         options = GateOptions(datetime.now(UTC), strict, allowed, settings.verbose, watches)
-        result = gate(store, base, options, folder=settings.path.resolve())
+        result = check_change(store, base, options, folder=settings.path.resolve())
     for format_, file in outputs:
         settings.write_result(result, format_, file)
     settings.print_result(result)

@@ -107,12 +107,15 @@ def _find_level(levels: Mapping[str, Any], name: str) -> str:
 
 def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
     """Yield what a target's dataset may do by now; where no target has it, then or now, that is what the store says."""
-    for name, was, now in _pair_targets(_get_mapping(old, "targets"), _get_mapping(new, "targets")):
-        if was and not now:
-            yield Loosening(("targets", name), f"targets: no target is {was['dataset']}", name)
-        for at, lower, before in _find_lower_words({**old, **was}, {**new, **now}):
+    before, after = _get_mapping(old, "targets"), _get_mapping(new, "targets")
+    for name in (one for one in before if one in after):
+        old_dataset, new_dataset = _name_dataset(before[name]), _name_dataset(after[name])
+        if old_dataset and new_dataset != old_dataset:
+            yield Loosening(("targets", name, "dataset"), f"targets: {name}: dataset: {new_dataset}", old_dataset)
+    for name, was, now in _pair_targets(before, after):
+        for at, lower, word in _find_lower_words({**old, **was}, {**new, **now}):
             if at[0] in {*was, *now}:  # else the store's own setting was loosened
-                yield Loosening(("targets", name, *at), f"targets: {name}: {lower}", before)
+                yield Loosening(("targets", name, *at), f"targets: {name}: {lower}", word)
 
 
 def _pair_targets(

@@ -68,7 +68,7 @@ class GateResult:
         return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
-def gate(store: ArtifactStore, base: str, options: GateOptions, *, folder: Path | None = None) -> GateResult:
+def check_change(store: ArtifactStore, base: str, options: GateOptions, *, folder: Path | None = None) -> GateResult:
     """Judge the working tree as a change since `base`, a revision; raises as the three commands do.
 
     Releases are those of the base's tag prefix; settings count where they are the stricter of both; signers, locks,

@@ -41,6 +41,7 @@ GATES = {
     ("status",): 0,
     ("validate", "--strict"): 0,
     ("verify",): 0,
+    ("gate", "--base", "HEAD"): 0,
     ("lock",): 0,
     ("lock", "--check"): 0,
     ("bump", "--all"): 0,

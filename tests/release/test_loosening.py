@@ -189,9 +189,14 @@ def test_settings_that_cannot_be_read_at_the_base_are_no_reason_to_let_through(b
         (
             {"targets": STRICT},
             {"targets": {"a": {"dataset": "dataset/y", "strict": True}}},
-            ["targets: a: strict: false"],
+            ["targets: a: dataset: dataset/y", "targets: a: strict: false"],
         ),
         ({"strict": True, "targets": {"a": {"dataset": "dataset/x"}}}, {}, ["strict: false"]),
+        (
+            {"unpinned": "forbid"},
+            {"unpinned": "forbid", "targets": {"a": {"dataset": "dataset/x", "unpinned": "allow"}}},
+            ["targets: a: unpinned: allow"],
+        ),
         ({"cosmetic": ["b"]}, {"cosmetic": ["b"]}, []),
     ],
 )
