@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from evalstore.model import Severity
 
 if TYPE_CHECKING:
     from evalstore.agreement import Agreement, JudgeNoise, JudgeReplacement
@@ -119,8 +118,8 @@ def _after_gate(result: GateResult) -> Iterator[str]:
     if not result.status.ok:
         yield from _after_status(result.status)
     elif not result.ok:
-        worst = min(result.all_findings, key=lambda finding: list(Severity).index(finding.severity), default=None)
-        yield from [] if worst is None else [_write_command("explain", worst.rule)]
+        worst = sorted(result.all_findings, key=lambda finding: finding.severity != "error")
+        yield from (_write_command("explain", finding.rule) for finding in worst[:1])
 
 
 def _after_bump(result: Released) -> Iterator[str]:

@@ -41,7 +41,7 @@ CASES = [
     (["impact", "judge/accuracy"], 0),
     (["impact", "rubric/cache_metadata@1.1.0"], 0),
     (["verify"], 0),
-    (["gate", "--base", "HEAD"], 0),
+    (["gate", "--base", "HEAD"], 1),
     (["status"], 0),
     (["bump", "--all", "--dry-run"], 0),
     (["score", "dataset/web_answers@2.0.0", "outputs/model_a.jsonl", "--out", "again"], 0),
