@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-
 if TYPE_CHECKING:
     from evalstore.agreement import Agreement, JudgeNoise, JudgeReplacement
     from evalstore.audits.bisection import Bisection
