@@ -6,14 +6,16 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evalstore.checks import CheckContext
 from evalstore.errors import RefError
 from evalstore.lint.notes import get_mapping
 from evalstore.lint.references import ArtifactFiles, Bundles, ReferenceLookup
 from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.model import Artifact, Kind, Severity, find_pins, parse_ref
+
+if TYPE_CHECKING:  # `status` judges by policies alone
+    from evalstore.checks import CheckContext
 
 MAX_AGE_DAYS = 90
 
