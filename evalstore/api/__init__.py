@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from evalstore.release.impact import find_impact
     from evalstore.release.lock import lock
     from evalstore.release.release_log import COMPARED_LIMIT, read_release_log
+    from evalstore.release.saved_examples import find_shown_output, save_example
     from evalstore.release.status import read_status
     from evalstore.release.store_diff import StoreDiff, compare_all, name_side, resolve_side
     from evalstore.release.validation import make_validator
@@ -150,6 +151,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.impact": ("find_impact",),
     "evalstore.release.lock": ("lock",),
     "evalstore.release.release_log": ("COMPARED_LIMIT", "read_release_log"),
+    "evalstore.release.saved_examples": ("find_shown_output", "save_example"),
     "evalstore.release.status": ("read_status",),
     "evalstore.release.store_diff": ("StoreDiff", "compare_all", "name_side", "resolve_side"),
     "evalstore.release.validation": ("make_validator",),

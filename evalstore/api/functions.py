@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -227,7 +228,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     profile: Profile | None = None,
     terms: ComparisonSettings | None = None,
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
-    model: str = "",
+    judges: Judges | None = None,
 ) -> Diff:
     """Return what changed between two artifacts, and the bump that it needs: `.required_bump`, `.findings` (SPEC 6).
 
@@ -237,7 +238,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     moved pin is major. `rows` are the rows of a dataset, old and new, that keeps them in a file; of references they are
     found. `profile` says what is major, and wins over the store's; `terms` replace all that the store says of changes.
     `watch` wraps the iteration over the rows of each side (a progress bar). Examples are graded by the replies that are
-    kept; `model` is that of judges that name none.
+    kept, as `judges` says; its endpoint is not asked.
     """
     _require_types("compare", old=(old, _RULER), new=(new, _RULER), store=(store, (*_STORE, _NOTHING)))
     if store is None:
@@ -255,28 +256,28 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     before, after = (resolve_side(store, side) if isinstance(side, str) else side for side in (old, new))
     today = datetime.now(UTC).date()
     policy = ChangePolicy(terms, (), today) if terms else read_change_policy(store, today, profile)
-    with open_kept_replies(store, model) as replies:
+    with open_kept_replies(store, judges) as replies:
         return compare_sides(store, before, after, policy, load=load, rows=rows, watch=watch, replies=replies)
 
 
 @contextmanager
-def open_kept_replies(store: ArtifactStore, model: str = "") -> Iterator[CheckContext]:
+def open_kept_replies(store: ArtifactStore, judges: Judges | None = None) -> Iterator[CheckContext]:
     """Open what judges said before, to grade examples by it; nothing is read before the first is asked.
 
-    `model` answers for judges that name none.
+    The endpoint of `judges` is not asked.
     """
     from evalstore.checks import CheckContext
 
-    named = {"id": model} if model else {}
     with ExitStack() as opened:
 
         @cache
         def open_replies() -> JudgeSession:
             from evalstore.scoring.judging import Judges, open_session
 
-            return opened.enter_context(open_session(Judges(model=named), store.git.find_common_directory))
+            silent = replace(judges or Judges(), endpoint=None, fresh=False)
+            return opened.enter_context(open_session(silent, store.git.find_common_directory))
 
-        yield CheckContext(ask=lambda call: open_replies().ask(call), model=named)
+        yield CheckContext(ask=lambda call: open_replies().ask(call), model=judges.model if judges else {})
 
 
 def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name

@@ -24,6 +24,7 @@ from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import REF
 from evalstore.cli.progress import make_count_watch, make_watch
 from evalstore.cli.ref_words import name_artifact, read_ref
+from evalstore.cli.saved_examples import WantedExample, add_save_option
 from evalstore.errors import EvalstoreError, ExitCode, UsageError
 from evalstore.model import Artifact
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         "evalstore diff rubric/answer_style --run runs/web_answers-1.0.0-model_a.json",
         "evalstore diff judge/accuracy --ask 30 --run runs/answers.json --dry-run",
         "evalstore diff rubric/answer_style --suggest",
+        "evalstore diff rubric/answer_style --save-example 5df6ff2ca67f5311=fail",
         "evalstore diff old.yaml new.yaml --exit-code",
         "evalstore diff rubric/answer_style --format html > diff.html",
     ),
@@ -69,6 +71,10 @@ if TYPE_CHECKING:
 )
 @click.option("--dry-run", is_flag=True, help="With --ask: ask nobody, and say which calls it takes.")
 @click.option("--suggest", is_flag=True, help="Name an edit like this one that needs a smaller bump, if one is known.")
+@add_save_option(
+    "FINGERPRINT",
+    "Save the output that shows this change as an example of B, with its new verdict, or VERDICT; repeatable.",
+)
 @click.option("--textconv", "mode", flag_value="textconv", help="For git: print the file A in its one spelling.")
 @click.option("--git-driver", "mode", flag_value="driver", help="For git: take the arguments of an external diff.")
 @add_output_options((*PROBLEM_FORMATS, "html"))
@@ -81,6 +87,7 @@ def command(  # noqa: PLR0913  # the options of the command line
     fail_on: str | None,
     profile: str | None,
     suggest: bool,
+    saves: tuple[WantedExample, ...],
     mode: str | None,
     runs: tuple[str, ...],
     ask: int | None,
@@ -105,6 +112,10 @@ def command(  # noqa: PLR0913  # the options of the command line
     verdicts flip, which way, and how many flip by themselves. Outputs are drawn from each check and each verdict of the
     run in proportion, the same ones every time. Replies are kept; the plan of calls comes first. What was found is in
     the tag of the next release, and in `log`.
+
+    Examples in the file are graded on both sides, and those that get another verdict come first. With --save-example
+    the output that shows a change becomes one: it expects what B gives it, or the VERDICT that you name, and `validate`
+    grades it from then on.
     """
     fail_on = fail_on or ("any" if exit_code else None)
     if mode is not None:
@@ -122,13 +133,18 @@ def command(  # noqa: PLR0913  # the options of the command line
             )
         if runs:
             raise UsageError("--run needs a single artifact", hint="name the artifact: evalstore diff REF --run RUN")
-        return _show_all_changes(settings, profile, fail_on)
+        if saves:
+            hint = "name the artifact: evalstore diff REF --save-example FINGERPRINT"
+            raise UsageError("--save-example needs a single artifact", hint=hint)
+        return _show_all_changes(settings, profile, fail_on, judges)
     _check_asking(ask, runs, settings.format, dry_run=dry_run)
     a, b = _choose_sides(sides, settings)
     with ExitStack() as stack:
         store = open_optional_store(settings, stack, needed=not (is_file_name(a) and is_file_name(b)))
         pair = (read_side(a, settings, store), read_side(b, settings, store))
-        diff = compare_sides(pair, store, profile, make_count_watch("reading rows", quiet=settings.quiet))
+        diff = compare_sides(pair, store, profile, make_count_watch("reading rows", quiet=settings.quiet), judges)
+        if saves:
+            _save_examples(saves, diff, pair[1], settings, store)
         if suggest or settings.format == "text":
             less = _find_suggestion(diff, pair, store, profile)
             diff = replace(diff, suggestion=less if suggest else None, has_suggestion=bool(less) and not suggest)
@@ -195,6 +211,20 @@ def _ask_judges(
     return replace(diff, asked=asked)
 
 
+def _save_examples(
+    saves: tuple[WantedExample, ...], diff: Diff, new: DiffSide, settings: CommandSettings, store: Store | None
+) -> None:
+    """Save the outputs that show some changes as examples of the working file of B."""
+    from evalstore.api import find_shown_output
+
+    if store is None or isinstance(new.ruler, Artifact):
+        hint = f"name it by its reference: {new.artifact.kind}/<id>"
+        raise UsageError(f"{new.name} is compared as a file, and --save-example writes into a store", hint=hint)
+    found = [(wanted, find_shown_output(diff, wanted.name)) for wanted in saves]
+    for wanted, shown in found:
+        wanted.save(settings, store, new.artifact.name, shown.sample, shown.result, shown.message)
+
+
 def _find_suggestion(
     diff: Diff, pair: tuple[DiffSide, DiffSide], store: Store | None, profile: str | None
 ) -> Suggestion | None:
@@ -211,7 +241,7 @@ def _find_suggestion(
     return find_suggestion(old.artifact.value, new.artifact.value, diff, compare_candidate)
 
 
-def _show_all_changes(settings: CommandSettings, profile: str | None, fail_on: str | None) -> ExitCode:
+def _show_all_changes(settings: CommandSettings, profile: str | None, fail_on: str | None, judges: Judges) -> ExitCode:
     from evalstore.api import Profile, compare_all, open_kept_replies
 
     with settings.open_judged_store() as store:
@@ -219,7 +249,7 @@ def _show_all_changes(settings: CommandSettings, profile: str | None, fail_on: s
             make_watch("comparing", quiet=settings.quiet, fewest=2),
             make_count_watch("reading rows", quiet=settings.quiet),
         )
-        with open_kept_replies(store) as replies:
+        with open_kept_replies(store, judges) as replies:
             today = datetime.now(UTC).date()
             result = compare_all(store, today, Profile(profile) if profile else None, watches, replies)
     settings.print_result(result)

@@ -13,7 +13,7 @@ from evalstore.errors import EvalstoreError, LoadError, UsageError
 from evalstore.model import Artifact, find_kind
 
 if TYPE_CHECKING:
-    from evalstore.api import Diff, Resolved, Store
+    from evalstore.api import Diff, Judges, Resolved, Store
 
 _FILES = (".yaml", ".yml")
 _LIMIT = 1 << 20
@@ -37,17 +37,20 @@ def compare_sides(
     store: Store | None,
     profile: str | None,
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    judges: Judges | None = None,
 ) -> Diff:
     """Compare two sides, under a store's settings if there is one; raises `UsageError` for artifacts of two kinds.
 
-    `watch` wraps the iteration over the rows of each side (a progress bar).
+    `watch` wraps the iteration over the rows of each side (a progress bar). The replies that `judges` names grade
+    examples.
     """
     from evalstore.api import Profile, compare
 
     old, new = sides
     if old.artifact.kind is not new.artifact.kind:
         raise UsageError(f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}")
-    diff = compare(old.ruler, new.ruler, store=store, profile=Profile(profile) if profile else None, watch=watch)
+    chosen = Profile(profile) if profile else None
+    diff = compare(old.ruler, new.ruler, store=store, profile=chosen, watch=watch, judges=judges)
     return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name))
 
 

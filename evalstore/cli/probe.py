@@ -11,6 +11,7 @@ from evalstore.cli.context import CommandSettings, add_output_options, format_ex
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF, USER_FILE
+from evalstore.cli.saved_examples import WantedExample, add_save_option
 from evalstore.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         "evalstore probe rubric/answer_style --dataset dataset/web_answers  # questions and references, too",
         "evalstore probe rubric/answer_style@worktree --dataset dataset/web_answers --outputs outputs/model_a.jsonl",
         "evalstore probe rubrics/answer_style.yaml --exit-code              # as a gate",
+        "evalstore probe rubric/answer_style --save-example refusal         # and validate says when it passes",
     ),
 )
 @click.argument("rubric", type=CONTENT_REF)
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Exit 1 when a text passes that says nothing, a reference fails, or what could not be graded decides.",
 )
+@add_save_option(
+    "TEXT", "Save this text in RUBRIC's file as an example that expects the verdict wanted, or VERDICT; repeatable."
+)
 @add_output_options()
 @add_judge_options
 def command(  # noqa: PLR0913  # one parameter for each option
@@ -48,6 +53,7 @@ def command(  # noqa: PLR0913  # one parameter for each option
     dataset: str | None,
     outputs: Path | None,
     exit_code: bool,
+    saves: tuple[WantedExample, ...],
     judges: Judges,
 ) -> ExitCode:
     """Try RUBRIC on texts whose verdict is known: what says nothing should fail, and the reference pass.
@@ -58,11 +64,19 @@ def command(  # noqa: PLR0913  # one parameter for each option
     moves no stored output is one that nobody would notice; so these outputs say nothing of that part.
 
     A text that says nothing may pass where a rubric is only a part of a grade; then look at who reads it.
+
+    A text that is saved as an example is graded by `validate` from then on. It is named as the table names it, and is
+    the answer to the first question that it is wrong for.
     """
     from evalstore.api import probe
+    from evalstore.model import parse_ref
 
     path = settings.path / outputs if outputs else None
     with settings.open_store() as store:
         found = probe(rubric, store, dataset=dataset, outputs=path, judges=judges)
+        texts = [found.find_text(wanted.name) for wanted in saves]
+        for wanted, text in zip(saves, texts, strict=True):
+            note = f"evalstore probe: {text.name}"
+            wanted.save(settings, store, parse_ref(rubric).name, text.sample, text.wanted, note)
     settings.print_result(found)
     return ExitCode.NO if exit_code and not found.sound else ExitCode.DONE

@@ -16,12 +16,14 @@ from evalstore.cli.context import CommandSettings, add_output_options, format_ex
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF, MOST_UNGRADED, SHARE, USER_FILE
-from evalstore.errors import ExitCode
+from evalstore.cli.saved_examples import WantedExample, add_save_option
+from evalstore.errors import ExitCode, UsageError
 
 MOST_JOBS = 1024
 
 if TYPE_CHECKING:
-    from evalstore.api import Judges
+    from evalstore.api import Judges, Store
+    from evalstore.model import Question
     from evalstore.runs import Run
     from evalstore.runs.run_view import CheckCorrection
 
@@ -125,6 +127,10 @@ class ScoreCommand(SectionedCommand):
     is_flag=True,
     help="Show the pass rate of each judged check without its judge's errors too, by the judge's validation.",
 )
+@add_save_option(
+    "QUESTION",
+    "Save the output to the question with this id as an example of its rubric: its verdict, or VERDICT; repeatable.",
+)
 @click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
 @click.option(
     "--jobs",
@@ -157,6 +163,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     min_scored: float | None,
     max_ungraded: float,
     corrected: bool,
+    saves: tuple[WantedExample, ...],
     dry_run: bool,
     jobs: int | None,
     engine: str,
@@ -211,6 +218,9 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         settings.open_store() as opened,
         open_run(dataset, path, store=opened.with_worktree(worktree), at=read_clock()) as job,
     ):
+        if saves and dry_run:
+            raise UsageError("--save-example needs a run, and --dry-run writes none", hint="leave --dry-run out")
+        asked = [job.find_question(wanted.name) for wanted in saves]
         corrections = None
         if corrected:
             from evalstore.api import plan_corrections
@@ -233,8 +243,29 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             # No run holds what was found of what it was to use.
             settings.print_warnings(job.run.notes)
             raise
+        _save_examples(saves, asked, run, settings, opened)
     found = corrections.correct_run(run) if corrections else ()
     return _print_run(settings, run, out, wanted, found)
+
+
+def _save_examples(
+    saves: tuple[WantedExample, ...], asked: list[Question], run: Run, settings: CommandSettings, store: Store
+) -> None:
+    """Save outputs of a run, each the first to its question, as examples of the rubrics that graded them."""
+    if not saves:
+        return
+    from evalstore.errors import RefusedError
+    from evalstore.model import Sample, parse_ref
+    from evalstore.runs import read_rows
+    from evalstore.text import make_excerpt
+
+    ids = {wanted.name for wanted in saves}
+    rows = {row.id: row.outputs[0] for row in read_rows(run) if row.id in ids and row.rubric}
+    if lost := sorted(ids - rows.keys()):
+        raise RefusedError(f"no example is saved: the run has no graded output to {make_excerpt(lost[0])}")
+    for wanted, question in zip(saves, asked, strict=True):
+        row = rows[wanted.name]
+        wanted.save(settings, store, parse_ref(row.rubric).name, Sample(row.output, question), row.verdict)
 
 
 class _Wanted(NamedTuple):

@@ -53,10 +53,10 @@ def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Docum
 def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool = False) -> Document:
     """Return the document with a mapping as the item at `index` of the list under the root's `key`.
 
-    The item is inserted before the one at `index`, or replaces it. Raises `RefusedError` where the layout of the list
-    does not allow the edit without changing more.
+    The item is inserted before the one at `index`, or replaces it; a list that is missing comes last in the file.
+    Raises `RefusedError` where the layout of the file does not allow the edit without changing more.
     """
-    old = document.value[key]
+    old = document.value.get(key, [])
     new = [*old[:index], item, *old[index + replace :]]
     try:
         edited = read_yaml(_splice_item(document, key, index, item, replace=replace), document.file)
@@ -100,7 +100,12 @@ def _replace_value(value: object, pointer: Pointer, new: str) -> object:
 
 
 def _splice_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool) -> str:
-    text, span = document.text, document.spans[key,]
+    text = document.text
+    if key not in document.value:
+        line_break = _detect_line_break(text)
+        whole = text if text.endswith(("\n", "\r")) else text + line_break
+        return f"{whole}{key}:{line_break}{_format_item(text, item, '  ')}"
+    span = document.spans[key,]
     # An empty flow list becomes a block list, so that each later item can stand on a separate line.
     if not document.value[key] and find_style(document, (key,)) == "[":
         head = text[: span.start].rstrip(" ") + _detect_line_break(text)
@@ -118,7 +123,8 @@ def _splice_item(document: Document, key: str, index: int, item: Mapping[str, An
 
 def _format_item(text: str, item: Mapping[str, Any], indent: str) -> str:
     lines = write_yaml({"items": [item]}).splitlines(keepends=True)[1:]
-    return "".join(indent + line.removeprefix("  ") for line in lines).replace("\n", _detect_line_break(text))
+    moved = (line if line == "\n" else indent + line.removeprefix("  ") for line in lines)
+    return "".join(moved).replace("\n", _detect_line_break(text))
 
 
 def _find_item_indent(document: Document, key: str) -> str:

@@ -10,10 +10,11 @@ from typing import Any
 
 from evalstore.documents import Pointer, write_canonical
 from evalstore.model.outcome import Output, RubricResult, Verdict, format_decimal
-from evalstore.model.question import Question, Sample, read_call_name
+from evalstore.model.question import Question, Sample, read_call_args, read_call_name
 
 EXAMPLES = "examples"
 _FEW_PLACES = 1  # decimals with which a score means exactly that: 0.7 is not 0.66
+_SCORE_PLACES = 4  # decimals of a score that is written
 
 
 # Without slots, as its sample.
@@ -90,16 +91,24 @@ def _is_record(calls: Any) -> bool:
     return isinstance(calls, list) and all(isinstance(call, Mapping) and read_call_name(call) for call in calls)
 
 
-def write_example(
-    sample: Sample, result: RubricResult | None = None, *, verdict: Verdict | None = None, note: str = ""
-) -> dict[str, Any]:
-    """Return an example as its file has it: what is graded, and the verdict, or else the result, that is expected."""
+def write_example(sample: Sample, expected: Verdict | Fraction, note: str = "") -> dict[str, Any]:
+    """Return an example as its file has it: what is graded, and the verdict or the score that is expected.
+
+    A question is written without the reference of what grades it: that is where the example is.
+    """
     output, question = sample.output, sample.question
-    found: dict[str, Any] = {"output": output.text}
+    item: dict[str, Any] = {"output": output.text}
     if output.tool_calls is not None:
-        found["tool_calls"] = [dict(call) for call in output.tool_calls]
+        item["tool_calls"] = [_write_call(call) for call in output.tool_calls]
     if question is not None:
-        found["question"] = dict(question.row)
-    expected = verdict or (result.verdict if result else None)
-    found["verdict"] = str(expected)
-    return found | ({"note": note} if note else {})
+        item["question"] = {key: value for key, value in question.row.items() if key != "rubric_ref"}
+    if isinstance(expected, Verdict):
+        item["verdict"] = str(expected)
+    else:
+        item["score"] = Decimal(format_decimal(round(expected, _SCORE_PLACES)))
+    return item | ({"note": note} if note else {})
+
+
+def _write_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    args = read_call_args(call)
+    return {"name": read_call_name(call), **({} if args is None else {"args": args})}

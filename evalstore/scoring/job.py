@@ -42,7 +42,7 @@ from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.store.revisions import find_head
 from evalstore.store.rows import compute_rows_sha256
-from evalstore.text import make_excerpt
+from evalstore.text import find_nearest, make_excerpt
 
 
 def score(  # noqa: PLR0913  # what a command line can say, each by its name
@@ -115,6 +115,15 @@ class ScoringJob:
                 if not self.session.can_ask:
                     return draft.publish(run)
             self.session.ask_missing()
+
+    def find_question(self, id_: str) -> Question:
+        """Return the question with an id; raises `RefError` where the dataset has none."""
+        found = self.questions.find(id_)
+        if found is None:
+            near = find_nearest(id_, self.questions.list_ids())
+            hint = f"did you mean {make_excerpt(near)}?" if near else ""
+            raise RefError(f"no question has the id {make_excerpt(id_)}", hint=hint)
+        return found[1]
 
     def refuse_links(self, out: Path) -> None:
         """Raise `RefusedError` where a link of the repository leads from `out` to somewhere else."""

@@ -188,3 +188,39 @@ def test_text_of_strangers_cannot_act_on_the_terminal(cli: Cli, tmp_path: Path) 
     assert ran.code == 0
     assert "\x1b" not in ran.out
     assert "\\x1b]0;x" in ran.out
+
+
+def test_a_witness_is_saved_as_an_example_and_shown_before_any_other_output(repo: Path, cli: Cli) -> None:
+    file = repo / "rubrics/tone.yaml"
+    before, found = file.read_text(), valid(cli("-C", repo, "diff", "rubric/tone", "--format", "json"))
+    (finding,) = found["findings"]
+    assert "example" not in finding["witness"]
+    save = ("diff", "rubric/tone", "--format", "json", "--save-example", finding["fingerprint"])
+    ran = cli("-C", repo, *save)
+    assert (ran.code, "saved an example that expects pass: rubrics/tone.yaml:" in ran.err) == (0, True)
+    assert file.read_text() == (
+        f"{before}examples:\n"
+        f"  - output: {finding['witness']['output']}\n"
+        "    verdict: pass\n"
+        f"    note: {finding['message']}\n"
+    )
+    again = cli("-C", repo, *save[:-1], f"{save[-1]}=fail")
+    assert "is this example already, and expects pass" in again.err
+    shown = valid(again)
+    assert shown["examples"]["turned"][0]["as_expected"] is True
+    added = next(one for one in shown["findings"] if one["rule"] != "examples-changed")
+    assert added["witness"]["example"]["line"] == before.count("\n") + 2
+    assert cli("-C", repo, "validate", "rubrics/tone.yaml").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("rubric/tone", "--save-example", "0123456789abcdef"), 3, "no change has the fingerprint 0123456789abcdef"),
+        (("rubrics/tone.yaml", "rubrics/tone.yaml", "--save-example", "0"), 2, "is compared as a file"),
+        (("--save-example", "0"), 2, "--save-example needs a single artifact"),
+    ],
+)
+def test_what_shows_no_change_is_not_saved(words: tuple[str, ...], code: int, said: str, repo: Path, cli: Cli) -> None:
+    ran = cli("-C", repo, "diff", *words)
+    assert (ran.code, said in ran.err) == (code, True)

@@ -38,14 +38,25 @@ def test_it_takes_the_place_of_the_one_that_is_there(index: int, old: str) -> No
         ("items:\n    -   id: a", 'items:\n    -   id: a\n    - id: new\n      text: "a: b"\n'),
         ("items:\r\n  - id: a\r\n", 'items:\r\n  - id: a\r\n  - id: new\r\n    text: "a: b"\r\n'),
         ("\ufeffitems: []\n", f"\ufeffitems:\n{BLOCK}\n"),
+        ("more: 1  # one", f"more: 1  # one\nitems:\n{BLOCK}"),
+        ("more: 1\r\n", 'more: 1\r\nitems:\r\n  - id: new\r\n    text: "a: b"\r\n'),
     ],
 )
 def test_it_is_written_as_its_neighbours_are(text: str, expected: str) -> None:
     document = read_yaml(text.encode(), "f")
-    assert encode_document(put_item(document, "items", len(document.value["items"]), NEW)).decode() == expected
+    index = len(document.value.get("items", []))
+    assert encode_document(put_item(document, "items", index, NEW)).decode() == expected
 
 
-@pytest.mark.parametrize("text", ["items: [{id: a}]\n", "{items: [{id: a}]}\n", "items: &a\n  - id: a\nmore: *a\n"])
+def test_blank_lines_of_a_text_get_no_spaces() -> None:
+    item = {"id": "new", "text": "a\n\n  b"}
+    edited = put_item(read_yaml("items:\n    - id: a\n", "f"), "items", 1, item)
+    assert edited.text.endswith("    - id: new\n      text: |-\n        a\n\n          b\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["items: [{id: a}]\n", "{items: [{id: a}]}\n", "items: &a\n  - id: a\nmore: *a\n", "{more: 1}\n"]
+)
 def test_what_cannot_be_without_touching_more_is_refused(text: str) -> None:
     with pytest.raises(RefusedError, match="no item can be added to `items` without changing more of the file"):
         put_item(read_yaml(text, "f"), "items", 1, NEW)

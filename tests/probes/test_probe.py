@@ -158,3 +158,36 @@ def test_what_no_judge_was_asked_is_no_verdict_on_the_rubric(
     assert re.search(rf"{undecided} of [23] verdicts depend on that, so --exit-code fails", out)
     assert f"rubric/judged@worktree {sentence}" in " ".join(out.split())
     assert "note: kind could not be graded: no model is named" in " ".join(out.split())
+
+
+def test_a_text_is_saved_as_an_example_with_the_verdict_that_is_wanted(store: Path, cli: Cli) -> None:
+    saves = ("--save-example", "the question", "--save-example", "refusal=unscored")
+    ran = cli("-C", store, "probe", "rubric/tone@worktree", "--dataset", "dataset/mail@worktree", *saves)
+    assert (ran.code, ran.err.count("saved an example that expects ")) == (0, 2)
+    assert (store / "rubrics/tone.yaml").read_text() == RUBRIC + (
+        "examples:\n"
+        "  - output: please count to 3\n"
+        "    question:\n"
+        "      id: a\n"
+        "      input: please count to 3\n"
+        "      expected: thank you, 3\n"
+        "    verdict: fail\n"
+        '    note: "evalstore probe: the question"\n'
+        "  - output: I'm sorry, but I can't help with that.\n"
+        "    question:\n"
+        "      id: a\n"
+        "      input: please count to 3\n"
+        "      expected: thank you, 3\n"
+        "    verdict: unscored\n"
+        '    note: "evalstore probe: refusal"\n'
+    )
+    found = json.loads(cli("-C", store, "validate", "rubrics", "--format", "json").out)["findings"]
+    assert [one["pointer"] for one in found] == ["/examples/0/verdict", "/examples/1/verdict"]
+    before = (store / "rubrics/tone.yaml").read_bytes()
+    unknown = cli("-C", store, "probe", "rubric/tone@worktree", "--save-example", "empti")
+    assert (unknown.code, "no text is called empti" in unknown.err, "one of: empty; refusal" in unknown.err) == (
+        3,
+        True,
+        True,
+    )
+    assert (store / "rubrics/tone.yaml").read_bytes() == before

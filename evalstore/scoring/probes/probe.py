@@ -246,8 +246,9 @@ class _ResultTally:
     # Why a check could not be graded, once for each.
     errors: dict[str, str] = field(default_factory=dict)
     undecided: int = 0
+    sample: Sample | None = None
 
-    def add(self, result: RubricResult, scoring: Scoring, id_: str) -> None:
+    def add(self, sample: Sample, result: RubricResult, scoring: Scoring) -> None:
         failed = {check.id: check.reason for check in result.checks if check.unscored is UnscoredReason.ERROR}
         if failed:
             self.errors = failed | self.errors
@@ -256,13 +257,16 @@ class _ResultTally:
         self.verdicts[result.verdict] += 1
         if result.score is not None:
             self.scores.add(result.score)
-        if result.verdict is _OPPOSITE[self.example.wanted]:
-            self.wrong.append(id_)
+        is_wrong = result.verdict is _OPPOSITE[self.example.wanted]
+        if self.sample is None or (is_wrong and not self.wrong):
+            self.sample = sample
+        if is_wrong:
+            self.wrong.append(sample.question.id if sample.question else "")
 
     def build_text(self) -> ProbedText:
         name, wanted, text = self.example
-        mean = self.scores.compute_mean()
-        return ProbedText(name, wanted, text, dict(self.verdicts), mean, tuple(self.wrong), self.undecided)
+        mean, sample = self.scores.compute_mean(), self.sample or Sample(Output(text))
+        return ProbedText(name, wanted, text, dict(self.verdicts), mean, tuple(self.wrong), self.undecided, sample)
 
 
 def _resolve(store: ArtifactStore, ref: str, kind: Kind) -> Resolved:
@@ -294,10 +298,8 @@ def _probe_once(ruler: Resolved, questions: ProbeQuestions, outputs: Path | None
     for question in questions.iterate():
         count += question is not None
         for text in build_texts(_fill_state(value, state, question), question):
-            result = grade(Sample(Output(text.text), question))
-            tallies.setdefault(text.name, _ResultTally(text)).add(
-                result, rubric.scoring, question.id if question else ""
-            )
+            sample = Sample(Output(text.text), question)
+            tallies.setdefault(text.name, _ResultTally(text)).add(sample, grade(sample), rubric.scoring)
     failed = {id_: reason for tally in tallies.values() for id_, reason in tally.errors.items()}
     found = RubricProbe(
         ref=ruler.ref,

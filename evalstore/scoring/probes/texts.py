@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import write_canonical
-from evalstore.model import Question, Verdict
+from evalstore.errors import RefError
+from evalstore.model import Question, Sample, Verdict
+from evalstore.text import make_excerpt
 
 _REFUSAL = "I'm sorry, but I can't help with that."
 _DENIAL = "It is not true that: "
@@ -84,6 +86,7 @@ class ProbedText:
     `example` is the text for the first question, and `verdicts` counts what became of it. `mean` is over those that
     have a score, None without any. `wrong` are the questions that got the opposite of what is wanted, in order; without
     questions it is the empty id. `undecided` counts those whose verdict hangs on a check that could not be graded.
+    `sample` is the first that is wrong, else the first.
     """
 
     name: str
@@ -92,7 +95,8 @@ class ProbedText:
     verdicts: dict[Verdict, int]
     mean: Fraction | None
     wrong: tuple[str, ...]
-    undecided: int = 0
+    undecided: int
+    sample: Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,15 @@ class RubricProbe:
     survivors: tuple[RubricMutant, ...] = ()
     calls: int = 0
     notes: tuple[str, ...] = ()
+
+    def find_text(self, name: str) -> ProbedText:
+        """Return the text with this name; raises `RefError` where there is none."""
+        found = next((text for text in self.texts if text.name == name), None)
+        if found is None:
+            raise RefError(
+                f"no text is called {make_excerpt(name)}", hint=f"one of: {'; '.join(text.name for text in self.texts)}"
+            )
+        return found
 
     @property
     def sound(self) -> bool:

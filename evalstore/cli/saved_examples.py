@@ -1,0 +1,60 @@
+"""The option `--save-example`, and what the commands that have it say of what was saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from evalstore.cli.context import CommandSettings
+from evalstore.model import Verdict
+
+if TYPE_CHECKING:
+    from evalstore.api import Store
+    from evalstore.model import Sample
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_VERDICTS = tuple(map(str, Verdict))
+
+
+class WantedExample(NamedTuple):
+    """What is to be saved, by its name in the result of the command; without a verdict that of the result."""
+
+    name: str
+    verdict: Verdict | None
+
+    def save(  # noqa: PLR0913, PLR0917  # where, what, and what is expected
+        self,
+        settings: CommandSettings,
+        store: Store,
+        artifact: str,
+        sample: Sample,
+        result: Verdict | Fraction,
+        note: str = "",
+    ) -> None:
+        """Add it to the working file of the artifact, and say where it is."""
+        from evalstore.api import save_example
+
+        saved = save_example(store, artifact, sample, self.verdict or result, note)
+        where = f"{saved.place.file}:{saved.place.line}"
+        if saved.added:
+            settings.print_message(f"saved an example that expects {saved.expected}: {where}")
+        else:
+            settings.print_message(f"{where} is this example already, and expects {saved.expected}")
+
+
+def _parse(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> tuple[WantedExample, ...]:
+    return tuple(map(_read_word, words))
+
+
+def _read_word(word: str) -> WantedExample:
+    name, equals, verdict = word.rpartition("=")
+    return WantedExample(name, Verdict(verdict)) if equals and verdict in _VERDICTS else WantedExample(word, None)
+
+
+def add_save_option(name: str, help_text: str) -> Callable[[_F], _F]:
+    """Return a decorator that adds the option: a word of the result, and =VERDICT where another one is expected."""
+    metavar = f"{name}[=VERDICT]"
+    return click.option("--save-example", "saves", metavar=metavar, multiple=True, callback=_parse, help=help_text)

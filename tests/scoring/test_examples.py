@@ -1,0 +1,102 @@
+"""Examples of rubrics and judges: saved from a run, graded by `validate` from kept replies, and shown by `diff`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., Any]
+Write = Callable[..., Path]
+OUTPUTS = {"one": "please", "two": "no", "three": "one and two, please"}
+SAVED = """\
+examples:
+  - output: please
+    question:
+      id: one
+      input: Say one.
+      expected_facts:
+        - one
+        - two
+    verdict: pass
+"""
+
+
+@pytest.fixture
+def saved(cli: Cli, judged: Path, write: Write, judge_server: Any) -> Path:
+    """Return a repository whose rubric has an example of a run, which its judge passed."""
+    judge_server.text = lambda prompt: '{"score": 5}' if "right" in prompt else '{"score": 1}'
+    score = ("score", "dataset/three@1.0.0", write(OUTPUTS), "--judge-url", judge_server.url)
+    ran = cli(*score, "--save-example", "one", cwd=judged)
+    assert (ran.code, "saved an example that expects pass: rubrics/sound.yaml:8" in ran.err) == (0, True)
+    return judged
+
+
+def test_a_row_of_a_run_is_saved_and_graded_by_its_kept_replies(cli: Cli, saved: Path) -> None:
+    rubric = saved / "rubrics/sound.yaml"
+    assert rubric.read_text().partition("examples:")[2] == SAVED.removeprefix("examples:")
+    graded = json.loads(cli("validate", "--format", "json", cwd=saved).out)
+    assert (graded["findings"], "notes" in graded) == ([], False)
+    rubric.write_text(
+        rubric.read_text().replace("values: [please]", "values: [thanks]").replace("sound: 3", "sound: 1")
+    )
+    ran = cli("validate", cwd=saved)
+    assert (ran.code, ran.out.split()[:3]) == (1, ["rubrics/sound.yaml:15:14", "error", "example-failed"])
+    assert "example 1 expects pass and gets fail (0.5): polite: 0 of 1 values found, 1 needed" in ran.out
+    (saved / ".git/evalstore/replies.db").unlink()
+    # Whatever the judge says, the score is between 0 and 0.5.
+    assert [one["rule"] for one in json.loads(cli("validate", "--format", "json", cwd=saved).out)["findings"]] == [
+        "example-failed"
+    ]
+    rubric.write_text(rubric.read_text().replace("values: [thanks]", "values: [please]"))
+    ungraded = json.loads(cli("validate", "--format", "json", cwd=saved).out)
+    assert ungraded["findings"] == []
+    (note,) = ungraded["notes"]
+    assert note.startswith("rubrics/sound.yaml: 1 of 1 example could not be graded: sound: judge/accuracy@1.0.0: ")
+
+
+def test_an_example_of_a_judge_is_graded_as_the_judge_answered(cli: Cli, saved: Path) -> None:
+    judge = saved / "judges/own.yaml"
+    judge.write_text(judge.read_text() + f"examples: [{{output: '{OUTPUTS['three']}', verdict: fail}}]\n")
+    ran = cli("validate", "judges/own.yaml", cwd=saved)
+    said = "example 1 expects fail and gets pass (1): judge: judge/own@1.0.0 1"
+    assert (ran.code, said in ran.out) == (1, True)
+
+
+def test_a_turned_example_is_shown_before_anything_is_invented(cli: Cli, saved: Path) -> None:
+    rubric = saved / "rubrics/sound.yaml"
+    rubric.write_text(
+        rubric.read_text().replace("values: [please]", "values: [thanks]").replace("sound: 3", "sound: 1")
+    )
+    ran = cli("diff", "rubric/sound", cwd=saved)
+    lines = ran.out.split("\n\n")[1].splitlines()
+    assert lines == [
+        "1 of 1 example gets another grade",
+        '  rubrics/sound.yaml:8: "please" goes from pass (1) to fail (0.5), expected: pass',
+    ]
+    diff = json.loads(cli("diff", "rubric/sound", "--format", "json", cwd=saved).out)
+    (turned,) = diff["examples"]["turned"]
+    assert (turned["expected"], turned["new_verdict"], turned["as_expected"]) == ("pass", "fail", False)
+    assert (turned["file"], turned["line"]) == ("rubrics/sound.yaml", 8)
+    reworded = next(one for one in diff["findings"] if one["rule"] == "phrase-reworded")
+    assert (reworded["witness"]["output"], reworded["witness"]["example"]["line"]) == ("please", 8)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--save-example", "on"), 3, "no question has the id on\nhint: did you mean one?"),
+        (("--save-example", "one", "--dry-run"), 2, "--dry-run writes none"),
+        (("--save-example", "two"), 3, "no example is saved: the run has no graded output to two"),
+    ],
+)
+def test_what_cannot_be_saved_is_said(
+    words: tuple[str, ...], code: int, said: str, cli: Cli, judged: Path, write: Write
+) -> None:
+    before = (judged / "rubrics/sound.yaml").read_text()
+    ran = cli("score", "dataset/three@1.0.0", write({"one": "please"}), "--offline", *words, cwd=judged)
+    assert (ran.code, said in ran.err) == (code, True), ran.err
+    assert (judged / "rubrics/sound.yaml").read_text() == before
