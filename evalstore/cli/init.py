@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.argument("directory", default=".", metavar="[DIR]", type=click.Path())
 @click.option("--example", is_flag=True, help="Add one of each artifact, outputs to grade, and their first score.")
 @click.option("--ci", type=click.Choice(["github", "gitlab"]), help="Write a pipeline that is the gate for changes.")
-@click.option("--pre-commit", is_flag=True, help="Add a hook of pre-commit that validates the store.")
+@click.option("--pre-commit", is_flag=True, help="Add the gate to pre-commit, as a hook of git push.")
 @click.option("--diff-driver", is_flag=True, help="Let git diff show what changed in artifacts, by .gitattributes.")
 @click.option("--idea", is_flag=True, help="Map the schemas for JetBrains editors, too.")
 @add_output_options()

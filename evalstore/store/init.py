@@ -34,6 +34,7 @@ from evalstore.store.pipeline_files import (
     write_pre_commit,
 )
 from evalstore.store.presence import find_stores
+from evalstore.store.revisions import find_default_branch
 
 SCHEMAS = ".evalstore/schema"
 VS_CODE = ".vscode/settings.json"
@@ -177,13 +178,13 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
     if fresh:
         run_git(("init", "--quiet", "--template=", "--initial-branch=main", "--", str(root)))
     # Refuses a repository that git cannot read, before anything is written into it.
-    find_repository(root)
+    branch = find_default_branch(find_repository(root).git)
     for kind in Kind:
         _make_folder(root / kind.folder)
     top = find_top(root) or root
     done: dict[str, str] = {}
     kept: list[tuple[str, str]] = []
-    for file in _plan_files(root, top, integrations):
+    for file in _plan_files(root, top, integrations, branch):
         name = os.path.relpath(file.base / file.path, root)
         try:
             done[name] = _write_file(file)
@@ -230,7 +231,7 @@ def _propose_tag_prefix(root: Path) -> str:
     return "" if alone else re.sub(r"[^A-Za-z0-9_/]+", "-", name).strip("-/") + "/"
 
 
-def _plan_files(root: Path, top: Path, integrations: Integrations) -> Iterator[_PlannedFile]:
+def _plan_files(root: Path, top: Path, integrations: Integrations, branch: str) -> Iterator[_PlannedFile]:
     # Editors and CI systems look at the root of the repository, wherever in it the store is.
     prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
     tag_prefix = _propose_tag_prefix(root)
@@ -246,7 +247,7 @@ def _plan_files(root: Path, top: Path, integrations: Integrations) -> Iterator[_
     if integrations.jetbrains:
         yield _PlannedFile(top, JETBRAINS, partial(_write_whole, write_jetbrains(prefix)))
     if integrations.pipeline is Pipeline.GITHUB:
-        yield _PlannedFile(top, GITHUB, partial(_write_whole, write_github(prefix)))
+        yield _PlannedFile(top, GITHUB, partial(_write_whole, write_github(prefix, branch)))
     if integrations.pipeline is Pipeline.GITLAB:
         yield _PlannedFile(top, GITLAB, partial(_write_whole, write_gitlab(prefix)))
         yield _PlannedFile(top, GITLAB_ROOT, write_gitlab_root)

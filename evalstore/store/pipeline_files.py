@@ -21,83 +21,148 @@ DRIVER = (
     "git config diff.evalstore.command 'evalstore diff --git-driver --'",
 )
 _INCLUDE = f"local: {GITLAB}"
-_HOOK = "evalstore-validate"
+_HOOK = "evalstore-gate"
 _GITHUB = """\
-# Holds every pull request against the releases of the store.
+# Holds every change against the releases of the store, and releases what has been merged. Who may change this file can
+# change the gate: let CODEOWNERS name who reviews .github/.
 name: evalstore
-on: pull_request
-permissions: {{contents: read, pull-requests: write}}
+on:
+  pull_request:
+  push: {branches: [<branch>]}
+permissions: {}
 jobs:
-  evalstore:
+  gate:
     runs-on: ubuntu-latest
-    env:
-      STORE: {store}
-      BASE: "${{{{ github.event.pull_request.base.sha }}}}"  # whose settings count, too
-      EVALSTORE: "${{{{ vars.EVALSTORE }}}}"
+    permissions: {contents: read, pull-requests: write}
+    env: {STORE: <store>}
     steps:
-      - uses: actions/checkout@v4
-        with: {{fetch-depth: 0}}  # the tags are the releases
-      - uses: actions/setup-python@v5
-        with: {{python-version: "3.13"}}
-      # The variable EVALSTORE of the repository is what pip installs: git+https://… of evalstore's repository.
-      - run: pip install "${{EVALSTORE:?set this variable to what pip installs, as git+{source}}}"
-      - run: evalstore -C "$STORE" validate --base "$BASE" --format github
-      - run: evalstore -C "$STORE" verify --format github
-        if: always()
-      - run: |
-          {{ echo '<!-- evalstore -->'; evalstore -C "$STORE" status --base "$BASE" --format markdown; }} > evalstore.md
-        if: always()
-      - name: One comment, which is edited from then on
-        if: always() && github.event.pull_request.head.repo.full_name == github.repository
+      - uses: <checkout>
+        with: {fetch-depth: 0, persist-credentials: false}  # the tags are the releases
+      - uses: <python>
+        with: {python-version: "3.13"}
+<install>
+      - name: Gate
         run: |
+          if [ -z "$BASE" ]; then
+            # A push is judged by what was there before it, or by itself where nothing was.
+            BASE=HEAD
+            if git cat-file -e "$BEFORE^{commit}" 2> /dev/null; then BASE=$BEFORE; fi
+          fi
+          code=0
+          "$RUNNER_TEMP/evalstore/bin/evalstore" -C "$STORE" gate --base "$BASE" --format github \
+            --write "markdown=$RUNNER_TEMP/gate.md" || code=$?
+          {
+            echo '<!-- evalstore -->'
+            cat "$RUNNER_TEMP/gate.md" || echo "evalstore gate could not answer (exit code $code); its log says why."
+          } > "$RUNNER_TEMP/comment.md"
+          cat "$RUNNER_TEMP/comment.md" >> "$GITHUB_STEP_SUMMARY"
+          exit "$code"
+        env:
+          BASE: ${{ github.event.pull_request.base.sha }}
+          BEFORE: ${{ github.event.before }}
+      - name: One comment, which is edited from then on
+        if: ${{ !cancelled() && github.event_name == 'pull_request' }}
+        run: |
+          # The token of a fork's pull request only reads (403): that is a notice, and fails nothing.
           comments="repos/$GITHUB_REPOSITORY/issues/$NUMBER/comments"
+          file="$RUNNER_TEMP/comment.md"
           first='[.[] | select(.body | startswith("<!-- evalstore -->")) | .id] | first // empty'
           id=$(gh api --paginate "$comments" --jq "$first" | head -n 1) || true
           if [ -n "$id" ]; then
-            gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" -F body=@evalstore.md --silent
+            gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" -F "body=@$file" --silent
           else
-            gh api --method POST "$comments" -F body=@evalstore.md --silent
-          fi
-        env: {{NUMBER: "${{{{ github.event.number }}}}", GH_TOKEN: "${{{{ github.token }}}}"}}
-      - run: evalstore -C "$STORE" status --check --base "$BASE" --format github
-        if: always()
+            gh api --method POST "$comments" -F "body=@$file" --silent
+          fi || echo '::notice title=evalstore::the comment could not be written; the summary of the job has it'
+        env:
+          GH_TOKEN: ${{ github.token }}
+          NUMBER: ${{ github.event.pull_request.number }}
+  release:
+    needs: gate
+    if: github.event_name == 'push'
+    runs-on: ubuntu-latest
+    concurrency: {group: evalstore-release}  # one release at a time
+    permissions: {contents: write}
+    env: {STORE: <store>}
+    steps:
+      - uses: <checkout>
+        with: {fetch-depth: 0, persist-credentials: true}  # to push the tags
+      - uses: <python>
+        with: {python-version: "3.13"}
+<install>
+      - name: Release what changed
+        run: '"$RUNNER_TEMP/evalstore/bin/evalstore" -C "$STORE" bump --all --push'
+        env:
+          GIT_AUTHOR_NAME: github-actions[bot]
+          GIT_AUTHOR_EMAIL: 41898282+github-actions[bot]@users.noreply.github.com
+          GIT_COMMITTER_NAME: github-actions[bot]
+          GIT_COMMITTER_EMAIL: 41898282+github-actions[bot]@users.noreply.github.com
 """
+_INSTALL = """\
+      - name: Install
+        # EVALSTORE, a variable of the repository, is what pip installs: git+https://… of evalstore's repository.
+        # Isolated (-I): no file of the change is imported.
+        run: |
+          python3 -I -m venv "$RUNNER_TEMP/evalstore"
+          "$RUNNER_TEMP/evalstore/bin/python" -I -m pip install --quiet \
+            "${EVALSTORE:?set this variable to what pip installs, as git+<source>}"
+        env: {EVALSTORE: "${{ vars.EVALSTORE }}"}"""
+# Pinned by commit: a tag can be moved.
+_ACTIONS = {
+    "<checkout>": "actions/checkout@8e8c483db84b4bee98b60c0593521ed34d9990e8 # v6.0.1",
+    "<python>": "actions/setup-python@a309ff8b426b58ec0e2a45f0f869d46889d02405 # v6.2.0",
+}
 _GITLAB = """\
-# Holds every pipeline against the releases of the store.
-evalstore:
+# Holds every change against the releases of the store, and releases what has been merged, where the CI/CD variable
+# EVALSTORE_TOKEN is a token that may write to the repository.
+.evalstore:
   image: python:3.13
-  variables: {{GIT_DEPTH: "0", STORE: {store}}}  # the tags are the releases
+  variables: {GIT_DEPTH: "0", STORE: <store>}  # the tags are the releases
   before_script:
     # The CI/CD variable EVALSTORE is what pip installs: git+https://… of evalstore's repository.
-    - pip install "${{EVALSTORE:?set this variable to what pip installs, as git+{source}}}"
+    # Isolated (-I): no file of the change is imported.
+    - evalstore=$(mktemp -d)
+    - python3 -I -m venv "$evalstore"
+    - >-
+      "$evalstore/bin/python" -I -m pip install --quiet
+      "${EVALSTORE:?set this variable to what pip installs, as git+<source>}"
+evalstore:
+  extends: .evalstore
   script:
-    # No change brings the settings that judge it: those that it began from count, too. A job without rules runs for
-    # branches, not for merge requests: GitLab names no base there.
+    # The base, which judges: a job without rules runs for branches, not for merge requests, where GitLab names one. The
+    # default branch is judged by what was there before, or by itself where nothing was.
     - base=$CI_MERGE_REQUEST_DIFF_BASE_SHA
-    - branch=${{CI_COMMIT_BRANCH:-$CI_DEFAULT_BRANCH}}
+    - branch=${CI_COMMIT_BRANCH:-$CI_DEFAULT_BRANCH}
     - if [ "$branch" != "$CI_DEFAULT_BRANCH" ]; then base=$(git merge-base HEAD "origin/$CI_DEFAULT_BRANCH"); fi
-    - base="${{base:+--base $base}}"
-    - code=0
-    - evalstore -C "$STORE" status $base --format gitlab > gl-code-quality-report.json || code=$?
-    - evalstore -C "$STORE" validate $base --format junit > evalstore.xml || code=$?
-    - evalstore -C "$STORE" verify || code=$?
-    - evalstore -C "$STORE" validate $base || code=$?
-    - evalstore -C "$STORE" status --check $base || code=$?
-    - exit "$code"
+    - if [ -z "$base" ]; then base=$(git rev-parse --quiet --verify "$CI_COMMIT_BEFORE_SHA^{commit}" || echo HEAD); fi
+    - >-
+      "$evalstore/bin/evalstore" -C "$STORE" gate --base "$base"
+      --write "gitlab=$PWD/gl-code-quality-report.json" --write "junit=$PWD/evalstore.xml"
   artifacts:
     when: always
-    reports: {{codequality: gl-code-quality-report.json, junit: evalstore.xml}}
+    reports: {codequality: gl-code-quality-report.json, junit: evalstore.xml}
+evalstore-release:
+  extends: .evalstore
+  needs: [evalstore]
+  resource_group: evalstore-release  # one release at a time
+  rules:
+    - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH && $EVALSTORE_TOKEN
+  script:
+    - git config user.name evalstore
+    - git config user.email "evalstore@$CI_SERVER_HOST"
+    - git remote set-url --push origin "https://evalstore:$EVALSTORE_TOKEN@$CI_SERVER_HOST/$CI_PROJECT_PATH.git"
+    - git switch --quiet -C "$CI_COMMIT_BRANCH"
+    - '"$evalstore/bin/evalstore" -C "$STORE" bump --all --push'
 """
 
 
-def write_github(prefix: str) -> bytes:
-    """Return a workflow of GitHub."""
-    return _GITHUB.format(store=_name_store(prefix), source=REPOSITORY or UNDECIDED).encode()
+def write_github(prefix: str, branch: str) -> bytes:
+    """Return a workflow of GitHub: the gate, and the release job of the default branch, `branch`."""
+    return _fill(_GITHUB.replace("<install>", _INSTALL).replace("<branch>", json.dumps(branch)), prefix)
 
 
 def write_gitlab(prefix: str) -> bytes:
-    """Return a job of GitLab, for a pipeline to include."""
-    return _GITLAB.format(store=_name_store(prefix), source=REPOSITORY or UNDECIDED).encode()
+    """Return jobs of GitLab, for a pipeline to include: the gate, and the release job of the default branch."""
+    return _fill(_GITLAB, prefix)
 
 
 def write_gitlab_root(old: bytes | None) -> bytes:
@@ -110,18 +175,20 @@ def write_gitlab_root(old: bytes | None) -> bytes:
 
 
 def write_pre_commit(old: bytes | None, prefix: str) -> bytes:
-    """Return the configuration of pre-commit with a hook that validates the store; all else in `old` stays."""
+    """Return the configuration of pre-commit with the gate as a hook of `git push`; all else in `old` stays."""
+    store = f" -C {shlex.quote(prefix.rstrip('/'))}" if prefix else ""
     hook = {
         "id": _HOOK,
-        "name": "evalstore validate",
-        "entry": f"evalstore -C {shlex.quote(prefix.rstrip('/'))} validate" if prefix else "evalstore validate",
+        "name": "evalstore gate",
+        "entry": f"evalstore{store} gate --base HEAD",
         "language": "system",
-        "files": rf"^{re.escape(prefix)}(rubrics|judges|datasets|bundles|evalstore\.yaml|\.evalstore/accepted\.yaml)",
+        "files": rf"^{re.escape(prefix)}(rubrics|judges|datasets|bundles|evalstore\.(yaml|lock)|\.evalstore/)",
         "pass_filenames": False,
+        "stages": ["pre-push", "manual"],
     }
     repository = {"repo": "local", "hooks": [hook]}
     if old is None or not old.strip():
-        return write_yaml({"repos": [repository]}).encode()
+        return write_yaml({"default_install_hook_types": ["pre-commit", "pre-push"], "repos": [repository]}).encode()
     if _HOOK.encode() in old:
         return old
     document = read_yaml(old, PRE_COMMIT)
@@ -142,9 +209,12 @@ def write_attributes(old: bytes | None, prefix: str) -> bytes:
     return old + (start + line_break.join(missing) + line_break if missing else b"")
 
 
-def _name_store(prefix: str) -> str:
+def _fill(text: str, prefix: str) -> bytes:
     # A text of JSON is one of YAML, too.
-    return json.dumps(prefix.rstrip("/") or ".")
+    values = {"<store>": json.dumps(prefix.rstrip("/") or "."), "<source>": REPOSITORY or UNDECIDED, **_ACTIONS}
+    for name, value in values.items():
+        text = text.replace(name, value)
+    return text.encode()
 
 
 def _quote_pattern(pattern: str) -> str:

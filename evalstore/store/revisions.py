@@ -54,6 +54,13 @@ def find_head_ref(git: Git) -> str | None:
     return None if out is None else out.decode(*NAME_ENCODING).removesuffix("\n")
 
 
+def find_default_branch(git: Git) -> str:
+    """Return the name of the branch that changes are merged into, as far as this clone knows: origin's, or its own."""
+    out = git.run_or_none("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD")
+    name = (find_head_ref(git) or "") if out is None else out.decode(*NAME_ENCODING).strip()
+    return name.removeprefix("refs/remotes/origin/").removeprefix(BRANCH_REFS) or "main"
+
+
 def list_branch_tips(git: Git) -> list[str]:
     """Return the commits of all branches, those of remotes too, sorted and each once."""
     out = git.run("for-each-ref", "--format=%(objectname)", "--", BRANCH_REFS, REMOTE_REFS)

@@ -14,6 +14,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -114,16 +115,18 @@ def comments() -> Iterator[Comments]:
 
 @pytest.fixture
 def tools(tmp_path: Path) -> dict[str, str]:
-    """The environment of a runner: the real evalstore, `gh` over HTTP, and installers that only write what they are asked."""
+    """The environment of a runner: `gh` over HTTP, and a Python that only writes what it is asked to install.
+
+    The virtual environments that it makes have the real evalstore.
+    """
     folder = tmp_path / "bin"
     folder.mkdir()
     log = tmp_path / "installed"
     scripts = {
         "evalstore": f'exec {sys.executable} -m evalstore "$@"',
         "gh": f'exec {sys.executable} "{folder}/gh.py" "$@"',
-        # What `python3 -m venv FOLDER` makes is a folder with an installer.
-        "python3": f'mkdir -p "$3/bin" && cp "{folder}/pip" "$3/bin/pip"',
-        "pip": f'printf "%s\\n" "$*" >> "{log}"',
+        "python": f'test "$1 $2 $3" = "-I -m pip" && shift 3 && printf "%s\\n" "$*" >> "{log}"',
+        "python3": f'test "$1 $2 $3" = "-I -m venv" && mkdir -p "$4/bin" && cp "{folder}"/* "$4/bin"',
     }
     for name, line in scripts.items():
         (folder / name).write_text(f"#!/bin/sh\n{line}\n")
@@ -163,53 +166,69 @@ class Job:
 
 def run_action(folder: Path, env: dict[str, str], tmp_path: Path, **inputs: str) -> Job:
     """Run the steps of the composite action as a runner does, with its expressions filled in."""
-    temp = tmp_path / f"run{len(list(tmp_path.glob('run*')))}"
-    temp.mkdir()
     known = {f"inputs.{name}": str(one["default"]) for name, one in ACTION["inputs"].items()}
     known |= {f"inputs.{name}": value for name, value in inputs.items()}
-    known |= {
+    return run_steps(ACTION["runs"]["steps"], folder, env, tmp_path, known)
+
+
+def run_steps(
+    steps: list[Any], folder: Path, env: dict[str, str], tmp_path: Path, known: dict[str, str] | None = None
+) -> Job:
+    """Run the steps of a pull request's job that are scripts."""
+    temp = tmp_path / f"run{len(list(tmp_path.glob('run*')))}"
+    temp.mkdir()
+    base = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True)
+    known = {
         "github.token": "t0ken",
         "github.action_path": str(ROOT),
         "github.repository": "ada/evals",
         "github.event_name": "pull_request",
         "github.event.pull_request.number": "7",
+        "github.event.pull_request.base.sha": base.stdout.strip(),
         "runner.temp": str(temp),
+        "vars.EVALSTORE": "git+https://host/evalstore",
+        **(known or {}),
     }
-    files = {name: str(temp / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_PATH")}
+    files = {name: str(temp / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    env = {**env, **files, "RUNNER_TEMP": str(temp), "GITHUB_REPOSITORY": "ada/evals"}
     code, out, ran = 0, "", []
-    for step in ACTION["runs"]["steps"]:
-        if "if" in step and not holds(step["if"], known):
+    for step in steps:
+        condition = step.get("if", "")
+        if (code and "!cancelled()" not in condition) or not holds(condition, known):
+            continue
+        if "uses" in step:
+            if "sarif_file" in step["with"]:
+                assert Path(fill(step["with"]["sarif_file"], known)).exists()
+                ran.append(step["name"])
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"])  # a tag can be moved
             continue
         ran.append(step["name"])
-        if "uses" in step:
-            assert Path(fill(step["with"]["sarif_file"], known)).exists()
-            continue
-        assert step["shell"] == "bash"
         # What strangers write is handed over by the environment, never within a script.
         assert "${{" not in step["run"]
         (temp / "GITHUB_OUTPUT").write_text("")
         more = {name: fill(value, known) for name, value in step.get("env", {}).items()}
-        done = bash(step["run"], folder, {**env, **files, "RUNNER_TEMP": str(temp), **more})
+        done = bash(step["run"], folder, {**env, **more})
         out += done.stdout + done.stderr
         for line in (temp / "GITHUB_OUTPUT").read_text().splitlines():
             name, _, value = line.partition("=")
             known[f"steps.{step['id']}.outputs.{name}"] = value
-        if done.returncode:
-            code = done.returncode
-            break
+        code = code or done.returncode
     summary = (temp / "GITHUB_STEP_SUMMARY").read_text() if (temp / "GITHUB_STEP_SUMMARY").exists() else ""
     return Job(fill(ACTION["outputs"]["ok"]["value"], known), code, out, tuple(ran), summary, temp)
 
 
 def fill(text: str, known: dict[str, str]) -> str:
+    def look_up(expression: re.Match[str]) -> str:
+        return next((known[name] for name in expression[1].split(" || ") if known.get(name)), "")
+
     for _ in range(2):  # a default is an expression itself
-        text = re.sub(r"\$\{\{ ([\w.]+) \}\}", lambda found: known.get(found[1], ""), text)
+        text = re.sub(r"\$\{\{ ([\w.]+(?: \|\| [\w.]+)*) \}\}", look_up, text)
     return text
 
 
 def holds(condition: str, known: dict[str, str]) -> bool:
-    parts = condition.removeprefix("${{ ").removesuffix(" }}").split(" && ")
-    pairs = [re.fullmatch(r"([\w.]+) == '(\w+)'", part) for part in parts]
+    parts = [part for part in condition.removeprefix("${{ ").removesuffix(" }}").split(" && ") if part]
+    pairs = [re.fullmatch(r"([\w.]+) == '(\w+)'", part) for part in parts if part != "!cancelled()"]
     assert all(pairs), condition
     return all(known[pair[1]] == pair[2] for pair in pairs if pair)
 
@@ -220,9 +239,8 @@ def test_the_action_is_green_as_released_and_annotates_a_change_comments_once_an
     env = {**tools, "GH_API": comments.url}
     job = run_action(store.parent, env, tmp_path, store="evals")
     assert (job.ok, job.code) == ("true", 0), job.out
-    assert job.steps == ("Install", "Validate", "Verify", "Status", "Comment", "Answer")
+    assert job.steps == ("Install", "Gate", "Comment")
     assert (tmp_path / "installed").read_text() == f"install --quiet {ROOT}\n"
-    assert (job.temp / "GITHUB_PATH").read_text() == f"{job.temp}/evalstore/bin\n"
     (ours,) = [body for body in comments.kept.values() if body.startswith("<!-- evalstore -->")]
     assert "phrase-reworded" not in ours
     (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "just"))
@@ -248,7 +266,7 @@ def test_every_check_of_the_action_counts(
     assert "title=warning%3A key-" in lax.out
     assert "title=error%3A key-" in strict.out
     assert "Code scanning" in strict.steps
-    assert json.loads((strict.temp / "evalstore.sarif").read_text())["runs"][0]["results"]
+    assert json.loads((strict.temp / "gate.sarif").read_text())["runs"][0]["results"]
     rubric.write_text(RUBRIC)
     subprocess.run(
         ["git", "tag", "-f", "rubric/tone@1.0.0", "HEAD:evals/rubrics/tone.yaml"],
@@ -266,8 +284,9 @@ def test_the_action_is_never_green_by_absence(
     env = {**tools, "GH_API": comments.url}
     if case == "no command":
         (tmp_path / "bin/evalstore").write_text("#!/bin/sh\nexit 127\n")
-    job = run_action(store.parent, env, tmp_path, store="." if case == "no store" else "evals")
-    assert (job.ok, job.code) == ("false", 1), job.out
+    job = run_action(store.parent, env, tmp_path, store="nowhere" if case == "no store" else "evals")
+    assert (job.ok, job.code != 0) == ("false", True), job.out
+    assert "evalstore gate could not answer (exit code" in comments.kept[3]
 
 
 def test_a_fork_gets_no_comment_and_is_told_so(
@@ -278,6 +297,26 @@ def test_a_fork_gets_no_comment_and_is_told_so(
     job = run_action(store.parent, {**tools, "GH_API": comments.url}, tmp_path, store="evals")
     assert (job.ok, job.code) == ("true", 0)
     assert "::notice title=evalstore::the comment could not be written" in job.out
+
+
+@pytest.mark.parametrize("changed", [True, mark_slow(False)])
+def test_the_workflow_of_github_gates_and_comments(
+    store: Path,
+    tools: dict[str, str],
+    comments: Comments,
+    tmp_path: Path,
+    changed: bool,  # noqa: FBT001
+) -> None:
+    if changed:
+        (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "just"))
+    workflow = yaml.safe_load(write_github("evals/", "main"))
+    assert (workflow[True], workflow["permissions"]) == ({"pull_request": None, "push": {"branches": ["main"]}}, {})
+    job = workflow["jobs"]["gate"]
+    env = {**tools, **job["env"], "GH_API": comments.url}
+    ran = run_steps(job["steps"], store.parent, env, tmp_path)
+    assert (ran.code, "phrase-reworded" in comments.kept[3]) == (int(changed), changed), ran.out
+    comments.writable = False
+    assert "::notice title=evalstore::" in run_steps(job["steps"], store.parent, env, tmp_path).out
 
 
 def test_a_push_gets_no_comment() -> None:
@@ -299,35 +338,34 @@ def test_the_component_of_gitlab_is_the_gate(store: Path, tools: dict[str, str],
     for name, value in inputs.items():
         text = text.replace(f"$[[ inputs.{name} ]]", str(value).lower() if isinstance(value, bool) else value)
     assert "$[[" not in text
-    job = yaml.safe_load(text)["evalstore"]
+    jobs = yaml.safe_load(text)
+    job = jobs[".evalstore"] | jobs["evalstore"]
     subprocess.run(["git", "clone", "-q", "--bare", str(store.parent), str(tmp_path / "origin.git")], check=True)
     subprocess.run(["git", "remote", "add", "origin", str(tmp_path / "origin.git")], cwd=store, check=True)
     ran = bash("\n".join([*job["before_script"], *job["script"]]), store.parent, {**tools, **job["variables"]})
     assert ran.returncode == int(changed), ran.stdout + ran.stderr
-    assert bool(json.loads((store.parent / "gl-code-quality-report.json").read_text())) is changed
+    reports = {name: (store.parent / file).read_text() for name, file in job["artifacts"]["reports"].items()}
+    assert bool(json.loads(reports["codequality"])) is changed
+    assert reports["junit"].startswith("<?xml")
     assert (tmp_path / "installed").read_text() == "install --quiet git+https://host/evalstore\n"
 
 
-# What GitLab says of a pipeline: of a branch, as of every job without rules, or of a merge request.
+# What GitLab says of a pipeline: of a branch, as of every job without rules, of a merge request, or after a merge.
 BRANCH = {"CI_DEFAULT_BRANCH": "trunk", "CI_COMMIT_BRANCH": "mine"}
 MERGE_REQUEST = {"CI_DEFAULT_BRANCH": "trunk", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{base}"}
+MERGED = {"CI_DEFAULT_BRANCH": "trunk", "CI_COMMIT_BRANCH": "trunk", "CI_COMMIT_BEFORE_SHA": "{base}"}
 
 
 def list_gates() -> dict[str, str]:
-    """Return the lines of each pipeline that hold a change against its releases, as bash runs them."""
-    github, gitlab = yaml.safe_load(write_github("")), yaml.safe_load(write_gitlab(""))["evalstore"]
-    (status,) = (step["run"] for step in ACTION["runs"]["steps"] if step["name"] == "Status")
-    (check,) = (step["run"] for step in github["jobs"]["evalstore"]["steps"] if "--check" in step.get("run", ""))
-    component = yaml.safe_load(COMPONENT)["evalstore"]
-    gates = {"action": f'{status}\nexit "$code"', "github": check}
-    for name, job in (("component", component), ("gitlab", gitlab)):
-        kept = [
-            line
-            for line in job["script"]
-            if "base=" in line or "branch=" in line or "code=0" in line or "--check" in line
-        ]
-        gates[name] = "\n".join([*kept, 'exit "$code"'])
-    return gates
+    """Return the lines of each pipeline that are its gate, as bash runs them."""
+    github, gitlab = yaml.safe_load(write_github("", "trunk")), yaml.safe_load(write_gitlab(""))
+    component = yaml.safe_load(COMPONENT)
+    return {
+        "action": next(step["run"] for step in ACTION["runs"]["steps"] if step["name"] == "Gate"),
+        "github": next(step["run"] for step in github["jobs"]["gate"]["steps"] if step.get("name") == "Gate"),
+        "component": "\n".join(component["evalstore"]["script"]),
+        "gitlab": "\n".join(gitlab["evalstore"]["script"]),
+    }
 
 
 @pytest.mark.parametrize(
@@ -336,7 +374,8 @@ def list_gates() -> dict[str, str]:
         ("action", {"BASE": "{base}"}),
         ("gitlab", BRANCH),
         *map(mark_slow, (("component", BRANCH), ("component", MERGE_REQUEST), ("gitlab", MERGE_REQUEST))),
-        mark_slow(("github", {"BASE": "{base}"})),
+        *map(mark_slow, (("component", MERGED), ("gitlab", MERGED), ("action", {"BEFORE": "{base}"}))),
+        *map(mark_slow, (("github", {"BASE": "{base}"}), ("github", {"BEFORE": "{base}"}))),
     ],
 )
 def test_no_change_brings_the_settings_that_judge_it(
@@ -354,23 +393,93 @@ def test_no_change_brings_the_settings_that_judge_it(
     (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "just"))
     git(["git", "commit", "-qam", "A rule of its own"])
     assert cli("-C", store, "bump", "--all").code == 0
-    assert cli("-C", store, "status", "--check").code == 0
+    assert cli("-C", store, "gate", "--base", "HEAD").code == 0
     files = {key: str(tmp_path / key) for key in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     env = {**tools, **files, "STORE": ".", "EVALSTORE_STORE": ".", "RUNNER_TEMP": str(tmp_path)}
+    (tmp_path / "evalstore").mkdir()
+    (tmp_path / "evalstore/bin").symlink_to(tmp_path / "bin")
     git(["git", "update-ref", "refs/remotes/origin/trunk", base])
     known = {key: value.format(base=base) for key, value in variables.items()}
-    ran = bash(list_gates()[name], store, {**env, **known})
-    assert (ran.returncode, "1.0.1 is too low" in ran.stdout) == (1, True), ran.stdout + ran.stderr
+    script = list_gates()[name]
+    ran = bash(script, store, {**env, "BASE": "", "BEFORE": "", "evalstore": str(tmp_path / "evalstore"), **known})
+    found = ran.stdout + "".join(path.read_text() for path in store.glob("evalstore.xml"))
+    assert (ran.returncode, "1.0.1 is too low" in found) == (1, True), ran.stdout + ran.stderr
 
 
-@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
-def test_the_hooks_of_pre_commit_do_what_they_say(hook: Any, store: Path, tools: dict[str, str]) -> None:
+@pytest.mark.parametrize("name", ["action", *map(mark_slow, ("github", "gitlab", "component"))])
+def test_a_first_push_is_judged_by_itself(store: Path, tools: dict[str, str], tmp_path: Path, name: str) -> None:
+    (tmp_path / "evalstore").mkdir()
+    (tmp_path / "evalstore/bin").symlink_to(tmp_path / "bin")
+    files = {key: str(tmp_path / key) for key in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    env = {**tools, **files, "STORE": ".", "EVALSTORE_STORE": ".", "RUNNER_TEMP": str(tmp_path), "STRICT": "false"}
+    first = {"BASE": "", "BEFORE": "0" * 40, "CI_COMMIT_BEFORE_SHA": "0" * 40, "CI_DEFAULT_BRANCH": "trunk"}
+    script = list_gates()[name]
+    ran = bash(script, store, {**env, **first, "evalstore": str(tmp_path / "evalstore")})
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+TRAP = "import pathlib; pathlib.Path(__file__ + '.ran').touch()\n"
+
+
+@pytest.mark.slow  # ensurepip; that every installation is isolated is the next test
+def test_no_file_of_the_change_is_imported_by_the_installation(tmp_path: Path) -> None:
+    """The real Python makes the environment and installs a package, in a checkout whose files have its modules' names."""
+    checkout, temp = tmp_path / "checkout", tmp_path / "temp"
+    for folder in (checkout / "evalstore", temp):
+        folder.mkdir(parents=True)
+    for name in ("venv", "ensurepip", "pip", "sitecustomize", "usercustomize", "json", "logging", "evalstore/__init__"):
+        (checkout / f"{name}.py").write_text(TRAP)
+    package = temp / "evalstore-1-py3-none-any.whl"
+    with ZipFile(package, "w") as wheel:
+        wheel.writestr("evalstore.py", "def run():\n    print('ours')\n")
+        wheel.writestr("evalstore-1.dist-info/entry_points.txt", "[console_scripts]\nevalstore = evalstore:run\n")
+        wheel.writestr("evalstore-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: evalstore\nVersion: 1\n")
+        wheel.writestr("evalstore-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr("evalstore-1.dist-info/RECORD", "")
+    (install,) = (step["run"] for step in ACTION["runs"]["steps"] if step["name"] == "Install")
+    env = {**os.environ, "RUNNER_TEMP": str(temp), "ACTION_PATH": str(package), "PIP_NO_INDEX": "1"}
+    ran = bash(f'{install}\n"$RUNNER_TEMP/evalstore/bin/evalstore"', checkout, env)
+    assert (ran.returncode, ran.stdout) == (0, "ours\n"), ran.stderr
+    assert not list(checkout.rglob("*.ran"))
+
+
+def test_every_pipeline_installs_as_the_action_does() -> None:
+    texts = [*map(str, list_gates().values()), (ROOT / "action.yml").read_text("utf-8"), COMPONENT]
+    texts += [write_github("", "main").decode(), write_gitlab("").decode()]
+    for text in texts:
+        called = re.findall(r"\bpython3?\"? (\S+ \S+ \S+)", text)
+        assert set(called) <= {"-I -m venv", "-I -m pip"}, text
+        assert not re.search(r"evalstore\S* -C \S+ (?!gate\b|bump\b)", text)
+
+
+def test_the_release_job_releases_what_was_merged(
+    store: Path, tools: dict[str, str], cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    """After a squash the version is in the file, and no tag is at the remote."""
+    git = partial(subprocess.run, check=True, capture_output=True, text=True)
+    git(["git", "clone", "-q", "--bare", str(store.parent), str(tmp_path / "origin.git")])
+    git(["git", "clone", "-q", str(tmp_path / "origin.git"), str(tmp_path / "clone")])
+    rubric = tmp_path / "clone/evals/rubrics/tone.yaml"
+    rubric.write_text(RUBRIC.replace("simply", "just").replace("1.0.0", "2.0.0"))
+    git(["git", "-C", str(rubric.parent), "commit", "-qam", "Squashed"])
+    steps = yaml.safe_load(write_github("evals/", "main"))["jobs"]["release"]["steps"]
+    job = run_steps(steps, tmp_path / "clone", {**tools, "STORE": "evals"}, tmp_path)
+    assert job.code == 0, job.out
+    assert git(["git", "-C", str(tmp_path / "origin.git"), "tag"]).stdout.split() == [
+        "rubric/tone@1.0.0",
+        "rubric/tone@2.0.0",
+    ]
+
+
+def test_the_hook_of_pre_commit_does_what_it_says(store: Path, tools: dict[str, str]) -> None:
     """The entry runs as pre-commit runs it: without file names, in the repository's root; here that is the store."""
+    (hook,) = HOOKS
     assert hook["pass_filenames"] is False
     for path in ("rubrics/tone.yaml", "evals/datasets/web.jsonl", "evalstore.yaml", "a/.evalstore/accepted.yaml"):
         assert re.search(hook["files"], path)
     assert not re.search(hook["files"], "src/main.py")
-    assert bash(hook["entry"], store, tools).returncode == 0
-    broken = {"evalstore-validate": ("values: [simply]", "values: simply"), "evalstore-status": ("simply", "just")}
-    (store / "rubrics/tone.yaml").write_text(RUBRIC.replace(*broken[hook["id"]]))
-    assert bash(hook["entry"], store, tools).returncode == 1
+    line = " ".join([hook["entry"], *hook["args"]])
+    assert bash(line, store, tools).returncode == 0
+    for broken in (("values: [simply]", "values: simply"), ("simply", "just")):
+        (store / "rubrics/tone.yaml").write_text(RUBRIC.replace(*broken))
+        assert bash(line, store, tools).returncode == 1
