@@ -23,7 +23,7 @@ PAGES = (
 
 # What is said -> (its pattern, how often it still is). A better word is in the comment.
 PHRASES = {
-    "is no X": (r"(?<![Tt]here )\b(is|are) no (?!longer|more\b|such|matter|harm|trouble)\w", 1),  # is not a valid X
+    "is no X": (r"(?<![Tt]here )\b(is|are) no (?!longer|more\b|such|matter|harm|trouble)\w", 0),  # is not a valid X
     "stands twice": (r"\bstands? twice\b", 0),  # duplicate key
     "not resolvable": (r"\bresolvable\b", 1),  # could be chance
     "MDE": (r"\bMDE\b", 0),  # shows only changes of N points or more
