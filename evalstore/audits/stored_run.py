@@ -34,7 +34,7 @@ from evalstore.model.question import REFERENCE_KEYS, is_read_by_checks
 from evalstore.model.renames import match_renames
 from evalstore.release.artifact_parts import ArtifactPart
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
-from evalstore.runs.row_index import RowIndex, make_doubled_error
+from evalstore.runs.row_pairs import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples
 from evalstore.scoring.judging import NO_REPLY, JudgeSession
 from evalstore.store import ArtifactStore

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from evalstore.budget import SharedBudget
 from evalstore.diff.change import AnswerGoal, Change, RubricEffect
 from evalstore.diff.deciders.bounds import list_scores
-from evalstore.diff.deciders.changed_part import drop_unchanged, measure_part
 from evalstore.diff.deciders.joint_answers import (
     JointAnswer,
     JointAnswers,
     ScoreLister,
     States,
     VariableNumbers,
+    drop_unchanged,
     list_joint_answers,
+    measure_part,
     number_variables,
     read_text_check,
 )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -105,9 +105,6 @@ def write_run(grader: PytestGrader, dataset: str, folder: Path) -> str:
         run = score(dataset, outputs, store=store, out=folder.absolute(), at=at, judges=Judges(offline=True))
     return f"run {run.path}" + (f", which has no score: {run.ungraded}" if run.is_withheld else "")
 
-
-if TYPE_CHECKING:
-    pass
 
 _GRADED = "evalstore_graded"  # what a worker of pytest-xdist hands to the one who started it
 _GRADER = pytest.StashKey["PytestGrader"]()

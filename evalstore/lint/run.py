@@ -20,12 +20,10 @@ from evalstore.lint.context import (
     read_policy,
     read_target_policies,
 )
-from evalstore.lint.examples import describe_ungraded, grade_file_examples, lint_examples
-from evalstore.lint.judges import lint_judge, lint_prompt
+from evalstore.lint.judges import lint_judge, lint_prompt, lint_wording
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
 from evalstore.lint.mending import TextFile, find_edit, find_rename
 from evalstore.lint.notes import Note, get_mapping, list_texts, make_note
-from evalstore.lint.prompts import lint_wording
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows, read_numbered_lines
 from evalstore.lint.references import (
     UNKNOWN,
@@ -41,7 +39,14 @@ from evalstore.lint.references import (
     lint_twins,
     read_bundle,
 )
-from evalstore.lint.rubrics import lint_judged_checks, lint_rubric, lint_weights
+from evalstore.lint.rubrics import (
+    describe_ungraded,
+    grade_file_examples,
+    lint_examples,
+    lint_judged_checks,
+    lint_rubric,
+    lint_weights,
+)
 from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
 from evalstore.lint.sources import (

@@ -39,10 +39,6 @@ if TYPE_CHECKING:
     from evalstore.runs.run_view import CheckCorrection, RunView, WrittenRun
 
 
-if TYPE_CHECKING:
-    pass
-
-
 _PARTS = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR, Verdict.PASS: Part.PATCH}
 _NAME, _LINES = 40, 40  # characters of a check's id; lines of a text that is shown in full
 _EXCERPT = 240  # characters of an output among others

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.kinds.format import grade_json
 from evalstore.checks.markdown import find_fenced_blocks
-from evalstore.checks.output_json import grade_json
 from evalstore.documents import format_json_pointer, write_canonical
 from evalstore.errors import LimitError, SchemaError
 from evalstore.languages.schemas import (

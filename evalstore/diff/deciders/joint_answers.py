@@ -1,4 +1,6 @@
-"""Lists what the checks of two rubrics can answer together, one output at a time: texts that there are, judges free.
+"""Lists what the checks of two rubrics can answer together, one output at a time, and what they give to the score.
+
+Texts that there are, judges free. Checks that are on both sides and count alike need not be looked at.
 
 An unchanged check answers alike on both sides, and so does one of which only the bar, the weight or the gate changed.
 What a check says of a text follows from the languages that the text is in; a combination of these that no text has is
@@ -7,8 +9,9 @@ left out. A check that reads more than the text, or that no automaton stands for
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, product
 from math import prod
@@ -34,6 +37,7 @@ from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import CheckResult, Combine, UnscoredReason
 
 if TYPE_CHECKING:
+    from evalstore.checks.evaluate import CountedCheck
     from evalstore.languages.pattern_comparison import Membership, MembershipTable, RegexTree
 
 
@@ -297,3 +301,51 @@ class _ResultTable:
         if raw not in self.results:
             self.results[raw] = grade_answer(self.check, raw)
         return self.results[raw]
+
+
+_ZERO = Fraction(0)
+
+
+def drop_unchanged(pair: States, numbers: VariableNumbers) -> States:
+    """Return both sides without the checks that are on both and count alike, one for one."""
+    sides = [[(_identify_part(check, numbers), check) for check in state.checks] for state in pair]
+    common = Counter(part for part, _ in sides[0]) & Counter(part for part, _ in sides[1])
+    kept: list[RubricState] = []
+    for state, side in zip(pair, sides, strict=True):
+        left, checks = Counter(common), []
+        for part, check in side:
+            if left[part]:
+                left[part] -= 1
+            else:
+                checks.append(check)
+        kept.append(replace(state, checks=tuple(checks)))
+    return kept[0], kept[1]
+
+
+def _identify_part(check: CheckState, numbers: VariableNumbers) -> tuple[object, ...]:
+    return numbers[id(check)], check.negate, check.threshold, check.weight, check.is_gate
+
+
+def measure_part(state: RubricState, results: Sequence[CheckResult]) -> tuple[object, ...]:
+    """Return what some checks of a rubric give to its score: with it and the others' results the score is known."""
+    from evalstore.checks.evaluate import select_counted
+
+    scoring = state.to_scoring()
+    counted = select_counted(scoring, results)
+    fails = scoring.errors == "fail" and any(result.unscored is UnscoredReason.ERROR for result in results)
+    closes = any(check.id in scoring.required and not check.passed for check in counted)
+    return fails, closes, bool(counted), _PARTS[state.combine](counted)
+
+
+def _sum_part(counted: Sequence[CountedCheck]) -> object:
+    return sum((check.weight * check.score for check in counted), _ZERO), sum((one.weight for one in counted), _ZERO)
+
+
+_PARTS: Mapping[Combine, Callable[[Sequence[CountedCheck]], object]] = {
+    Combine.WEIGHTED_AVG: _sum_part,
+    Combine.ALL_PASS: lambda counted: all(check.passed for check in counted),
+    Combine.ANY_PASS: lambda counted: any(check.passed for check in counted),
+    Combine.MIN: lambda counted: min((check.score for check in counted), default=None),
+    Combine.MAX: lambda counted: max((check.score for check in counted), default=None),
+    Combine.MEDIAN: lambda counted: sorted(check.score for check in counted),
+}

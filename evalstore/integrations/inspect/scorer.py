@@ -13,8 +13,15 @@ from inspect_ai.solver import TaskState
 from inspect_ai.util import collect
 
 from evalstore.integrations.inspect.judging import InspectJudge, ask_inspect_model
-from evalstore.integrations.inspect.rubrics import RubricCache, locate_store
-from evalstore.integrations.inspect.samples import make_score, make_unscored, pass_rate, read_output, read_question
+from evalstore.integrations.inspect.samples import (
+    RubricCache,
+    locate_store,
+    make_score,
+    make_unscored,
+    pass_rate,
+    read_output,
+    read_question,
+)
 from evalstore.integrations.rubric_scorer import Ruler
 from evalstore.model import JudgeCall, JudgeReply, RubricResult, Sample
 from evalstore.store import ArtifactStore

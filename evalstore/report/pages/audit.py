@@ -13,9 +13,8 @@ from evalstore.audits import Audit, Cause, Factor, LineEffect, Origin
 from evalstore.audits.conditions import AuditReport
 from evalstore.audits.wording import format_points
 from evalstore.report.blame import describe_origin
-from evalstore.report.pages.bars import BarScale, Drawing, draw_mark, draw_step
 from evalstore.report.pages.history import CAPTION, prepare_timeline
-from evalstore.report.pages.html import read_style, render_page
+from evalstore.report.pages.html import BarScale, Drawing, draw_mark, draw_step, read_style, render_page
 from evalstore.report.pages.moved import MovedList, filter_moved
 from evalstore.report.text_layout import count_noun
 from evalstore.statistics import Conclusion

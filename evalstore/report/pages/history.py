@@ -8,8 +8,7 @@ from typing import Any
 
 from evalstore.audits.score_history import ScoredRun, ScoreHistory
 from evalstore.audits.side_replay import RunTotals
-from evalstore.report.pages.bars import draw_bar
-from evalstore.report.pages.html import render_page
+from evalstore.report.pages.html import draw_bar, render_page
 from evalstore.report.text_layout import DAY, count_noun, format_percent, join_names
 from evalstore.text import make_excerpt
 

@@ -1,4 +1,4 @@
-"""Renders the pages' templates: every text from outside is escaped, and a page loads nothing and runs nothing."""
+"""Renders the pages' templates, and their bars: text from outside is escaped, and a page loads and runs nothing."""
 
 from __future__ import annotations
 
@@ -7,17 +7,95 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evalstore.audits.wording import format_points
-from evalstore.report.pages.bars import draw_bar
 from evalstore.report.text_layout import count_noun, format_percent
 from evalstore.text import make_excerpt, make_printable
+
+_WIDTH, _HEIGHT = 200, 16  # of a bar's view box in `parts.html.jinja`, which is stretched to its cell
+_MARGIN = 4  # room for a mark at both ends
+
+
+class Shape(NamedTuple):
+    """A box, or without a width an upright line at `x`; `look` is its class in the style."""
+
+    x: float
+    width: float | None
+    height: int
+    look: str
+
+    @property
+    def top(self) -> int:
+        """Return where it begins, so that it is in the middle of the height."""
+        return (_HEIGHT - self.height) // 2
+
+
+class Drawing(NamedTuple):
+    """A bar: what it shows in words, and its shapes, the first at the back."""
+
+    label: str
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BarScale:
+    """The values between which bars are drawn."""
+
+    low: Fraction
+    high: Fraction
+
+    @classmethod
+    def from_values(cls, values: Iterable[Fraction]) -> BarScale:
+        """Return the scale from the least to the largest value."""
+        found = [*values]
+        return cls(min(found), max(found))
+
+    def __str__(self) -> str:
+        return f"{format_percent(self.low)} to {format_percent(self.high)}"
+
+    def find_place(self, value: Fraction) -> float:
+        """Return where a value is in the view box; in the middle where the scale has no length."""
+        part = Fraction(1, 2) if self.low == self.high else (value - self.low) / (self.high - self.low)
+        return float(_MARGIN + part * (_WIDTH - 2 * _MARGIN))
+
+
+def draw_step(start: Fraction, end: Fraction, scale: BarScale, *, is_open: bool = False) -> Drawing:
+    """Draw a change from one level to another; it is an outline where it is open whether it would be there again."""
+    places = sorted(map(scale.find_place, (start, end)))
+    side = "rise" if end > start else "fall" if end < start else "level"
+    box = Shape(places[0], max(places[1] - places[0], 1), 10, f"{side} open" if is_open else side)
+    return Drawing(f"from {format_percent(start)} to {format_percent(end)}", (_draw_level(start, scale), box))
+
+
+def draw_range(least: Fraction, most: Fraction, scale: BarScale) -> Drawing:
+    """Draw both ends between which a value lies, with a line at 0; an exact one is a mark."""
+    places = scale.find_place(least), scale.find_place(most)
+    box = Shape(places[0] - 1, places[1] - places[0] + 2, 6, "mark")
+    return Drawing(f"from {format_percent(least)} to {format_percent(most)}", (box, _draw_level(Fraction(0), scale)))
+
+
+def draw_mark(value: Fraction, scale: BarScale) -> Drawing:
+    """Draw one level as a mark."""
+    box = Shape(scale.find_place(value) - 2, 4, 14, "mark")
+    return Drawing(format_percent(value), (_draw_level(value, scale), box))
+
+
+def draw_bar(value: Fraction, *, is_strong: bool = False) -> Drawing:
+    """Draw a share of all points from the left; a strong one is in the colour of marks."""
+    bar = Shape(0, float(value * _WIDTH), 6, "mark" if is_strong else "bar")
+    return Drawing(f"{format_percent(value)} of 100", (Shape(0, _WIDTH, 6, "rail"), bar))
+
+
+def _draw_level(value: Fraction, scale: BarScale) -> Shape:
+    return Shape(scale.find_place(value), None, _HEIGHT, "level")
+
 
 MOST_CHARACTERS = 20_000  # of an output or what was asked: of more the rest is counted
 # Beside the characters of markup: a CI system reads `##[…]` and, where a line begins, `::…` in its log as commands.

@@ -7,8 +7,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from evalstore.report.pages.bars import BarScale, draw_range
-from evalstore.report.pages.html import render_page
+from evalstore.report.pages.html import BarScale, draw_range, render_page
 from evalstore.report.static_words import list_facts, list_rows, write_sentence
 
 if TYPE_CHECKING:
