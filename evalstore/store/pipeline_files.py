@@ -43,11 +43,10 @@ jobs:
 <install>
       - name: Gate
         run: |
-          if [ -z "$BASE" ]; then
-            # A push is judged by what was there before it, or by itself where nothing was.
-            BASE=HEAD
-            if git cat-file -e "$BEFORE^{commit}" 2> /dev/null; then BASE=$BEFORE; fi
-          fi
+          # The branch that a pull request is for, as it is now: the commit that its event names can be long behind.
+          BASE=refs/remotes/origin/${BASE_REF:-$DEFAULT}
+          # A push to the default branch is judged by what it replaced. A first one replaced nothing (000…).
+          if [ "$REF" = "refs/heads/$DEFAULT" ] && [ -n "${BEFORE//0/}" ]; then BASE=$BEFORE; fi
           code=0
           "$RUNNER_TEMP/evalstore/bin/evalstore" -C "$STORE" gate --base "$BASE" --format github \
             --write "markdown=$RUNNER_TEMP/gate.md" || code=$?
@@ -58,16 +57,19 @@ jobs:
           cat "$RUNNER_TEMP/comment.md" >> "$GITHUB_STEP_SUMMARY"
           exit "$code"
         env:
-          BASE: ${{ github.event.pull_request.base.sha }}
+          BASE_REF: ${{ github.base_ref }}
           BEFORE: ${{ github.event.before }}
+          DEFAULT: ${{ github.event.repository.default_branch }}
+          REF: ${{ github.ref }}
       - name: One comment, which is edited from then on
         if: ${{ !cancelled() && github.event_name == 'pull_request' }}
         run: |
           # The token of a fork's pull request only reads (403): that is a notice, and fails nothing.
           comments="repos/$GITHUB_REPOSITORY/issues/$NUMBER/comments"
           file="$RUNNER_TEMP/comment.md"
-          first='[.[] | select(.body | startswith("<!-- evalstore -->")) | .id] | first // empty'
-          id=$(gh api --paginate "$comments" --jq "$first" | head -n 1) || true
+          # Anybody can write our mark: a comment of a person is left alone.
+          mark='select(.user.type == "Bot" and (.body | startswith("<!-- evalstore -->")))'
+          id=$(gh api --paginate "$comments" --jq "[.[] | $mark | .id] | first // empty" | head -n 1) || true
           if [ -n "$id" ]; then
             gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" -F "body=@$file" --silent
           else
@@ -128,12 +130,11 @@ _GITLAB = """\
 evalstore:
   extends: .evalstore
   script:
-    # The base, which judges: a job without rules runs for branches, not for merge requests, where GitLab names one. The
-    # default branch is judged by what was there before, or by itself where nothing was.
-    - base=$CI_MERGE_REQUEST_DIFF_BASE_SHA
-    - branch=${CI_COMMIT_BRANCH:-$CI_DEFAULT_BRANCH}
-    - if [ "$branch" != "$CI_DEFAULT_BRANCH" ]; then base=$(git merge-base HEAD "origin/$CI_DEFAULT_BRANCH"); fi
-    - if [ -z "$base" ]; then base=$(git rev-parse --quiet --verify "$CI_COMMIT_BEFORE_SHA^{commit}" || echo HEAD); fi
+    # The base, which judges, is the branch that a change is for, as it is now: where the change began, it was another.
+    - base=refs/remotes/origin/${CI_MERGE_REQUEST_TARGET_BRANCH_NAME:-$CI_DEFAULT_BRANCH}
+    # A push to the default branch is judged by what it replaced. A first one replaced nothing (000…).
+    - before=$(echo "$CI_COMMIT_BEFORE_SHA" | sed 's/^0*$//')
+    - if [ "$CI_COMMIT_BRANCH" = "$CI_DEFAULT_BRANCH" ] && [ -n "$before" ]; then base=$before; fi
     - >-
       "$evalstore/bin/evalstore" -C "$STORE" gate --base "$base"
       --write "gitlab=$PWD/gl-code-quality-report.json" --write "junit=$PWD/evalstore.xml"

@@ -54,9 +54,9 @@ try:
 except urllib.error.HTTPError as error:
     sys.exit(f"gh: HTTP {error.code}")
 if filtered:
-    assert 'startswith("<!-- evalstore -->")' in filtered
+    assert 'select(.user.type == "Bot" and (.body | startswith("<!-- evalstore -->")))' in filtered
     for one in answer:
-        if one["body"].startswith("<!-- evalstore -->"):
+        if one["user"]["type"] == "Bot" and one["body"].startswith("<!-- evalstore -->"):
             print(one["id"])
             break
 '''
@@ -64,17 +64,25 @@ if filtered:
 
 @dataclass
 class Comments:
-    """A server that keeps the comments of a pull request; without `writable` it refuses to."""
+    """A server that keeps the comments of a pull request, of people and then of a bot; without `writable` it refuses to."""
 
     url: str = ""
     kept: dict[int, str] = field(default_factory=dict)
     writable: bool = True
     asked: list[str] = field(default_factory=list)
 
+    @property
+    def ours(self) -> list[str]:
+        return [body for id_, body in self.kept.items() if id_ not in PEOPLES]
+
+
+# Anybody can write our mark.
+PEOPLES = {1: "Nice work", 2: "not ours <!-- evalstore -->", 3: "<!-- evalstore -->\nready to merge"}
+
 
 @pytest.fixture
 def comments() -> Iterator[Comments]:
-    kept = Comments(kept={1: "Nice work", 2: "not ours <!-- evalstore -->"})
+    kept = Comments(kept=dict(PEOPLES))
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self, code: int, value: Any) -> None:
@@ -86,7 +94,8 @@ def comments() -> Iterator[Comments]:
 
         def do_GET(self) -> None:
             kept.asked.append(f"GET {self.path}")
-            self.answer(200, [{"id": id_, "body": body} for id_, body in kept.kept.items()])
+            types = {id_: {"type": "User" if id_ in PEOPLES else "Bot"} for id_ in kept.kept}
+            self.answer(200, [{"id": id_, "body": body, "user": types[id_]} for id_, body in kept.kept.items()])
 
         def write(self) -> None:
             kept.asked.append(f"{self.command} {self.path}")
@@ -144,6 +153,7 @@ def store(git: Callable[..., str], cli: Callable[..., Any], tmp_path: Path) -> P
     (root / "evalstore.yaml").write_text("# a store\n")
     (root / "rubrics/tone.yaml").write_text(RUBRIC)
     assert cli("-C", root, "bump", "--all").code == 0
+    git("update-ref", "refs/remotes/origin/trunk", "HEAD")
     return root
 
 
@@ -177,14 +187,13 @@ def run_steps(
     """Run the steps of a pull request's job that are scripts."""
     temp = tmp_path / f"run{len(list(tmp_path.glob('run*')))}"
     temp.mkdir()
-    base = subprocess.run(["git", "rev-parse", "HEAD"], cwd=folder, capture_output=True, text=True, check=True)
     known = {
         "github.token": "t0ken",
         "github.action_path": str(ROOT),
         "github.repository": "ada/evals",
         "github.event_name": "pull_request",
         "github.event.pull_request.number": "7",
-        "github.event.pull_request.base.sha": base.stdout.strip(),
+        "github.base_ref": "trunk",
         "runner.temp": str(temp),
         "vars.EVALSTORE": "git+https://host/evalstore",
         **(known or {}),
@@ -241,16 +250,16 @@ def test_the_action_is_green_as_released_and_annotates_a_change_comments_once_an
     assert (job.ok, job.code) == ("true", 0), job.out
     assert job.steps == ("Install", "Gate", "Comment")
     assert (tmp_path / "installed").read_text() == f"install --quiet {ROOT}\n"
-    (ours,) = [body for body in comments.kept.values() if body.startswith("<!-- evalstore -->")]
+    (ours,) = comments.ours
     assert "phrase-reworded" not in ours
     (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "just"))
     job = run_action(store.parent, env, tmp_path, store="evals")
     assert (job.ok, job.code) == ("false", 1)
     assert "::error file=evals/rubrics/tone.yaml,line=2" in job.out
     assert "phrase-reworded" in job.summary
-    (edited,) = [body for body in comments.kept.values() if body.startswith("<!-- evalstore -->")]
+    (edited,) = comments.ours
     assert "phrase-reworded" in edited
-    assert (comments.kept[1], comments.kept[2]) == ("Nice work", "not ours <!-- evalstore -->")
+    assert comments.kept.items() >= PEOPLES.items()
     assert [asked.split()[0] for asked in comments.asked] == ["GET", "POST", "GET", "PATCH"]
 
 
@@ -286,7 +295,7 @@ def test_the_action_is_never_green_by_absence(
         (tmp_path / "bin/evalstore").write_text("#!/bin/sh\nexit 127\n")
     job = run_action(store.parent, env, tmp_path, store="nowhere" if case == "no store" else "evals")
     assert (job.ok, job.code != 0) == ("false", True), job.out
-    assert "evalstore gate could not answer (exit code" in comments.kept[3]
+    assert "evalstore gate could not answer (exit code" in comments.ours[0]
 
 
 def test_a_fork_gets_no_comment_and_is_told_so(
@@ -314,7 +323,7 @@ def test_the_workflow_of_github_gates_and_comments(
     job = workflow["jobs"]["gate"]
     env = {**tools, **job["env"], "GH_API": comments.url}
     ran = run_steps(job["steps"], store.parent, env, tmp_path)
-    assert (ran.code, "phrase-reworded" in comments.kept[3]) == (int(changed), changed), ran.out
+    assert (ran.code, "phrase-reworded" in comments.ours[0]) == (int(changed), changed), ran.out
     comments.writable = False
     assert "::notice title=evalstore::" in run_steps(job["steps"], store.parent, env, tmp_path).out
 
@@ -342,7 +351,8 @@ def test_the_component_of_gitlab_is_the_gate(store: Path, tools: dict[str, str],
     job = jobs[".evalstore"] | jobs["evalstore"]
     subprocess.run(["git", "clone", "-q", "--bare", str(store.parent), str(tmp_path / "origin.git")], check=True)
     subprocess.run(["git", "remote", "add", "origin", str(tmp_path / "origin.git")], cwd=store, check=True)
-    ran = bash("\n".join([*job["before_script"], *job["script"]]), store.parent, {**tools, **job["variables"]})
+    env = {**tools, **job["variables"], **BRANCH}
+    ran = bash("\n".join([*job["before_script"], *job["script"]]), store.parent, env)
     assert ran.returncode == int(changed), ran.stdout + ran.stderr
     reports = {name: (store.parent / file).read_text() for name, file in job["artifacts"]["reports"].items()}
     assert bool(json.loads(reports["codequality"])) is changed
@@ -352,8 +362,11 @@ def test_the_component_of_gitlab_is_the_gate(store: Path, tools: dict[str, str],
 
 # What GitLab says of a pipeline: of a branch, as of every job without rules, of a merge request, or after a merge.
 BRANCH = {"CI_DEFAULT_BRANCH": "trunk", "CI_COMMIT_BRANCH": "mine"}
-MERGE_REQUEST = {"CI_DEFAULT_BRANCH": "trunk", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{base}"}
+MERGE_REQUEST = {"CI_DEFAULT_BRANCH": "main", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "trunk"}
 MERGED = {"CI_DEFAULT_BRANCH": "trunk", "CI_COMMIT_BRANCH": "trunk", "CI_COMMIT_BEFORE_SHA": "{base}"}
+
+
+PUSH = {"DEFAULT": "trunk", "REF": "refs/heads/trunk", "BEFORE": "{base}"}
 
 
 def list_gates() -> dict[str, str]:
@@ -371,11 +384,11 @@ def list_gates() -> dict[str, str]:
 @pytest.mark.parametrize(
     ("name", "variables"),
     [
-        ("action", {"BASE": "{base}"}),
+        ("action", {"BASE_REF": "trunk"}),
         ("gitlab", BRANCH),
         *map(mark_slow, (("component", BRANCH), ("component", MERGE_REQUEST), ("gitlab", MERGE_REQUEST))),
-        *map(mark_slow, (("component", MERGED), ("gitlab", MERGED), ("action", {"BEFORE": "{base}"}))),
-        *map(mark_slow, (("github", {"BASE": "{base}"}), ("github", {"BEFORE": "{base}"}))),
+        *map(mark_slow, (("component", MERGED), ("gitlab", MERGED), ("action", PUSH))),
+        *map(mark_slow, (("github", {"BASE_REF": "trunk"}), ("github", PUSH))),
     ],
 )
 def test_no_change_brings_the_settings_that_judge_it(
@@ -398,24 +411,50 @@ def test_no_change_brings_the_settings_that_judge_it(
     env = {**tools, **files, "STORE": ".", "EVALSTORE_STORE": ".", "RUNNER_TEMP": str(tmp_path)}
     (tmp_path / "evalstore").mkdir()
     (tmp_path / "evalstore/bin").symlink_to(tmp_path / "bin")
-    git(["git", "update-ref", "refs/remotes/origin/trunk", base])
     known = {key: value.format(base=base) for key, value in variables.items()}
     script = list_gates()[name]
-    ran = bash(script, store, {**env, "BASE": "", "BEFORE": "", "evalstore": str(tmp_path / "evalstore"), **known})
+    ran = bash(script, store, {**env, **NO_EVENT, "evalstore": str(tmp_path / "evalstore"), **known})
     found = ran.stdout + "".join(path.read_text() for path in store.glob("evalstore.xml"))
     assert (ran.returncode, "1.0.1 is too low" in found) == (1, True), ran.stdout + ran.stderr
 
 
-@pytest.mark.parametrize("name", ["action", *map(mark_slow, ("github", "gitlab", "component"))])
-def test_a_first_push_is_judged_by_itself(store: Path, tools: dict[str, str], tmp_path: Path, name: str) -> None:
-    (tmp_path / "evalstore").mkdir()
-    (tmp_path / "evalstore/bin").symlink_to(tmp_path / "bin")
+NO_EVENT = dict.fromkeys(("BASE", "BASE_REF", "BEFORE", "DEFAULT", "REF", "STRICT", "EVALSTORE_STRICT"), "")
+BEFORE, FIRST = "b" * 40, "0" * 40
+ON_TRUNK = {"DEFAULT": "trunk", "REF": "refs/heads/trunk"}
+IN_TRUNK = {"CI_DEFAULT_BRANCH": "trunk", "CI_COMMIT_BRANCH": "trunk"}
+BASES = (
+    (("action", "github"), {"BASE_REF": "1.x", "DEFAULT": "trunk", "BEFORE": BEFORE}, "refs/remotes/origin/1.x"),
+    (("action", "github"), {**ON_TRUNK, "BEFORE": BEFORE}, BEFORE),
+    (("action", "github"), {**ON_TRUNK, "BEFORE": FIRST}, "refs/remotes/origin/trunk"),
+    (("action", "github"), ON_TRUNK, "refs/remotes/origin/trunk"),  # somebody started it
+    # What a push to another branch replaced is its author's, too.
+    (("action", "github"), {**ON_TRUNK, "REF": "refs/heads/mine", "BEFORE": BEFORE}, "refs/remotes/origin/trunk"),
+    (("action",), {"BASE": BEFORE, "DEFAULT": "trunk"}, BEFORE),  # of a group of the merge queue
+    (("gitlab", "component"), {**BRANCH, "CI_COMMIT_BEFORE_SHA": BEFORE}, "refs/remotes/origin/trunk"),
+    (("gitlab", "component"), {**MERGE_REQUEST, "CI_COMMIT_BEFORE_SHA": FIRST}, "refs/remotes/origin/trunk"),
+    (("gitlab", "component"), {**IN_TRUNK, "CI_COMMIT_BEFORE_SHA": BEFORE}, BEFORE),
+    (("gitlab", "component"), {**IN_TRUNK, "CI_COMMIT_BEFORE_SHA": FIRST}, "refs/remotes/origin/trunk"),
+    (("gitlab", "component"), {"CI_DEFAULT_BRANCH": "trunk", "CI_COMMIT_TAG": "1"}, "refs/remotes/origin/trunk"),
+)
+
+
+def test_the_base_is_no_commit_of_the_change(tmp_path: Path) -> None:
+    """It is the branch that the change is for, by its full name, or what a push to the default branch replaced.
+
+    A commit that git does not have stays the base, for which the gate has an error: so does one that a forced push removed.
+    """
+    folder = tmp_path / "evalstore/bin"
+    folder.mkdir(parents=True)
+    (folder / "evalstore").write_text("#!/bin/sh\nprintf '%s ' \"$@\"\n")
+    (folder / "evalstore").chmod(0o755)
     files = {key: str(tmp_path / key) for key in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-    env = {**tools, **files, "STORE": ".", "EVALSTORE_STORE": ".", "RUNNER_TEMP": str(tmp_path), "STRICT": "false"}
-    first = {"BASE": "", "BEFORE": "0" * 40, "CI_COMMIT_BEFORE_SHA": "0" * 40, "CI_DEFAULT_BRANCH": "trunk"}
-    script = list_gates()[name]
-    ran = bash(script, store, {**env, **first, "evalstore": str(tmp_path / "evalstore")})
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    env = {**os.environ, **files, **NO_EVENT, "RUNNER_TEMP": str(tmp_path), "evalstore": str(tmp_path / "evalstore")}
+    env |= {"STORE": ".", "EVALSTORE_STORE": "."}
+    gates = list_gates()
+    for names, variables, base in BASES:
+        for name in names:
+            ran = bash(gates[name], tmp_path, {**env, **variables})
+            assert f" gate --base {base} " in ran.stdout, (name, variables, ran.stdout)
 
 
 TRAP = "import pathlib; pathlib.Path(__file__ + '.ran').touch()\n"
