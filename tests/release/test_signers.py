@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 
 from evalstore.errors import RefusedError
 from evalstore.model import Finding
+from evalstore.release.gate import GateOptions, check_change
 from evalstore.release.verify import verify
 from evalstore.store import ArtifactStore
 from tests.release.conftest import Shop, rubric
@@ -90,6 +93,79 @@ def test_a_key_counts_for_its_time_alone(signed: Shop) -> None:
     line = signed.read(SIGNERS).decode()
     signed.write(SIGNERS, line.replace("ada@example.org ", 'ada@example.org valid-before="20010101" '))
     assert "not signed by an allowed signer" in only(signed)
+
+
+def find_in_change(shop: Shop, base: str, day: int) -> list[str]:
+    with ArtifactStore.open(shop.root) as store:
+        options = GateOptions(datetime(2090, 1, day, tzinfo=UTC))
+        return [finding.message for finding in check_change(store, base, options).verification.findings]
+
+
+def date(day: int) -> dict[str, str]:
+    stamp = f"{int(datetime(2090, 1, day, tzinfo=UTC).timestamp())} +0000"
+    return {"GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp}
+
+
+def git_on(shop: Shop, day: int, *argv: str) -> None:
+    subprocess.run(["git", *argv], cwd=shop.top, env={**os.environ, **date(day)}, check=True, capture_output=True)
+
+
+EXPIRED = "rubric/tone@2.0.0 is not signed by an allowed signer: its key had expired when the release arrived, on "
+
+
+@pytest.fixture
+def until(signed: Shop) -> Shop:
+    """The key of Ada counts until 3 January 2090, and `main` has a commit of the first of that month."""
+    line = signed.read(SIGNERS).decode()
+    signed.write(SIGNERS, line.replace("ada@example.org ", 'ada@example.org valid-before="20900103" '))
+    signed.git("add", "-A")
+    git_on(signed, 1, "commit", "-qm", "Until the third")
+    signed.git("branch", "-M", "main")
+    signed.write("rubrics/tone.yaml", rubric(ban="just"))
+    return signed
+
+
+def test_a_key_counts_when_a_release_reaches_the_base_not_when_it_says_that_it_was_made(until: Shop) -> None:
+    git_on(until, 5, "commit", "-q", "--allow-empty", "-m", "Two days too late")
+    until.bump("rubric/tone", signature=date(2))  # dated back, commit and tag
+    assert only(until) == f"{EXPIRED}2090-01-05"
+    assert find_in_change(until, "HEAD", 9) == [f"{EXPIRED}2090-01-05"]
+    # Where it has not arrived, it arrives today.
+    assert find_in_change(until, "HEAD~1", 2) == []
+    assert find_in_change(until, "HEAD~1", 9) == [f"{EXPIRED}2090-01-09"]
+
+
+@pytest.mark.parametrize("day", [2, 5])
+def test_a_release_of_a_branch_arrives_with_its_merge(until: Shop, day: int) -> None:
+    until.git("checkout", "-q", "-b", "side")
+    until.bump("rubric/tone", signature=date(2))
+    until.git("checkout", "-q", "main")
+    git_on(until, day, "merge", "-q", "--no-ff", "side")
+    late = [f"{EXPIRED}2090-01-05"] if day == 5 else []  # in time it counts, also when it has expired since
+    assert [finding.message for finding in find(until)] == late
+    assert find_in_change(until, "main", 9) == late
+
+
+@pytest.mark.parametrize("again", [("-a", "-m", "x"), ()], ids=["annotated", "lightweight"])
+def test_a_release_that_the_ledger_lists_as_signed_is_signed_without_the_setting(
+    cli: Callable[..., Any], signed: Shop, key: Callable[[str], str], again: tuple[str, ...]
+) -> None:
+    (signed.root / SIGNERS).unlink()
+    signed.write("evalstore.yaml", "")
+    signed.git("add", "-A")
+    signed.git("commit", "-qm", "Signatures are not required")
+    assert find(signed) == []
+    tag = ("rubric/tone@1.0.0", "rubric/tone@1.0.0^{commit}")
+    signed.git("tag", "-f", *again, *tag)
+    why = "it is not signed" if again else "it is a lightweight tag"
+    assert only(signed) == f"rubric/tone@1.0.0 is not signed by an allowed signer: {why}"
+    for command in (["verify"], ["gate", "--base", "HEAD"]):
+        ran = cli("-C", signed.root, *command)
+        assert (ran.code, "release-unsigned" in ran.out) == (1, True)
+    # Whose key it is counts where signers are named, which nobody does here.
+    key("eve")
+    signed.git("tag", "-f", "-s", "-m", "x", *tag)
+    assert find(signed) == []
 
 
 def test_without_the_file_nobody_is_taken_for_a_signer(signed: Shop) -> None:
