@@ -21,6 +21,7 @@ from evalstore.model import (
     Scoring,
     UnscoredReason,
     Verdict,
+    format_decimal,
     read_rubric,
 )
 from evalstore.model.example import Example, read_examples
@@ -39,6 +40,14 @@ class GradedExample(NamedTuple):
     def is_failed(self) -> bool:
         """Whether it was graded, and is not what is expected."""
         return self.result is not None and not self.example.is_met(self.result)
+
+    @property
+    def got(self) -> str | None:
+        """What it got, in words: `fail (0.5)`; None where it could not be graded."""
+        if self.result is None:
+            return None
+        score = self.result.score
+        return str(self.result.verdict) + ("" if score is None else f" ({format_decimal(round(score, 4))})")
 
 
 def grade_examples(kind: Kind, value: Mapping[str, Any], context: CheckContext) -> Iterator[GradedExample]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         "evalstore probe rubric/answer_style@worktree --dataset dataset/web_answers --outputs outputs/model_a.jsonl",
         "evalstore probe rubrics/answer_style.yaml --exit-code              # as a gate",
         "evalstore probe rubric/answer_style --save-example refusal         # and validate says when it passes",
+        "evalstore probe judge/accuracy@worktree --judge-url URL            # its examples",
     ),
 )
 @click.argument("rubric", type=CONTENT_REF)
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
 @click.option(
     "--exit-code",
     is_flag=True,
-    help="Exit 1 when a text passes that says nothing, a reference fails, or what could not be graded decides.",
+    help="Exit 1 when a text passes that says nothing, a reference or an example fails, or what could not be graded "
+    "decides.",
 )
 @add_save_option(
     "TEXT", "Save this text in RUBRIC's file as an example that expects the verdict wanted, or VERDICT; repeatable."
@@ -65,8 +67,9 @@ def command(  # noqa: PLR0913  # one parameter for each option
 
     A text that says nothing may pass where a rubric is only a part of a grade; then look at who reads it.
 
-    A text that is saved as an example is graded by `validate` from then on. It is named as the table names it, and is
-    the answer to the first question that it is wrong for.
+    The examples in its file are graded, too, and of a judge they alone: replies that are missing are asked for, and
+    `validate` finds them from then on. A text that is saved as one is named as the table names it, and answers the
+    first question that it is wrong for.
     """
     from evalstore.api import probe
     from evalstore.model import parse_ref

@@ -29,7 +29,7 @@ from evalstore.lint.references import ReferenceLookup, find_referenced
 from evalstore.lint.values import has_own_lists
 from evalstore.lint.wording import is_valid_by_schema, list_check_kinds
 from evalstore.model import Artifact, Kind, RubricResult, Verdict, is_id, list_check_ids
-from evalstore.model.example import EXAMPLES, describe_outcome
+from evalstore.model.example import EXAMPLES
 from evalstore.text import EXCERPT, find_only_near, make_excerpt
 
 
@@ -261,9 +261,9 @@ def lint_examples(kind: Kind, graded: Iterable[GradedExample]) -> Iterator[Note]
         yield make_note(
             "example-failed",
             (*example.place, key),
-            number=int(example.place[1]) + 1,
+            number=example.number,
             expected=example.expected,
-            got=describe_outcome(result),
+            got=one.got,
             why=f": {reason}" if (reason := _explain(result)) else "",
             kind=kind,
         )

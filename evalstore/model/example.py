@@ -33,6 +33,11 @@ class Example:
         return str(self.score if self.verdict is None else self.verdict)
 
     @property
+    def number(self) -> int:
+        """Which one of its file it is, from 1."""
+        return int(self.place[1]) + 1
+
+    @property
     def key(self) -> str:
         """What is graded, as one text: two examples with one key ask the same."""
         output, question = self.sample.output, self.sample.question
@@ -49,11 +54,6 @@ class Example:
         return result.score == Fraction(self.score) or (
             places > _FEW_PLACES and round(result.score, places) == Fraction(self.score)
         )
-
-
-def describe_outcome(result: RubricResult) -> str:
-    """Return what an example got, in words: `fail (0.5)`."""
-    return str(result.verdict) + ("" if result.score is None else f" ({format_decimal(round(result.score, 4))})")
 
 
 def read_examples(value: Mapping[str, Any]) -> Iterator[Example]:

@@ -140,6 +140,12 @@ def _write_question(witness: Any) -> Any:
     return None if witness.question is None else json.loads(write_canonical(dict(witness.question)))
 
 
+def _write_graded_example(graded: Any) -> dict[str, Any]:
+    met = None if graded.result is None else not graded.is_failed
+    pointer, expected = format_json_pointer(graded.example.place), graded.example.expected
+    return {"pointer": pointer, "expected": expected, "got": graded.got, "as_expected": met, "why": graded.why}
+
+
 def _name_lines(attribute: str) -> str:
     names = ("mix", "no_answer", "no_answer_as_zero", "judge_errors", "not_reproduced")
     return " ".join(f"{name}={name}.{attribute}" for name in names)
@@ -325,6 +331,7 @@ KEYS: Mapping[str, Row] = {
     "RubricProbe": (
         "ref dataset questions sound texts outputs mutants",
         {"survivors": lambda probe: [select_json_keys(one, "message pointer") for one in probe.survivors]},
+        {"examples!": lambda probe: [_write_graded_example(one) for one in probe.examples] or None},
         "calls notes",
     ),
     "RubricResult": ("score verdict reason checks",),

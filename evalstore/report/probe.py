@@ -27,10 +27,14 @@ _EXCERPT, _IDS = 60, 5
 
 def text(probe: RubricProbe, screen: Screen = PAPER) -> str:
     """Return the sentence, the table of texts, who got what was not wanted, and the surviving mutants."""
-    parts = [
+    texts = [
         "\n".join(_paint_head(probe, screen)),
         "\n".join(wrap_columns([_HEAD, *map(_make_row, probe.texts)], screen.width, right={1, 2, 3, 4})),
+    ]
+    parts = [
+        *(texts if probe.texts else ()),
         "\n".join(line for one in probe.texts if one.wrong for line in _describe_wrong(one, screen)),
+        "\n".join(_describe_examples(probe, screen)),
         "\n".join(_describe_survivors(probe, screen)),
         "\n".join(line for note in _list_notes(probe) for line in wrap_lines(note, width=screen.width, inner="  ")),
     ]
@@ -67,6 +71,26 @@ def _describe_wrong(one: ProbedText, screen: Screen) -> list[str]:
     )
 
 
+def _describe_examples(probe: RubricProbe, screen: Screen) -> Iterator[str]:
+    if not probe.examples:
+        return
+    total = f"{count_noun(len(probe.examples), 'example')} of {probe.ref}"
+    failed = [one for one in probe.examples if one.is_failed]
+    sentence = f"{len(failed):,} of {total} {'gets' if len(failed) == 1 else 'get'} something else than expected"
+    if failed:
+        yield from (screen.paint(Part.MAJOR, line) for line in wrap_lines(sentence, width=screen.width))
+        rows = (f"  example {one.example.number} expects {one.example.expected}, gets {one.got}" for one in failed)
+        yield from screen.shorten_list([*rows])
+    reasons = [one.why for one in probe.examples if one.result is None]
+    if reasons:
+        why = f"{len(reasons):,} of {total} could not be graded: {make_excerpt(reasons[0])}"
+        yield from wrap_lines(why, width=screen.width, inner="  ")
+    elif not failed:
+        yield from wrap_lines(
+            f"{total} {'gets' if len(probe.examples) == 1 else 'get'} what is expected", width=screen.width
+        )
+
+
 def _describe_survivors(probe: RubricProbe, screen: Screen) -> Iterator[str]:
     if not probe.mutants:
         return
@@ -80,7 +104,7 @@ def _describe_survivors(probe: RubricProbe, screen: Screen) -> Iterator[str]:
 
 
 def _list_notes(probe: RubricProbe) -> Iterator[str]:
-    if probe.dataset is None:
+    if probe.dataset is None and probe.texts:
         yield "to try questions and references too, name a dataset: --dataset REF"
     if probe.calls:
         yield f"{count_noun(probe.calls, 'judge call')} would grade the rest: name an endpoint with --judge-url"

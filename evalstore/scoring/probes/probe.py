@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.checks import CheckContext, combine_results, prepare_check, prepare_rubric
-from evalstore.checks.examples import settle_errors
+from evalstore.checks.examples import grade_examples, settle_errors
 from evalstore.diff.params import UnreadableError
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.question_references import fill_from_question
@@ -34,6 +34,7 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
+from evalstore.model.example import EXAMPLES
 from evalstore.model.question_values import list_question_values
 from evalstore.runs import StoredOutput, find_samples, read_outputs
 from evalstore.scoring.judging import Judges, JudgeSession, open_session
@@ -186,12 +187,20 @@ def probe(
 ) -> RubricProbe:
     """Return what a rubric gives to texts that say nothing, and which changes of it no stored output tells apart.
 
+    Its examples are graded, too, and of a judge they alone.
     With `dataset` each text is graded for every question that the rubric grades (for all, where it grades none); with
     `outputs`, a file of any shape that evalstore.runs reads, the mutants of the rubric grade them. Judges answer from
-    kept replies, or as `judges` says. Raises `RefusedError` for what is not a rubric, and where no output answers a
-    question.
+    kept replies, or as `judges` says. Raises `RefusedError` for what is not a rubric or a judge, and where no output
+    answers a question.
     """
-    ruler = _resolve(store, rubric, Kind.RUBRIC)
+    ruler = store.resolve(rubric)
+    if ruler.kind is not Kind.JUDGE:
+        ruler = _resolve(store, rubric, Kind.RUBRIC)
+    elif dataset or outputs:
+        raise RefusedError(f"{ruler.ref} is a judge, of which only its examples are tried", hint="name REF alone")
+    elif not ruler.artifact.value.get(EXAMPLES):
+        hint = "write some under `examples:`"
+        raise RefusedError("this judge has no examples to try", place=ruler.artifact.document.locate(), hint=hint)
     questions = ProbeQuestions(store, ruler.name, _resolve(store, dataset, Kind.DATASET) if dataset else None)
     with open_session(judges or Judges(), store.git.find_common_directory) as session:
         while True:
@@ -287,12 +296,15 @@ def _fill_state(value: Mapping[str, Any], state: RubricState, question: Question
 
 
 def _probe_once(ruler: Resolved, questions: ProbeQuestions, outputs: Path | None, session: JudgeSession) -> RubricProbe:
+    store = questions.store
+    context = CheckContext(store.read_artifact, session.ask, session.judges.model, strict=store.strict)
+    examples = tuple(grade_examples(ruler.kind, ruler.artifact.value, context))
+    if ruler.kind is Kind.JUDGE:
+        return RubricProbe(ruler.ref, None, 0, (), examples=examples)
     value = make_plain(ruler.artifact.value)
     state = read_state(value)
     if state is None:
         raise RefusedError(f"{ruler.ref} is not a valid rubric", hint="see where: evalstore validate")
-    store = questions.store
-    context = CheckContext(store.read_artifact, session.ask, session.judges.model, strict=store.strict)
     rubric, tallies, count = read_rubric(value), dict[str, _ResultTally](), 0
     grade = prepare_rubric(rubric, context)
     for question in questions.iterate():
@@ -306,6 +318,7 @@ def _probe_once(ruler: Resolved, questions: ProbeQuestions, outputs: Path | None
         dataset=questions.dataset.ref if questions.dataset else None,
         questions=count,
         texts=tuple(tally.build_text() for tally in tallies.values()),
+        examples=examples,
         notes=tuple(f"{id_} could not be graded: {reason}" for id_, reason in failed.items()),
     )
     if outputs is None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any, NamedTuple
 
+from evalstore.checks.examples import GradedExample
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import write_canonical
@@ -109,11 +110,11 @@ class RubricMutant:
 
 @dataclass(frozen=True, slots=True)
 class RubricProbe:
-    """One rubric, probed.
+    """One rubric, probed; of a judge its examples alone.
 
     `questions` were asked, none without a dataset. Of `mutants`, the rubric with one part changed, the `survivors` give
-    each of the `outputs` the same score and verdict; without outputs there are none. `calls` to judges are needed for
-    what has no verdict.
+    each of the `outputs` the same score and verdict; without outputs there are none. `examples` are those of its file.
+    `calls` to judges are needed for what has no verdict.
     """
 
     ref: str
@@ -123,6 +124,7 @@ class RubricProbe:
     outputs: int = 0
     mutants: int = 0
     survivors: tuple[RubricMutant, ...] = ()
+    examples: tuple[GradedExample, ...] = ()
     calls: int = 0
     notes: tuple[str, ...] = ()
 
@@ -130,16 +132,16 @@ class RubricProbe:
         """Return the text with this name; raises `RefError` where there is none."""
         found = next((text for text in self.texts if text.name == name), None)
         if found is None:
-            raise RefError(
-                f"no text is called {make_excerpt(name)}", hint=f"one of: {'; '.join(text.name for text in self.texts)}"
-            )
+            names = "; ".join(text.name for text in self.texts)
+            raise RefError(f"no text is called {make_excerpt(name)}", hint=f"one of: {names}" if names else "")
         return found
 
     @property
     def sound(self) -> bool:
-        """Whether every text was graded, and none got the opposite of what is wanted.
+        """Whether every text and example was graded, and none got the opposite of what is wanted, or is expected.
 
-        One that a rubric has nothing to grade in is graded; where that is so of all, nothing was seen.
+        One that a rubric has nothing to grade in is graded; where that is so of all texts, nothing was seen.
         """
-        has_verdict = any(text.verdicts.keys() - {Verdict.UNSCORED} for text in self.texts)
-        return has_verdict and not any(text.wrong or text.undecided for text in self.texts)
+        has_verdict = any(text.verdicts.keys() - {Verdict.UNSCORED} for text in self.texts) or not self.texts
+        is_met = all(one.result and not one.is_failed for one in self.examples)
+        return has_verdict and is_met and not any(text.wrong or text.undecided for text in self.texts)
