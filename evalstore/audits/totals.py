@@ -257,6 +257,7 @@ class AuditTotals:
             worst=tuple(total.worst),
             conclusion=conclusion if is_sampled else None,
             anchors=anchors or None,
+            detectable=estimate.mean.detectable_effect if estimate and estimate.mean else None,
         )
 
     def _estimate(self, players: Players) -> ChangeEstimate | None:

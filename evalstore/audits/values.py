@@ -121,7 +121,7 @@ class Factor:
     which it differs, `moved` the number of scores that it moved, `claim` what may be concluded. `anchors` is how many
     questions an estimated share rests on, of the service or of what the outputs did besides; None where it is graded,
     and else `p` of the outputs is Welch's, of the rest against the anchors. `flipped` counts the verdicts that it has a
-    part in.
+    part in. `detectable` is the smallest share that so many questions show (MDE).
     """
 
     players: tuple[PlayerName, ...]
@@ -139,6 +139,7 @@ class Factor:
     worst: tuple[QuestionShare, ...]
     conclusion: Conclusion | None = None
     anchors: int | None = None
+    detectable: float | None = None
 
     @property
     def name(self) -> str:

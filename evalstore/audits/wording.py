@@ -25,6 +25,7 @@ _NAMES = {**_PHRASES, PlayerName.DATASET: "references", PlayerName.INPUT: "quest
 _OUTPUTS = {False: "worse outputs", True: "better outputs"}
 _NOTHING = 1e-12  # what is left of a float where nothing is
 _WIDE = Fraction(1, 2)  # of the larger: rulers that far apart are said
+_MANY = 100_000  # questions: beyond these nobody asks so many
 
 
 def format_points(share: Fraction | float) -> str:
@@ -43,6 +44,76 @@ def write_sentence(audit: Audit) -> str:
     idle = join_phrases([text for name, text in _word_questions(audit.lines) if not audit.lines.by_name[name].score])
     rest = f" Without an effect on the score: {idle}." if idle else ""
     return f"{_word_change(audit, idle)}{_word_price(audit)}{rest}"
+
+
+def write_answer(audit: Audit) -> str:
+    """Return whether the outputs are better, as far as these questions tell, and what would tell it."""
+    question = "Is the model better?" if audit.a.model != audit.b.model else "Are the outputs better?"
+    zero, own = audit.lines.no_answer_as_zero.score, audit.own_as_zero.shapley
+    rest = "" if not zero or own is None else f" Missing answers counted as 0, {_word_total(own)}."
+    return f"{question} {_word_answer(audit)}.{rest}"
+
+
+def _word_answer(audit: Audit) -> str:
+    factor = next((one for one in audit.factors if one.changed and PlayerName.OUTPUTS in one.players), None)
+    if factor is None:
+        return "The outputs are the same" if audit.common else "No question is compared"
+    if len(factor.players) > 1:
+        price = f"; {_count(audit.price.calls, 'judge call')} would separate them (--ask)" if audit.price.calls else ""
+        return f"These runs cannot tell: {name_factor(factor)} moved the score{price}"
+    if factor.conclusion is Conclusion.SIGNIFICANT:
+        if _word_rulers(audit):
+            ends = [_word_effect(end) for end in (audit.own.old, audit.own.new) if end is not None]
+            return f"It depends on the rubric: its outputs {ends[0]} under A's rubrics, {ends[1]} under B's"
+        side = "Yes" if factor.share > 0 else "No, worse"
+        return f"{side}: its outputs {_word_gain(factor.share)} points{_word_span(factor)}"
+    if factor.conclusion is Conclusion.MOVED_NONE:
+        return "Its outputs differ, but no score does"
+    if factor.conclusion is Conclusion.BOUNDED_NULL:
+        return f"About the same: its outputs {_word_gain(factor.share)} points{_word_span(factor)}"
+    return _word_doubt(audit, factor)
+
+
+def _word_doubt(audit: Audit, factor: Factor) -> str:
+    """Return that so few questions cannot tell whether outputs are better, and how many would."""
+    asked = _count(factor.anchors or audit.common, "question")
+    if factor.anchors:
+        calls = f"; {_count(audit.price.calls, 'judge call')} would (--ask)" if audit.price.calls else ""
+        return f"{asked} that both runs judged alike cannot tell{calls}"
+    if factor.detectable is None or not factor.share:
+        return f"{asked} cannot tell"
+    enough = audit.common * (factor.detectable / abs(float(factor.share))) ** 2
+    if enough <= audit.common:
+        return f"{asked} cannot tell: only {factor.moved:,} of them moved"
+    digits = 10 ** max(len(str(round(enough))) - 2, 0)
+    about = f"about {round(enough / digits) * digits:,}" if enough < _MANY else f"not even {_MANY:,}"
+    return f"{asked} cannot tell; {about} would"
+
+
+def _word_gain(share: Fraction) -> str:
+    return f"{'lost' if share < 0 else 'gained'} {format_size(share)}"
+
+
+def _word_span(factor: Factor) -> str:
+    return f" (95 %: {format_points(factor.ci[0])} to {format_points(factor.ci[1])})" if factor.ci else ""
+
+
+def _word_total(share: Fraction) -> str:
+    return f"it {_word_gain(share)}" if share else "it neither gained nor lost"
+
+
+def describe_certainty(factor: Factor) -> str:
+    """Return in plain words how certain a share is, for a row of the waterfall."""
+    span = f", {format_points(factor.ci[0])} to {format_points(factor.ci[1])}" if factor.ci else ""
+    words = {
+        None: factor.claim,
+        Conclusion.SIGNIFICANT: f"more than chance{span}",
+        Conclusion.NOT_RESOLVABLE: f"could be chance{span}",
+        Conclusion.BOUNDED_NULL: f"next to nothing{span}",
+        Conclusion.BOUNDED: f"estimated{span}",
+        Conclusion.MOVED_NONE: "moved nothing",
+    }[factor.conclusion]
+    return f"{words}, estimated on {factor.anchors:,}" if factor.anchors and factor.conclusion else words
 
 
 def _word_price(audit: Audit) -> str:
@@ -169,7 +240,7 @@ def _list_phrases(audit: Audit) -> Iterator[str]:
 
 
 def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
-    players, name = _sort_joint(factor.players), _name_factor(factor)
+    players, name = _sort_joint(factor.players), name_factor(factor)
     if factor.conclusion not in {None, Conclusion.SIGNIFICANT}:
         moved = f"{name} {'lost' if factor.share < 0 else 'gained'} {format_size(factor.share)}"
         if factor.conclusion is Conclusion.BOUNDED_NULL:
@@ -192,7 +263,7 @@ def _name_doubt(factor: Factor) -> str:
     return "what the outputs did" if PlayerName.JUDGE_SERVICE in factor.players else "what the judge service did"
 
 
-def _name_factor(factor: Factor) -> str:
+def name_factor(factor: Factor) -> str:
     """Return the players of a factor, jointly where they cannot be told apart."""
     name = join_phrases([_PHRASES.get(player, "the outputs") for player in _sort_joint(factor.players)])
     return f"{name} together" if len(factor.players) > 1 else name
@@ -267,7 +338,7 @@ def _describe_flips(audit: Audit) -> str:
     counts = ((flips.pass_to_fail, "pass to fail"), (flips.fail_to_pass, "fail to pass"))
     numbers = [(sum(id_ in ids for id_ in turned), how) for turned, how in counts]
     turned = join_phrases([f"{_count(number, 'verdict')} turned from {how}" for number, how in numbers if number])
-    parts = [(len(ids.intersection(flips.by.get(factor.name, ()))), _name_factor(factor)) for factor in audit.factors]
+    parts = [(len(ids.intersection(flips.by.get(factor.name, ()))), name_factor(factor)) for factor in audit.factors]
     names = [name for number, name in sorted(parts, key=lambda part: -part[0]) if number]
     return f"{turned}, by {join_phrases(names)}" if turned else ""
 

@@ -6,16 +6,29 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.audits import Audit, Factor, Lines, Origin
-from evalstore.audits.values import OWN_PLAYERS, PlayerName
-from evalstore.audits.wording import format_p, format_points, name_own
+from evalstore.audits.values import OWN_PLAYERS, PlayerName, RunSide
+from evalstore.audits.wording import describe_certainty, format_p, format_points, name_own, write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, wrap_columns, wrap_lines
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    count_noun,
+    format_columns,
+    format_percent,
+    wrap_columns,
+    wrap_lines,
+)
+from evalstore.statistics import Conclusion
 from evalstore.text import make_excerpt
 
+_MOST_LINES, _BLANK_LINES, _FEWEST_DETAILS = 20, 3, 1  # of the text without --verbose
+_MOST_SENTENCE, _MOST_ROWS, _FEWEST_ROWS = 3, 5, 2
+_ANSWERS = {"Yes": Part.PATCH, "No": Part.MAJOR, "cannot tell": Part.MINOR}
 _MOST_EDITS = 10
 _NAME_WIDTH = 44
 _MESSAGE = 160
@@ -24,22 +37,29 @@ _RULERS = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE, PlayerName.DATASET})
 _NO_BREAK = "\u00a0"  # keeps an id and its points on one line
 
 
-def text(audit: Audit, screen: Screen = PAPER) -> str:
-    """Return the answer in a sentence, the waterfall, and the causes of each factor; points are hundredths."""
-    width = screen.width
-    parts = (
-        "\n".join(screen.paint(Part.HEAD, line) for line in wrap_lines(audit.sentence, width=width)),
-        _format_sides(audit, width),
-        _format_waterfall(audit, screen),
-        *(_format_factor(factor, screen) for factor in audit.factors if factor.changed),
-        _format_rest(audit, width),
-    )
+def text(audit: Audit, screen: Screen = PAPER, *, slices: str = "", results: Sequence[str] = ()) -> str:
+    """Return the answer, the waterfall, whose edits moved it, and the answer again; points are hundredths.
+
+    `slices` is a table of its own and `results` are the answers to conditions, a line each. With --verbose also how
+    sure each share is, and which questions it moved most; without, all of it has at most 20 lines at 80 columns.
+    """
+    head = _write_head(audit, screen)
+    verdict = [*results, *_write_verdict(audit, screen)]
+    table = _format_waterfall(audit, screen, max(_MOST_ROWS - len(results), _FEWEST_ROWS))
+    if screen.whole:
+        blocks = [_format_factor(factor, screen) for factor in _order_factors(audit)]
+        details = "\n\n".join([*blocks, "\n".join(_list_rest(audit, screen.width))])
+    else:
+        room = _MOST_LINES - len(head) - len(table) - len(verdict) - _BLANK_LINES
+        details = "\n".join(_list_details(audit, screen, max(room, _FEWEST_DETAILS)))
+    parts = ("\n".join(head), "\n".join(table), details, slices, "\n".join(verdict))
     return "\n\n".join(part for part in parts if part)
 
 
 def document(audit: Audit) -> dict[str, Any]:
     """Return the document that schema/output/audit.schema.json describes."""
     return {
+        "answer": write_answer(audit),
         **select_json_keys(audit, "sentence delta passes_delta a b common"),
         "common_scores": select_json_keys(audit, "a=common_a b=common_b"),
         **select_json_keys(audit, "factors lines"),
@@ -50,52 +70,107 @@ def document(audit: Audit) -> dict[str, Any]:
     }
 
 
-def _format_sides(audit: Audit, width: int) -> str:
-    rows = [
-        (
-            name,
-            _format_score(side.score),
-            f"{_format_score(side.passes)} pass",
-            count_noun(side.scored, "question"),
-            make_excerpt(side.model, _NAME_WIDTH),
-            side.dataset,
+def _write_head(audit: Audit, screen: Screen) -> list[str]:
+    """Return what moved the score in a sentence, cut where it is long, and whether the outputs are better."""
+    sentence = wrap_lines(audit.sentence, width=screen.width)
+    if not screen.whole and len(sentence) > _MOST_SENTENCE:
+        cut = make_excerpt(audit.sentence, _MOST_SENTENCE * screen.width * 9 // 10)
+        sentence = wrap_lines(cut, width=screen.width)[:_MOST_SENTENCE]
+    return [*(screen.paint(Part.HEAD, line) for line in sentence), *_write_answer(audit, screen)]
+
+
+def _write_answer(audit: Audit, screen: Screen) -> list[str]:
+    lines = wrap_lines(write_answer(audit), width=screen.width, inner="  ")
+    return [screen.paint_words(line, _ANSWERS) for line in lines]
+
+
+def _write_verdict(audit: Audit, screen: Screen) -> list[str]:
+    """Return the shares in a line, the largest first, and again whether the outputs are better."""
+    shares = [(factor.label, factor.share) for factor in audit.factors if factor.share]
+    shares += [(audit.lines.labels[name], line.score) for name, line in audit.lines.by_name.items() if line.score]
+    shares.sort(key=lambda one: -abs(one[1]))
+    listing = ", ".join(f"{label} {format_points(share)}" for label, share in shares)
+    line = f"{format_points(audit.delta)} points{': ' if listing else ''}{listing}"
+    return [screen.paint_change(make_excerpt(line, screen.width)), *_write_answer(audit, screen)]
+
+
+def _order_factors(audit: Audit) -> list[Factor]:
+    """Return the factors that changed, the largest share first."""
+    changed = (factor for factor in audit.factors if factor.changed)
+    return sorted(changed, key=lambda factor: (-abs(factor.share), -abs(factor.passes)))
+
+
+class _Row(NamedTuple):
+    """A row of the waterfall: a factor or a line, its effect, how many questions it moved, and what that tells."""
+
+    name: str
+    score: Fraction
+    passes: Fraction
+    moved: str
+    about: str
+
+
+def _format_waterfall(audit: Audit, screen: Screen, most: int) -> list[str]:
+    """Return the lines that lead from A's score to B's, the largest share first; of more than `most` the last in one.
+
+    With --verbose each has its own.
+    """
+    rows = _list_rows(audit)
+    if not screen.whole and len(rows) > most:
+        others = rows[most - 1 :]
+        score, passes = (
+            sum((one.score for one in others), Fraction(0)),
+            sum((one.passes for one in others), Fraction(0)),
         )
-        for name, side in (("A", audit.a), ("B", audit.b))
+        rows = [*rows[: most - 1], _Row(f"{len(others)} others", score, passes, "", "")]
+    cells = [
+        ("points", "score", "passes", "questions", ""),
+        _list_side_cells("A", audit.a),
+        *((row.name, *map(format_points, (row.score, row.passes)), row.moved, row.about) for row in rows),
+        _list_side_cells("B", audit.b),
     ]
-    return "\n".join(wrap_columns(rows, width))
+    if screen.whole:
+        head, *table = wrap_columns(cells, screen.width, right={1, 2, 3})
+    else:
+        lines = format_columns(cells, right={1, 2, 3}).split("\n")
+        head, *table = (line if len(line) <= screen.width else f"{line[: screen.width - 1]}…" for line in lines)
+    return [screen.paint(Part.QUIET, head), *map(screen.paint_change, table)]
 
 
-def _format_waterfall(audit: Audit, screen: Screen) -> str:
+def _list_rows(audit: Audit) -> list[_Row]:
+    """Return a row for each factor that changed and each line, the largest share first."""
     lines = audit.lines
     about = {
         "mix": _describe_mix(lines),
         "no_answer": _describe_silence(lines),
         "judge_errors": count_noun(len(lines.errors), "question"),
-        "not_reproduced": "see below",
+        "not_reproduced": count_noun(len(audit.drift), "result"),
     }
     rows = [
-        ("points", "score", "passes", "95 % interval", "moved", ""),
-        ("A", _format_score(audit.a.score), _format_score(audit.a.passes), "", "", ""),
-        *(_waterfall_row(factor, audit.common) for factor in audit.factors if factor.changed),
-        *(
-            (lines.labels[name], _pad_points(line.score), _pad_points(line.passes), "", "", about[name])
-            for name, line in lines.told.items()
-        ),
-        ("B", _format_score(audit.b.score), _format_score(audit.b.passes), "", "", ""),
+        _Row(one.label, one.share, one.passes, f"{one.moved:,} of {audit.common:,}", describe_certainty(one))
+        for one in audit.factors
+        if one.changed
     ]
-    head, *table = wrap_columns(rows, screen.width)
-    return "\n".join([screen.paint(Part.QUIET, head), *map(screen.paint_change, table)])
+    rows += [_Row(lines.labels[name], one.score, one.passes, "", about[name]) for name, one in lines.told.items()]
+    return sorted(rows, key=lambda row: (-abs(row.score), -abs(row.passes)))
 
 
-def _waterfall_row(factor: Factor, common: int) -> tuple[str, ...]:
-    return (
-        factor.label,
-        _pad_points(factor.share),
-        _pad_points(factor.passes),
-        _format_span(factor.ci),
-        f"{factor.moved:,} of {common:,}",
-        factor.claim,
-    )
+def _list_side_cells(name: str, side: RunSide) -> tuple[str, ...]:
+    about = f"{make_excerpt(side.model, _NAME_WIDTH)}, {side.dataset}"
+    return name, format_percent(side.score), format_percent(side.passes), f"{side.scored:,}", about
+
+
+def _list_details(audit: Audit, screen: Screen, room: int) -> list[str]:
+    """Return the edits that moved most with their people, and what else to know, in so many lines."""
+    factors = (one for one in _order_factors(audit) if not OWN_PLAYERS.issuperset(one.players))
+    edits = [line for factor in factors for line in _format_causes(factor, screen)]
+    notes = _list_warnings(audit, screen.width)
+    rest = len(edits) + len(notes) - room
+    if rest <= 0:
+        return [*edits, *notes]
+    kept = min(len(notes), max(room // 2, room - 1 - len(edits)))
+    shown = [*edits[: room - 1 - kept], *notes[:kept]]
+    return [*shown, screen.paint(Part.QUIET, f"{len(edits) + len(notes) - len(shown):,} more lines with --verbose")]
 
 
 def _describe_mix(lines: Lines) -> str:
@@ -111,6 +186,8 @@ def _describe_silence(lines: Lines) -> str:
 
 def _format_factor(factor: Factor, screen: Screen) -> str:
     about = []
+    if factor.conclusion is Conclusion.NOT_RESOLVABLE and factor.detectable:
+        about.append(f"so few questions show only changes of {factor.detectable * 100:.1f} points or more")
     if factor.order[0] != factor.order[1]:
         about.append(f"{_format_span(factor.order).strip()} depending on whose answers it is measured")
     if factor.p is not None and factor.moved:
@@ -128,18 +205,19 @@ def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
     effective_causes = [cause for cause in factor.causes if cause.share or cause.passes or cause.moved]
     first_causes = effective_causes[:_MOST_EDITS]
     for origin in dict.fromkeys(cause.source.origin for cause in first_causes):
-        yield from wrap_lines(_format_origin(origin), width=screen.width, lead="  ", inner="      ")
+        origin_words = _format_origin(origin) if screen.whole else _name_people(origin)
+        yield from wrap_lines(origin_words, width=screen.width, lead="  ", inner="      ")
         for cause in (cause for cause in first_causes if cause.source.origin == origin):
             margin = f" ± {cause.error * 100:.2f}" if cause.error else ""
             passes = f" ({format_points(cause.passes)} passes)" if cause.passes and not cause.share else ""
             message = make_excerpt(cause.source.message or cause.source.part, _MESSAGE)
-            rule = f"{cause.source.rule}: " if cause.source.rule else ""
+            rule = f"{cause.source.rule}: " if cause.source.rule and screen.whole else ""
             lead = f"    {_pad_points(cause.share)}{margin}{passes}  "
             lines = wrap_lines(f"{rule}{message}", width=screen.width, lead=lead, inner=" " * 13)
             yield from (*map(screen.paint_change, lines[:1]), *lines[1:])
     if len(effective_causes) > _MOST_EDITS:
         yield f"  {count_noun(len(effective_causes) - _MOST_EDITS, 'other edit')} moved less"
-    if silent_count := len(factor.causes) - len(effective_causes):
+    if (silent_count := len(factor.causes) - len(effective_causes)) and screen.whole:
         yield f"  {count_noun(silent_count, 'other edit' if effective_causes else 'edit')} moved nothing"
 
 
@@ -159,23 +237,34 @@ def _format_origin(origin: Origin) -> str:
     return f"{step}{old} -> {new}   {describe_origin(origin)}".rstrip()
 
 
+def _name_people(origin: Origin) -> str:
+    """Return who made an edit, when, and in which artifact."""
+    return f"{describe_origin(origin)} ({origin.ref})" if origin.ref else describe_origin(origin)
+
+
 def _shorten_pin(pin: str) -> str:
     return pin[:_SHORT_PIN] if pin.startswith("git:") else pin
 
 
-def _format_rest(audit: Audit, width: int) -> str:
-    facts = [*_format_verdicts(audit), *_format_own(audit), *_format_failures(audit.lines), *_format_price(audit)]
-    lines = wrap_lines(*facts, width=width, inner="  ")
+def _list_rest(audit: Audit, width: int) -> list[str]:
+    facts = [*_format_verdicts(audit), *_format_own(audit)]
+    done = [] if audit.drift or not audit.common else ["Both runs reproduced."]
+    return [*wrap_lines(*facts, width=width, inner="  "), *_list_warnings(audit, width), *done]
+
+
+def _list_warnings(audit: Audit, width: int) -> list[str]:
+    """Return what a reader must know beside the shares: what failed or was not reproduced, the price, and notes."""
+    lines = wrap_lines(*_format_failures(audit.lines), *_format_price(audit), width=width, inner="  ")
     if audit.drift:
-        lines.append(f"{len(audit.drift)} recorded results were not reproduced:")
+        lines.append(f"{count_noun(len(audit.drift), 'recorded result')} not reproduced:")
         lines += [
             f"  {drift.run} {make_excerpt(drift.id, _NAME_WIDTH)}: {make_excerpt(drift.what, 60)}"
             for drift in audit.drift[:_MOST_EDITS]
         ]
-    elif audit.common:
-        lines.append("Both runs reproduced.")
-    notes = [line for note in audit.notes for line in wrap_lines(f"note: {note}", width=width, inner="      ")]
-    return "\n".join([*lines, *notes])
+    return [
+        *lines,
+        *(line for note in audit.notes for line in wrap_lines(f"note: {note}", width=width, inner="      ")),
+    ]
 
 
 def list_facts(audit: Audit) -> Iterator[str]:
@@ -221,10 +310,6 @@ def _format_price(audit: Audit) -> Iterator[str]:
         yield f"{count_noun(price.calls, 'call')} of judges would {what} (--ask with --judge-url)"
     if price.steps > price.calls:
         yield f"{count_noun(price.steps, 'call')} would also separate the versions of the judge (--judge-url)"
-
-
-def _format_score(score: Fraction) -> str:
-    return f"{float(score) * 100:7.2f}"
 
 
 def _pad_points(share: Fraction) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalstore.audits import Audit, Cause
 from evalstore.audits.conditions import AuditReport, ConditionResult
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording import format_points, write_answer
 from evalstore.report import audit as plain
 from evalstore.report.blame import describe_origin
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
@@ -24,13 +24,13 @@ _MARKS = {"holds": "\u2705", "fails": "\u274c", "cannot tell": "\u2753"}
 
 def text(report: AuditReport, screen: Screen = PAPER) -> str:
     """Return the audit, and a line for each condition."""
-    results = [
+    lines = (
         line for one in report.results for line in wrap_lines(describe_result(one), width=screen.width, inner="  ")
-    ]
-    lines = "\n".join(screen.paint_words(line, _ANSWERS) for line in results)
+    )
     rows = [*_list_slices(report.audit)]
     slices = format_columns([_SLICE_HEAD, *rows], right={1, 2, 4, 5}) if rows else ""
-    return "\n\n".join(part for part in (plain.text(report.audit, screen), slices, lines) if part)
+    results = [screen.paint_words(line, _ANSWERS) for line in lines]
+    return plain.text(report.audit, screen, slices=slices, results=results)
 
 
 def document(report: AuditReport) -> dict[str, Any]:
@@ -54,6 +54,7 @@ def markdown(report: AuditReport) -> str:
         "### evalstore audit",
         f"{format_code(audit.a.run)} \u2192 {format_code(audit.b.run)}",
         f"**{escape_prose(audit.sentence)}**",
+        escape_prose(write_answer(audit)),
         "\n".join(f"- {_MARKS[str(one.answer)]} {escape_prose(describe_result(one))}" for one in report.results),
         "\n".join(format_table(("points", "score", "passes", ""), _list_waterfall(audit))),
         "\n".join(format_table(("score", "passes", "edit", "by"), rows)) if rows else "",

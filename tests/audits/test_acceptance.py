@@ -300,7 +300,7 @@ def test_what_moved_no_mean_is_told_too(desk: Desk) -> None:
         "The score did not move. "
         "Without an effect on the score: 2 questions without an answer in B (counted as 0: -40.00)."
     )
-    assert "no answer     0.00     0.00                        2 in B; -40.00 if they count 0" in render(found, "text")
+    assert "no answer    0.00    0.00             2 in B; -40.00 if they count 0" in render(found, "text")
     desk.dataset("2.0.0", 6, "1.0.0")
     more = desk.audit(a, desk.score("2.0.0", {f"q{i}": "ok" for i in range(6)}, "c"))
     assert more.sentence.endswith(" Without an effect on the score: 1 question added.")

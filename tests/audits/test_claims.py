@@ -71,7 +71,7 @@ def test_verdicts_that_a_ruler_turns_are_no_chance(
     assert (len(flips.pass_to_fail), len(flips.fail_to_pass)) == (12, 1)
     # Two worse and one better: of eight throws of three coins two are more uneven, and six as uneven.
     assert flips.mid_p == (2 + 6 / 2) / 8
-    told = " ".join(cli("audit", runs[0].path, runs[1].path, cwd=repo.root).out.split())
+    told = " ".join(cli("audit", runs[0].path, runs[1].path, "-v", cwd=repo.root).out.split())
     assert "10 by rubric, 3 by outputs (McNemar mid-p 0.625, without what the rubrics changed)" in told
 
 

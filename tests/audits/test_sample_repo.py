@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.audits import Audit, Cause, audit
+from evalstore.audits import Audit, Cause, LineEffect, audit
+from evalstore.audits.values import LINE_LABELS, PlayerName
+from evalstore.audits.wording import write_answer
 from evalstore.places import find_resource_folder
 from evalstore.report import render
 from evalstore.report.audit import text
-from evalstore.report.text_layout import Screen
+from evalstore.report.text_layout import COLOURS, Screen
+from evalstore.statistics import Conclusion
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import factor
 
@@ -90,9 +94,72 @@ def test_outputs_and_flips(found: Audit) -> None:
 def test_the_text_fits_a_screen_and_begins_with_the_answer(found: Audit) -> None:
     lines = render(found, "text").splitlines()
     assert lines[0].startswith("The score fell by 6.79 points")
-    assert len(lines) <= 40
+    assert len(lines) <= 20
     assert max(map(len, lines)) <= 100
-    assert "rubric -18.27   (-21.15 to -15.38 depending on whose answers it is measured)" in lines
+    assert "      -8.65  no_filler becomes required" in lines
+    whole = text(found, Screen(whole=True)).splitlines()
+    assert "rubric -18.27   (-21.15 to -15.38 depending on whose answers it is measured)" in whole
+
+
+def test_the_answer_is_first_and_last(found: Audit) -> None:
+    answer = "Is the model better? 13 questions cannot tell; about 150 would."
+    lines = text(found, Screen(width=80)).splitlines()
+    assert [place for place, line in enumerate(lines) if line == answer] == [2, len(lines) - 1]
+    assert lines[-2] == "-6.79 points: rubric -18.27, outputs +12.88, question mix -1.40"
+    painted = text(found, Screen(width=80, colours=COLOURS))
+    assert [painted.count(f"\x1b[{code}m{word}") for code, word in (("33", "cannot tell"), ("31", "-18.27"))] == [2, 1]
+
+
+def change_outputs(found: Audit, **facts: Any) -> Audit:
+    """Return the audit with other facts about what its outputs did."""
+    factors = (replace(one, **facts) if one.name == "outputs" else one for one in found.factors)
+    return replace(found, factors=tuple(factors))
+
+
+@pytest.mark.parametrize(
+    ("facts", "answer"),
+    [
+        ({"conclusion": Conclusion.SIGNIFICANT}, "Yes: its outputs gained 12.88 points (95 %: -20.48 to +42.82)."),
+        ({"conclusion": Conclusion.SIGNIFICANT, "share": Fraction(-1, 8), "ci": (-0.2, -0.05)},
+         "No, worse: its outputs lost 12.50 points (95 %: -20.00 to -5.00)."),
+        ({"conclusion": Conclusion.BOUNDED_NULL, "share": Fraction(1, 500), "ci": (-0.01, 0.012)},
+         "About the same: its outputs gained 0.20 points (95 %: -1.00 to +1.20)."),
+        ({"conclusion": Conclusion.MOVED_NONE}, "Its outputs differ, but no score does."),
+        ({"changed": 0}, "The outputs are the same."),
+        ({"detectable": 0.1}, "13 questions cannot tell: only 9 of them moved."),
+        ({"detectable": None}, "13 questions cannot tell."),
+        ({"share": Fraction(1, 10**6)}, "13 questions cannot tell; not even 100,000 would."),
+        ({"anchors": 7}, "7 questions that both runs judged alike cannot tell."),
+        ({"players": (PlayerName.OUTPUTS, PlayerName.JUDGE_SERVICE)},
+         "These runs cannot tell: the outputs and the judge service together moved the score."),
+    ],
+)  # fmt: skip
+def test_the_answer_says_no_more_than_the_table(found: Audit, facts: dict[str, Any], answer: str) -> None:
+    assert write_answer(change_outputs(found, **facts)) == f"Is the model better? {answer}"
+
+
+def test_the_answer_counts_what_is_missing(found: Audit) -> None:
+    lines = replace(found.lines, no_answer_as_zero=LineEffect(Fraction(-3, 10)))
+    missing = replace(found, lines=lines, own_as_zero=replace(found.own, shapley=Fraction(-1, 5)))
+    assert write_answer(missing).endswith(" Missing answers counted as 0, it lost 20.00.")
+    same = replace(found, b=replace(found.b, model=found.a.model))
+    assert write_answer(same).startswith("Are the outputs better?")
+
+
+@pytest.mark.parametrize("conditions", [0, 2])
+def test_the_text_has_at_most_twenty_lines(found: Audit, conditions: int) -> None:
+    """Everything at once: a long sentence, every factor and line, many notes, edits and names without a blank."""
+    rubric = factor(found, "rubric")
+    many = tuple(replace(one, changed=3, share=rubric.share, causes=rubric.causes * 3) for one in found.factors)
+    lost = replace(found.lines, **dict.fromkeys(LINE_LABELS, LineEffect(Fraction(1, 50))))
+    long = replace(found, sentence="The rubric took 1.00, and " * 30, notes=("The engine differs. " * 9,) * 5)
+    long = replace(long, factors=many, lines=lost, a=replace(long.a, model="m" * 300))
+    results = ["own<-0.02: cannot tell"] * conditions
+    lines = text(long, Screen(width=80), results=results).splitlines()
+    assert len(lines) <= 20
+    assert max(map(len, lines)) <= 80
+    assert any("others" in line for line in lines)
+    assert any("more lines with --verbose" in line for line in lines)
 
 
 def test_the_command(sample: Any, cli: Callable[..., Any]) -> None:
@@ -148,7 +215,7 @@ def test_a_run_against_itself_says_that_nothing_changed(sample: Any) -> None:
 
 
 def test_a_question_and_its_points_stand_on_one_line(found: Audit) -> None:
-    lines = [line.strip() for line in render(found, "text").splitlines()]
+    lines = [line.strip() for line in text(found, Screen(whole=True)).splitlines()]
     worst = factor(found, "outputs").worst
     assert worst
     for one in worst:
@@ -157,7 +224,7 @@ def test_a_question_and_its_points_stand_on_one_line(found: Audit) -> None:
 
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_the_text_fits_the_screen(found: Audit, width: int) -> None:
-    shown = text(found, Screen(width=width))
+    shown = text(found, Screen(width=width, whole=True))
     # A path or a reference is never cut.
     assert [line for line in shown.splitlines() if len(line) > width] == []
-    assert shown.split() == text(found).split()
+    assert shown.split() == text(found, Screen(whole=True)).split()

@@ -12,12 +12,14 @@ import pytest
 
 from evalstore.audits.wording import describe_conclusion
 from evalstore.report import audit as report
+from evalstore.report.text_layout import Screen
 from evalstore.statistics import ShareMoves, UnitTotals, estimate_change
 from tests.audits.conftest import Desk
 
 # By version: the banned words, and where the rubric passes from; only the last edit moves a score.
 RULERS = {"1.0.0": ({"foo"}, "0.4"), "2.0.0": ({"foo"}, "0.9"), "3.0.0": ({"foo", "ok"}, "0.9")}
 TEXTS = ("ok", "foo", "ok good", "foo good", "x")
+WHOLE = Screen(whole=True)
 PHRASES = {"rubric": "the rubric", "outputs": "the outputs"}
 
 
@@ -93,7 +95,7 @@ def test_missing_answers_are_not_called_outputs(released: Desk) -> None:
         a, released.score("1.0.0", {"q1": "good", **dict.fromkeys(["q2", "q3", "q4", "q5"], "x")}, "b")
     )
     assert found.own.shapley == found.delta
-    assert "the own share of the outputs and missing answers: -" in report.text(found)
+    assert "the own share of the outputs and missing answers: -" in report.text(found, WHOLE)
 
 
 def test_a_check_that_only_b_has_did_not_fail_in_either_run(released: Desk) -> None:
@@ -102,9 +104,9 @@ def test_a_check_that_only_b_has_did_not_fail_in_either_run(released: Desk) -> N
     released.rubric("4.0.0", ban, lost)
     released.dataset("4.0.0", 6)
     runs = [released.score(at, ["ok"] * 6, at) for at in ("1.0.0", "4.0.0")]
-    text = report.text(released.audit(*runs))
+    text = report.text(released.audit(*runs), WHOLE)
     assert "lost could not be graded in B on 6 of 6 questions" in text
-    assert "lost could not be graded in A on 6 of 6 questions" in report.text(released.audit(*runs[::-1]))
+    assert "lost could not be graded in A on 6 of 6 questions" in report.text(released.audit(*runs[::-1]), WHOLE)
     assert "results taken as recorded" in text
     assert "Both runs reproduced." in text
 
@@ -116,5 +118,5 @@ def test_phrases_that_no_output_says_are_counted(desk: Desk, print_page: Callabl
     for version in ("1.0.0", "2.0.0", "3.0.0"):
         desk.dataset(version, 2)
     runs = [desk.score(f"{version}.0.0", ["ok", "yes"], f"run{version}").path for version in (1, 2, 3)]
-    assert "  1 edit moved nothing\n" in print_page("audit", runs[0], runs[1], form="text")
-    assert "  2 other edits moved nothing\n" in print_page("audit", runs[0], runs[2], form="text")
+    assert "  1 edit moved nothing\n" in print_page("audit", runs[0], runs[1], "-v", form="text")
+    assert "  2 other edits moved nothing\n" in print_page("audit", runs[0], runs[2], "-v", form="text")
