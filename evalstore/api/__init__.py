@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from evalstore.diff.suggestions import find_suggestion
     from evalstore.index.written_index import find_store_folders, write_index
     from evalstore.migration import LossKind, MigrationOutcome, MigrationReport, detect_file, explain_format
+    from evalstore.migration.merge_driver import MergeSides, merge_file
     from evalstore.migration.sources import LegacyFile
     from evalstore.migration.table import list_formats
     from evalstore.model import RubricResult
@@ -136,6 +137,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.diff.suggestions": ("find_suggestion",),
     "evalstore.index.written_index": ("find_store_folders", "write_index"),
     "evalstore.migration": ("LossKind", "MigrationOutcome", "MigrationReport", "detect_file", "explain_format"),
+    "evalstore.migration.merge_driver": ("MergeSides", "merge_file"),
     "evalstore.migration.sources": ("LegacyFile",),
     "evalstore.migration.table": ("list_formats",),
     "evalstore.model": ("RubricResult",),

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
 )
 @click.option("--textconv", "mode", flag_value="textconv", help="For git: print the file A in its one spelling.")
 @click.option("--git-driver", "mode", flag_value="driver", help="For git: take the arguments of an external diff.")
+@click.option("--git-merge", "mode", flag_value="merge", help="For git: merge the files %O %A %B of the path %P.")
 @add_output_options((*PROBLEM_FORMATS, "html"))
 @add_judge_options
 def command(  # noqa: PLR0913  # the options of the command line

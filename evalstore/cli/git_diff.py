@@ -1,4 +1,4 @@
-"""`evalstore diff` as a text conversion and an external diff of git; answers for every file, as git needs."""
+"""`evalstore diff` as a text conversion, an external diff and a merge driver of git; answers for every file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evalstore.report.value_diff import format_plain_diff, format_value_outline,
 from evalstore.text import escape_ci_commands, make_printable
 
 _LINK, _MODULE, _ABSENT = "120000", "160000", "."  # file modes, as git writes them
-_UNMERGED, _CHANGED, _RENAMED = 1, 7, 9  # numbers of words that git passes to an external diff
+_UNMERGED, _CHANGED, _RENAMED, _MERGED = 1, 7, 9, 4  # numbers of words that git passes to a driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,28 @@ def _run_driver(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     return ExitCode.DONE
 
 
+def _run_merge(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
+    """Merge a file of git: write the result over our side, and exit 1 for a conflict (gitattributes(5))."""
+    from evalstore.api import MergeSides, merge_file
+    from evalstore.files import write_below
+
+    if len(words) != _MERGED:
+        raise UsageError(
+            f"git gives {_MERGED} words to a merge driver, not {len(words)}", hint="see docs/ci.md, In git"
+        )
+    base, ours, theirs = (settings.path / word for word in words[:-1])
+    data = [_read_bytes(path) for path in (base, ours, theirs)]
+    merged = merge_file(words[-1], MergeSides(*(one or b"" for one in data)))
+    write_below(ours.parent, ours.name, merged.data)
+    for note in merged.notes:
+        settings.print_message(note)
+    return ExitCode.DONE if merged.is_clean else ExitCode.NO
+
+
 MODES: Mapping[str, Callable[[CommandSettings, tuple[str, ...]], ExitCode]] = {
     "textconv": _run_textconv,
     "driver": _run_driver,
+    "merge": _run_merge,
 }
 
 

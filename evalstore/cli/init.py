@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         "evalstore init first --example     # with one of each, and a first score",
         "evalstore init evals",
         "evalstore -C ~/project init evals --ci github --pre-commit --diff-driver",
+        "evalstore init --merge-driver      # in every clone",
     )
 )
 @click.argument("directory", default=".", metavar="[DIR]", type=click.Path())
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 @click.option("--ci", type=click.Choice(["github", "gitlab"]), help="Write a pipeline that is the gate for changes.")
 @click.option("--pre-commit", is_flag=True, help="Add the gate to pre-commit, as a hook of git push.")
 @click.option("--diff-driver", is_flag=True, help="Let git diff show what changed in artifacts, by .gitattributes.")
+@click.option(
+    "--merge-driver", is_flag=True, help="Let git merge artifacts by item and ledgers by line, in this clone."
+)
 @click.option("--idea", is_flag=True, help="Map the schemas for JetBrains editors, too.")
 @add_output_options()
 def command(  # noqa: PLR0913  # the options of the command line
@@ -36,6 +40,7 @@ def command(  # noqa: PLR0913  # the options of the command line
     ci: str | None,
     pre_commit: bool,
     diff_driver: bool,
+    merge_driver: bool,
     idea: bool,
 ) -> None:
     """Make a store in DIR, or add evalstore to the repository around it.
@@ -46,7 +51,7 @@ def command(  # noqa: PLR0913  # the options of the command line
     """
     from evalstore.store.init import Integrations, Pipeline, create_store
 
-    integrations = Integrations(Pipeline(ci) if ci else None, pre_commit, diff_driver, idea)
+    integrations = Integrations(Pipeline(ci) if ci else None, pre_commit, diff_driver, merge_driver, idea)
     result = create_store(settings.path / directory, integrations)
     for name, reason in result.kept:
         settings.print_message(f"kept {name}: {reason}")

@@ -194,17 +194,17 @@ def render_rows(rows: Iterable[Any], current: str | None, state: FileState, reas
     return _keep_line_ends(_render_rows(rows), current, state, reason)
 
 
-def _write_text(path: str, value: Any) -> str:
+def write_artifact_text(path: str, value: Any) -> str:
     """Return the text of an artifact's file; `RefusedError` for what cannot be written as YAML."""
     return write_yaml(value, header=_SCHEMA.format(Kind(path.partition("s/")[0])))
 
 
 def _render_artifact(path: str, value: Any, current: str | None, state: FileState, reason: str) -> PlannedText:
     """Return the text of an artifact's file, with the layout and the comments of the current one where that goes."""
-    new = _write_text(path, value)
+    new = write_artifact_text(path, value)
     if state not in {FileState.UPDATED, FileState.RENAMED, FileState.KEPT} or current is None:
         return PlannedText(new, current, state, reason)
-    kept = _keep_layout(path, value, current, new)
+    kept = keep_layout(path, value, current, new)
     if kept is None and state is FileState.KEPT:
         # What stays is not written anew: it notes no more than fits into its layout.
         source = read_yaml(current.encode(), path).value["x_source"]
@@ -214,10 +214,10 @@ def _render_artifact(path: str, value: Any, current: str | None, state: FileStat
     return PlannedText(kept or new, current, state, reason if kept else f"{reason}; {_RELAID}")
 
 
-def _keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
+def keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
     """Return the current text with the lines of `new`, the text of `value`, and its comments; None where they meet."""
     try:
-        base = _write_text(path, read_yaml(current.encode(), path).value)
+        base = write_artifact_text(path, read_yaml(current.encode(), path).value)
     except (LoadError, RefusedError):
         return None
     # git may have converted the line ends of a file.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -26,6 +27,7 @@ from evalstore.store.pipeline_files import (
     GITHUB,
     GITLAB,
     GITLAB_ROOT,
+    MERGE_DRIVER,
     PRE_COMMIT,
     write_attributes,
     write_github,
@@ -124,11 +126,12 @@ class Pipeline(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Integrations:
-    """What `init` writes besides the store: a pipeline, a hook of pre-commit, git's diff driver, files of JetBrains."""
+    """What `init` writes besides the store: a pipeline, a hook of pre-commit, drivers of git, files of JetBrains."""
 
     pipeline: Pipeline | None = None
     pre_commit: bool = False
     diff_driver: bool = False
+    merge_driver: bool = False
     jetbrains: bool = False
 
 
@@ -178,7 +181,8 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
     if fresh:
         run_git(("init", "--quiet", "--template=", "--initial-branch=main", "--", str(root)))
     # Refuses a repository that git cannot read, before anything is written into it.
-    branch = find_default_branch(find_repository(root).git)
+    git = find_repository(root).git
+    branch = find_default_branch(git)
     for kind in Kind:
         _make_folder(root / kind.folder)
     top = find_top(root) or root
@@ -193,14 +197,25 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
             if not (file.base / file.path).exists():
                 raise
             kept.append((name, error.message))
+    if integrations.merge_driver:
+        for key, value in MERGE_DRIVER.items():
+            git.run("config", "--local", key, value)
     return CreatedStore(
         root,
         fresh,
         tuple(name for name, outcome in done.items() if outcome == "written"),
         tuple(name for name, outcome in done.items() if outcome == "merged"),
         tuple(kept),
-        DRIVER if integrations.diff_driver else (),
+        tuple(_list_next_steps(integrations, os.path.relpath(root, top))),
     )
+
+
+def _list_next_steps(integrations: Integrations, folder: str) -> Iterator[str]:
+    """Yield the commands for every clone: git takes no program from a file that somebody else commits."""
+    if integrations.diff_driver:
+        yield from DRIVER
+    if integrations.merge_driver:
+        yield shlex.join(["evalstore", "init", *([] if folder == "." else [folder]), "--merge-driver"])
 
 
 def _make_folder(path: Path) -> Path:
@@ -253,8 +268,9 @@ def _plan_files(root: Path, top: Path, integrations: Integrations, branch: str) 
         yield _PlannedFile(top, GITLAB_ROOT, write_gitlab_root)
     if integrations.pre_commit:
         yield _PlannedFile(top, PRE_COMMIT, partial(write_pre_commit, prefix=prefix))
-    if integrations.diff_driver:
-        yield _PlannedFile(top, ATTRIBUTES, partial(write_attributes, prefix=prefix))
+    if integrations.diff_driver or integrations.merge_driver:
+        write = partial(write_attributes, diff=integrations.diff_driver, merge=integrations.merge_driver)
+        yield _PlannedFile(top, ATTRIBUTES, partial(write, prefix=prefix))
 
 
 def _write_whole(data: bytes, old: bytes | None) -> bytes:

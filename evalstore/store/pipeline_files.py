@@ -10,6 +10,7 @@ from evalstore.about import REPOSITORY, UNDECIDED
 from evalstore.documents import encode_document, read_yaml, write_yaml
 from evalstore.documents.edit import put_item
 from evalstore.errors import RefusedError
+from evalstore.places import LEDGER_FOLDER
 
 GITHUB = ".github/workflows/evalstore.yml"
 GITLAB = ".gitlab/evalstore.yml"
@@ -20,6 +21,14 @@ DRIVER = (
     "git config diff.evalstore.textconv 'evalstore diff --textconv --'",
     "git config diff.evalstore.command 'evalstore diff --git-driver --'",
 )
+# Written into the config of a clone, as gitattributes(5) defines a merge driver.
+MERGE_DRIVER = {
+    "merge.evalstore.name": "rubrics, judges and datasets by item, ledgers by line",
+    "merge.evalstore.driver": "evalstore diff --git-merge -- %O %A %B %P",
+}
+_ARTIFACTS = tuple(f"{folder}/*.yaml" for folder in ("rubrics", "judges", "datasets"))
+_DIFFED = tuple((pattern, "diff=evalstore") for pattern in _ARTIFACTS)
+_MERGED = tuple((pattern, "merge=evalstore") for pattern in (*_ARTIFACTS, "datasets/*.jsonl", f"{LEDGER_FOLDER}/*/*"))
 _INCLUDE = f"local: {GITLAB}"
 _HOOK = "evalstore-gate"
 _GITHUB = """\
@@ -199,11 +208,11 @@ def write_pre_commit(old: bytes | None, prefix: str) -> bytes:
     return encode_document(put_item(document, "repos", len(repositories), repository))
 
 
-def write_attributes(old: bytes | None, prefix: str) -> bytes:
-    """Return git's attributes with the diff driver for the files of artifacts; every line in `old` stays."""
+def write_attributes(old: bytes | None, prefix: str, *, diff: bool, merge: bool) -> bytes:
+    """Return git's attributes with the drivers for the files of a store; every line in `old` stays."""
     old = old or b""
-    patterns = (_quote_pattern(f"{prefix}{folder}/*.yaml") for folder in ("rubrics", "judges", "datasets"))
-    wanted = [f"{pattern} diff=evalstore".encode() for pattern in patterns]
+    rows = (*(_DIFFED if diff else ()), *(_MERGED if merge else ()))
+    wanted = [f"{_quote_pattern(prefix + pattern)} {attribute}".encode() for pattern, attribute in rows]
     missing = [line for line in wanted if line not in old.splitlines()]
     line_break = b"\r\n" if b"\r\n" in old else b"\n"
     start = b"" if not old or old.endswith(b"\n") else line_break
