@@ -146,7 +146,8 @@ def _build_source(
     # The strongest finding names the edit, the others stand beside it.
     ranked = sorted(findings, key=lambda finding: finding.level, reverse=True)
     rules = tuple(dict.fromkeys(finding.rule for finding in ranked))
-    return EditSource(rules[0], origin, label, rules, "; ".join(finding.message for finding in ranked))
+    message = "; ".join(finding.message for finding in ranked)
+    return EditSource(rules[0], origin, label, rules, message, tuple(ranked))
 
 
 def _choose_fallback_rule(part: RubricPart, before: Any, after: Any) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
 from evalstore.audits.slices import AuditSlice
+from evalstore.diff import DiffFinding
 from evalstore.model import CheckResult, Verdict
 from evalstore.notebook import PageValue, format_repr
 from evalstore.runs import GradedRow
@@ -83,13 +84,17 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class EditSource:
-    """What one edit is: the diff rule that names it (None for new outputs), all rules that fit, and its origin."""
+    """What one edit is: the diff rule that names it (None for new outputs), all rules that fit, and its origin.
+
+    `findings` are those of the diff that name it.
+    """
 
     rule: str | None
     origin: Origin
     part: str = ""
     rules: tuple[str, ...] = ()
     message: str = ""
+    findings: tuple[DiffFinding, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,10 +65,12 @@ def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[An
     from evalstore.report.pages import diff, reference_graph
     from evalstore.report.pages import site as pages
 
+    links = dict[str, str]()
     for summary in watch(site.artifacts):
         artifact = site.read_artifact(summary)
         yield f"{summary.name}/index.html", pages.write_artifact(artifact)
         for found in site.iterate_diffs(artifact):
+            links[diff.write_step(summary.name, found.step.old, found.step.new)] = f"../{found.step.path}"
             yield found.step.path, pages.add_trail(diff.write_page(found.diff), found.step.path, summary.name)
     for run in site.runs:
         yield run.path, pages.add_trail(write_run(run.run), run.path)
@@ -77,7 +79,7 @@ def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[An
         audit, problem = site.audit_runs(pair)
         audits.append(replace(pair, problem=problem))
         if audit is not None:
-            yield pair.path, pages.add_trail(write_audit(audit), pair.path)
+            yield pair.path, pages.add_trail(write_audit(audit, links), pair.path)
     index = site.build_index(audits)
     if index.graph:
         yield index.graph, reference_graph.write_page(site.graph)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.audits import Audit, Cause
@@ -66,13 +66,17 @@ def markdown(report: AuditReport) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def html(report: AuditReport) -> str:
-    """Return a page of its own: the same with bars, filters, and every moved question in full."""
+def html(report: AuditReport, links: Mapping[str, str] | None = None) -> str:
+    """Return a page of its own: the same with bars, filters, and every moved question in full.
+
+    `links` lead to the pages of steps between two releases.
+    """
     from evalstore.report.pages.audit import write_page
 
     conditions = [describe_result(result) for result in report.results]
     slices = [_SLICE_HEAD, *_list_slices(report.audit)]
-    return write_page(report, conditions=conditions, slices=slices, facts=[*plain.list_facts(report.audit)])
+    facts = [*plain.list_facts(report.audit)]
+    return write_page(report, conditions=conditions, slices=slices, facts=facts, links=links)
 
 
 def describe_result(result: ConditionResult) -> str:

@@ -27,12 +27,12 @@ def _write_diff(diff: Diff) -> str:
     return html(diff)
 
 
-def write_audit(audit: Audit) -> str:
-    """Return the page of an audit."""
+def write_audit(audit: Audit, links: Mapping[str, str] | None = None) -> str:
+    """Return the page of an audit; `links` lead to the pages of steps between two releases."""
     from evalstore.audits.conditions import AuditReport
     from evalstore.report.audit_report import html
 
-    return html(AuditReport(audit))
+    return html(AuditReport(audit), links)
 
 
 def write_run(run: Run) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from evalstore.audits import Audit
 from evalstore.audits.conditions import AuditReport
+from evalstore.audits.wording import write_answer
 from evalstore.report import render
 from evalstore.report.pages.html import escape_html
 from evalstore.runs import Run
@@ -169,7 +170,8 @@ def require_inert(page: str) -> PageReader:
     read = PageReader(page)
     assert read.elements <= OURS
     assert {key for key, _ in read.attributes} <= ATTRIBUTES
-    assert all(re.fullmatch("#e[0-9]+", value) for key, value in read.attributes if key == "href")
+    links = {value.removeprefix("#") for key, value in read.attributes if key == "href"}
+    assert links <= {value for key, value in read.attributes if key == "id" and re.fullmatch("[de][0-9]+", value)}
     ids = [value for key, value in read.attributes if key == "id"]
     assert len(ids) == len({*ids})
     assert {value[1:] for key, value in read.attributes if key == "href"} <= {*ids}
@@ -246,6 +248,24 @@ def test_filters_find_what_they_name(desk: Desk) -> None:
         }[key[0]]
         assert [key in classes for classes in read.questions] == [expected(one) for one in found.moved], label
     assert {key[0] for key in options} == {*"ptef"}
+
+
+def test_the_answer_the_whiskers_and_the_diff_of_an_edit(desk: Desk) -> None:
+    found = make(desk, "worsen")
+    page = write(found)
+    assert f'<p class="verdict">{escape_html(write_answer(found))}</p>' in page
+    assert page.count('height="2" class="whisker"') == sum(1 for one in found.factors if one.changed and one.ci) > 0
+    # The largest share first, between A and B.
+    labels = {one.label: abs(one.share) for one in found.factors if one.changed}
+    shares = [labels[row[0].strip()] for row in PageReader(page).rows if row and row[0].strip() in labels]
+    assert shares == sorted(labels.values(), reverse=True)
+    assert shares[1:]
+    # From a moved question to what the edit changed.
+    question = page.split('<details class="q ')[1].split("</details>")[0]
+    key = re.findall(r'<a href="#(d[0-9]+)">its diff</a>', question)[0]
+    diff = page.split(f'id="{key}"')[1].split("</div>")[0]
+    assert "evalstore diff " in diff
+    assert "+ ok" in page.split("The diff of each edit")[1].split("</section>")[0]
 
 
 def turn(moved: Any) -> int:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, LineEffect, Origin
 from evalstore.audits.conditions import AuditReport
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording import format_points, write_answer
 from evalstore.report.blame import describe_origin
+from evalstore.report.pages.diff import prepare_edit
 from evalstore.report.pages.history import CAPTION, prepare_timeline
 from evalstore.report.pages.html import BarScale, Drawing, draw_mark, draw_step, read_style, render_page
 from evalstore.report.pages.moved import MovedList, filter_moved
 from evalstore.report.text_layout import count_noun
-from evalstore.statistics import Conclusion
+from evalstore.statistics import Conclusion, Interval
 from evalstore.text import make_excerpt
 
 
@@ -31,20 +32,28 @@ class WaterfallStep:
     moved: str = ""
     claim: str = ""
     is_open: bool = False
+    interval: Interval | None = None
+
+    def find_ends(self, level: Fraction) -> tuple[Fraction, ...]:
+        """Return where the interval of its share ends, from a level on; no score is beyond 0 and 1."""
+        ends = (level + Fraction(end) for end in self.interval or ())
+        return tuple(min(max(end, Fraction(0)), Fraction(1)) for end in ends)
 
 
 def prepare_waterfall(audit: Audit) -> dict[str, Any]:
     """Return the steps with a bar for score and passes, the marks of both runs, and a caption with the scales."""
-    steps = [*_list_steps(audit)]
+    steps = sorted(_list_steps(audit), key=lambda step: (-abs(step.effect.score), -abs(step.effect.passes)))
     effects = [step.effect for step in steps]
     a, b = (audit.a.score, audit.a.passes), (audit.b.score, audit.b.passes)
     levels = (
         [*accumulate((effect.score for effect in effects), initial=audit.a.score)],
         [*accumulate((effect.passes for effect in effects), initial=audit.a.passes)],
     )
-    scales = [*map(BarScale.from_values, levels)]
+    whiskers = [step.find_ends(level) for step, level in zip(steps, levels[0], strict=False)]
+    scales = [BarScale.from_values(chain(levels[0], *whiskers)), BarScale.from_values(levels[1])]
     has_open = any(step.is_open and step.effect != LineEffect() for step in steps)
     outline = " An outline: this could be chance." if has_open else ""
+    outline += " A whisker: the 95 % interval." if any(whiskers) else ""
     caption = (
         f"In points of a hundred; a bar shows what a row adds, score on a scale from {scales[0]}, passes from "
         f"{scales[1]}.{outline}"
@@ -52,17 +61,21 @@ def prepare_waterfall(audit: Audit) -> dict[str, Any]:
     return {
         "a": [*map(draw_mark, a, scales)],
         "b": [*map(draw_mark, b, scales)],
-        "steps": [(step, _draw_steps(levels, number, scales, step)) for number, step in enumerate(steps)],
+        "steps": [
+            (step, _draw_steps([found[number : number + 2] for found in levels], scales, step, whiskers[number]))
+            for number, step in enumerate(steps)
+        ],
         "caption": caption,
     }
 
 
 def _draw_steps(
-    levels: Sequence[Sequence[Fraction]], number: int, scales: Sequence[BarScale], step: WaterfallStep
+    levels: Sequence[Sequence[Fraction]], scales: Sequence[BarScale], step: WaterfallStep, ends: Sequence[Fraction]
 ) -> list[Drawing]:
+    """Draw the bar of the score, which alone has an interval, and that of the passes."""
     return [
-        draw_step(found[number], found[number + 1], scale, is_open=step.is_open)
-        for found, scale in zip(levels, scales, strict=True)
+        draw_step(start, end, scale, is_open=step.is_open, ends=found)
+        for (start, end), scale, found in zip(levels, scales, (ends, ()), strict=True)
     ]
 
 
@@ -78,7 +91,8 @@ def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
             span = f"{format_points(factor.ci[0])} to {format_points(factor.ci[1])}" if factor.ci else ""
             moved = f"{factor.moved:,} of {audit.common:,}"
             effect = LineEffect(factor.share, factor.passes)
-            yield WaterfallStep(factor.label, effect, span, moved, factor.claim, not is_resolved(factor))
+            is_open = not is_resolved(factor)
+            yield WaterfallStep(factor.label, effect, span, moved, factor.claim, is_open, factor.ci)
     lines = audit.lines
     counts = {
         "mix": count_noun(sum(map(len, (lines.questions.added, lines.questions.removed))), "question"),
@@ -98,12 +112,17 @@ _NAME = 24
 
 
 def write_page(
-    report: AuditReport, *, conditions: Sequence[str], slices: Sequence[Sequence[str]], facts: Sequence[str]
+    report: AuditReport,
+    *,
+    conditions: Sequence[str],
+    slices: Sequence[Sequence[str]],
+    facts: Sequence[str],
+    links: Mapping[str, str] | None = None,
 ) -> str:
     """Return the page.
 
     `conditions` are the answers to conditions in words, `slices` the rows of the table of slices with its head first,
-    `facts` what else is to be said.
+    `facts` what else is to be said. `links` lead to the pages of steps between two releases, by `write_step`.
     """
     audit = report.audit
     edits = _list_moving_edits(audit)
@@ -114,9 +133,10 @@ def write_page(
         "audit",
         title=f"Audit: {audit.a.model} to {audit.b.model}",
         audit=audit,
+        answer=write_answer(audit),
         conditions=conditions,
         waterfall=prepare_waterfall(audit),
-        edits=_prepare_edits(audit, edits[:_MOST_EDITS]),
+        edits=_prepare_edits(audit, edits[:_MOST_EDITS], links or {}),
         edit_notes=[*_note_edits(audit, edits)],
         timelines=[(one.name, prepare_timeline(one, names)) for one in timelines.histories] if timelines else [],
         timeline_notes=timelines.notes if timelines else [],
@@ -140,7 +160,7 @@ def _list_moving_edits(audit: Audit) -> list[Cause]:
     return sorted(causes, key=lambda cause: -abs(cause.share))
 
 
-def _prepare_edits(audit: Audit, edits: Sequence[Cause]) -> list[dict[str, Any]]:
+def _prepare_edits(audit: Audit, edits: Sequence[Cause], links: Mapping[str, str]) -> list[dict[str, Any]]:
     resolved = {cause.source for factor in audit.factors if is_resolved(factor) for cause in factor.causes}
     return [
         {
@@ -148,8 +168,9 @@ def _prepare_edits(audit: Audit, edits: Sequence[Cause]) -> list[dict[str, Any]]
             "is_open": cause.source not in resolved,
             "step": _describe_step(cause.source.origin),
             "people": describe_origin(cause.source.origin),
+            "diff": {**prepare_edit(cause.source, links), "key": f"d{number}"},
         }
-        for cause in edits
+        for number, cause in enumerate(edits)
     ]
 
 

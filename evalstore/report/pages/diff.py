@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff.findings import Direction, Witness
@@ -32,12 +32,13 @@ from evalstore.report.pages.html import (
     select_items,
 )
 from evalstore.report.text_layout import count_noun
-from evalstore.report.value_diff import Mark
+from evalstore.report.value_diff import Line, Mark, compare_values
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from evalstore.audits import EditSource
     from evalstore.diff import AskedChange, Diff, DiffFinding, RunMeasurement
     from evalstore.diff.findings import ExampleEffect
 
@@ -132,7 +133,6 @@ def _filter_findings(diff: Diff, budget: int) -> FilteredList:
 def _render_finding(finding: DiffFinding, rule: str, *, can_accept: bool) -> Markup:
     children = sort_by_level(finding.children)
     more = [f"and {len(children) - _MOST_CHILDREN:,} more"] if len(children) > _MOST_CHILDREN else []
-    exchange = format_exchange(finding, _WIDTH)
     # The sentence about a witness has the beginning of its output.
     output = finding.witness.output if isinstance(finding.witness, Witness) else ""
     return render_template(
@@ -142,13 +142,42 @@ def _render_finding(finding: DiffFinding, rule: str, *, can_accept: bool) -> Mar
         look=_COLOURS.get(finding.level, "quiet"),
         places=describe_places(finding),
         sentences=[*describe_finding(finding, can_accept=can_accept)],
-        exchange=exchange
-        if isinstance(exchange, str)
-        else [(_MARKS.get(line.mark, "span"), f"{line.mark} {line.text}".replace("\n", "")) for line in exchange],
+        exchange=_mark_lines(format_exchange(finding, _WIDTH)),
         output=output if len(output) > _LONG else "",
         most=_MOST_CHARACTERS,
         children=[*(f"{child.level}: {child.message}" for child in children[:_MOST_CHILDREN]), *more],
     )
+
+
+def _mark_lines(exchange: str | list[Line]) -> str | list[tuple[str, str]]:
+    """Return an exchange on one line, or each of its lines with the element that marks it."""
+    if isinstance(exchange, str):
+        return exchange
+    return [(_MARKS.get(line.mark, "span"), f"{line.mark} {line.text}".replace("\n", "")) for line in exchange]
+
+
+def write_step(ref: str | None, old: str, new: str) -> str:
+    """Return the two sides of a step as `evalstore diff` reads them."""
+    return f"{ref}@{old} {ref}@{new}"
+
+
+def has_diff(source: EditSource) -> bool:
+    """Whether an edit has a diff: it was made to an artifact, by a rule of the diff."""
+    return bool(source.origin.ref and source.rule)
+
+
+def prepare_edit(source: EditSource, links: Mapping[str, str]) -> dict[str, Any]:
+    """Return the old and the new value of what an edit changed, and what shows the whole step.
+
+    `links` lead to the pages of steps.
+    """
+    origin = source.origin
+    step = write_step(origin.ref, origin.old, origin.new) if has_diff(source) else ""
+    exchanges = (
+        format_exchange(finding, _WIDTH) or compare_values(finding.before, finding.after, _WIDTH)
+        for finding in source.findings
+    )
+    return {"exchanges": [_mark_lines(one) for one in exchanges if one], "step": step, "link": links.get(step, "")}
 
 
 def _prepare_asked(asked: AskedChange) -> dict[str, Any]:

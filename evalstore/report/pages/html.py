@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -20,6 +20,7 @@ from evalstore.report.text_layout import count_noun, format_percent
 from evalstore.text import make_excerpt, make_printable
 
 _WIDTH, _HEIGHT = 200, 16  # of a bar's view box in `parts.html.jinja`, which is stretched to its cell
+_CAP = 1  # width of a whisker's end
 _MARGIN = 4  # room for a mark at both ends
 
 
@@ -66,12 +67,22 @@ class BarScale:
         return float(_MARGIN + part * (_WIDTH - 2 * _MARGIN))
 
 
-def draw_step(start: Fraction, end: Fraction, scale: BarScale, *, is_open: bool = False) -> Drawing:
-    """Draw a change from one level to another; it is an outline where it is open whether it would be there again."""
+def draw_step(
+    start: Fraction, end: Fraction, scale: BarScale, *, is_open: bool = False, ends: Sequence[Fraction] = ()
+) -> Drawing:
+    """Draw a change from one level to another; it is an outline where it is open whether it would be there again.
+
+    A whisker leads to both `ends` of its interval.
+    """
     places = sorted(map(scale.find_place, (start, end)))
     side = "rise" if end > start else "fall" if end < start else "level"
     box = Shape(places[0], max(places[1] - places[0], 1), 10, f"{side} open" if is_open else side)
-    return Drawing(f"from {format_percent(start)} to {format_percent(end)}", (_draw_level(start, scale), box))
+    label, whisker = (
+        f"from {format_percent(start)} to {format_percent(end)}",
+        _draw_whisker(ends, scale) if ends else (),
+    )
+    span = f"; interval {format_percent(ends[0])} to {format_percent(ends[1])}" if ends else ""
+    return Drawing(f"{label}{span}", (_draw_level(start, scale), box, *whisker))
 
 
 def draw_range(least: Fraction, most: Fraction, scale: BarScale) -> Drawing:
@@ -91,6 +102,12 @@ def draw_bar(value: Fraction, *, is_strong: bool = False) -> Drawing:
     """Draw a share of all points from the left; a strong one is in the colour of marks."""
     bar = Shape(0, float(value * _WIDTH), 6, "mark" if is_strong else "bar")
     return Drawing(f"{format_percent(value)} of 100", (Shape(0, _WIDTH, 6, "rail"), bar))
+
+
+def _draw_whisker(ends: Sequence[Fraction], scale: BarScale) -> tuple[Shape, ...]:
+    low, high = map(scale.find_place, ends)
+    caps = (Shape(place - _CAP / 2, _CAP, 10, "whisker") for place in (low, high))
+    return (Shape(low, high - low, 2, "whisker"), *caps)
 
 
 def _draw_level(value: Fraction, scale: BarScale) -> Shape:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.audits import EditSource, MovedQuestion
 from evalstore.audits.question_view import list_checks
 from evalstore.model import Verdict
+from evalstore.report.pages.diff import has_diff
 from evalstore.report.pages.html import (
     FilteredList,
     FilterMenu,
@@ -163,9 +164,18 @@ def _render_question(question: MovedQuestion, choices: FilterChoices) -> Markup:
         moved=question,
         classes=["q", *choices.list_classes(question)],
         flip="" if flip == "f2" else _FLIPS[flip],
-        edits=[(effect, choices.edits.get(source), _describe_source(source)) for source, effect in question.edits],
+        edits=[
+            (effect, choices.edits.get(source), _describe_source(source), _name_diff(source, choices))
+            for source, effect in question.edits
+        ],
         found=prepare_question(question.rows, question.cells),
     )
+
+
+def _name_diff(source: EditSource, choices: FilterChoices) -> str:
+    """Return the id of an edit's diff on the page; empty where it has none."""
+    key = choices.edits.get(source)
+    return f"d{key[1:]}" if key and has_diff(source) else ""
 
 
 def _count_answers(question: MovedQuestion) -> int:
