@@ -111,6 +111,7 @@ class LazyCommandGroup(click.Group):
                 formatter.write_dl([(name.ljust(width), what) for name, what in commands.items() if name in shown])
         if shown is FIRST:
             formatter.write_paragraph()
+            formatter.write_text("In CI: evalstore gate --base REV")
             formatter.write_text(f"{len(COMMANDS) - len(FIRST)} more commands: evalstore --help --all")
 
 

@@ -45,6 +45,7 @@ def test_help_shows_the_twelve_commands_of_every_day(cli: Callable) -> None:
     ran = cli("--help")
     shown = [line.split()[0] for line in ran.out.splitlines() if line.startswith("  ") and line.split()[0] in COMMANDS]
     assert (len(shown), {*shown}) == (12, FIRST)
+    assert "In CI: evalstore gate --base REV\n" in ran.out
     assert f"{len(COMMANDS) - 12} more commands: evalstore --help --all" in ran.out
 
 
