@@ -91,7 +91,7 @@ def _find_signer_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Find
 
 def _describe_signer(signer: AllowedSigner) -> str:
     who, key = (make_excerpt(part.decode("utf-8", "replace"), 40) for part in (signer.principals, signer.key))
-    return f"{who} may sign now ({key})"
+    return f"{who} may sign now ({key})" if key else f"evalstore cannot read the line {who!r}, which may name a signer"
 
 
 def _find_unlocked(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:

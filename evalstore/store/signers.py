@@ -34,7 +34,7 @@ SignatureCheck = Callable[[str, bytes, datetime | None], str]
 
 
 class AllowedSigner(NamedTuple):
-    """One line: who may sign (as written), with which key, and under which options."""
+    """One line: who may sign (as written), with which key, and under which options; without a key the whole line."""
 
     principals: bytes
     key: bytes
@@ -83,10 +83,12 @@ def build_signers_error(name: str) -> RefusedError:
 
 
 def parse_signers(data: bytes) -> Iterator[AllowedSigner]:
-    """Yield the lines of a file of allowed signers; what ssh-keygen would pass by is left out."""
+    """Yield the lines of a file of allowed signers; one that cannot be read here is one, too, for ssh-keygen may."""
     for line in data.split(b"\n"):
         if match := _LINE.match(line):
             yield AllowedSigner(match[1], b" ".join(match[3].split()), frozenset(_OPTION.findall(match[2] or b"")))
+        elif line.strip() and not line.lstrip().startswith(b"#"):
+            yield AllowedSigner(line.strip(), b"", frozenset())
 
 
 def find_added_signers(old: bytes, new: bytes) -> list[AllowedSigner]:

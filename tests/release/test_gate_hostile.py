@@ -514,6 +514,12 @@ def add_signer(world: World) -> None:
     world.write(SIGNERS, world.read(SIGNERS) + f"eve@example.org {world.read_key('eve')}".encode())
 
 
+def escape_signer(world: World) -> None:
+    """ssh-keygen reads a quote in an option that is behind a backslash."""
+    line = f'eve@example.org namespaces="git,a\\"b" {world.read_key("eve")}'
+    world.write(SIGNERS, world.read(SIGNERS) + line.encode())
+
+
 def any_principal(world: World) -> None:
     world.edit(SIGNERS, "ada@example.org ssh", "* ssh")
 
@@ -567,7 +573,7 @@ RED: tuple[Edit, ...] = (
     lock_other_digest, break_lock, retarget, count_headline, weigh_missing, drop_ledgers, drop_ledger_and_prefix,
     other_prefix, own_prefix_released, edit_ledger, drop_line, unsign_line, invent_line, shadow_line, link_ledgers,
     move_tag, tag_without_ledger, release_on_a_branch, take_ledger_of_a_branch, empty_store, decoy_above,
-    decoy_in_place, forget_artifacts, orphan, old_start, swap_signer, add_signer, any_principal, other_file,
+    decoy_in_place, forget_artifacts, orphan, old_start, swap_signer, add_signer, escape_signer, any_principal, other_file,
     sign_optionally, drop_signed, add_and_release, release_unsigned, authority, link_signers, drop_signers,
 )  # fmt: skip
 
