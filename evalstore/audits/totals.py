@@ -20,7 +20,7 @@ from evalstore.audits.values import (
     QuestionShare,
     name_players,
 )
-from evalstore.audits.wording import choose_claim
+from evalstore.audits.wording import choose_claim, word_cancelled
 from evalstore.statistics import (
     AnchorShift,
     ChangeEstimate,
@@ -239,6 +239,10 @@ class AuditTotals:
         ends = total.first.total / size, total.last.total / size
         anchors = self._count_anchors(players)
         is_sampled = not OWN_PLAYERS.isdisjoint(players) or bool(anchors)
+        causes = self._build_causes(players, total, size)
+        claim = choose_claim(
+            players, estimate, conclusion if is_sampled else None, is_judged=self.is_judged, anchors=anchors
+        )
         return Factor(
             players=players,
             share=total.share.total / size,
@@ -250,10 +254,9 @@ class AuditTotals:
             changed=total.changed,
             moved=total.moved,
             flipped=len(total.flipped),
-            claim=choose_claim(
-                players, estimate, conclusion if is_sampled else None, is_judged=self.is_judged, anchors=anchors
-            ),
-            causes=self._build_causes(players, total, size),
+            # What cancels is seen in the row of a factor that moved next to nothing.
+            claim="; ".join(words for words in (claim, word_cancelled(causes)) if words),
+            causes=causes,
             worst=tuple(total.worst),
             conclusion=conclusion if is_sampled else None,
             anchors=anchors or None,

@@ -130,7 +130,7 @@ def command(  # noqa: PLR0913  # the command line
         if question is not None:
             from evalstore.api import view_question
 
-            _refuse_conditions(conditions)
+            _refuse_beside_question({"--fail-on decides": bool(conditions), "--by sums up": by is not None})
             settings.print_result(view_question(*paths, question, store, judges=judges))
             return ExitCode.DONE
         result = audit(
@@ -177,9 +177,9 @@ def _refuse_beside_static(options: dict[str, bool]) -> None:
         raise UsageError(f"{used[0]} grades outputs, but --static grades nothing", hint="use only one of them")
 
 
-def _refuse_conditions(conditions: tuple[Condition, ...]) -> None:
-    if conditions:
-        raise UsageError("--question shows one question, but --fail-on decides about all", hint="use only one of them")
+def _refuse_beside_question(options: dict[str, bool]) -> None:
+    if used := [what for what, is_set in options.items() if is_set]:
+        raise UsageError(f"--question shows one question, but {used[0]} all of them", hint="use only one of them")
 
 
 def _choose_exit_code(answer: Answer, undecided: str) -> ExitCode:

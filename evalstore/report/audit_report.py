@@ -12,11 +12,11 @@ from evalstore.report import audit as plain
 from evalstore.report.blame import describe_origin
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import write_json_value
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_percent, wrap_columns, wrap_lines
 from evalstore.text import make_excerpt, make_printable
 
 _NAME = 40
-_SLICE_HEAD = ("slice", "questions", "change", "of it", "p", "p (Holm)")
+_SLICE_HEAD = ("slice", "questions", "change", "p", "p (Holm)", "of it")
 _MOST_EDITS, _MOST_FLIPS = 20, 20
 _ANSWERS = {"holds": Part.PATCH, "fails": Part.MAJOR, "cannot tell": Part.MINOR}
 _MARKS = {"holds": "\u2705", "fails": "\u274c", "cannot tell": "\u2753"}
@@ -28,7 +28,7 @@ def text(report: AuditReport, screen: Screen = PAPER) -> str:
         line for one in report.results for line in wrap_lines(describe_result(one), width=screen.width, inner="  ")
     )
     rows = [*_list_slices(report.audit)]
-    slices = format_columns([_SLICE_HEAD, *rows], right={1, 2, 4, 5}) if rows else ""
+    slices = "\n".join(wrap_columns([_SLICE_HEAD, *rows], screen.width, right={1, 2, 3, 4})) if rows else ""
     results = [screen.paint_words(line, _ANSWERS) for line in lines]
     return plain.text(report.audit, screen, slices=slices, results=results)
 
@@ -89,7 +89,7 @@ def _list_slices(audit: Audit) -> Iterator[tuple[str, ...]]:
     for one in audit.slices:
         shares = ", ".join(f"{factor.replace('_', ' ')} {format_points(share)}" for factor, share in one.shares.items())
         p_values = ["" if p is None else f"{p:.3f}" for p in (one.p, one.p_holm)]
-        yield make_excerpt(one.name, _NAME), f"{one.questions:,}", format_points(one.change), shares, *p_values
+        yield make_excerpt(one.name, _NAME), f"{one.questions:,}", format_points(one.change), *p_values, shares
 
 
 def _list_waterfall(audit: Audit) -> Iterator[tuple[str, ...]]:

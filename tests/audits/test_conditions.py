@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -19,6 +20,7 @@ from evalstore.places import find_resource_folder
 from tests.audits.conftest import Desk, Repo
 from tests.audits.test_acceptance import BAN, JUDGED
 
+FORMS = ("text", "markdown", "html", "json")
 RUBRIC = """\
 id: tone
 version: {version}
@@ -168,6 +170,15 @@ def test_slices_by_tag_group_and_check(repo: Repo, answers: Callable[..., Path],
     _, found = ask(a, b, "--by", "check")
     assert [(one["name"], one["change"]) for one in found["slices"]] == [("brief", 0), ("calm", -0.3)]
     assert "calm          10  -30.00" in cli("audit", a, b, "--by", "check", cwd=repo.root).out
+    told = {form: cli("audit", a, b, "--by", "tag", "--format", form, cwd=repo.root).out for form in FORMS}
+    row = ("easy", "3", "-33.33", "0.250", "0.500", "rubric -8.33, outputs -25.00")
+    assert f"easy            3  -33.33  0.250     0.500  {row[-1]}" in told["text"].splitlines()
+    assert f"| {' | '.join(row)} |" in told["markdown"]
+    page = " ".join(re.sub(r"<[^>]*>", " ", told["html"]).split())
+    assert f"p (Holm) of it (none) 3 0.00 {' '.join(row)} odd 5" in page
+    assert json.loads(told["json"])["slices"][1]["name"] == "easy"
+    both = cli("audit", a, b, "--by", "tag", "--question", "q1", cwd=repo.root)
+    assert (both.code, "--by sums up all of them" in both.err) == (2, True)
 
 
 def test_nothing_is_decided_where_judges_failed_too_often_or_players_move_together(

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from evalstore.report import render
 from tests.audits.conftest import factor
 
 TONE = """\
@@ -94,6 +95,13 @@ def test_an_exchanged_phrase_is_called_so_on_both_sides(repo: Any, answers: Answ
     }
     assert factor(found, "rubric").moved == 2
     assert found.sentence == "The score did not move, although the rubric moved 2 questions, up as much as down."
+    assert factor(found, "rubric").claim == "exact on these questions; edits +25.00 and -25.00"
+    # Within one question they cancel as well, which then does not move at all.
+    both = answers("b", one="so well")
+    found = repo.audit(repo.score("dataset/small@1.0.0", both), repo.score("dataset/small@2.0.0", both))
+    assert found.sentence == "The score did not move, although the rubric changed (edits +25.00 and -25.00)."
+    rows = (line for line in render(found, "text").splitlines() if line.startswith("rubric "))
+    assert next(rows).endswith(factor(found, "rubric").claim)
 
 
 def test_a_question_that_another_rubric_grades_is_named_with_the_release_of_the_dataset(
