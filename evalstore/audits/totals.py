@@ -20,7 +20,7 @@ from evalstore.audits.values import (
     QuestionShare,
     name_players,
 )
-from evalstore.audits.wording import choose_claim, word_cancelled
+from evalstore.audits.wording import choose_claim, describe_cancelled
 from evalstore.statistics import (
     AnchorShift,
     ChangeEstimate,
@@ -255,7 +255,7 @@ class AuditTotals:
             moved=total.moved,
             flipped=len(total.flipped),
             # What cancels is seen in the row of a factor that moved next to nothing.
-            claim="; ".join(words for words in (claim, word_cancelled(causes)) if words),
+            claim="; ".join(words for words in (claim, describe_cancelled(causes)) if words),
             causes=causes,
             worst=tuple(total.worst),
             conclusion=conclusion if is_sampled else None,

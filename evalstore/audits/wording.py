@@ -141,12 +141,12 @@ def _word_change(audit: Audit, idle: str) -> str:
 def _word_change_of(factor: Factor) -> str:
     """Return what a factor without a share did: it moved questions up and down alike, or none of them."""
     name = join_phrases([_NAMES[player] for player in factor.players])
-    if not factor.moved and (cancelled := word_cancelled(factor.causes)):
+    if not factor.moved and (cancelled := describe_cancelled(factor.causes)):
         return f"{name} changed ({cancelled})"
     return f"{name} moved {_count(factor.moved, 'question')}, up as much as down" if factor.moved else f"{name} changed"
 
 
-def word_cancelled(causes: Sequence[Cause]) -> str:
+def describe_cancelled(causes: Sequence[Cause]) -> str:
     """Return what some edits gave and others took, where most of it cancels out; else empty."""
     for effects, of_what in (([one.share for one in causes], ""), ([one.passes for one in causes], " of passes")):
         gave, took = (sum((one for one in effects if one * sign > 0), Fraction(0)) for sign in (1, -1))
