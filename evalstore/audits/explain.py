@@ -11,7 +11,7 @@ from pathlib import Path
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.judge_evidence import JudgeNoiseReader, estimate_judge_noise, has_other_engines
 from evalstore.audits.question_grid import AttributedQuestion, QuestionAttributor
-from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, SideSum, list_pairs
+from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, SideSum, list_pairs, read_question_history
 from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.question_view import MovedQuestions
 from evalstore.audits.rubric_plan import RunRulers, TokenLoader
@@ -24,7 +24,6 @@ from evalstore.audits.stored_run import (
     list_reuse_notes,
     make_disjoint_error,
     read_judge_model,
-    read_question_history,
     read_strictness,
 )
 from evalstore.audits.totals import AuditTotals

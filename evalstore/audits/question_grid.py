@@ -12,7 +12,7 @@ from evalstore.audits.attribution import Coalition, find_blocks
 from evalstore.audits.edit_history import prove_directions
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.question_cells import PriceList, QuestionCells
-from evalstore.audits.question_sets import QuestionPair
+from evalstore.audits.question_sets import QuestionHistory, QuestionPair, find_repin, trace_reference
 from evalstore.audits.question_shares import (
     QuestionShares,
     Trees,
@@ -33,15 +33,7 @@ from evalstore.audits.rubric_plan import (
     TokenLoader,
 )
 from evalstore.audits.shapley import join_masks
-from evalstore.audits.stored_run import (
-    Grader,
-    QuestionHistory,
-    RecordedResults,
-    StoredRun,
-    find_repin,
-    is_judged,
-    trace_reference,
-)
+from evalstore.audits.stored_run import Grader, RecordedResults, StoredRun, is_judged
 from evalstore.audits.values import Drift, EditSource, Origin, PlayerName
 from evalstore.audits.version_path import VersionFinder
 from evalstore.diff.direction import join_directions

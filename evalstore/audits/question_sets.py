@@ -1,4 +1,4 @@
-"""Sorts the questions of two runs: those that are compared, and those behind each line; and what the lines come to.
+"""Sorts the questions of two runs: those that are compared, and those behind each line; what changed them last.
 
 The means of both runs are narrowed down together: first to the questions of both datasets, then to those answered in
 both runs, then to those that both could grade. What a step changes in the difference of the means is its line, so that
@@ -8,17 +8,25 @@ the lines and the difference on the compared questions sum to the whole.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain
 from typing import NamedTuple
 
 from evalstore.audits.stored_run import StoredRun
-from evalstore.audits.values import FailedCheck, LineEffect, Lines, Mix
-from evalstore.model import CheckResult, UnscoredReason
+from evalstore.audits.values import EditSource, FailedCheck, LineEffect, Lines, Mix, Origin
+from evalstore.audits.version_path import VersionFinder
+from evalstore.model import (
+    CheckResult,
+    Question,
+    UnscoredReason,
+)
+from evalstore.model.question import REFERENCE_KEYS, is_read_by_checks
+from evalstore.release.artifact_parts import ArtifactPart
 from evalstore.runs import GradedRow
 from evalstore.statistics import ExactMean
+from evalstore.text import make_excerpt
 
 
 class PairSet(Enum):
@@ -36,6 +44,10 @@ class PairSet(Enum):
 # A question of one of these says something of both runs.
 COMPARABLE = (PairSet.COMPARED, PairSet.ERRORS, PairSet.SILENT_A, PairSet.SILENT_B)
 _SILENT = (PairSet.SILENT_A, PairSet.SILENT_B)
+_REFERENCE_RULE = "question-reference-changed"
+_VALUE_RULE = "question-value-changed"
+_REFERENCE_KEYS = frozenset(REFERENCE_KEYS)
+_REFERENCE_MESSAGE = "graders read other expected answers"
 
 
 class QuestionPair(NamedTuple):
@@ -214,3 +226,66 @@ def _list_errors(row: GradedRow) -> Iterator[tuple[str, CheckResult]]:
 
 def _subtract(whole: LineEffect, part: LineEffect) -> LineEffect:
     return LineEffect(whole.score - part.score, whole.passes - part.passes)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionHistory:
+    """Where the references and the rubrics of questions that changed come from, by id."""
+
+    references: Mapping[str, Origin]
+    rubrics: Mapping[str, Origin]
+
+
+def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> QuestionHistory:
+    """Find the origins for the questions of both runs whose reference or rubric changed: one walk, for all of them."""
+    # Runs with one version of a dataset have one collection of questions.
+    has_other_dataset = a.questions is not b.questions
+    references: list[str] = []
+    rubrics: list[str] = []
+    for id_ in a.rows if has_other_dataset or _has_other_rubrics(a, b) else ():
+        if id_ in b.rows:
+            if has_other_dataset and _has_other_reference(a, b, id_):
+                references.append(id_)
+            if a.find_rubric_name(id_) != b.find_rubric_name(id_):
+                rubrics.append(id_)
+    parts = [
+        *(ArtifactPart("reference", id_) for id_ in references),
+        *(ArtifactPart("rubric", id_) for id_ in rubrics),
+    ]
+    found = finder.find_origins(a.dataset, b.dataset, parts) if parts else {}
+    return QuestionHistory(
+        {id_: found[ArtifactPart("reference", id_)] for id_ in references},
+        {id_: found[ArtifactPart("rubric", id_)] for id_ in rubrics},
+    )
+
+
+def trace_reference(
+    history: QuestionHistory, id_: str, questions: tuple[Question, Question], change: Origin
+) -> EditSource:
+    """Return the source of what graders read of a question, before and after: the commit that changed it last.
+
+    Without one it is the change of the dataset.
+    """
+    origin = history.references.get(id_, change)
+    old, new = (question.row for question in questions)
+    moved = sorted(key for key in {*old, *new} if key not in _REFERENCE_KEYS and old.get(key) != new.get(key))
+    if names := ", ".join(make_excerpt(key) for key in moved if is_read_by_checks(key)):
+        return EditSource(_VALUE_RULE, origin, rules=(_VALUE_RULE,), message=f"the question has other values: {names}")
+    return EditSource(_REFERENCE_RULE, origin, rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE)
+
+
+def find_repin(history: QuestionHistory, id_: str) -> Origin | None:
+    """Return the commit that gave a question its other rubric; None where an option of the run did."""
+    origin = history.rubrics.get(id_)
+    return origin if origin and origin.commit else None
+
+
+def _has_other_rubrics(a: StoredRun, b: StoredRun) -> bool:
+    """Whether a question may have a rubric of another name: not where both runs used one alone, and the same."""
+    names = [{ref.partition("@")[0] for ref in stored.rubrics} for stored in (a, b)]
+    return names[0] != names[1] or len(names[0]) != 1
+
+
+def _has_other_reference(a: StoredRun, b: StoredRun, id_: str) -> bool:
+    old, new = a.questions.get(id_), b.questions.get(id_)
+    return old is not None and new is not None and old.reference_digest != new.reference_digest

@@ -1,4 +1,4 @@
-"""Reads a stored run for replay: rows, questions and rubrics; and how its questions changed up to another run."""
+"""Reads a stored run for replay: its rows, questions and rubrics, and checks graded as in the run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from evalstore.audits.rubric_edits import encode_check
-from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.documents import read_row
@@ -30,23 +29,16 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
-from evalstore.model.question import REFERENCE_KEYS, is_read_by_checks
 from evalstore.model.renames import match_renames
-from evalstore.release.artifact_parts import ArtifactPart
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.runs.row_pairs import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples
 from evalstore.scoring.judging import NO_REPLY, JudgeSession
 from evalstore.store import ArtifactStore
 from evalstore.store.renames import list_renames
-from evalstore.text import make_excerpt
 from evalstore.versions import find_version
 
 _Item = TypeVar("_Item")
-_REFERENCE_RULE = "question-reference-changed"
-_VALUE_RULE = "question-value-changed"
-_REFERENCE_KEYS = frozenset(REFERENCE_KEYS)
-_REFERENCE_MESSAGE = "graders read other expected answers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,73 +157,10 @@ def _hold_rows(run: Run, found: Iterable[GradedRow]) -> dict[str, GradedRow]:
     return {id_: merge_samples(samples) for id_, samples in several.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionHistory:
-    """Where the references and the rubrics of questions that changed come from, by id."""
-
-    references: Mapping[str, Origin]
-    rubrics: Mapping[str, Origin]
-
-
-def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> QuestionHistory:
-    """Find the origins for the questions of both runs whose reference or rubric changed: one walk, for all of them."""
-    # Runs with one version of a dataset have one collection of questions.
-    has_other_dataset = a.questions is not b.questions
-    references: list[str] = []
-    rubrics: list[str] = []
-    for id_ in a.rows if has_other_dataset or has_other_rubrics(a, b) else ():
-        if id_ in b.rows:
-            if has_other_dataset and _has_other_reference(a, b, id_):
-                references.append(id_)
-            if a.find_rubric_name(id_) != b.find_rubric_name(id_):
-                rubrics.append(id_)
-    parts = [
-        *(ArtifactPart("reference", id_) for id_ in references),
-        *(ArtifactPart("rubric", id_) for id_ in rubrics),
-    ]
-    found = finder.find_origins(a.dataset, b.dataset, parts) if parts else {}
-    return QuestionHistory(
-        {id_: found[ArtifactPart("reference", id_)] for id_ in references},
-        {id_: found[ArtifactPart("rubric", id_)] for id_ in rubrics},
-    )
-
-
-def trace_reference(
-    history: QuestionHistory, id_: str, questions: tuple[Question, Question], change: Origin
-) -> EditSource:
-    """Return the source of what graders read of a question, before and after: the commit that changed it last.
-
-    Without one it is the change of the dataset.
-    """
-    origin = history.references.get(id_, change)
-    old, new = (question.row for question in questions)
-    moved = sorted(key for key in {*old, *new} if key not in _REFERENCE_KEYS and old.get(key) != new.get(key))
-    if names := ", ".join(make_excerpt(key) for key in moved if is_read_by_checks(key)):
-        return EditSource(_VALUE_RULE, origin, rules=(_VALUE_RULE,), message=f"the question has other values: {names}")
-    return EditSource(_REFERENCE_RULE, origin, rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE)
-
-
-def find_repin(history: QuestionHistory, id_: str) -> Origin | None:
-    """Return the commit that gave a question its other rubric; None where an option of the run did."""
-    origin = history.rubrics.get(id_)
-    return origin if origin and origin.commit else None
-
-
-def has_other_rubrics(a: StoredRun, b: StoredRun) -> bool:
-    """Whether a question may have a rubric of another name: not where both runs used one alone, and the same."""
-    names = [{ref.partition("@")[0] for ref in stored.rubrics} for stored in (a, b)]
-    return names[0] != names[1] or len(names[0]) != 1
-
-
 def is_judged(a: StoredRun, b: StoredRun) -> bool:
     """Whether a judge may have a part in some score."""
     rubrics = (*a.rubrics.values(), *b.rubrics.values())
     return any(True for one in rubrics for check, _ in one.checks for _ in find_check_pins((), check.params))
-
-
-def _has_other_reference(a: StoredRun, b: StoredRun, id_: str) -> bool:
-    old, new = a.questions.get(id_), b.questions.get(id_)
-    return old is not None and new is not None and old.reference_digest != new.reference_digest
 
 
 _STEADY = frozenset({PinType.EXACT, PinType.REVISION})

@@ -18,7 +18,7 @@ from inspect_ai.model import (
 from inspect_ai.util import LimitExceededError
 
 from evalstore.model import JudgeCall, JudgeReply
-from evalstore.scoring.judging.client import SAMPLING
+from evalstore.scoring.judging.response import SAMPLING
 from evalstore.text import make_excerpt
 
 GRADER_ROLE = "grader"

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import date
-from decimal import Decimal
 from http import HTTPStatus
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from evalstore.scoring.judging.response import (
     CallFailure,
     FailureEffect,
     SecretMask,
+    build_body,
     read_completion,
     read_date,
     read_failure,
@@ -219,19 +219,6 @@ def _can_ask_url(url: str) -> bool:
         return False
 
 
-SAMPLING = ("temperature", "top_p", "max_tokens", "seed")  # parameters that a request has by the model's own names
-
-
-def build_body(call: JudgeCall) -> dict[str, Any]:
-    """Return the body of a request: the model, its messages, and the parameters that the call's model names."""
-    model = {key: _to_plain_numbers(value) for key, value in call.model.items()}
-    system = [{"role": "system", "content": model["system"]}] if "system" in model else []
-    messages = [*system, {"role": "user", "content": call.prompt}]
-    parameters = {name: model[name] for name in (*SAMPLING, "response_format") if name in model}
-    # What is written under `extra` is sent as it is, but never in place of the question.
-    return {**parameters, **model.get("extra", {}), "model": model["id"], "messages": messages}
-
-
 _BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a reply of a judge has a few thousand
 _LIST_SECONDS = 10.0  # for the list of models, which nothing depends on
 # A compressed body can expand to any size, so the client asks for none.
@@ -274,29 +261,13 @@ class JudgeClient:
         """Send a call once, as a user message with exactly the parameters of the call's model; read the response."""
         if not call.model.get("id"):
             return CallFailure(f"no model is set for {call.judge}", FailureEffect.SKIP, "set EVALSTORE_JUDGE_MODEL")
-        client = self._open_client()
-        import httpx
-
-        url, extensions = self.endpoint.chat_url, {"trace": self._deadline.trace}
-        request = client.build_request("POST", url, json=build_body(call), extensions=extensions)
-        self._deadline.start(self.endpoint.timeout)
-        try:
-            response = self._send_request(client, request)
-        except (httpx.HTTPError, OSError, UnicodeError) as error:
-            return self._describe_error(error)
-        return self._read_response(response)
+        response = self._exchange("POST", self.endpoint.chat_url, self.endpoint.timeout, build_body(call))
+        return self._describe_error(response) if isinstance(response, Exception) else self._read_response(response)
 
     def find_shutdown_dates(self) -> Mapping[str, date]:
         """Return the days on which models are switched off, by id, where the endpoint's list of models has them."""
-        client = self._open_client()
-        import httpx
-
-        extensions = {"trace": self._deadline.trace}
-        request = client.build_request("GET", self.endpoint.models_url, extensions=extensions)
-        self._deadline.start(min(self.endpoint.timeout, _LIST_SECONDS))
-        try:
-            response = self._send_request(client, request)
-        except (httpx.HTTPError, OSError, UnicodeError):  # many endpoints have no such list
+        response = self._exchange("GET", self.endpoint.models_url, min(self.endpoint.timeout, _LIST_SECONDS))
+        if isinstance(response, Exception):  # many endpoints have no such list
             return {}
         is_whole = response.status == HTTPStatus.OK and not response.late and len(response.body) <= _BODY_LIMIT
         return read_shutdown_dates(response.body) if is_whole else {}
@@ -333,6 +304,18 @@ class JudgeClient:
         except (ImportError, OSError, ValueError) as error:
             words = make_excerpt(self._mask.hide(_NOISE.sub("", str(error))), 120)
             raise RefusedError(f"httpx does not start: {words}", hint=_ENVIRONMENT_HINT) from None
+
+    def _exchange(self, method: str, url: str, seconds: float, body: Any = None) -> _Response | Exception:
+        """Send a request once, and read its response within `seconds`; or return why there is none."""
+        client = self._open_client()
+        import httpx
+
+        request = client.build_request(method, url, json=body, extensions={"trace": self._deadline.trace})
+        self._deadline.start(seconds)
+        try:
+            return self._send_request(client, request)
+        except (httpx.HTTPError, OSError, UnicodeError) as error:
+            return error
 
     def _send_request(self, client: httpx.Client, request: httpx.Request) -> _Response:
         with closing(client.send(request, stream=True)) as response:
@@ -398,11 +381,3 @@ def _to_bytes(text: str) -> bytes:
 
 def _to_text(text: str) -> str:
     return _to_bytes(text).decode("utf-8", "replace").replace("\0", "")
-
-
-def _to_plain_numbers(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _to_plain_numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_to_plain_numbers(item) for item in value]
-    return float(value) if isinstance(value, Decimal) else value

@@ -1,4 +1,4 @@
-"""Reads the response of an endpoint: a reply, or a failure with its effect on other calls; pure."""
+"""Writes the request of a call, and reads the response: a reply, or a failure with its effect on other calls; pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from evalstore.model import JudgeReply
+from evalstore.model import JudgeCall, JudgeReply
 from evalstore.text import make_excerpt
 
 
@@ -256,3 +257,24 @@ def _read_day(value: Any) -> date | None:
         return datetime.fromtimestamp(value, UTC).date() if type(value) in {int, float} else None
     except (OSError, OverflowError, ValueError):
         return None
+
+
+SAMPLING = ("temperature", "top_p", "max_tokens", "seed")  # parameters that a request has by the model's own names
+
+
+def build_body(call: JudgeCall) -> dict[str, Any]:
+    """Return the body of a request: the model, its messages, and the parameters that the call's model names."""
+    model = {key: _to_plain_numbers(value) for key, value in call.model.items()}
+    system = [{"role": "system", "content": model["system"]}] if "system" in model else []
+    messages = [*system, {"role": "user", "content": call.prompt}]
+    parameters = {name: model[name] for name in (*SAMPLING, "response_format") if name in model}
+    # What is written under `extra` is sent as it is, but never in place of the question.
+    return {**parameters, **model.get("extra", {}), "model": model["id"], "messages": messages}
+
+
+def _to_plain_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _to_plain_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_to_plain_numbers(item) for item in value]
+    return float(value) if isinstance(value, Decimal) else value
