@@ -23,7 +23,7 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 import evalstore.api
-import evalstore.demo.replay
+import evalstore.demo
 from evalstore.__main__ import run as run_evalstore
 from evalstore.demo import CommandResult
 
@@ -294,7 +294,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
         target, text, document, short = (place / name for name in ("store", "text", "document", "short"))
         if not done:
             _seal(_find_home(tmp_path_factory), patch)
-            patch.setattr(evalstore.demo.replay, "_run_command", _play_command)
+            patch.setattr(evalstore.demo, "_run_command", _play_command)
             steps: list[Any] = []
             real = evalstore.api.replay_story
             patch.setattr(evalstore.api, "replay_story", lambda *args: (steps.append(it) or it for it in real(*args)))

@@ -45,8 +45,16 @@ if TYPE_CHECKING:
     from evalstore.audits.score_history import build_history, build_timelines, replay_run
     from evalstore.audits.slices import SliceKind
     from evalstore.audits.static_audit import audit_statically
-    from evalstore.demo import CommandResult, ReplayedStory, StoryStep, read_story, replay_story
-    from evalstore.demo.replay import DATASET, OUTPUTS, write_first_store
+    from evalstore.demo import (
+        DATASET,
+        OUTPUTS,
+        CommandResult,
+        ReplayedStory,
+        StoryStep,
+        read_story,
+        replay_story,
+        write_first_store,
+    )
     from evalstore.diff import ComparisonSettings, Diff, Profile, RunMeasurement, Suggestion
     from evalstore.diff.document import normalize_artifact
     from evalstore.diff.suggestions import find_suggestion
@@ -130,8 +138,16 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.audits.score_history": ("build_history", "build_timelines", "replay_run"),
     "evalstore.audits.slices": ("SliceKind",),
     "evalstore.audits.static_audit": ("audit_statically",),
-    "evalstore.demo": ("CommandResult", "ReplayedStory", "StoryStep", "read_story", "replay_story"),
-    "evalstore.demo.replay": ("DATASET", "OUTPUTS", "write_first_store"),
+    "evalstore.demo": (
+        "CommandResult",
+        "DATASET",
+        "OUTPUTS",
+        "ReplayedStory",
+        "StoryStep",
+        "read_story",
+        "replay_story",
+        "write_first_store",
+    ),
     "evalstore.diff": ("ComparisonSettings", "Diff", "Profile", "RunMeasurement", "Suggestion"),
     "evalstore.diff.document": ("normalize_artifact",),
     "evalstore.diff.suggestions": ("find_suggestion",),

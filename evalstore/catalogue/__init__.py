@@ -1,10 +1,11 @@
 """Explains what people write and meet: every rule, every kind of artifact and check, every key; and begins files."""
 
-from evalstore.catalogue.explanation import Explanation, explain_name
-from evalstore.catalogue.rules import (
+from evalstore.catalogue.explanation import (
     ExplainedRule,
+    Explanation,
     RuleCatalogue,
     RuleSubject,
+    explain_name,
     find_rules,
     list_rules,
     render_template,

@@ -15,7 +15,7 @@ from evalstore.documents import Pointer, format_json_pointer
 from evalstore.languages.schemas import Schema, compile_shipped_schema
 from evalstore.model import Grade, Question
 from evalstore.model.outcome import grade_error, grade_missing
-from evalstore.model.question_values import QuestionValue, fill_params, find_question_key, is_empty
+from evalstore.model.rubric import QuestionValue, fill_params, find_question_key, is_empty
 from evalstore.places import find_resource_folder
 from evalstore.text import make_excerpt
 

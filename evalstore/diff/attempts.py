@@ -17,7 +17,7 @@ from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.errors import Place
 from evalstore.model import Output, Question, Sample
-from evalstore.model.question_values import fill_params, list_question_values
+from evalstore.model.rubric import fill_params, list_question_values
 
 Row = Mapping[str, Any]
 

@@ -20,7 +20,7 @@ from evalstore.diff.rubric_state import CheckState, read_rubric
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_cosmetic, parse_ref, select_scoring_part
-from evalstore.model.question_values import fill_params, is_empty, list_question_values
+from evalstore.model.rubric import fill_params, is_empty, list_question_values
 from evalstore.versions import Bump
 
 RULE = "question-reference-changed"

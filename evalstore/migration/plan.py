@@ -10,7 +10,6 @@ from typing import Any
 
 from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError
-from evalstore.migration.artifact_groups import CaseAnchor
 from evalstore.migration.dataset_draft import (
     SourceContext,
     build_dataset,
@@ -45,6 +44,7 @@ from evalstore.migration.remainder import encode_value, fold_value
 from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.shared_rubrics import Share, SharedCase, share_extraction
 from evalstore.migration.stored_artifacts import (
+    CaseAnchor,
     StoredArtifact,
     find_former_ids,
     find_row_pins,

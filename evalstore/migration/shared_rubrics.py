@@ -21,7 +21,8 @@ from evalstore.migration.artifact_names import number_names, shorten_slug
 from evalstore.migration.extraction import BRACES, ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.table import FormatTable
 from evalstore.model.question import INPUT_KEYS, REFERENCE_KEYS
-from evalstore.model.question_values import (
+from evalstore.model.refs import ID_LENGTH
+from evalstore.model.rubric import (
     QUESTION_PARAMS,
     fill_params,
     find_question_key,
@@ -29,7 +30,6 @@ from evalstore.model.question_values import (
     list_question_values,
     list_value_keys,
 )
-from evalstore.model.refs import ID_LENGTH
 
 
 class Share(StrEnum):

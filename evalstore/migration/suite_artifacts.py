@@ -9,25 +9,33 @@ from functools import partial
 from typing import Any
 
 from evalstore.documents import compute_digest
-from evalstore.migration.artifact_groups import CONTENT_ROUNDS, MATCH_ROUNDS, ArtifactGroup, CaseAnchor
 from evalstore.migration.artifact_merge import (
     ConflictSide,
     MergeResult,
+    NamedContent,
     choose_pin,
     digest_content,
     is_same_artifact,
+    merge_renamed,
+    merge_renamed_release,
 )
 from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.migration.outcome import FileState
 from evalstore.migration.part_merge import PartNode
-from evalstore.migration.renamed_checks import NamedContent, merge_renamed, merge_renamed_release
 from evalstore.migration.shared_rubrics import Share
-from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts
+from evalstore.migration.stored_artifacts import (
+    CONTENT_ROUNDS,
+    MATCH_ROUNDS,
+    ArtifactGroup,
+    CaseAnchor,
+    StoredArtifact,
+    StoredArtifacts,
+)
 from evalstore.migration.suite_names import SuitePlace
 from evalstore.model import Kind, select_scoring_part
-from evalstore.model.question_values import list_value_keys
 from evalstore.model.refs import ID_LENGTH
+from evalstore.model.rubric import list_value_keys
 
 _MOVED_ON = "{} was changed here, and no release of it says what the source says: this one is its own"
 _TAKEN = "{} is taken here already: this one has another id"

@@ -13,7 +13,9 @@ from evalstore.statistics.claims import (
     Conclusion,
     bound_rate,
     compute_holm_p_values,
+    compute_mcnemar_p,
     compute_noise_reach,
+    compute_sign_flip_p,
     compute_wilson_interval,
     estimate_change,
     estimate_rest,
@@ -31,7 +33,6 @@ from evalstore.statistics.paired_mean import (
     estimate_mean,
     find_student_quantile,
 )
-from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip_p
 
 __all__ = [
     "FEWEST_ANCHORS",

@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.documents import read_row
 from evalstore.errors import LoadError
 from evalstore.model import Kind
-from evalstore.model.renames import list_noted_renames
+from evalstore.model.question import list_noted_renames
 from evalstore.store.resolve import Resolved
 from evalstore.store.rows import read_row_lines
 from evalstore.store.store import ArtifactStore

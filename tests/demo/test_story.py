@@ -104,10 +104,10 @@ def test_five_steps_are_told_by_default_and_the_answer_is_the_last(demo: Any) ->
 
 
 def test_the_short_story_has_at_most_160_lines_of_80_columns(demo: Any, cli: Callable, tmp_path: Path) -> None:
-    import evalstore.demo.replay
+    import evalstore.demo
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evalstore.demo.replay, "_run_command", play_command)
+        patch.setattr(evalstore.demo, "_run_command", play_command)
         lines = cli("demo", tmp_path / "store", COLUMNS="80").out.splitlines()
     assert len(lines) <= 160
     assert [line for line in lines if len(line) > 80 and "-m evalstore" not in line and str(tmp_path) not in line] == []

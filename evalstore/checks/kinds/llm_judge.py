@@ -27,8 +27,7 @@ from evalstore.checks.statements import STATEMENT_AGGREGATES, Statement, find_we
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample, parse_fraction
 from evalstore.model.outcome import grade_error
-from evalstore.model.question_values import find_question_key
-from evalstore.model.rubric import JUDGED_THRESHOLD
+from evalstore.model.rubric import JUDGED_THRESHOLD, find_question_key
 
 
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:

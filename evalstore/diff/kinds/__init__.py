@@ -17,7 +17,7 @@ from evalstore.diff.params import REQUIRED, Params, UnreadableError
 from evalstore.documents import Pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.lazy_names import KindTable
-from evalstore.model.question_values import find_question_key, list_question_values
+from evalstore.model.rubric import find_question_key, list_question_values
 from evalstore.text import make_excerpt
 
 Row = Mapping[str, Any]

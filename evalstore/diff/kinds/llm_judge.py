@@ -23,7 +23,7 @@ from evalstore.diff.params import (
 )
 from evalstore.diff.plain_data import describe_value, is_same, pair_items
 from evalstore.documents import Pointer
-from evalstore.model.question_values import find_question_key, list_question_values
+from evalstore.model.rubric import find_question_key, list_question_values
 
 _read_aggregate = read_one_of(*AGGREGATES)
 _EACH = "each"

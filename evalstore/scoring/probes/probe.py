@@ -35,7 +35,7 @@ from evalstore.model import (
     read_rubric,
 )
 from evalstore.model.example import EXAMPLES
-from evalstore.model.question_values import list_question_values
+from evalstore.model.rubric import list_question_values
 from evalstore.runs import StoredOutput, find_samples, read_outputs
 from evalstore.scoring.judging import Judges, JudgeSession, open_session
 from evalstore.scoring.probes.texts import ProbedText, ProbeText, RubricMutant, RubricProbe, build_texts
