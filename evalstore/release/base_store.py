@@ -22,6 +22,7 @@ from evalstore.store.ledger import Ledger, parse_ledger
 from evalstore.store.objects import find_file, has_entry, is_regular, list_folder
 from evalstore.store.revisions import find_fork, find_head, list_merged_tags, resolve_revision
 from evalstore.store.signers import build_signers_error, find_signers_file
+from evalstore.store.tags import TAG_REFS
 from evalstore.text import SHORT_DIGEST
 
 
@@ -39,7 +40,7 @@ class BaseReleases:
 
     @cached_property
     def _merged_tags(self) -> frozenset[str]:
-        return list_merged_tags(self.store.git, self.commit)
+        return list_merged_tags(self.store.git, self.commit, TAG_REFS)
 
 
 @dataclass(frozen=True)

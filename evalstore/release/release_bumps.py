@@ -17,7 +17,7 @@ from evalstore.release.release_tags import ReleaseTag, SoundRelease
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.resolve import build_resolved, resolve_release
-from evalstore.store.revisions import is_ancestor
+from evalstore.store.revisions import list_merged_tags
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Bump, Version, bump_version, compute_bump
 
@@ -49,7 +49,8 @@ class BumpChecker:
         for tag in tags:
             groups[tag.ref.name].append(tag)
         self._groups = {name: sorted(group, key=lambda tag: tag.version) for name, group in sorted(groups.items())}
-        self._indexes = {tag.name: index for group in self._groups.values() for index, tag in enumerate(group)}
+        # The final release before each one: however many are not sound, stepping over them costs one step.
+        self._earlier = {tag.name: last for group in self._groups.values() for tag, last in _pair_with_finals(group)}
         self._store, self._base, self._today = store, base, today
         self._unsound: set[str] = set()
         # By commit: most have the policy of another one, which has the same blobs.
@@ -66,12 +67,13 @@ class BumpChecker:
 
     def expect(self, tags: Iterable[ReleaseTag]) -> None:
         """Say which releases will be checked, in this order, so that git reads them and those before them ahead."""
-        wanted = ((next(self._list_finals(tag), tag), tag) for tag in tags)
+        wanted = ((self._find_last_final(tag) or tag, tag) for tag in tags)
         self._store.ahead.expect((one.name, one.ref.path) for pair in wanted for one in pair)
 
     def mark_unsound(self, tag: ReleaseTag) -> None:
         """Leave out a release, because its content is not what was released."""
         self._unsound.add(tag.name)
+        self._find_last_final(tag)
 
     def check(self, tag: ReleaseTag, release: SoundRelease) -> Iterator[Finding]:
         """Yield a finding where a release is too low for what changed, or rests on lowered levels.
@@ -81,7 +83,7 @@ class BumpChecker:
         file = release.file
         new = build_resolved(tag.ref, file.artifact, file.blob, tag=tag.name, commit=release.tag.commit)
         self._keep(tag, new)
-        last = next(self._list_finals(tag), None)
+        last = self._find_last_final(tag)
         # A pre-release says what its final version will say.
         version = tag.version.final
         if last is None or compute_bump(last.version, version) is Bump.MAJOR:
@@ -98,9 +100,18 @@ class BumpChecker:
 
     def _list_finals(self, tag: ReleaseTag) -> Iterator[ReleaseTag]:
         """Yield the sound releases before this one that are not pre-releases, the last first."""
-        group = self._groups[tag.ref.name]
-        before = (group[index] for index in range(self._indexes[tag.name] - 1, -1, -1))
-        return (one for one in before if not one.version.prerelease and one.name not in self._unsound)
+        last = self._find_last_final(tag)
+        while last:
+            yield last
+            last = self._find_last_final(last)
+
+    def _find_last_final(self, tag: ReleaseTag) -> ReleaseTag | None:
+        """Return the last sound release before this one that is not a pre-release, and remember it."""
+        last = self._earlier[tag.name]
+        while last and last.name in self._unsound:
+            last = self._earlier[last.name]
+        self._earlier[tag.name] = last
+        return last
 
     def _resolve(self, tag: ReleaseTag) -> Resolved:
         if tag.name not in self._resolved:
@@ -118,6 +129,7 @@ class BumpChecker:
             try:
                 old = self._resolve(base)
             except EvalstoreError:
+                self.mark_unsound(base)
                 continue
             return base, self._compare_pair(old, new, compute_bump(base.version, tag.version.final))
         return tag, None
@@ -131,14 +143,18 @@ class BumpChecker:
 
         So a bump counts on a branch that has not seen the others; any other number is one that a hand wrote.
         """
+        merged: frozenset[str] | None = None
         for base in self._list_finals(tag):
-            old = self._resolve(base)
-            if old.commit and new.commit and is_ancestor(self._store.git, old.commit, new.commit):
-                steps = {bump_version(base.version, bump): bump for bump in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
-                said = steps.get(tag.version.final)
-                if said is None:
-                    return None
-                return known if base is known[0] else (base, self._compare_pair(old, new, said))
+            steps = {bump_version(base.version, bump): bump for bump in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
+            said = steps.get(tag.version.final)
+            # Where it does not follow one release, it follows none of those before that.
+            if said is None or not new.commit:
+                return None
+            if merged is None:  # one question for all: a line of hotfixes may have thousands
+                pattern = f"{TAG_REFS}{self._store.tag_prefix}{tag.ref.name}@*"
+                merged = list_merged_tags(self._store.git, new.commit, pattern)
+            if base.name in merged:
+                return known if base is known[0] else (base, self._compare_pair(self._resolve(base), new, said))
         return None
 
     def _compare_pair(self, old: Resolved, new: Resolved, said: Bump) -> Diff | None:
@@ -195,6 +211,14 @@ class BumpChecker:
                 self._now = base.acceptances if base else read_acceptances(self._store)
             self._known_policies[blobs] = replace(policy, acceptances=(*self._now, *policy.acceptances))
         return self._known_policies[blobs]
+
+
+def _pair_with_finals(group: Iterable[ReleaseTag]) -> Iterator[tuple[ReleaseTag, ReleaseTag | None]]:
+    """Pair each of some ascending releases with the last one before it that is not a pre-release."""
+    last: ReleaseTag | None = None
+    for tag in group:
+        yield tag, last
+        last = last if tag.version.prerelease else tag
 
 
 def _judge_step(tag: ReleaseTag, base: ReleaseTag, version: Version, diff: Diff) -> Iterator[Finding]:

@@ -92,7 +92,8 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     terms = SignatureTerms(signers, base, now)
     selected = [_parse_release_ref(text) for text in refs]
     is_wanted = partial(_is_selected, selected)
-    bumps = BumpChecker(store, listing.releases.values(), base, now.date() if now else None)
+    of_artifacts = [tag for tag in listing.releases.values() if is_wanted(tag.ref.name, None)]
+    bumps = BumpChecker(store, of_artifacts, base, now.date() if now else None)
     releases = [tag for tag in bumps.releases if is_wanted(tag.ref.name, tag.version)]
     ledgers = [name for name in sorted({*store.ledgers.list_names(), *own.ledgers}) if is_wanted(name, None)]
     blocks, malformed = read_lock_blocks(records.lock, file)

@@ -63,12 +63,13 @@ class Ledgers:
     _by_name: dict[str, Ledger] = field(default_factory=dict)
     _blobs: dict[str, str] = field(default_factory=dict)  # of those that were listed
     _names: list[str] | None = None
+    _latest: tuple[str, Ledger] = ("", Ledger())  # by its blob: thousands of releases ask for the same one
 
     def read(self, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>`, empty when there is none; `RefusedError` for a link in its place."""
         if name not in self._by_name:
             blob = self._blobs.get(name)
-            self._by_name[name] = _read_ledger(self.objects, blob) if blob else self.read_at(self._find_head(), name)
+            self._by_name[name] = self._parse(blob) if blob else self.read_at(self._find_head(), name)
         return self._by_name[name]
 
     def expect(self, names: Iterable[str]) -> None:
@@ -88,7 +89,13 @@ class Ledgers:
         blob = find_file(self.objects, commit, self.locate(name)) if commit else None
         if commit and blob is None and (prefix := self.moves.find_prefix(commit)) != self.moves.prefix:
             blob = find_file(self.objects, commit, f"{prefix}{locate_ledger(name)}")
-        return _read_ledger(self.objects, blob) if blob else Ledger()
+        return self._parse(blob) if blob else Ledger()
+
+    def _parse(self, blob: str) -> Ledger:
+        latest = self._latest
+        if blob != latest[0]:
+            latest = self._latest = blob, parse_ledger(self.objects.read(blob).data)
+        return latest[1]
 
     def list_names(self) -> list[str]:
         """Return the `<kind>/<id>` of every ledger at HEAD."""
@@ -154,10 +161,6 @@ def parse_ledger(data: bytes) -> Ledger:
         lines.append(LedgerLine(number, version[1], match[2].decode("ascii"), bool(match[3])))
         by_version.setdefault(version[0], lines[-1])
     return Ledger(raw, tuple(lines), by_version, tuple(unreadable))
-
-
-def _read_ledger(objects: ObjectReader, blob: str) -> Ledger:
-    return parse_ledger(objects.read(blob).data)
 
 
 @lru_cache(4096)  # a store of thousands has few versions

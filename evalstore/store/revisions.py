@@ -84,9 +84,9 @@ def find_fork(git: Git, commit: str, tip: str) -> str | None:
     return out.decode("ascii").split("\n")[0] if out else None
 
 
-def list_merged_tags(git: Git, commit: str) -> frozenset[str]:
-    """Return the names of the tags whose commits are in the history of a commit."""
-    out = git.run_or_none("for-each-ref", f"--merged={commit}", "--format=%(refname)", "--", TAG_REFS) or b""
+def list_merged_tags(git: Git, commit: str, pattern: str) -> frozenset[str]:
+    """Return the names of the tags of a pattern of refs whose commits are in the history of a commit."""
+    out = git.run_or_none("for-each-ref", f"--merged={commit}", "--format=%(refname)", "--", pattern) or b""
     return frozenset(line.removeprefix(TAG_REFS) for line in out.decode(*NAME_ENCODING).split("\n") if line)
 
 
