@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from evalstore.audits.values import Audit
 from evalstore.audits.version_path import VersionFinder
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import parse_ref
+from evalstore.runs.read import find_run_time
 from evalstore.scoring.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.listing import ReleaseSummary, read_history
@@ -103,7 +105,8 @@ class ScoredRun:
     """One run under every version: its totals in the order of the versions, and the version that it recorded.
 
     `unreleased`: something that graded it had no release then; `recorded` has the one that has its content now.
-    `ungraded` says what was not graded in a run that has no score for it; its totals are those of the rest.
+    `ungraded` says what was not graded in a run that has no score for it; its totals are those of the rest. `time` is
+    when it was made, None where it does not say.
     """
 
     run: str
@@ -113,6 +116,7 @@ class ScoredRun:
     recorded_totals: RunTotals
     unreleased: bool
     ungraded: str = ""
+    time: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +190,9 @@ def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRele
     # Two releases may have equal content; then the number decides.
     mark = next((version for version in recorded if version in exact), recorded[0] if recorded else None)
     run_, ungraded = stored.run, stored.run.ungraded if stored.run.is_withheld else ""
-    return ScoredRun(str(run), run_.model, cells, mark, sum_results(grader.recorded), run_.unreleased, ungraded)
+    return ScoredRun(
+        str(run), run_.model, cells, mark, sum_results(grader.recorded), run_.unreleased, ungraded, find_run_time(run_)
+    )
 
 
 class _TimelineLimits(NamedTuple):

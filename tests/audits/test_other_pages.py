@@ -108,6 +108,8 @@ def test_a_timeline_has_the_scores_of_the_history(desk: Desk, print_page: Ask) -
                 assert points(cell - before) in bar
             if cell is None:
                 assert "cannot be graded" in bar
+    drawn = print_page("history", "rubric/r", "--run", a, "--run", b).split('<svg class="runs"')[1].split("</svg>")[0]
+    assert drawn.count("<circle") == 2
     # The audit's page has the same of everything that was edited between the runs.
     audit = require_inert(print_page("audit", a, b))
     assert [row[3:] for row in audit.rows if len(row) == 7 and row[0] in found["versions"]][: len(rows)]

@@ -28,12 +28,13 @@ VOID = {"meta", "br"}
 OURS = {
     *("html", "head", "meta", "title", "style", "body", "main", "section", "h1", "h2", "h3", "p", "b", "br", "span", "a"),
     *("ul", "li", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "svg", "rect", "line", "code", "pre"),
+    *("text", "tspan", "circle"),
     *("details", "summary", "dl", "dt", "dd", "ins", "del", "fieldset", "legend", "label", "select", "option"),
 }  # fmt: skip
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "scope", "colspan", "data-name", "role"),
     *("aria-label", "tabindex", "autocomplete", "viewbox", "preserveaspectratio", "x", "y", "x1", "x2", "y1", "y2"),
-    *("width", "height"),
+    *("width", "height", "cx", "cy", "r"),
 }  # fmt: skip
 
 
@@ -65,7 +66,7 @@ class PageReader(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in {"rect", "line"}
+        assert tag in {"rect", "line", "circle"}
         self.elements.add(tag)
         self.attributes += [(key, value or "") for key, value in attrs]
 

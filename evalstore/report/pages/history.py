@@ -9,6 +9,7 @@ from typing import Any
 from evalstore.audits.score_history import ScoredRun, ScoreHistory
 from evalstore.audits.side_replay import RunTotals
 from evalstore.report.pages.html import draw_bar, render_page
+from evalstore.report.pages.run_chart import ChartRun, draw_runs, read_releases
 from evalstore.report.text_layout import DAY, count_noun, format_percent, join_names
 from evalstore.text import make_excerpt
 
@@ -75,9 +76,21 @@ def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:
         history=history,
         sentence=_write_sentence(history),
         timelines=timelines,
+        runs=_draw_runs(history),
         caption=CAPTION,
         notes=notes,
     )
+
+
+def _draw_runs(history: ScoreHistory) -> dict[str, Any] | None:
+    """Return the picture of the recorded scores in order of time, on one line, with the releases between the runs."""
+    runs = (
+        ChartRun(run.time, "", run.recorded_totals.score, f"{run.model} ({run.run.rpartition('/')[2]})")
+        for run in history.runs
+        if run.time and run.recorded_totals.score is not None and not run.ungraded
+    )
+    releases = read_releases((one.date, str(one.version), one.author) for one in history.releases)
+    return draw_runs(runs, releases)
 
 
 def _write_sentence(history: ScoreHistory) -> str:
