@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from evalstore.release.impact import find_impact
     from evalstore.release.lock import lock
     from evalstore.release.release_log import COMPARED_LIMIT, read_release_log
+    from evalstore.release.renumber import AgainRequest, bump_again
     from evalstore.release.saved_examples import find_shown_output, save_example
     from evalstore.release.status import make_validator, read_status
     from evalstore.release.store_diff import StoreDiff, compare_all, name_side, resolve_side
@@ -163,6 +164,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.base_policy": ("judge_by_base",),
     "evalstore.release.blame": ("blame",),
     "evalstore.release.bump": ("bump",),
+    "evalstore.release.renumber": ("AgainRequest", "bump_again"),
     "evalstore.release.comparison": ("make_loader",),
     "evalstore.release.gate": ("GateOptions", "check_change"),
     "evalstore.release.impact": ("find_impact",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from evalstore.cli.param_types import PROSE, REF
 from evalstore.cli.progress import make_watch
 from evalstore.cli.ref_words import name_artifact, read_ref
 from evalstore.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from evalstore.release import Released
 
 _FEWEST_SIGNED = 3  # tags that are signed one by one, each by a program of the user's
 _CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; the local release stays
@@ -27,6 +31,7 @@ _KINDS = ("rubric/", "judge/", "dataset/")
         "evalstore bump --all --dry-run",
         'evalstore bump judge/tone --level minor -m "Ask for a rationale"',
         "evalstore bump judge/tone --dependents --sign --push",
+        "evalstore bump --again --push",
     ),
 )
 @click.argument("refs", nargs=-1, type=REF)
@@ -38,6 +43,11 @@ _KINDS = ("rubric/", "judge/", "dataset/")
 )
 @click.option("--pre", metavar="LABEL", help="Release a pre-release, as in 1.3.0-rc.1 for --pre rc.")
 @click.option("--dependents", is_flag=True, help="Move the pins of what refers to it, and release that with it.")
+@click.option(
+    "--again",
+    is_flag=True,
+    help="An unpushed release has a number that another one has at the remote: take theirs, and number mine anew.",
+)
 @click.option("--no-tag", is_flag=True, help="Set versions and commit them, but release nothing.")
 @click.option("--no-commit", is_flag=True, help="Only write the versions into the files.")
 @click.option("--dry-run", is_flag=True, help="Say what would be released, and write nothing.")
@@ -59,6 +69,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
     level: str | None,
     pre: str | None,
     dependents: bool,
+    again: bool,
     no_tag: bool,
     no_commit: bool,
     dry_run: bool,
@@ -72,8 +83,11 @@ def command(  # noqa: PLR0913  # one a word of the command line
     evalstore.yaml that git does not have as it stands. What is staged stays staged. An artifact that was never released
     gets the version its file has. Hooks do not run. A push that does not arrive undoes nothing here: exit code 1 when
     the remote refuses, 3 when it is not reached.
+
+    With --again, an unpushed release met another of the same version: the branch takes theirs in, the edit stays, and
+    is released under the next number. Either all of that happens or nothing.
     """
-    from evalstore.api import VARIABLES, bump
+    from evalstore.api import VARIABLES, AgainRequest, bump, bump_again
     from evalstore.versions import Bump
 
     if message is not None and not message.strip():
@@ -82,6 +96,16 @@ def command(  # noqa: PLR0913  # one a word of the command line
     if first.startswith(_KINDS):
         # click takes the word after --push as its value, although the user meant the first REF.
         refs, push = (str(read_ref(first)), *refs), ""
+    signature = {name: os.environ[name] for name in VARIABLES if name in os.environ}
+    today = datetime.now(UTC).date()
+    if again:
+        if refs or all_ or level or pre or dependents or no_tag or no_commit or dry_run:
+            raise UsageError(
+                "--again takes no REF, and only --push, --sign and -m", hint="evalstore bump --again --push"
+            )
+        asked = AgainRequest(push or True, push is not None, sign, message.strip() if message else None, today)
+        with settings.open_judged_store() as store:
+            return _answer(settings, bump_again(store, asked, signature))
     with settings.open_judged_store() as store:
         result = bump(
             store,
@@ -96,12 +120,16 @@ def command(  # noqa: PLR0913  # one a word of the command line
             message=message.strip() if message else None,
             sign=sign,
             push=push or push is not None,
-            signature={name: os.environ[name] for name in VARIABLES if name in os.environ},
-            today=datetime.now(UTC).date(),
+            signature=signature,
+            today=today,
             watch=make_watch("planning", quiet=settings.quiet),
             watch_writing=make_watch("writing", quiet=settings.quiet),
             watch_signing=make_watch("signing", quiet=settings.quiet, fewest=_FEWEST_SIGNED),
         )
+    return _answer(settings, result)
+
+
+def _answer(settings: CommandSettings, result: Released) -> ExitCode:
     settings.print_warnings(result.findings)
     settings.print_result(result)
     return _CODES.get(result.push.outcome, ExitCode.DONE) if result.push else ExitCode.DONE

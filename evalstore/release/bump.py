@@ -93,7 +93,7 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     if dry_run or not commit:
         preview = _release_without_commit(store, request, commit=commit, dry_run=dry_run)
         return replace(preview, push=plan_push(store, route, preview) if push else None)
-    released, push_refs = _release_under_lock(store, request, route, signature or {})
+    released, push_refs = release_under_lock(store, request, route, signature or {})
     # The push runs without the lock: a slow remote keeps nobody from releasing. `push_refs` were read under it.
     if not (route and released.push and push):
         return released
@@ -110,9 +110,10 @@ def _check_options(store: ArtifactStore, *, has_choice: bool, without: str) -> N
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
 
 
-def _release_under_lock(
+def release_under_lock(
     store: ArtifactStore, request: BumpRequest, route: PushRoute | None, signature: Mapping[str, str]
 ) -> tuple[Released, Mapping[str, str]]:
+    """Release what is asked for, under the lock of the repository; return also the refs to push, as they are then."""
     try:
         with lock_repository(store, signature) as repository:
             recovered, hooks = recover_interrupted(repository), find_bypassed_hooks(repository, push=request.push)
@@ -125,8 +126,13 @@ def _release_under_lock(
                 push = None
             return replace(released, bypassed=hooks if released.done else (), push=push), push_refs
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise RefusedError(f"the release cannot be written: {reason}", hint=_RETRY_HINT) from None
+        raise build_write_error(error) from None
+
+
+def build_write_error(error: OSError) -> RefusedError:
+    """Return the error of a release that the disk did not take."""
+    reason = (error.strerror or str(error)).lower()
+    return RefusedError(f"the release cannot be written: {reason}", hint=_RETRY_HINT)
 
 
 def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commit: bool, dry_run: bool) -> Released:

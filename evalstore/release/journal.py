@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,11 +59,15 @@ class ReleasedVersion:
     moved: tuple[PinMove, ...] = ()
 
 
+REMOVED = "0"
+
+
 @dataclass(frozen=True, slots=True)
 class FileChange:
     """One file of the release: its blob, and the blobs in the working tree (`before`) and the index when it began.
 
-    `worked` is the blob that the working tree gets where its line ends differ from those that git keeps.
+    The mode `REMOVED` is of one that goes. `worked` is the blob that the working tree gets where its line ends
+    differ from those that git keeps.
     """
 
     path: str
@@ -78,7 +82,8 @@ class FileChange:
 class Journal:
     """One bump: its branch, which moves from `old` to `commit`, its tags (full ref name: object) and its files.
 
-    `released` is what the next bump reports to the user when it finishes this one.
+    `released` is what the next bump reports to the user when it finishes this one. `replaced` are the tags that are
+    there before, and their objects: those that are not among `tags` are removed.
     """
 
     branch: str
@@ -87,6 +92,7 @@ class Journal:
     tags: Mapping[str, str]
     changes: tuple[FileChange, ...]
     released: tuple[ReleasedVersion, ...]
+    replaced: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def refs(self) -> dict[str, str]:
@@ -118,7 +124,8 @@ def read_journal(common: Path, name: str) -> Journal:
     # Its refs and ids become arguments of git, so they are checked like any other input.
     try:
         journal = _parse_journal(json.loads(read_own(common, name, LARGE_FILE)))
-        if all(map(_REF.fullmatch, journal.refs)) and all(map(_OID.fullmatch, journal.refs.values())):
+        refs = [*journal.refs.items(), *journal.replaced.items()]
+        if all(_REF.fullmatch(name) and _OID.fullmatch(oid) for name, oid in refs):
             return journal
     except (OSError, LoadError, ValueError, TypeError, KeyError, AttributeError):
         pass

@@ -112,6 +112,8 @@ def _add_to_plan(draft: _PlanDraft, context: BumpContext, resolved: Resolved, re
     moves = _find_moves_if_readable(context, resolved, draft.targets, strict=requested.get(name, False))
     # What was never released and is not named keeps its pins, and is reported.
     follows = moves if context.options.dependents and (is_named or context.find_known_releases(name)) else {}
+    if is_named and context.options.renumbered:
+        follows = {old: new for old, new in moves.items() if _write_exact(old) in context.options.renumbered}
     origin = read_origin(resolved.artifact.value)
     # What an earlier bump left behind is told of again: nobody else would.
     lagging = draft.migrated.get(origin, {})
@@ -131,6 +133,11 @@ def _add_to_plan(draft: _PlanDraft, context: BumpContext, resolved: Resolved, re
             if _will_mean(ref, draft.steps[ref.name].version, context.find_known_releases(ref.name)):
                 draft.followers[ref.name].add(name)
     draft.targets.update(_choose_pin_target(context, name, step, is_named=is_named))
+
+
+def _write_exact(pin: str) -> str:
+    ref = parse_ref(pin)
+    return f"{ref.name}@{ref.version}"
 
 
 def _will_mean(ref: Ref, version: Version, known: Iterable[Release]) -> bool:

@@ -35,7 +35,14 @@ from evalstore.release.journal import (
 )
 from evalstore.release.locking import REFLOG_REASON, LockedRepository
 from evalstore.release.pins import move_pins_in_rows
-from evalstore.release.recovery import end_journal, finish_files, finish_or_undo_refs, list_entries, stage_files
+from evalstore.release.recovery import (
+    end_journal,
+    finish_files,
+    finish_or_undo_refs,
+    list_entries,
+    list_tag_updates,
+    stage_files,
+)
 from evalstore.release.step import ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
@@ -208,6 +215,23 @@ def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | Non
     return journal
 
 
+def publish_once(repository: LockedRepository, journal: Journal) -> None:
+    """Do what a journal says, in one try; `ConflictError` when something has moved."""
+    index = copy_index(repository.git, list_entries(journal.changes))
+    write_journal(repository.common, repository.journal_name, journal)
+    try:
+        with lock_index(repository.git):
+            hold_pending(repository, journal)
+            staged = stage_files(repository, journal)
+            attempt = _try_to_publish(repository, journal, staged, index, is_index_locked=True)
+        if not attempt.is_released:
+            raise _explain_failure(attempt.failure)
+    except (EvalstoreError, OSError):
+        _give_up(repository, journal)
+        raise
+    end_journal(repository, journal, released=True)
+
+
 class _Attempt(NamedTuple):
     """The outcome of one try: released, or what git has answered (None: somebody else was at work on the index)."""
 
@@ -250,11 +274,12 @@ def _try_to_publish(
         # Somebody stages or commits at this moment: to catch up under the lock would lock them out for longer.
         if not is_index_locked and not is_copy_current(repository.git, index):
             return _Attempt(is_released=False)
-        tags = [RefUpdate(name, oid, None) for name, oid in journal.tags.items()]
         # Tags first: loose refs are renamed one by one. Killed between them: some tags, and a branch that has not
         # moved. The next bump adds the missing tags and moves the branch; if the branch has moved elsewhere by then, it
         # removes the tags again. Killed after them: released; the next bump brings files and index up to date.
-        failure = _move_refs(repository, journal, [*tags, RefUpdate(journal.branch, journal.commit, journal.old)])
+        failure = _move_refs(
+            repository, journal, [*list_tag_updates(journal), RefUpdate(journal.branch, journal.commit, journal.old)]
+        )
         # Where git answered with an error, the refs say what happened. From here on a kill loses nothing.
         is_released = failure is None or finish_or_undo_refs(repository, journal)
         if is_released:

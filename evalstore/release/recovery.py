@@ -12,6 +12,7 @@ from contextlib import suppress
 from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
 from evalstore.files import list_below, place_below, remove_below, sweep_below, write_aside_below, write_folders_below
 from evalstore.release.journal import (
+    REMOVED,
     FileChange,
     Journal,
     ReleasedVersion,
@@ -26,7 +27,16 @@ from evalstore.store.object_reader import ObjectReader
 from evalstore.store.packing import release_packs
 from evalstore.store.revisions import find_head_ref, find_missing_objects, find_refs, is_ancestor
 from evalstore.store.working_files import hash_working_file
-from evalstore.store.writing import MANY, IndexEntry, RefUpdate, can_sync_all, pack_tags, update_refs, wait_for_disk
+from evalstore.store.writing import (
+    EXECUTABLE_MODE,
+    MANY,
+    IndexEntry,
+    RefUpdate,
+    can_sync_all,
+    pack_tags,
+    update_refs,
+    wait_for_disk,
+)
 
 
 def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, ...]:
@@ -76,10 +86,12 @@ def stage_files(
     sync_all = len(unedited) >= MANY and can_sync_all()
     objects = ObjectReader(repository.git)
     try:
-        objects.expect(_find_new_blob(change) for change in unedited)
-        for change in watch(unedited):
+        written = [change for change in unedited if change.mode != REMOVED]
+        objects.expect(_find_new_blob(change) for change in written)
+        for change in watch(written):
             pieces = _read_pieces(objects, _find_new_blob(change))
-            write_aside_below(repository.top, change.path, pieces, sync=not sync_all)
+            mode = 0o755 if change.mode == EXECUTABLE_MODE else None
+            write_aside_below(repository.top, change.path, pieces, sync=not sync_all, mode=mode)
     finally:
         objects.close()
     if sync_all:
@@ -102,7 +114,8 @@ def finish_files(
     try:
         for change in staged:
             if _is_unedited(repository, change):
-                place_below(repository.top, change.path)
+                place = remove_below if change.mode == REMOVED else place_below
+                place(repository.top, change.path)
         place_index(repository.git, index, list_entries(journal.changes))
     except (EvalstoreError, OSError) as error:
         raise _make_stuck_error(journal, error) from None
@@ -128,12 +141,19 @@ def end_journal(repository: LockedRepository, journal: Journal, *, released: boo
         remove_below(repository.common, repository.journal_name)
 
 
+def list_tag_updates(journal: Journal) -> list[RefUpdate]:
+    """Return the changes of the tags of a journal: most are made, and of `bump --again` some replaced or removed."""
+    names = dict.fromkeys([*journal.tags, *journal.replaced])
+    return [RefUpdate(name, journal.tags.get(name), journal.replaced.get(name)) for name in names]
+
+
 def finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
     """Return whether the bump is released; its refs are then complete, else all gone."""
-    current = find_refs(repository.git, journal.refs)
+    current = find_refs(repository.git, [*journal.refs, *journal.replaced])
     # git may have pruned what no ref held: of that nothing can be published any more.
-    lost = find_missing_objects(repository.git, journal.refs.values()) if current != journal.refs else set()
-    created = {name: oid for name, oid in journal.tags.items() if current.get(name) == oid}
+    lost = set() if current == journal.refs else find_missing_objects(repository.git, journal.refs.values())
+    made = [update for update in list_tag_updates(journal) if current.get(update.name) == update.new]
+    created = [update for update in made if update.new]
     tip = current.get(journal.branch)
     branch_moved = tip == journal.commit or (
         tip is not None and journal.commit not in lost and is_ancestor(repository.git, journal.commit, tip)
@@ -142,11 +162,13 @@ def finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
         return False
     if not branch_moved and (tip != journal.old or lost):
         # The branch has moved elsewhere since, without this commit: the tags would release what is on no branch.
-        _update_refs(repository, (RefUpdate(name, None, oid) for name, oid in created.items()))
+        _update_refs(repository, (RefUpdate(update.name, update.old, update.new) for update in made))
         return False
     # git writes loose refs one by one, so that a kill may leave tags without their branch, or without each other.
     missing = [
-        RefUpdate(name, oid, None) for name, oid in journal.tags.items() if name not in current and oid not in lost
+        update
+        for update in list_tag_updates(journal)
+        if update not in made and current.get(update.name) == update.old and update.new not in lost
     ]
     _update_refs(
         repository, missing if branch_moved else [*missing, RefUpdate(journal.branch, journal.commit, journal.old)]

@@ -35,11 +35,15 @@ class Adjustment(NamedTuple):
 
 
 class BumpOptions(NamedTuple):
-    """How versions are chosen: at least this bump, as a pre-release of this label, with the dependents."""
+    """How versions are chosen: at least this bump, as a pre-release of this label, with the dependents.
+
+    `renumbered` are releases whose numbers somebody else has: what is named follows those pins, and no others.
+    """
 
     level: Bump | None = None
     pre: str | None = None
     dependents: bool = False
+    renumbered: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

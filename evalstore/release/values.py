@@ -76,6 +76,7 @@ class Released(ReportValue):
     whose change was overridden or accepted, or that come with loosened settings; `unreviewed` rest on acceptances which
     are not committed. `findings` are what validation says of the files, a line each. `bypassed` are the hooks of the
     repository that git would have run. `push` is None where there is nothing to push.
+    `renumbered` are the releases whose numbers others had, of `bump --again` only.
     """
 
     released: tuple[ReleasedVersion, ...]
@@ -93,6 +94,7 @@ class Released(ReportValue):
     findings: tuple[str, ...] = ()
     bypassed: tuple[str, ...] = ()
     push: Push | None = None
+    renumbered: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
         return format_repr(self, *(item.tag for item in self.released), *(["dry run"] if self.dry_run else []))

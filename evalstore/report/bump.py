@@ -20,6 +20,8 @@ _LINES_PER_PIN = 4  # lines of text about one artifact that others pin
 def text(result: Released, screen: Screen = PAPER) -> str:
     """Return the releases with their commit, the pins that stay behind, and what was pushed."""
     blocks = []
+    if result.renumbered is not None:
+        blocks += _describe_renumbered(result.renumbered)
     if result.recovered:
         blocks += _format_block("Finished an interrupted bump:", result.recovered, "pins", screen)
     if result.released:
@@ -27,7 +29,9 @@ def text(result: Released, screen: Screen = PAPER) -> str:
         heading = _format_heading(result)
         heading = heading if result.dry_run else screen.paint_verb(heading)
         blocks += _format_block(heading, result.released, verb, screen)
-    elif not result.recovered:
+    elif result.renumbered:
+        blocks.append("Nothing of yours is left to release: theirs has the same content.")
+    elif not result.recovered and result.renumbered is None:
         blocks.append(f"Nothing to release: {_describe_unchanged(result.unchanged)}")
     blocks += _format_pins_left_behind(result, screen)
     blocks += [_format_followers(version, screen, would=result.dry_run) for version in result.followers]
@@ -39,6 +43,13 @@ def text(result: Released, screen: Screen = PAPER) -> str:
     if result.push:
         blocks.append("\n".join(_format_push(result.push, screen, would=result.dry_run)))
     return "\n".join(blocks)
+
+
+def _describe_renumbered(refs: Sequence[str]) -> list[str]:
+    if not refs:
+        return ["No unpushed release has a number that is taken at the remote: nothing was changed."]
+    names = join_names([f"{ref} of yours" for ref in refs])
+    return [make_printable(f"Took theirs in and withdrew {names}, which nobody had seen.")]
 
 
 def _format_heading(result: Released) -> str:

@@ -302,6 +302,7 @@ KEYS: Mapping[str, Row] = {
     ),
     "Released": (
         "released=done unchanged pinned followers lowered dry_run branch signed unreviewed findings bypassed push",
+        "renumbered",
     ),
     "ReleasedVersion": ("ref tag commit previous bump moved",),
     "ReleaseLog": (

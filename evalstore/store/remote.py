@@ -71,9 +71,21 @@ def push_refs(git: Git, repository: Repository, remote: Remote, refs: Mapping[st
 
 def list_remote_tags(git: Git, repository: Repository, remote: Remote) -> dict[str, str]:
     """Return the tags of a remote, the object of each by its name; raises `CommandError` where it does not answer."""
-    out = _ask_remote(git, repository, remote, "ls-remote", "--tags", "--refs")
+    refs = list_remote_refs(git, repository, remote, "--tags")
+    return {name.removeprefix(_TAG_REFS): oid for name, oid in refs.items()}
+
+
+def list_remote_refs(git: Git, repository: Repository, remote: Remote, *kinds: str) -> dict[str, str]:
+    """Return the refs of a remote, of `--tags` or `--heads` or all, and the object of each by its full name."""
+    out = _ask_remote(git, repository, remote, "ls-remote", *kinds, "--refs")
     lines = (line.split("\t", 1) for line in out.decode("utf-8", "surrogateescape").split("\n"))
-    return {parts[1].removeprefix(_TAG_REFS): parts[0] for parts in lines if len(parts) == 2}  # noqa: PLR2004
+    return {parts[1]: parts[0] for parts in lines if len(parts) == 2}  # noqa: PLR2004
+
+
+def fetch_objects(git: Git, repository: Repository, remote: Remote, names: Iterable[str], known: Iterable[str]) -> None:
+    """Fetch what refs of a remote point at, and no ref; `known` are commits that it need not send again."""
+    options = ("--quiet", "--no-tags", "--no-write-fetch-head", *(f"--negotiation-tip={oid}" for oid in known))
+    _ask_remote(git, repository, remote, "fetch", *options, refs=names)
 
 
 def _ask_remote(

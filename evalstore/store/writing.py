@@ -25,7 +25,7 @@ from evalstore.store.trees import TreeEditor, TreeEntry
 from evalstore.store.watchdog import read_output, wait_for_output
 from evalstore.text import make_excerpt
 
-_FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
+FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
@@ -37,7 +37,7 @@ def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[Config
     """
     common = git.find_common_directory()
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
-        run_git(("init", "--quiet", "--bare", "--template=", f"--object-format={_FORMATS[hex_digits]}", "--", folder))
+        run_git(("init", "--quiet", "--bare", "--template=", f"--object-format={FORMATS[hex_digits]}", "--", folder))
         # Without it git would look for the parents that a shallow clone lacks.
         with suppress(FileNotFoundError):
             shutil.copyfile(common / "shallow", Path(folder, "shallow"))
@@ -125,7 +125,7 @@ def merge_texts_marked(base: bytes, ours: bytes, theirs: bytes) -> MergedText:
             raise
 
 
-REGULAR_MODE = "100644"
+REGULAR_MODE, EXECUTABLE_MODE = "100644", "100755"
 _BATCH_SIZE = 1000  # objects a process: each is synced to disk, and a command has a time limit
 _SIGNATURE_MARKS = (
     b"-----BEGIN SSH SIGNATURE-----",

@@ -1,0 +1,352 @@
+"""`bump --again`: takes in releases of others that have the numbers of unpushed ones, and releases those anew.
+
+All of it is tried in a scratch clone first. What comes out is published like any bump: by a journal, with the branch,
+the tags and the files together or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import NamedTuple
+
+from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.model import parse_ref
+from evalstore.release.bump import BumpRequest, build_write_error, release_under_lock
+from evalstore.release.commit_files import Checkout, complete_signature, find_checkout
+from evalstore.release.journal import REMOVED, FileChange, Journal, record_push
+from evalstore.release.locking import LockedRepository, lock_repository
+from evalstore.release.publish import publish_once
+from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
+from evalstore.release.recovery import recover_interrupted
+from evalstore.release.references import find_rows_path
+from evalstore.release.step import BumpOptions
+from evalstore.release.values import Released
+from evalstore.store import ArtifactStore
+from evalstore.store.index import find_staged_blobs
+from evalstore.store.ledger import locate_ledger
+from evalstore.store.objects import find_entry
+from evalstore.store.remote import fetch_objects, list_remote_refs
+from evalstore.store.revisions import BRANCH_REFS, find_new_commits, find_refs, list_refs
+from evalstore.store.scratch_clone import CloneSeed, ScratchClone, open_scratch_clone
+from evalstore.store.signers import is_signature_required
+from evalstore.store.tags import TAG_REFS
+from evalstore.store.working_files import find_normalized, hash_working_file, normalize_line_ends
+from evalstore.store.writing import IndexEntry, write_objects
+
+_LINK, _MODULE = "120000", "160000"
+_BOTH_HINT = "write there what both of you want (theirs: git show {theirs}:{path}), then run it again"
+
+
+class AgainRequest(NamedTuple):
+    """What `bump --again` is asked for: the remote (True: the branch's own), and whether to push and to sign."""
+
+    remote: bool | str
+    push: bool
+    sign: bool
+    message: str | None
+    today: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnCommit:
+    """A commit that the remote lacks: its first parent, the files it changed, and the versions that it released."""
+
+    oid: str
+    parents: Sequence[str]
+    paths: frozenset[str]
+    released: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Theirs:
+    """What the remote has: the tip of the branch (None: not yet), and the tags of the store's releases."""
+
+    remote: str
+    tip: str | None
+    tags: Mapping[str, str]
+
+
+def bump_again(store: ArtifactStore, request: AgainRequest, signature: Mapping[str, str]) -> Released:
+    """Take in what the branch has at its remote, and release anew what is unpushed and has a number that is taken.
+
+    Raises `RefusedError` before anything changes: for a part that both sides changed, for files with uncommitted edits
+    that theirs would replace, and where there is no remote.
+    """
+    if store.root is None:
+        raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
+    route = find_push_route(store.git, remote_name=request.remote)
+    if route is None:
+        raise RefusedError("there is no remote to compare with", hint="git remote add origin <url>")
+    theirs = _fetch_theirs(store, route)
+    try:
+        with lock_repository(store, signature) as repository:
+            recovered = recover_interrupted(repository)
+            store.forget()
+            checkout = find_checkout(repository.git)
+            released = _renumber(store, repository, checkout, theirs, request)
+            released = replace(released, recovered=recovered, branch=checkout.name)
+            store.forget()
+            push = plan_push(store, route, released)
+            refs = find_push_refs(repository.git, push) if push and request.push else {}
+    except OSError as error:
+        raise build_write_error(error) from None
+    if push and request.push and refs:
+        push = push_release(store, route, push, refs)
+    return replace(released, push=push)
+
+
+def _fetch_theirs(store: ArtifactStore, route: PushRoute) -> _Theirs:
+    refs = list_remote_refs(store.git, store.repository, route.to)
+    branch = BRANCH_REFS + route.branch
+    prefix = f"{TAG_REFS}{store.tag_prefix}"
+    tags = {name: oid for name, oid in refs.items() if name.startswith(prefix)}
+    here = find_refs(store.git, [*tags, branch])
+    wanted = [name for name, oid in tags.items() if here.get(name) != oid]
+    names = [*([branch] if branch in refs else []), *wanted]
+    if names:
+        fetch_objects(store.git, store.repository, route.to, names, [here[branch]] if branch in here else [])
+    if branch in refs:
+        record_push(store, route.to, {branch: refs[branch]})
+    return _Theirs(route.to.name, refs.get(branch), tags)
+
+
+def _renumber(
+    store: ArtifactStore, repository: LockedRepository, checkout: Checkout, theirs: _Theirs, request: AgainRequest
+) -> Released:
+    tip = checkout.tip
+    own = list(_list_own_commits(store, tip, theirs.tip)) if tip else []
+    here = find_refs(repository.git, list_refs(repository.git, TAG_REFS))
+    first = next((commit for commit in own if _is_taken(store, commit, theirs, here)), None)
+    if tip is None or first is None:
+        return Released((), (), renumbered=())
+    if not first.parents:
+        raise RefusedError("the first commit of this branch is a release", hint=f"clone {theirs.remote} anew")
+    signature = complete_signature(repository.git, repository.signature)
+    start = first.parents[0]
+    kept = find_new_commits(repository.git, start, None)
+    later = [commit for commit in own if commit.oid not in kept]
+    withdrawn = sorted({ref for commit in later for ref in commit.released})
+    tags = {name: oid for name, oid in here.items() if name.removeprefix(TAG_REFS + store.tag_prefix) not in withdrawn}
+    seed = CloneSeed(checkout.name, start, {**theirs.tags, **tags}, store.prefix, signature)
+    with open_scratch_clone(repository.git, seed) as clone:
+        if theirs.tip:
+            message = f"Merge branch '{checkout.name}' of {theirs.remote}"
+            _check_merged(clone.merge(theirs.tip, message), theirs)
+        _repeat_commits(clone, later, theirs)
+        _repeat_edits(store, repository, clone, _OwnEdits(tip, later, tuple(withdrawn)), theirs)
+        released = _release_in_clone(store, clone, withdrawn, request, signature)
+        commit = clone.head
+        new_tags = find_refs(clone.git, [TAG_REFS + version.tag for version in released.released if version.tag])
+    replaced = {name: here[name] for ref in withdrawn if (name := f"{TAG_REFS}{store.tag_prefix}{ref}") in here}
+    new = {name: oid for name, oid in {**theirs.tags, **new_tags}.items() if here.get(name) != oid}
+    # A tag that others made anew, and that is not mine, is for `verify` to report.
+    new = {name: oid for name, oid in new.items() if name not in here or name in replaced}
+    replaced = {name: oid for name, oid in replaced.items() if name in new or name not in theirs.tags}
+    changes = tuple(_list_changes(store, repository, tip, commit, withdrawn))
+    journal = Journal(checkout.branch, tip, commit, new, changes, released.released, replaced)
+    publish_once(repository, journal)
+    return replace(released, renumbered=tuple(withdrawn))
+
+
+def _list_own_commits(store: ArtifactStore, tip: str, theirs: str | None) -> Iterator[_OwnCommit]:
+    """Yield the commits that the remote lacks, the oldest first."""
+    argv = ("rev-list", "--reverse", "--topo-order", "--parents", tip, *(["--not", theirs] if theirs else []))
+    for line in store.git.run(*argv).decode("ascii").splitlines():
+        oid, *parents = line.split(" ")
+        if len(parents) > 1:
+            yield _OwnCommit(oid, parents, frozenset(), frozenset())
+            continue
+        out = store.git.run("diff-tree", "-r", "--root", "--no-commit-id", "--no-renames", "--name-only", "-z", oid)
+        paths = frozenset(out.decode("utf-8", "surrogateescape").split("\0")) - {""}
+        ledgers = f"{store.prefix}{locate_ledger('')}"
+        names = [path.removeprefix(ledgers) for path in paths if path.startswith(ledgers)]
+        yield _OwnCommit(oid, parents, paths, frozenset(_list_released(store, oid, parents, names)))
+
+
+def _list_released(store: ArtifactStore, oid: str, parents: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        before = store.ledgers.read_at(parents[0], name).by_version if parents else {}
+        yield from (
+            f"{name}@{version}" for version in store.ledgers.read_at(oid, name).by_version.keys() - before.keys()
+        )
+
+
+def _is_taken(store: ArtifactStore, commit: _OwnCommit, theirs: _Theirs, here: Mapping[str, str]) -> bool:
+    """Whether the remote has another release of a version that a commit released."""
+    for ref in commit.released:
+        name = f"{TAG_REFS}{store.tag_prefix}{ref}"
+        there = theirs.tags.get(name)
+        # My own tag may be gone: `git fetch --tags --force` puts theirs in its place.
+        if there and (there != here.get(name) or not _is_tag_of(store, there, commit.oid)):
+            return True
+    return False
+
+
+def _is_tag_of(store: ArtifactStore, oid: str, commit: str) -> bool:
+    return store.git.run("rev-parse", "--verify", f"{oid}^{{commit}}").decode().strip() == commit
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnEdits:
+    """What is repeated on theirs as an edit: the commits from the first withdrawn release on, up to the tip."""
+
+    tip: str
+    later: Sequence[_OwnCommit]
+    withdrawn: Sequence[str]
+
+    @property
+    def start(self) -> str:
+        """The commit before them."""
+        return self.later[0].parents[0]
+
+
+def _split_commits(later: Sequence[_OwnCommit]) -> tuple[list[_OwnCommit], list[_OwnCommit]]:
+    """Return the commits that can be repeated as they are, and the others: releases, and what goes on from them."""
+    alone, edits = [], []
+    edited: set[str] = set()
+    for commit in later:
+        if commit.released or commit.paths & edited:
+            edited |= commit.paths
+            edits.append(commit)
+        elif len(commit.parents) == 1:  # a merge has nothing that its parents lack
+            alone.append(commit)
+    return alone, edits
+
+
+def _repeat_commits(clone: ScratchClone, later: Sequence[_OwnCommit], theirs: _Theirs) -> None:
+    for commit in _split_commits(later)[0]:
+        _check_merged(clone.pick(commit.oid, is_committed=True), theirs)
+
+
+def _repeat_edits(
+    store: ArtifactStore, repository: LockedRepository, clone: ScratchClone, edits: _OwnEdits, theirs: _Theirs
+) -> None:
+    """Repeat what was released, and was edited since, as it is on disk; the ledgers of it are withdrawn."""
+    files: dict[str, IndexEntry | None] = {}
+    for name in {ref.partition("@")[0] for ref in edits.withdrawn}:
+        path = store.prefix + locate_ledger(name)
+        files[path] = _find_entry(store, edits.start, path)
+    own = _list_artifact_files(store, edits.withdrawn)
+    files |= _write_working_files(store, repository, own, edits.tip)
+    variant = clone.write_variant(edits.tip, edits.start, files)
+    _check_merged(clone.pick(variant, is_committed=False), theirs)
+    others = [commit.oid for commit in _split_commits(edits.later)[1] if not commit.released]
+    if others:
+        clone.commit_as(others[0], own)
+
+
+def _find_entry(store: ArtifactStore, commit: str, path: str) -> IndexEntry | None:
+    entry = find_entry(store.objects, commit, path)
+    return IndexEntry(entry.mode, entry.oid) if entry else None
+
+
+def _check_merged(conflict: str | None, theirs: _Theirs) -> None:
+    if conflict is not None:
+        raise RefusedError(
+            f"nothing was changed: both sides changed the same part of {conflict}",
+            hint=_BOTH_HINT.format(theirs=theirs.tip or "", path=conflict),
+        )
+
+
+def _list_artifact_files(store: ArtifactStore, withdrawn: Sequence[str]) -> list[str]:
+    """Return the files of the artifacts that are released anew, from the root of the repository."""
+    paths: list[str] = []
+    for name in dict.fromkeys(ref.partition("@")[0] for ref in withdrawn):
+        ref = parse_ref(f"{name}@worktree")
+        paths.append(ref.path)
+        try:
+            rows = find_rows_path(store.read_artifact(ref))
+        except EvalstoreError:  # what is wrong with it is said where it is released
+            continue
+        paths += [rows] if rows else []
+    return [store.prefix + path for path in paths]
+
+
+def _write_working_files(
+    store: ArtifactStore, repository: LockedRepository, paths: Sequence[str], tip: str
+) -> dict[str, IndexEntry]:
+    """Write those files as they are on disk, with the edits since the release, and return their entries."""
+    normalized = find_normalized(store, paths)
+    found: dict[str, IndexEntry] = {}
+    for path in paths:
+        file = repository.top / path
+        entry = find_entry(store.objects, tip, path)
+        if entry is None or file.is_symlink() or not file.is_file():
+            continue
+        data = file.read_bytes()
+        (blob,) = write_objects(
+            repository.git,
+            "blob",
+            [normalize_line_ends(data) if path in normalized else data],
+            hex_digits=repository.hex_digits,
+        )
+        found[path] = IndexEntry(entry.mode, blob)
+    return found
+
+
+def _release_in_clone(
+    store: ArtifactStore,
+    clone: ScratchClone,
+    withdrawn: Sequence[str],
+    request: AgainRequest,
+    signature: Mapping[str, str],
+) -> Released:
+    with ArtifactStore.open(clone.folder / store.prefix) as inner:
+        wanted = {ref.partition("@")[0] for ref in withdrawn}
+        refs = [ref for ref in inner.working() if ref.name in wanted]
+        options = BumpOptions(renumbered=frozenset(withdrawn))
+        signed = request.sign or is_signature_required(inner.settings)
+        asked = BumpRequest(refs, options, request.message, True, signed, False, request.today, iter, iter, iter)
+        return release_under_lock(inner, asked, None, signature)[0]
+
+
+def _list_changes(
+    store: ArtifactStore, repository: LockedRepository, old: str, new: str, withdrawn: Sequence[str]
+) -> Iterator[FileChange]:
+    """Yield the files that differ; `RefusedError` for one with uncommitted edits, which only mine may have."""
+    out = repository.git.run("diff-tree", "-r", "--no-renames", "--raw", "-z", "--abbrev=64", old, new)
+    fields = out.decode("utf-8", "surrogateescape").split("\0")
+    rows = [(head.split(" "), path) for head, path in zip(fields[0::2], fields[1::2], strict=False)]
+    mine = set(_list_artifact_files(store, withdrawn))
+    staged = find_staged_blobs(repository.git, [path for _, path in rows])
+    for (_, mode, old_blob, blob, kind), path in rows:
+        before = None if old_blob.strip("0") == "" else old_blob
+        if mode in {_LINK, _MODULE}:
+            raise RefusedError(
+                f"theirs changes {path}, which is a link or a submodule: evalstore writes neither",
+                hint=f"take it first: git switch --detach; git pull; or: git tag -d {withdrawn[0]}, then git pull",
+            )
+        on_disk = _find_disk_blob(repository, path)
+        worked = None
+        if on_disk != before and path not in mine:
+            if before is None or on_disk is None or not _differs_by_line_ends(store, repository, path, before):
+                raise _refuse_edited(path)
+            worked = _write_crlf(store, repository, blob) if kind != "D" else None
+        if staged.get(path) != before:
+            raise _refuse_edited(path)
+        yield FileChange(path, REMOVED if kind == "D" else mode, blob, on_disk, staged.get(path), worked)
+
+
+def _refuse_edited(path: str) -> RefusedError:
+    return RefusedError(
+        f"{path} has uncommitted edits, and theirs changes it, too", hint="commit it, or git stash; then run it again"
+    )
+
+
+def _find_disk_blob(repository: LockedRepository, path: str) -> str | None:
+    try:
+        return hash_working_file(repository.top, path, repository.hex_digits)
+    except EvalstoreError:
+        return None
+
+
+def _differs_by_line_ends(store: ArtifactStore, repository: LockedRepository, path: str, blob: str) -> bool:
+    data = (repository.top / path).read_bytes()
+    return bool(find_normalized(store, [path])) and normalize_line_ends(data) == store.objects.read(blob).data
+
+
+def _write_crlf(store: ArtifactStore, repository: LockedRepository, blob: str) -> str:
+    data = normalize_line_ends(store.objects.read(blob).data).replace(b"\n", b"\r\n")
+    return write_objects(repository.git, "blob", [data], hex_digits=repository.hex_digits)[0]

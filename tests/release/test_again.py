@@ -1,0 +1,186 @@
+"""`bump --again`: two people released one version; the second takes the first one's in, and has the next number."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from evalstore.errors import RefusedError
+from evalstore.release import PushOutcome, Released
+from evalstore.release.renumber import AgainRequest, bump_again
+from evalstore.store import ArtifactStore
+from tests.release.conftest import Shop, check_sound
+
+pytestmark = pytest.mark.process  # git starts the merge driver
+STEPS = {"subprocess.Popen", "os.rename", "os.link", "os.remove", "os.mkdir", "os.utime"}
+
+
+class Team(NamedTuple):
+    """Two clones of one repository: `ann` has pushed a release of rubric/tone, `ben` has one of the same number."""
+
+    ann: Shop
+    ben: Shop
+
+    def again(self, *, push: bool = True) -> Released:
+        with ArtifactStore.open(self.ben.root) as store:
+            return bump_again(store, AgainRequest(True, push, False, None, None), {})
+
+
+def add_check(shop: Shop, word: str) -> None:
+    text = shop.read("rubrics/tone.yaml").decode()
+    check = f"  - id: {word}\n    kind: must_not_contain\n    values: [{word}]  # by {shop.top.name}\n"
+    shop.write("rubrics/tone.yaml", text.replace("scoring:", f"{check}scoring:"))
+
+
+@pytest.fixture
+def team(released: Shop, git: Callable[..., str], tmp_path: Path) -> Team:
+    far = str(tmp_path / "far.git")
+    git("init", "-q", "--bare", far)
+    released.git("remote", "add", "origin", far)
+    released.write("notes.txt", "1\n")
+    released.write("old.txt", "1\n")
+    released.git("add", ".")
+    released.git("commit", "-qm", "Notes")
+    released.git("push", "-q", "-u", "origin", "main", "--tags")
+    git("clone", "-q", far, str(tmp_path / "ben"))
+    ann, ben = released, Shop(tmp_path / "ben", git)
+    add_check(ann, "just")
+    ann.git("rm", "-q", "old.txt")
+    ann.write("new.sh", "#!/bin/sh\n").chmod(0o755)
+    ann.git("add", "new.sh")
+    ann.git("commit", "-qm", "Housekeeping")
+    ann.bump(push=True)
+    add_check(ben, "only")
+    ben.bump()
+    return Team(ann, ben)
+
+
+def test_theirs_is_taken_and_mine_is_the_next(team: Team) -> None:
+    ben = team.ben
+    ben.write("draft.txt", "not committed\n")
+    ben.write("staged.txt", "staged\n")
+    ben.git("add", "staged.txt")
+    result = team.again()
+    assert (result.renumbered, [one.ref for one in result.released]) == (
+        ("rubric/tone@2.0.0",),
+        ["rubric/tone@3.0.0"],
+    )
+    assert result.push
+    assert result.push.outcome == PushOutcome.PUSHED
+    text = ben.read("rubrics/tone.yaml").decode()
+    assert "by repo" in text
+    assert "by ben" in text
+    assert "version: 3.0.0" in text
+    assert ben.git("status", "--porcelain").split("\n") == ["A  staged.txt", "?? draft.txt"]
+    assert not (ben.top / "old.txt").exists()
+    assert (ben.top / "new.sh").stat().st_mode & 0o111
+    for name in ("rubric/tone@2.0.0", "rubric/tone@3.0.0", "main"):
+        assert ben.git("rev-parse", name) == team.ann.git("ls-remote", "origin", name).split()[0]
+    check_sound(ben)
+    assert team.again().renumbered == ()
+
+
+@pytest.mark.slow
+def test_commits_before_and_after_the_release_stay(team: Team) -> None:
+    ben = team.ben
+    ben.write("notes.txt", "1\n2\n")
+    ben.git("commit", "-qam", "More notes")
+    add_check(ben, "very")
+    ben.git("commit", "-qam", "And no very")
+    result = team.again()
+    assert [one.ref for one in result.released] == ["rubric/tone@3.0.0"]
+    assert ben.git("log", "--format=%s", "-2") == "Release rubric/tone@3.0.0\nMore notes"
+    assert "very" in ben.read("rubrics/tone.yaml").decode()
+    check_sound(ben)
+
+
+@pytest.mark.slow
+def test_a_part_that_both_changed_is_refused_and_nothing_changes(team: Team) -> None:
+    ben = team.ben
+    text = ben.read("rubrics/tone.yaml").decode()
+    ben.write("rubrics/tone.yaml", text.replace("id: only", "id: just"))
+    before = ben.snapshot()
+    with pytest.raises(RefusedError, match=r"both sides changed the same part of rubrics/tone.yaml"):
+        team.again()
+    after = ben.snapshot()
+    assert {path: after[path] for path in before if ".git/" not in path} == {
+        path: data for path, data in before.items() if ".git/" not in path
+    }
+    assert ben.git("status", "--porcelain") == "M rubrics/tone.yaml"
+    # What the message says: both, under the name that theirs has; then it goes.
+    ben.write("rubrics/tone.yaml", text)
+    assert team.again().released
+
+
+def test_an_uncommitted_edit_of_what_theirs_changes_is_refused(team: Team) -> None:
+    team.ben.write("old.txt", "edited\n")
+    before = team.ben.git("rev-parse", "HEAD")
+    with pytest.raises(RefusedError, match=r"old.txt has uncommitted edits"):
+        team.again()
+    assert team.ben.git("rev-parse", "HEAD") == before
+
+
+@pytest.mark.slow
+def test_what_pins_the_withdrawn_release_follows(team: Team, cli: Callable[..., Any]) -> None:
+    ben = team.ben
+    ben.write(
+        "datasets/web.yaml",
+        "id: web\nversion: 1.0.0\nquestions:\n"
+        "  - {id: a, input: Why?, rubric_ref: rubric/tone@2.0.0}\n  - {id: b, input: How?, rubric_ref: rubric/tone@1.0.0}\n",
+    )
+    ben.bump("dataset/web")
+    ran = cli("-C", ben.root, "bump", "--again", "--push")
+    assert ran.code == 0
+    assert "rubric/tone@2.0.0 of yours" in ran.out
+    text = ben.read("datasets/web.yaml").decode()
+    assert "rubric/tone@3.0.0" in text
+    assert "rubric/tone@1.0.0" in text
+    assert cli("-C", ben.root, "verify", "--remote").code == 0
+    check_sound(ben)
+
+
+@pytest.mark.slow
+@pytest.mark.chaos
+def test_killed_anywhere_it_is_whole_or_nothing(team: Team, tmp_path: Path) -> None:
+    ends: dict[bool, int] = {True: 0, False: 0}
+    for number in range(3, 400, 7):
+        there = tmp_path / f"ben{number}"
+        shutil.copytree(team.ben.top, there)
+        ben = Shop(there, team.ben.run)
+        before = ben.git("for-each-ref")
+        died = _kill(Team(team.ann, ben), number)
+        is_done = "rubric/tone@3.0.0" in ben.tags()
+        ends[is_done] += 1
+        if not is_done:
+            assert [
+                line for line in ben.git("for-each-ref").split("\n") if "pending" not in line and "remotes" not in line
+            ] == [line for line in before.split("\n") if "remotes" not in line]
+        Team(team.ann, ben).again(push=False)
+        ben.bump("rubric/tone")
+        assert ben.git("status", "--porcelain") == ""
+        assert ben.git("rev-parse", "rubric/tone@2.0.0") == team.ann.git("rev-parse", "rubric/tone@2.0.0")
+        assert "version: 3.0.0" in ben.read("rubrics/tone.yaml").decode()
+        check_sound(ben)
+        shutil.rmtree(there)
+        if not died:
+            break
+    assert min(ends.values()) > 0
+
+
+def _kill(team: Team, number: int) -> bool:
+    """Run it in a process that ends just before its n-th write; return whether it was killed."""
+    child = os.fork()
+    if not child:
+        count = iter(range(number))
+        sys.addaudithook(lambda event, _: os._exit(9) if event in STEPS and next(count, None) is None else None)
+        try:
+            team.again(push=False)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
