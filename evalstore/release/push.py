@@ -29,8 +29,7 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 _THEN_PUSH = "when that is fixed:"
 
 _AS_ANOTHER_VERSION = (
-    "to release it as another version: git tag -d {tags}; git reset HEAD~1; remove its line from .evalstore/sums; "
-    "git stash -u; git pull --no-rebase --tags {remote} {branch}; git stash pop; bump again; or, once it is gone:"
+    "take theirs in and number yours anew: evalstore bump --again --push {remote}; or, once that tag is gone:"
 )
 _JOIN_BOTH = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
 _LET_GIT_ASK = (
