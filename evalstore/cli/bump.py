@@ -16,7 +16,7 @@ from evalstore.cli.ref_words import name_artifact, read_ref
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.release import Released
+    from evalstore.api import Released
 
 _FEWEST_SIGNED = 3  # tags that are signed one by one, each by a program of the user's
 _CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; the local release stays
