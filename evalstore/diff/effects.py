@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from itertools import starmap
 from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
@@ -366,16 +366,23 @@ def _search_texts(
         return (), _make_empty_table()
     if len(languages) > EFFECTS.languages:
         return None
-    search = SharedBudget(min(EFFECTS.search_steps, budget.left))
-    try:
-        table = pattern_comparison.find_memberships(languages, search)
-    except pattern_comparison.UndecidedError:
+    table, spent = _find_memberships(languages, min(EFFECTS.search_steps, budget.left))
+    budget.left -= spent
+    if table is None:
         return None
-    finally:
-        budget.left -= search.spent
     places = {language: place for place, language in enumerate(languages)}
     confirmed = all(_is_confirmed(checks[number], score, places, table) for number, score in scores.items())
     return (languages, table) if table.is_complete and confirmed else None
+
+
+@lru_cache(maxsize=64)
+def _find_memberships(languages: _Languages, steps: int) -> tuple[MembershipTable | None, int]:
+    """Return what texts have, and the steps it took; a site, an index and an audit compare the same releases again."""
+    search = SharedBudget(steps)
+    try:
+        return pattern_comparison.find_memberships(languages, search), search.spent
+    except pattern_comparison.UndecidedError:
+        return None, search.spent
 
 
 def _is_confirmed(check: CheckState, score: TextScore, places: Mapping[RegexTree, int], table: MembershipTable) -> bool:
