@@ -16,7 +16,7 @@ from evalstore.cli.diff_sides import parse_file_side
 from evalstore.diff import Detail
 from evalstore.diff.rules import RULES
 from evalstore.documents import read_yaml
-from tests.diff.test_rules import difference
+from tests.diff.case_pairs import difference
 from tests.rows import thin
 
 Cli = Callable[..., Any]
@@ -67,7 +67,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.parametrize("name", thin(NAMES, 10))
+@pytest.mark.parametrize("name", thin(NAMES, 20))
 def test_the_command_and_the_function_say_the_same_of_every_case(stores: Path, cli: Cli, name: str) -> None:
     ran = cli("-C", stores / name, "diff", "old.yaml", "new.yaml", "--format", "json")
     sides = [parse_file_side((CASES / name / side).read_bytes(), side).artifact for side in ("old.yaml", "new.yaml")]
@@ -130,7 +130,7 @@ def bumps(diff: Diff) -> list[tuple[Any, ...]]:
     return [(one.rule, one.level, one.level_before, one.fingerprint, one.message) for one in diff.findings]
 
 
-@pytest.mark.parametrize("name", thin(NAMES, 5))
+@pytest.mark.parametrize("name", thin(NAMES, 10))
 def test_a_comparison_for_the_bump_alone_finds_the_same_bump(name: str) -> None:
     whole, bump = difference(name), difference(name, detail=Detail.BUMP)
     assert (bump.required_bump, bumps(bump)) == (whole.required_bump, bumps(whole))

@@ -56,7 +56,7 @@ def stack() -> Iterator[ExitStack]:
 
 @pytest.mark.heavy
 @pytest.mark.sampling
-@pytest.mark.parametrize(("seed", "size"), [(10, 3), *(mark_slow((seed, 6)) for seed in range(12))])
+@pytest.mark.parametrize(("seed", "size"), [(10, 2), *(mark_slow((seed, 6)) for seed in range(12))])
 @pytest.mark.parametrize("second", ["style", mark_slow("r")])
 def test_every_share_is_that_of_the_brute_force(
     desk: Desk, stack: ExitStack, second: str, seed: int, size: int

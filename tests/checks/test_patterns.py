@@ -181,7 +181,8 @@ def test_hostile_patterns_end_in_one_sentence_at_once(pattern: str, said: str) -
 
 
 STRETCHES = {
-    "plain": ("b" + "a" * 19_000, ""),
+    "plain": ("b" + "a" * 4_500, ""),
+    "plain_and_long": ("b" + "a" * 19_000, ""),
     "any_case": ("b" + "a" * 9_000, "i"),
     "in_groups": ("b" + f"(?:{'a' * 900})" * 9, ""),
     "repeated_once": ("b" + f"(?:{'a' * 900}){{1}}" * 9, ""),
@@ -207,7 +208,7 @@ def test_a_long_stretch_is_searched_in_time_and_found(name: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("text", ["a", "ab", "abc", "b", "xab", ""])
 def test_a_long_pattern_answers_as_in_python(mode: str, text: str) -> None:
-    pattern = "(a|ab)(?:c|bcd)?" + "x?" * 200
+    pattern = "(a|ab)(?:c|bcd)?" + "x?" * 80
     assert _ours(pattern, mode, text) == _python(pattern, mode, text)
 
 

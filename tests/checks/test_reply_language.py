@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -51,9 +52,10 @@ def draw_group(rng: Random) -> str:
 
 
 @pytest.mark.parametrize("score_type", TYPES)
-def test_no_reply_contradicts_it(score_type: str) -> None:
+def test_no_reply_contradicts_it(score_type: str, samples: Callable[[int], int]) -> None:
     rng, idle = Random(f"replies {score_type}"), 0  # noqa: S311  # patterns, no secret
-    for _ in range(150):
+    count = samples(600)
+    for _ in range(count):
         pattern = rng.choice(AROUND) + draw_group(rng) + rng.choice(["", "", "$", r"\.", " of 10"])
         judge = make_judge(score_type, pattern)
         if not is_pattern_idle(judge):
@@ -62,7 +64,7 @@ def test_no_reply_contradicts_it(score_type: str) -> None:
         for reply in REPLIES:
             for text in (reply, f"Score: {reply}", f"x{reply}.", f"[[{reply} of 10", f"a {reply}"):
                 assert read_reply(judge, JudgeReply(text)).score is None, (pattern, text)
-    assert idle > 20
+    assert idle > count // 8
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,10 @@ MAIN = [
     ["diff"],
     ["migrate", "--explain", "legacy/drupal-forms/evals.json"],
 ]
+# The first form of each command, and of each option by which it does something else.
+QUIET = [
+    *reversed({(argv[0], *{"--check", "--dry-run", "--static"} & {*argv}): argv for argv in reversed(MAIN)}.values())
+]
 # Their text is a file, which is printed as it is.
 FILES = {"show dataset/web_answers@worktree", f"show {STYLE}@1.0", "explain --schema rubric"}
 
@@ -64,9 +68,11 @@ def told(demo: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("width", thin([80, 120, 200, 40], 4))
-def test_no_text_is_wider_than_the_terminal(told: Path, cli: Cli, tmp_path: Path, width: int) -> None:
+def test_no_text_is_wider_than_the_terminal_and_every_next_step_works(
+    told: Path, cli: Cli, tmp_path: Path, width: int
+) -> None:
     folder = shutil.copytree(told, tmp_path / "store", symlinks=True)
-    wide = {}
+    wide, offers, tried = {}, set[str](), set[str]()
     for argv in MAIN:
         ran = cli(*argv, cwd=folder, COLUMNS=str(width))
         assert ran.code in {0, 1}, (argv, ran.err)
@@ -75,29 +81,42 @@ def test_no_text_is_wider_than_the_terminal(told: Path, cli: Cli, tmp_path: Path
         )
         if most := [line for line in lines if measure_columns(line) > width]:
             wide[" ".join(argv)] = most
+        if ran.next_steps:
+            offers.add(argv[0])
+        if ran.next_steps not in {"", *tried}:
+            tried.add(ran.next_steps)
+            follow(ran.next_steps, cli, Path(shutil.copytree(folder, tmp_path / f"next{len(tried)}", symlinks=True)))
     assert wide == {}
+    assert offers >= {
+        "validate",
+        "diff",
+        "status",
+        "score",
+        "show",
+        "audit",
+        "history",
+        "log",
+        "list",
+        "new",
+    }
+    for format_ in ("json", "github", "sarif", "markdown"):
+        assert cli("status", "--format", format_, cwd=folder).next_steps == ""
+
+
+def follow(said: str, cli: Cli, folder: Path) -> None:
+    """Run each command that is offered next, as it is printed; what follows a backslash is of the same line."""
+    for step in re.sub(r"\\\n\s*", "", said.removeprefix("next: ")).splitlines():
+        program, *words = shlex.split(step)
+        if program == "evalstore":
+            ran = cli(*words, cwd=folder)
+            assert ran.code in {0, 1}, (step, ran.err)
 
 
 def test_nothing_is_printed_under_quiet(told: Path, cli: Cli, tmp_path: Path) -> None:
     folder = shutil.copytree(told, tmp_path / "store", symlinks=True)
-    for argv in MAIN:
+    for argv in QUIET:
         ran = cli(*argv, "-q", cwd=folder)
         assert (ran.code in {0, 1}, ran.out, ran.err + ran.next_steps) == (True, "", ""), argv
-
-
-def test_every_next_step_works_as_it_is_printed(told: Path, cli: Cli, tmp_path: Path) -> None:
-    folder = shutil.copytree(told, tmp_path / "store", symlinks=True)
-    tried = set()
-    for argv in MAIN:
-        for step in cli(*argv, cwd=folder).next_steps.removeprefix("next: ").splitlines():
-            tried.add(argv[0])
-            program, *words = shlex.split(step)
-            if program == "evalstore":
-                ran = cli(*words, cwd=folder)
-                assert ran.code in {0, 1}, (argv, step, ran.err)
-    assert tried >= {"validate", "diff", "status", "score", "show", "audit", "history", "log", "list", "new"}
-    for format_ in ("json", "github", "sarif", "markdown"):
-        assert cli("status", "--format", format_, cwd=folder).next_steps == ""
 
 
 @pytest.mark.parametrize("name", ["", *TREE])

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
 
-from evalstore.diff import DiffFinding, compare
+from evalstore.diff import DiffFinding
 from evalstore.diff.change import ChangeRule
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
-from evalstore.documents import read_yaml
-from evalstore.errors import RefError
-from evalstore.model import Artifact, parse_ref
 from evalstore.versions import Bump
+from tests.diff.case_pairs import CASES, NAMES, difference
 from tests.rows import each
 
-CASES = Path(__file__).parents[1] / "cases" / "diff"
-NAMES = sorted(path.name for path in CASES.iterdir())
 EDIT = re.compile(r"(?P<old>.*) → (?P<new>.*?)(?: \((?P<note>[^()]*(?:\([^()]*\)[^()]*)*)\))?", re.DOTALL)
 NOTHING = "nothing"
 each_rule = each(RULES.values(), name=lambda rule: rule.id)
@@ -27,19 +22,6 @@ each_rule = each(RULES.values(), name=lambda rule: rule.id)
 def texts(name: str) -> tuple[str, str]:
     old, new = (" ".join((CASES / name / f"{side}.yaml").read_text("utf-8").split()) for side in ("old", "new"))
     return old, new
-
-
-@cache
-def findings(name: str, *, back: bool) -> tuple[DiffFinding, ...]:
-    def load(ref: str) -> Artifact:
-        path = CASES / name / "refs" / f"{ref}.yaml"
-        if not path.exists():
-            raise RefError(f"{ref} is not there")
-        document = read_yaml(path.read_bytes(), path.name)
-        return Artifact(parse_ref(ref).kind, document.value["id"], document.value["version"], document)
-
-    sides = [read_yaml((CASES / name / f"{side}.yaml").read_bytes(), side).value for side in ("old", "new")]
-    return compare(*(sides[::-1] if back else sides), load=load).findings
 
 
 def holds(edit: re.Match[str], sides: tuple[str, str]) -> bool:
@@ -54,8 +36,8 @@ def holds(edit: re.Match[str], sides: tuple[str, str]) -> bool:
 
 def fixtures(edit: re.Match[str]) -> list[tuple[DiffFinding, ...]]:
     """Return what is found in every fixture that makes an edit, there or back."""
-    there = [findings(name, back=False) for name in NAMES if holds(edit, texts(name))]
-    return there + [findings(name, back=True) for name in NAMES if holds(edit, texts(name)[::-1])]
+    there = [difference(name).findings for name in NAMES if holds(edit, texts(name))]
+    return there + [difference(name, back=True).findings for name in NAMES if holds(edit, texts(name)[::-1])]
 
 
 @each_rule

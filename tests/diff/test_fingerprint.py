@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -62,11 +63,21 @@ def prints(new: Any, old: Any = None, **options: Any) -> list[str]:
     return [finding.fingerprint for finding in compare(old, new, **options).findings]
 
 
-@each(product(EDITS, AROUND))
-def test_it_stays_while_the_file_around_it_changes(row: tuple[str, str]) -> None:
-    edit, around = row
+@cache
+def print_alone(edit: str) -> str:
     (alone,) = prints(edited(EDITS[edit]))
-    assert alone in prints(edited(AROUND[around], EDITS[edit]))
+    return alone
+
+
+def hold_beside(row: tuple[str, str]) -> None:
+    edit, around = row
+    assert print_alone(edit) in prints(edited(AROUND[around], EDITS[edit]))
+
+
+BESIDE = list(product(EDITS, AROUND))
+# Five steps meet every edit, and everything around them.
+test_it_stays_while_the_file_around_it_changes = each(BESIDE[::5])(hold_beside)
+test_it_stays_whatever_changes_around_it = pytest.mark.slow(each(BESIDE)(hold_beside))
 
 
 def test_each_edit_has_its_own() -> None:

@@ -122,7 +122,7 @@ def test_schemas_that_a_limit_of_steps_may_separate_are_no_patch() -> None:
 
 
 def test_an_annotation_and_an_order_take_no_steps() -> None:
-    long = {"a": [{"b": 1}] * 2_000}
+    long = {"a": [{"b": 1}] * 200}
     for old, new in (
         ({"type": "array"}, {"type": "array", "format": "date"}),
         ({"enum": [{"b": 2}, {"b": 1}]}, {"enum": [{"b": 1}, {"b": 2}]}),

@@ -4,45 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalstore.diff import Detail, Diff, DiffFinding, Direction, Witness, compare
+from evalstore.diff import Diff, DiffFinding, Direction, Witness, compare
 from evalstore.diff.direction import flip_direction
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain_data import list_differences
 from evalstore.diff.rules import RULES
-from evalstore.documents import convert_fraction, read_yaml
-from evalstore.errors import RefError
-from evalstore.model import Artifact, parse_ref
+from evalstore.documents import convert_fraction
 from evalstore.versions import Bump
+from tests.diff.case_pairs import CASES, NAMES, difference, read
 from tests.diff.fuzz.claims import list_contradictions
 from tests.diff.fuzz.grading import graders
 from tests.diff.fuzz.pair import Drawn, Pair
 from tests.rows import each
-
-CASES = Path(__file__).parents[1] / "cases" / "diff"
-NAMES = sorted(path.name for path in CASES.iterdir())
-
-
-@cache
-def read(path: Path) -> Any:
-    return read_yaml(path.read_bytes(), path.name).value
-
-
-def difference(name: str, *, back: bool = False, detail: Detail = Detail.WITNESSES) -> Diff:
-    def load(ref: str) -> Artifact:
-        path = CASES / name / "refs" / f"{ref}.yaml"
-        if not path.exists():
-            raise RefError(f"{ref} is not there")
-        document = read_yaml(path.read_bytes(), path.name)
-        return Artifact(parse_ref(ref).kind, document.value["id"], document.value["version"], document)
-
-    sides = [read(CASES / name / f"{side}.yaml") for side in ("old", "new")]
-    return compare(*(sides[::-1] if back else sides), load=load, detail=detail)
 
 
 def hold_witnesses(name: str, diff: Diff, *, back: bool = False) -> int:

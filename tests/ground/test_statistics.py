@@ -30,6 +30,7 @@ from evalstore.statistics import (
 )
 from evalstore.statistics.paired_mean import compute_student_middle
 from tests.ground.null_populations import ESTIMATED, NULLS, SKEWED, Shares, measure_answers, measure_rates
+from tests.rows import mark_slow
 
 HALF = Fraction(1, 2)
 
@@ -269,14 +270,14 @@ def test_a_true_null_is_seldom_claimed_and_mostly_covered(name: str) -> None:
 
 @pytest.mark.sampling
 @pytest.mark.heavy
+@pytest.mark.parametrize("size", [6, 20, mark_slow(60)])
 @pytest.mark.parametrize("name", SKEWED)
-def test_a_skewed_null_is_claimed_in_a_tenth_at_most(name: str) -> None:
+def test_a_skewed_null_is_claimed_in_a_tenth_at_most(name: str, size: int) -> None:
     """Of few questions that all rose alike, none says that one in ten falls; where none was seen, the interval is short."""
     draws = 60
-    for size in (6, 20, 60):
-        rates = measure_rates(name, size, draws, seed=7)
-        assert rates.false_claims <= 0.10 + 3 * sqrt(0.09 / draws), (name, size)
-        assert rates.coverage is None or rates.coverage >= 0.86 - 3 * sqrt(0.12 / draws), (name, size)
+    rates = measure_rates(name, size, draws, seed=7)
+    assert rates.false_claims <= 0.10 + 3 * sqrt(0.09 / draws)
+    assert rates.coverage is None or rates.coverage >= 0.86 - 3 * sqrt(0.12 / draws)
 
 
 @pytest.mark.sampling

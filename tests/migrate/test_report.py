@@ -82,7 +82,7 @@ def test_verbose_has_a_line_for_every_entry_and_every_file(cli: Run, many: Path,
     entry = next(line for line in out.splitlines() if "/evals/59" in line)
     assert entry.split()[:4] == ["legacy/loud/evals.json:476", "/evals/59", "migrated", "datasets/loud.yaml#B60"]
     assert "skipped: legacy/package.json, this is not a format that evalstore migrates" in out
-    assert cli("migrate", many, "--into", tmp_path / "store", "--verbose", "--quiet").out == ""
+    assert cli("migrate", many / "quiet_1", "--into", tmp_path / "other", "--verbose", "--quiet").out == ""
 
 
 @pytest.mark.heavy

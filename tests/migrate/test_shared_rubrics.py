@@ -83,7 +83,7 @@ def hold_export(report: MigrationReport, case: Path, store: Path) -> None:
         assert is_same_data(value, parse_whole((case / file.file).read_bytes(), file.file).value)
 
 
-@pytest.mark.parametrize("folder", thin(FOLDERS, 5), ids=lambda case: f"{case.parent.name}/{case.name}")
+@pytest.mark.parametrize("folder", thin(FOLDERS, 8), ids=lambda case: f"{case.parent.name}/{case.name}")
 def test_the_old_form_stays_and_turns_into_the_new_one_without_another_grader(folder: Path, tmp_path: Path) -> None:
     case = Path(shutil.copytree(folder, tmp_path / folder.parent.name / folder.name))
     store = tmp_path / "store"

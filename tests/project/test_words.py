@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.project.sources import parse_modules
+
 ROOT = Path(__file__).parents[2]
 PAGES = (
     *(
@@ -48,15 +50,15 @@ PHRASES = {
 
 def read_sentences() -> Iterator[str]:
     """Yield every text of the package that is no docstring, every page, template, schema and table of a migration."""
-    for path in sorted((ROOT / "evalstore").rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
+    for tree in parse_modules().values():
+        nodes = list(ast.walk(tree))
         documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         docstrings = {
             id(node.body[0].value)
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
         }
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
                 yield node.value
     for pattern in PAGES:

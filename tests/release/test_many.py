@@ -57,7 +57,7 @@ def test_it_writes_what_a_bump_of_few_writes(shop: Shop, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("many")
 @pytest.mark.chaos
 def test_killed_at_its_steps_it_is_finished_by_the_next(shop: Shop) -> None:
-    sweep(shop, stride=11)
+    sweep(shop, stride=17)
 
 
 @pytest.mark.usefixtures("many")

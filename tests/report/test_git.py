@@ -70,13 +70,13 @@ def test_another_spelling_of_one_ruler_is_no_difference(git: Git, repo: Path) ->
 
 def test_a_change_is_one_line_and_a_default_is_said(git: Git, repo: Path) -> None:
     (repo / "rubrics/tone.yaml").write_text(RESPELLED.replace("[please]", "[please, thanks]").replace("0.70", "0.5"))
-    lines = git("diff", "-U1").splitlines()
+    lines = git("diff", "-U99").splitlines()
     assert [line for line in lines[4:] if line[0] in "+-"] == [
         "+      - thanks",
         "-  threshold: 0.7",
         "+  threshold: 0.5",
     ]
-    assert "    case_sensitive: false" in git("diff", "-U99")
+    assert "     case_sensitive: false" in lines
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +77,16 @@ def sound(value: Any) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_an_odd_value_in_a_row_is_no_traceback(folder: Path, tmp_path: Path, run: Run) -> None:
+def test_an_odd_value_in_a_row_is_no_traceback(
+    folder: Path, tmp_path: Path, run: Run, samples: Callable[[int], int]
+) -> None:
     path, seen = tmp_path / "rows.jsonl", set()
     rows = [json.loads(line) for file in folder.glob("*.jsonl") for line in file.read_bytes().splitlines()]
     held = json.loads((folder / "run.json").read_text("utf-8")).get("detailed_evaluation_results_per_samples", [])
     done = Run(**{**{name: getattr(run, name) for name in Run.__dataclass_fields__}, "samples": path})
+    stride = 1 if samples(100) == 100 else 3
     for row in (*rows[2:], *held[:1]):
-        for odd in spoiled(row):
+        for odd in islice(spoiled(row), None, None, stride):
             path.write_text(json.dumps(odd) + "\n", encoding="utf-8")
             seen |= {outcome(lambda: read_outputs(path)), outcome(lambda: read_rows(done))}
     assert seen == {"read", "refused"}
@@ -90,9 +94,12 @@ def test_an_odd_value_in_a_row_is_no_traceback(folder: Path, tmp_path: Path, run
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_an_odd_value_in_an_aggregate_is_no_traceback(folder: Path, tmp_path: Path) -> None:
+def test_an_odd_value_in_an_aggregate_is_no_traceback(
+    folder: Path, tmp_path: Path, samples: Callable[[int], int]
+) -> None:
     path, seen = tmp_path / "run.json", set()
-    for odd in spoiled(json.loads((folder / "run.json").read_text("utf-8"))):
+    stride = 1 if samples(100) == 100 else 3
+    for odd in islice(spoiled(json.loads((folder / "run.json").read_text("utf-8"))), None, None, stride):
         path.write_text(json.dumps(odd, indent=1), encoding="utf-8")
         seen.add(outcome(lambda: [read_run(path)]))
     assert seen == {"read", "refused"}

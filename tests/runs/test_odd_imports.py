@@ -39,7 +39,7 @@ def replaced(document: Any, pointer: tuple[Any, ...], value: Any) -> Any:
 def test_no_odd_part_ends_in_a_traceback(case: str, tmp_path: Path, samples: Callable[[int], int]) -> None:
     document = json.loads((CASES / case).read_text("utf-8"))
     path, read, refused = tmp_path / "file", 0, 0
-    stride = 1 if samples(100) == 100 else 5
+    stride = 1 if samples(100) == 100 else 11
     for pointer, value in islice(product(pointers(document), ODD), None, None, stride):
         path.write_text(json.dumps(replaced(document, pointer, value)), encoding="utf-8")
         try:

@@ -42,7 +42,7 @@ def stopped(pipe: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_one_that_works_for_longer_than_the_limit_is_waited_for() -> None:
-    process = start("i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done; echo done")
+    process = start("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done")
     assert read_output(process, 0.05) == (b"done\n", b"")
 
 
@@ -75,7 +75,7 @@ def test_one_that_is_stopped_is_not_idle(stopped: subprocess.Popen[bytes]) -> No
 
 
 def test_output_is_waited_for_as_long_as_somebody_works(pipe: Path) -> None:
-    process = start("i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done; echo done")
+    process = start("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done")
     assert wait_for_output(process, 0.05)
     process.communicate()
     silent = start(f"exec cat {pipe}")
@@ -88,5 +88,5 @@ def test_without_proc_ps_tells(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> N
     if not Path("/bin/ps").exists():
         pytest.skip("there is no ps here")
     monkeypatch.setattr(watchdog, "_measure", watchdog._measure_by_ps)
-    assert read_output(start("i=0; while [ $i -lt 600000 ]; do i=$((i+1)); done; echo done"), 0.05) == (b"done\n", b"")
+    assert read_output(start("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done"), 0.05) == (b"done\n", b"")
     assert read_output(start(f"exec cat {pipe}"), LIMIT) is None
