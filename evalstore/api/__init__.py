@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from evalstore.scoring.probes import probe
     from evalstore.scoring.run_record import UnmetSettingError
     from evalstore.scoring.workers import open_workers, write_run_by_workers
-    from evalstore.site import SiteAudit, StoreSite
+    from evalstore.site import SiteAudit, SiteEntry, StoreSite, summarize_artifact
     from evalstore.site.contents import WrittenSite
     from evalstore.versions import Bump
 
@@ -195,7 +195,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.scoring.probes": ("probe",),
     "evalstore.scoring.run_record": ("UnmetSettingError",),
     "evalstore.scoring.workers": ("open_workers", "write_run_by_workers"),
-    "evalstore.site": ("SiteAudit", "StoreSite"),
+    "evalstore.site": ("SiteAudit", "SiteEntry", "StoreSite", "summarize_artifact"),
     "evalstore.site.contents": ("WrittenSite",),
     "evalstore.versions": ("Bump",),
 }

@@ -14,7 +14,7 @@ from evalstore.cli.progress import make_watch
 from evalstore.errors import Place, RefusedError
 
 if TYPE_CHECKING:
-    from evalstore.api import SiteAudit, StoreSite
+    from evalstore.api import SiteAudit, SiteEntry, StoreSite
 
 _MARK = ".evalstore-site"
 
@@ -61,13 +61,17 @@ def _require_own_folder(out: Path) -> None:
 
 
 def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[tuple[str, str]]:
+    from evalstore.api import summarize_artifact
+    from evalstore.audits.wording import write_answer
     from evalstore.report.notebook import write_audit, write_run
     from evalstore.report.pages import diff, reference_graph
     from evalstore.report.pages import site as pages
 
-    links = dict[str, str]()
+    links: dict[str, str] = {}
+    entries: list[SiteEntry] = []
     for summary in watch(site.artifacts):
         artifact = site.read_artifact(summary)
+        entries.append(summarize_artifact(artifact))
         yield f"{summary.name}/index.html", pages.write_artifact(artifact)
         for found in site.iterate_diffs(artifact):
             links[diff.write_step(summary.name, found.step.old, found.step.new)] = f"../{found.step.path}"
@@ -77,10 +81,12 @@ def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[An
     audits: list[SiteAudit] = []
     for pair in site.audits:
         audit, problem = site.audit_runs(pair)
-        audits.append(replace(pair, problem=problem))
-        if audit is not None:
+        if audit is None:
+            audits.append(replace(pair, problem=problem))
+        else:
+            audits.append(replace(pair, sentence=audit.sentence, answer=write_answer(audit)))
             yield pair.path, pages.add_trail(write_audit(audit, links), pair.path)
-    index = site.build_index(audits)
+    index = site.build_index(entries, audits)
     if index.graph:
         yield index.graph, reference_graph.write_page(site.graph)
     yield "index.html", pages.write_index(index)

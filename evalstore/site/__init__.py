@@ -3,12 +3,25 @@
 from evalstore.site.contents import (
     SiteArtifact,
     SiteAudit,
+    SiteEntry,
     SiteGraph,
     SiteIndex,
     SiteReference,
     SiteRun,
     SiteStep,
     StoreSite,
+    summarize_artifact,
 )
 
-__all__ = ["SiteArtifact", "SiteAudit", "SiteGraph", "SiteIndex", "SiteReference", "SiteRun", "SiteStep", "StoreSite"]
+__all__ = [
+    "SiteArtifact",
+    "SiteAudit",
+    "SiteEntry",
+    "SiteGraph",
+    "SiteIndex",
+    "SiteReference",
+    "SiteRun",
+    "SiteStep",
+    "StoreSite",
+    "summarize_artifact",
+]

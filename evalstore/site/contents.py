@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from evalstore.audits import Audit, audit
 from evalstore.diff import Diff
@@ -20,6 +21,7 @@ from evalstore.runs import Run
 from evalstore.runs.read import find_run_time, iterate_runs
 from evalstore.store import ArtifactStore
 from evalstore.store.listing import ArtifactSummary, list_artifacts, read_artifact_file
+from evalstore.versions import Bump
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +37,49 @@ class SiteStep:
 class SiteArtifact:
     """One artifact: its releases (None: never released), what it refers to, what refers to it, and its file's text.
 
-    Names are `<kind>/<id>`; `version` is that of the file, the working one or else the last release's.
+    Names are `<kind>/<id>`; `version` and `title` are those of the file, the working one or else the last release's.
     """
 
     summary: ArtifactSummary
+    title: str
     version: str
     log: ReleaseLog | None
     steps: tuple[SiteStep, ...]
     references: tuple[str, ...]
     users: tuple[str, ...]
     text: str
+
+
+class SiteRelease(NamedTuple):
+    """A release in the words of its tag and of the log: the version, the date, who released it, and the level."""
+
+    version: str
+    date: str
+    author: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteEntry:
+    """An artifact on the first page: its title, and its releases, newest first."""
+
+    summary: ArtifactSummary
+    title: str
+    releases: tuple[SiteRelease, ...]
+
+
+def summarize_artifact(page: SiteArtifact) -> SiteEntry:
+    """Return what the first page says of an artifact."""
+    releases = (
+        SiteRelease(
+            str(entry.logged.version),
+            entry.logged.date,
+            entry.logged.author,
+            "first" if entry.before is None else str(entry.required or Bump.NONE),
+        )
+        for entry in (page.log.releases if page.log else ())
+    )
+    return SiteEntry(page.summary, page.title, tuple(releases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +93,17 @@ class SiteRun:
 
 @dataclass(frozen=True, slots=True)
 class SiteAudit:
-    """Two runs of one dataset that follow each other, and the path of their audit; `problem`: why there is none."""
+    """Two runs of one dataset that follow each other, and the path of their audit; `problem`: why there is none.
+
+    `sentence` and `answer` are those of the audit.
+    """
 
     a: SiteRun
     b: SiteRun
     path: str
     problem: str = ""
+    sentence: str = ""
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -93,7 +133,7 @@ class SiteIndex:
     """
 
     title: str
-    artifacts: tuple[ArtifactSummary, ...]
+    artifacts: tuple[SiteEntry, ...]
     runs: tuple[SiteRun, ...]
     audits: tuple[SiteAudit, ...]
     notes: tuple[str, ...] = ()
@@ -215,10 +255,10 @@ class StoreSite:
         kept = pairs[-AUDITS_LIMIT:]
         return tuple(SiteAudit(a, b, f"audits/{place}.html") for place, (a, b) in enumerate(kept, start=1))
 
-    def build_index(self, audits: Sequence[SiteAudit]) -> SiteIndex:
-        """Return the first page; `audits` are those of `audits`, with their problems."""
+    def build_index(self, artifacts: Sequence[SiteEntry], audits: Sequence[SiteAudit]) -> SiteIndex:
+        """Return the first page; `audits` are those of `audits`, with what they say or their problems."""
         path = GRAPH_PATH if self.graph.references else ""
-        return SiteIndex(self.title, self.artifacts, self.runs, tuple(audits), tuple(self.notes), path)
+        return SiteIndex(self.title, tuple(artifacts), self.runs, tuple(audits), tuple(self.notes), path)
 
     @property
     def title(self) -> str:
@@ -236,8 +276,10 @@ class StoreSite:
         name = summary.name
         log = self._read_log(name) if summary.releases else None
         file = read_artifact_file(self.store, f"{name}@worktree" if summary.working else name)
+        title = file.resolved.artifact.value.get("title")
         return SiteArtifact(
             summary=summary,
+            title=title if isinstance(title, str) else "",
             version=file.resolved.version,
             log=log,
             steps=tuple(_list_steps(log)) if log else (),

@@ -69,6 +69,9 @@ def test_one_run_is_no_line_and_many_are_the_newest() -> None:
     several = draw_runs([run(1, "0.5"), run(9, "0.5")], [release(5, f"{n}.0.0") for n in range(9)])
     assert several
     assert [one["name"] for one in several["marks"]] == ["9 releases"]
+    crowd = draw_runs([run(1, "0.5"), run(9, "0.5")], [release(5, "1.0.0", name) for name in ("A", "B", "C")])
+    assert crowd
+    assert [one["people"] for one in crowd["marks"]] == ["3 people"]
 
 
 def test_the_time_of_a_tag_is_in_utc() -> None:

@@ -65,6 +65,15 @@ def test_every_link_leads_to_a_page_and_nothing_is_loaded(store: Path, cli: Cli)
         up = os.path.relpath(site / "index.html", page.parent)
         assert page == site / "index.html" or f'href="{up}"' in text, page
     assert "web_answers-1.0.0-model_a" in index
+    # What changed last, and whether it moved scores, comes before everything else; then a picture.
+    answer = index.partition('<p class="answer">')[2]
+    assert answer.startswith("The last release is judge/accuracy 1.0.1, a patch change, on 2026-10-13 by Teodora Vale.")
+    moved = re.findall(r"<b>Did scores move\?</b> (.*?) <a href=\"audits/1.html\">Why</a>", index)[0]
+    assert moved.startswith("dataset/web_answers: The score fell by 6.79 points: the rubric took 18.27")
+    assert moved.endswith("Is the model better? 13 questions cannot tell; about 150 would.")
+    assert index.index("<svg") < index.index("<table")
+    assert index.count("<circle") == 2
+    assert "Questions that reach our help desk" in index
     style = pages[site / "rubric/answer_style/index.html"]
     assert "Scores are comparable since 2.0.0." in style
     assert "ban-phrase-added (2), scoring-required-changed" in style
@@ -102,6 +111,26 @@ def test_the_pages_in_a_browser_complain_of_nothing_and_fit_every_width(store: P
             assert browser.evaluate("document.documentElement.scrollWidth") <= width, (page, width)
         assert browser.evaluate("document.scripts.length + document.images.length") == 0
         assert browser.list_complaints() == []
+
+
+def test_filters_and_columns_of_the_first_page(store: Path, cli: Cli, browser: Any) -> None:
+    site, _ = write_once(store, cli)
+    browser.open(site / "index.html", 1400)
+    columns = "[...document.querySelectorAll('table')].map(one => [...one.querySelectorAll('thead th')]"
+    runs, artifacts = browser.evaluate(f"{columns}.map(head => Math.round(head.getBoundingClientRect().left)))")
+    assert (len(runs), runs) == (7, artifacts)
+    shown = (
+        "[...document.querySelectorAll('tr.q')].filter(one => one.checkVisibility()).map(one => one.cells[0].innerText)"
+    )
+    choose = "document.querySelector('option.o{}').selected = true; {}.join()".format
+    assert len(browser.evaluate(shown)) == 20
+    judges = browser.evaluate(choose("kjudge", shown)).split(",")
+    assert [name for name in judges if "/" in name and not name.startswith(("model_", "probes/"))] == [
+        "judge/accuracy", "judge/tone"
+    ]  # fmt: skip
+    assert [
+        name for name in browser.evaluate(choose("fc", shown)).split(",") if name.startswith(("judge", "rubric"))
+    ] == []
 
 
 def test_the_references_are_drawn_and_read_at_every_width(store: Path, cli: Cli, browser: Any) -> None:

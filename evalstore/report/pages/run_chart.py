@@ -55,7 +55,8 @@ class ChartGap(NamedTuple):
     @property
     def people(self) -> str:
         """Who released it."""
-        return join_names(dict.fromkeys(one.author for one in self.releases), _NAMES)
+        names = dict.fromkeys(one.author for one in self.releases)
+        return join_names(names) if len(names) <= _NAMES else f"{len(names)} people"
 
 
 def read_releases(facts: Iterable[tuple[str, str, str]]) -> list[ChartRelease]:

@@ -2,31 +2,127 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalstore.model import Kind
-from evalstore.report.pages.html import render_page, render_template
+from evalstore.report.pages.html import FilteredList, FilterMenu, filter_items, render_page, render_template
+from evalstore.report.pages.run_chart import ChartRun, draw_runs, read_releases
 from evalstore.report.text_layout import DAY, count_noun
+from evalstore.runs.read import find_run_time
 
 if TYPE_CHECKING:
-    from evalstore.release.release_log import ReleaseLogEntry
-    from evalstore.site import SiteArtifact, SiteIndex
+    from datetime import datetime
 
+    from evalstore.release.release_log import ReleaseLogEntry
+    from evalstore.site import SiteArtifact, SiteAudit, SiteEntry, SiteIndex, SiteRun
+    from evalstore.site.contents import SiteRelease
+
+_FEW = 3  # datasets whose last two runs are told of at the top
+_MOST_PEOPLE = 60  # in a filter
+_LEVELS = {"major", "minor", "patch"}
 _TEXT = 60_000  # characters of a file that a page holds
 
 
 def write_index(site: SiteIndex) -> str:
-    """Return the first page: artifacts by kind, runs, and audits of runs that follow each other."""
-    kinds = [(kind, [one for one in site.artifacts if one.kind is kind]) for kind in Kind]
-    released = sum(one.releases for one in site.artifacts)
-    counts = ", ".join(count_noun(len(artifacts), kind) for kind, artifacts in kinds)
+    """Return the first page: what changed last and whether it moved scores, runs over time, runs, and artifacts."""
+    kinds = Counter(one.summary.kind for one in site.artifacts)
+    released = sum(one.summary.releases for one in site.artifacts)
+    counts = ", ".join(count_noun(kinds[kind], kind) for kind in Kind)
+    artifacts, runs = _filter_artifacts(site.artifacts), _filter_runs(site)
+    releases = [
+        (read_releases([(one.date, f"{entry.summary.id} {one.version}", one.author)]), entry.summary.name, one)
+        for entry in site.artifacts
+        for one in entry.releases
+    ]
+    timed = sorted((found[0].time, name, one) for found, name, one in releases if found)
     return render_page(
         "site_index",
         title=f"{site.title}: rubrics, judges and datasets",
+        rules=artifacts.rules + runs.rules,
         site=site,
+        sentence=_describe_release(*timed[-1][1:]) if timed else "Nothing is released yet.",
+        moves=[*_list_moves(site, timed[-1][0] if timed else None)],
+        drawn=draw_runs(_list_chart_runs(site.runs), (found[0] for found, _, _ in releases if found)),
         counts=f"{counts}; {count_noun(released, 'release')}.",
-        kinds=kinds,
+        artifacts=artifacts,
+        runs=runs,
     )
+
+
+def _describe_release(name: str, one: SiteRelease) -> str:
+    level = (
+        "its first release"
+        if one.level == "first"
+        else f"a {one.level} change"
+        if one.level in _LEVELS
+        else "no change"
+    )
+    return f"The last release is {name} {one.version}, {level}, on {one.date[:DAY]} by {one.author}."
+
+
+def _list_moves(site: SiteIndex, release: datetime | None) -> Iterator[tuple[str, SiteAudit | None]]:
+    """Yield whether scores moved lately: of each dataset the last two runs, those that ran last first."""
+    times = [time for one in site.runs if (time := find_run_time(one.run))]
+    if release and times and max(times) < release:
+        yield "No run is newer than this release, so whether it moves scores is not known yet.", None
+    last = {pair.b.run.name: pair for pair in site.audits if pair.sentence}
+    if not last:
+        yield "No dataset has two runs that an audit can compare.", None
+    for name, pair in [*last.items()][: -_FEW - 1 : -1]:
+        yield f"dataset/{name}: {pair.sentence} {pair.answer}", pair
+
+
+def _list_chart_runs(runs: Sequence[SiteRun]) -> Iterator[ChartRun]:
+    for one in runs:
+        time, score = find_run_time(one.run), one.run.score
+        if time and score is not None and not one.run.is_withheld:
+            yield ChartRun(time, one.run.name, score, one.name, one.path)
+
+
+def _filter_artifacts(entries: Sequence[SiteEntry]) -> FilteredList:
+    """Return a row for each artifact, the last released first, with filters that are rules of CSS."""
+    ordered = sorted(entries, key=lambda one: one.summary.name)
+    ordered.sort(key=lambda one: one.releases[0].date if one.releases else "", reverse=True)
+    people = dict.fromkeys(one.releases[0].author for one in ordered if one.releases)
+    keys = {name: f"p{number}" for number, name in enumerate([*people][:_MOST_PEOPLE])}
+    states = {"fc": "changed since its release", "fn": "never released"}
+    levels = dict.fromkeys(one.releases[0].level for one in ordered if one.releases)
+    menus = (
+        FilterMenu("kind", "any kind", {f"k{kind}": str(kind) for kind in Kind}),
+        FilterMenu("last level", "any level", {f"l{level}": level for level in levels}),
+        FilterMenu("released by", "anybody", {key: name for name, key in keys.items()}),
+        FilterMenu("file", "any", states),
+    )
+    rows = []
+    for one in ordered:
+        last = one.releases[0] if one.releases else None
+        classes = ["q", f"k{one.summary.kind}"]
+        classes += [f"l{last.level}", keys.get(last.author, "")] if last else ["fn"]
+        classes += ["fc"] if one.summary.changed else []
+        rows.append(render_template("site_row", entry=one, last=last, classes=classes))
+    return filter_items(menus, tuple(rows), "The last released first.")
+
+
+def _filter_runs(site: SiteIndex) -> FilteredList:
+    """Return a row for each run, the newest first, with the step from the run before and why it moved."""
+    names = {name: f"d{place}" for place, name in enumerate(dict.fromkeys(one.run.name for one in site.runs))}
+    models = {name: f"m{place}" for place, name in enumerate(dict.fromkeys(one.run.model for one in site.runs))}
+    pairs = {pair.b.path: pair for pair in site.audits}
+    rows = []
+    for one in reversed(site.runs):
+        time, pair = find_run_time(one.run), pairs.get(one.path)
+        scores = (one.run.score, pair.a.run.score) if pair else (None, None)
+        step = None if scores[0] is None or scores[1] is None else scores[0] - scores[1]
+        day = f"{time:%Y-%m-%d}" if time else ""
+        classes = ["q", names[one.run.name], models[one.run.model]]
+        rows.append(render_template("site_run", one=one, pair=pair, step=step, day=day, classes=classes))
+    menus = (
+        FilterMenu("dataset", "any dataset", {key: name for name, key in names.items()} if len(names) > 1 else {}),
+        FilterMenu("model", "any model", {key: name for name, key in models.items()} if len(models) > 1 else {}),
+    )
+    return filter_items(menus, tuple(rows), "The newest first.")
 
 
 def write_artifact(page: SiteArtifact) -> str:
