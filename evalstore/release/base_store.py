@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,13 @@ class BaseReleases:
 
     store: ArtifactStore
     commit: str
+    _versions: dict[str, frozenset[str]] = field(default_factory=dict)  # by `<kind>/<id>`: each has many releases
 
     def has(self, name: str, version: str, tag: str) -> bool:
         """Whether one had, by the ledger of the commit; without a ledger by its history."""
-        known = self.store.ledgers.read_at(self.commit, name).by_version
+        if name not in self._versions:
+            self._versions[name] = frozenset(self.store.ledgers.read_at(self.commit, name).by_version)
+        known = self._versions[name]
         return version in known if known else tag in self._merged_tags
 
     @cached_property
