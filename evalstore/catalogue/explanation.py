@@ -15,8 +15,9 @@ from evalstore.diff.change import ChangeRule
 from evalstore.diff.rules import RULES as CHANGES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.errors import RefError
-from evalstore.lint import VALIDATION_RULES, ValidationRule
+from evalstore.lint import VALIDATION_RULES
 from evalstore.model import Severity
+from evalstore.model.findings import ValidationRule
 from evalstore.release.integrity_rules import RULES as RELEASES
 from evalstore.release.status_values import RULES as VERSIONS
 from evalstore.text import find_nearest, make_excerpt

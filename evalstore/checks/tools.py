@@ -114,7 +114,7 @@ def _find_extra_call(tools: Sequence[ToolEntry], calls: Calls) -> int | None:
     """
     turn, taken = 0, 0
     for place, call in enumerate(calls):
-        while turn < len(tools) and (taken == _count_room(tools[turn]) or not tools[turn].is_match(call)):
+        while turn < len(tools) and (taken == count_room(tools[turn]) or not tools[turn].is_match(call)):
             turn, taken = turn + 1, 0
         if turn == len(tools):
             return place
@@ -122,7 +122,8 @@ def _find_extra_call(tools: Sequence[ToolEntry], calls: Calls) -> int | None:
     return None
 
 
-def _count_room(tool: ToolEntry) -> int:
+def count_room(tool: ToolEntry) -> int:
+    """Return how many calls an entry may take at most; where nothing bounds them, how many it needs."""
     return tool.least if tool.most is None else tool.most
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.checks.reply import read_reply
 from evalstore.diff.attempts import Attempt
 from evalstore.diff.change import Change, RubricEffect
-from evalstore.diff.deciders.judges import list_possible_scores
+from evalstore.diff.deciders.judges import list_possible_scores, read_judge_value
 from evalstore.diff.document import ComparedDocument
 from evalstore.diff.effects import join_effects
 from evalstore.diff.findings import (
@@ -33,7 +33,7 @@ from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.witness import Replay
 from evalstore.documents import convert_fraction, format_json_pointer, write_canonical
 from evalstore.errors import Place
-from evalstore.model import Judge, JudgeReply, Kind, ScoreType, read_judge, select_scoring_part
+from evalstore.model import Judge, JudgeReply, Kind, ScoreType, select_scoring_part
 from evalstore.model.example import EXAMPLES, Example, read_examples
 from evalstore.versions import Bump
 
@@ -49,7 +49,6 @@ _READING: Mapping[str, tuple[str, ...]] = {
     "level_scores": ("level_scores",),
     "reply_pattern": ("reply_pattern",),
 }
-_MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 _WORDS = ("pass", "fail", "yes", "no", "1", "0")
 # A digit that is none of 0 to 9: only some patterns take it for one.
 _OTHER_DIGIT = "\N{ARABIC-INDIC DIGIT THREE}"
@@ -84,16 +83,9 @@ def _read_sides(change: Change) -> tuple[Judge, Judge] | None:
         **{key: value for key, value in old.items() if key not in keys},
         **{key: new[key] for key in keys if key in new},
     }
-    before = _read_judge(old)
-    after = _read_judge(edited) or _read_judge(new)
+    before = read_judge_value(old)
+    after = read_judge_value(edited) or read_judge_value(new)
     return (before, after) if before and after else None
-
-
-def _read_judge(value: Mapping[str, Any]) -> Judge | None:
-    try:
-        return read_judge(value)
-    except _MISFITS:
-        return None
 
 
 def _list_replies(sides: tuple[Judge, Judge]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from evalstore.lazy_names import import_lazily
-from evalstore.lint.rules import VALIDATION_RULES, ValidationRule
+from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.sources import (
     ACCEPTED,
     ValidationSource,
@@ -22,7 +22,6 @@ __all__ = [
     "VALIDATION_RULES",
     "KnownRules",
     "PendingAcceptances",
-    "ValidationRule",
     "ValidationSource",
     "find_folder_sources",
     "find_obstacles",

@@ -1,4 +1,4 @@
-"""A finding of validation: a rule, a sentence, a place and a hint."""
+"""A rule of validation, and a finding: a rule, a sentence, a place and a hint."""
 
 from __future__ import annotations
 
@@ -16,6 +16,22 @@ class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationRule:
+    """One row: `message` and `hint` are templates over a note's facts; `once` keeps the first finding of a run.
+
+    `example` is something that the rule finds, where its message alone does not show it.
+    """
+
+    id: str
+    severity: Severity
+    message: str
+    hint: str
+    why: str
+    once: bool = False
+    example: str = ""
 
 
 class SourceLine(NamedTuple):

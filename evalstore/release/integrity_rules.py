@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from evalstore.errors import Place
-from evalstore.lint.rules import ValidationRule
 from evalstore.model import Finding, Severity
+from evalstore.model.findings import ValidationRule
 from evalstore.text import LONG_EXCERPT, make_excerpt
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO

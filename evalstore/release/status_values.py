@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.diff.settings import RULE_SETS
 from evalstore.errors import Place
-from evalstore.lint.rules import ValidationRule
 from evalstore.model import Finding, Severity
+from evalstore.model.findings import ValidationRule
 from evalstore.versions import Bump, Version, bump_version, compute_bump
 
 if TYPE_CHECKING:

@@ -40,25 +40,27 @@ def document(agreement: Agreement) -> dict[str, Any]:
         "rows": counts.rows + agreement.unjudged,
         "judged": counts.rows,
         **select_json_keys(agreement, "read unjudged engines counts=confusion"),
-        **_rate_document("tpr", counts.tpr),
-        **_rate_document("tnr", counts.tnr),
-        **_rate_document("accuracy", counts.accuracy),
+        **write_rate("tpr", counts.tpr),
+        **write_rate("tnr", counts.tnr),
+        **write_rate("accuracy", counts.accuracy),
         **write_json_number("kappa", counts.kappa),
         "baseline": {"answer": str(counts.constant), **write_json_number("accuracy", counts.baseline.value)},
         "beats_baseline": counts.beats_baseline,
         "baseline_p": counts.advantage.p if counts.rows else None,
         "surely_beats_baseline": counts.surely_beats_baseline,
         **select_json_keys(agreement, "disagreements=apart left_out retires"),
-        "validation": {name: _plain_entry(entry) for name, entry in agreement.entries.items() if entry is not None},
+        "validation": {name: write_entry(entry) for name, entry in agreement.entries.items() if entry is not None},
         **select_json_keys(agreement, "diff written notes"),
     }
 
 
-def _rate_document(name: str, rate: Rate) -> dict[str, Any]:
+def write_rate(name: str, rate: Rate) -> dict[str, Any]:
+    """Return a rate and its interval, as keys of a document."""
     return {**write_json_number(name, rate.value), f"{name}_interval": rate.interval and list(rate.interval)}
 
 
-def _plain_entry(entry: Any) -> Any:
+def write_entry(entry: Any) -> Any:
+    """Return an entry of a validation block as JSON has it."""
     return entry if isinstance(entry, str | int) else float(entry)
 
 

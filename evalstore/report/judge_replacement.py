@@ -11,6 +11,7 @@ from evalstore.agreement.confusion import Agreement, Confusion, Rate
 from evalstore.audits.wording import format_points
 from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_number, write_json_value
+from evalstore.report.judge import write_entry, write_rate
 from evalstore.report.run_words import describe_correction, format_interval
 from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, format_percent, wrap_lines
 from evalstore.statistics import CorrectedShare, bound_rate
@@ -42,7 +43,7 @@ def document(moved: JudgeReplacement) -> dict[str, Any]:
         "judged": verdicts.rows,
         "unjudged": found.unjudged,
         "counts": _count_document(verdicts),
-        **_rate_document("agreement", verdicts.accuracy),
+        **write_rate("agreement", verdicts.accuracy),
         **write_json_number("kappa", verdicts.kappa),
         "kappa_interval": verdicts.kappa_interval and list(verdicts.kappa_interval),
         "flips": [_flip_document(pair) for pair in found.flips],
@@ -52,14 +53,10 @@ def document(moved: JudgeReplacement) -> dict[str, Any]:
         "labelled": moved.labelled and _label_document(moved.labelled),
         **select_json_keys(moved, "retires required_bump next_version"),
         "validation": {
-            name: write_json_value(_plain(entry)) for name, entry in moved.entries.items() if entry is not None
+            name: write_json_value(write_entry(entry)) for name, entry in moved.entries.items() if entry is not None
         },
         **select_json_keys(moved, "diff written notes"),
     }
-
-
-def _plain(entry: Any) -> Any:
-    return entry if isinstance(entry, str | int) else float(entry)
 
 
 def _count_document(verdicts: Confusion) -> dict[str, int]:
@@ -69,10 +66,6 @@ def _count_document(verdicts: Confusion) -> dict[str, int]:
         "fail_pass": verdicts.false_pass,
         "fail_fail": verdicts.true_fail,
     }
-
-
-def _rate_document(name: str, rate: Rate) -> dict[str, Any]:
-    return {**write_json_number(name, rate.value), f"{name}_interval": rate.interval and list(rate.interval)}
 
 
 def _flip_document(pair: JudgementPair) -> dict[str, Any]:
@@ -106,8 +99,8 @@ def _label_document(labelled: LabelledSides) -> dict[str, Any]:
 def _side_document(side: Agreement, corrected: CorrectedShare | None) -> dict[str, Any]:
     return {
         **select_json_keys(side, "rows=confusion.rows unjudged engines"),
-        **_rate_document("tpr", side.confusion.tpr),
-        **_rate_document("tnr", side.confusion.tnr),
+        **write_rate("tpr", side.confusion.tpr),
+        **write_rate("tnr", side.confusion.tnr),
         "corrected": write_json_value(corrected),
     }
 

@@ -109,7 +109,7 @@ def _is_idle(change: Change, pattern: Any) -> bool:
     """Whether a pattern finds no answer of the judge before the edit; where there is none, none is found."""
     if pattern is None or change.judges is None:
         return pattern is None
-    judge = _read_judge_value({**change.judges[0], "reply_pattern": pattern})
+    judge = read_judge_value({**change.judges[0], "reply_pattern": pattern})
     return judge is not None and is_pattern_idle(judge)
 
 
@@ -211,11 +211,12 @@ def _require_judges(change: Change) -> tuple[Mapping[str, Any], Mapping[str, Any
 
 
 def _read_judges(change: Change) -> tuple[Judge | None, Judge | None]:
-    old, new = (_read_judge_value(side) for side in _require_judges(change))
+    old, new = (read_judge_value(side) for side in _require_judges(change))
     return old, new
 
 
-def _read_judge_value(value: Mapping[str, Any]) -> Judge | None:
+def read_judge_value(value: Mapping[str, Any]) -> Judge | None:
+    """Return a judge; None for what its schema refuses."""
     try:
         return read_judge(value)
     except _MISFITS:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalstore.checks.tools import TOOL_LIMIT, ToolEntry
+from evalstore.checks.tools import TOOL_LIMIT, ToolEntry, count_room
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.bounds import is_full_share_threshold
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip_direction
@@ -153,7 +153,7 @@ def _direct_added(tool: ToolEntry, context: _EntryContext) -> Direction:
     if _is_implied(tool, context):
         return NONE
     shares = context.partial and bool(tool.least) and context.requires
-    if not shares and (not context.exact or not _count_room(tool)):
+    if not shares and (not context.exact or not count_room(tool)):
         return STRICTER
     # What nobody asked for was one call too many before.
     return LOOSER if context.exact and not tool.least and context.alone(tool) else EITHER
@@ -161,7 +161,7 @@ def _direct_added(tool: ToolEntry, context: _EntryContext) -> Direction:
 
 def _is_implied(tool: ToolEntry, context: _EntryContext) -> bool:
     """Whether an entry asks for nothing that the others do not ask for, and lets nothing through."""
-    if context.exact and _count_room(tool):
+    if context.exact and count_room(tool):
         return False
     if context.exact and not tool.least and context.alone(tool):
         return True
@@ -234,7 +234,3 @@ def _covers_entry(wide: ToolEntry, narrow: ToolEntry) -> bool:
 
 def _asks_nothing(tool: ToolEntry) -> bool:
     return not tool.least and tool.most is None
-
-
-def _count_room(tool: ToolEntry) -> int:
-    return tool.least if tool.most is None else tool.most

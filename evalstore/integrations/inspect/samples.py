@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from fractions import Fraction
 from logging import getLogger
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.integrations.inspect.judging import GRADER_ROLE
 from evalstore.integrations.rubric_scorer import (
     ReplyLookup,
     Ruler,
@@ -30,10 +28,12 @@ from evalstore.integrations.rubric_scorer import (
 )
 from evalstore.model import CheckResult, Kind, Output, Question, RubricResult, Verdict, has_failed_check
 from evalstore.runs import UsedArtifact
+from evalstore.runs.eee_write import format_exact_score
 from evalstore.scoring.grading import ArtifactResolver, format_exact_ref
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 
+GRADER_ROLE = "grader"
 _log = getLogger(__name__)
 
 
@@ -188,7 +188,7 @@ def make_score(
         "rubric_digest": rubric.digest,
         "scoring_digest": rubric.scoring_digest,
         "judges": {judge.ref: judge.digest for judge in judges},
-        "score": _exact_text(result.score),
+        "score": format_exact_score(result.score),
         "verdict": str(result.verdict),
         "reason": result.reason,
         "checks": [_check_details(check) for check in result.checks],
@@ -223,7 +223,7 @@ def pass_rate() -> Metric:
 def _check_details(check: CheckResult) -> dict[str, Any]:
     return {
         **{key: _write_plain(value) for key, value in check._asdict().items() if key != "setting"},
-        "score": _exact_text(check.score),
+        "score": format_exact_score(check.score),
     }
 
 
@@ -232,10 +232,6 @@ def _write_plain(value: object) -> str | list[str] | None:
     if isinstance(value, tuple):
         return [str(item) for item in value]
     return None if value is None else str(value)
-
-
-def _exact_text(score: Fraction | None) -> str:
-    return "" if score is None else str(score)
 
 
 def _name_unscored_reason(result: RubricResult, *, asked: bool) -> str:

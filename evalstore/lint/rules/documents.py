@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evalstore.lint.rules.rule import ValidationRule
 from evalstore.model import Severity
+from evalstore.model.findings import ValidationRule
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 

@@ -16,6 +16,7 @@ from evalstore.migration.detect import find_list, select_variant
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
+    Leftovers,
     LegacyCase,
     LegacySource,
     MigrationNote,
@@ -40,21 +41,14 @@ _NO_SORT = "no row of the table is for items whose {} is {}"
 
 
 @dataclass(slots=True)
-class RowChecks:
+class RowChecks(Leftovers):
     """The checks of one case by id and their weights; leftovers that no row makes a check of, with their notes."""
 
     by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
     weights: dict[str, Any] = field(default_factory=dict)
-    leftovers: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[MigrationNote] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     names: UniqueLabels = field(default_factory=UniqueLabels)
-
-    def set_aside(self, value: Any, at: Pointer, reason: str) -> None:
-        """Keep a part that no row is for as a leftover, with a note."""
-        self.leftovers.append({"value": encode_value(value), "reason": reason})
-        self.notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, reason))
 
 
 def collect_checks(case: Mapping[str, Any], at: Pointer, table: FormatTable) -> RowChecks:

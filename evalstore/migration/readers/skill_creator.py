@@ -21,6 +21,7 @@ from evalstore.migration.artifact_names import (
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
+    Leftovers,
     LegacyCase,
     LegacySource,
     MigrationNote,
@@ -52,13 +53,11 @@ _PHRASE = "no program says what {} means without a path: here the answer must ha
 
 
 @dataclass(slots=True)
-class _CaseChecks:
+class _CaseChecks(Leftovers):
     """The checks of one case by id, leftovers that no check expresses, and reasons; `extra` moves no score."""
 
     by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
     weights: dict[str, Any] = field(default_factory=dict)
-    leftovers: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[MigrationNote] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
     old_names: dict[str, str] = field(default_factory=dict)
@@ -72,11 +71,6 @@ class _CaseChecks:
         # Earlier releases numbered the statements without a name.
         self.old_names |= pair_old_names([id_], [old.claim(make_id(make_slug(word) or number))])
         return id_
-
-    def set_aside(self, value: Any, at: Pointer, reason: str) -> None:
-        """Keep a part that no check can express as a leftover, with a note."""
-        self.leftovers.append({"value": encode_value(value), "reason": reason})
-        self.notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, reason))
 
 
 @dataclass(frozen=True, slots=True)
