@@ -134,21 +134,27 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
 ) -> Audit:
     """Explain why the mean score of run B differs from run A's; all shares are exact and add up (SPEC 8).
 
-    A run is a `Run` or the path of its aggregate JSON. Judges answer from the replies in the repository's cache, else
-    as the runs recorded it, else as `judges` says; what stays unknown makes players move together, and the price says
-    how many calls would tell them apart. Where another model answered for a hosted judge in run B, `ask` lets it be
-    asked about the answers of run A. `moved` is how many of the questions that moved most are kept in full. Raises
-    `RefusedError` when a run cannot be replayed in this store, when replay gives other results than recorded (unless
-    `allow_drift`: then the difference counts as not reproduced), or when nothing can be compared.
+    A run is a `Run` or the path of its aggregate JSON. One of the two may be a file of outputs, of any format that
+    `score` takes: they are graded by the dataset and rubrics of the other. Judges answer from the replies in the
+    repository's cache, else as the runs recorded it, else as `judges` says; what stays unknown makes players move
+    together, and the price says how many calls would tell them apart. Where another model answered for a hosted judge
+    in run B, `ask` lets it be asked about the answers of run A. `moved` is how many of the questions that moved most
+    are kept in full. Raises `RefusedError` when a run cannot be replayed in this store, when replay gives other results
+    than recorded (unless `allow_drift`: then the difference counts as not reproduced), or when nothing can be compared.
     """
     from evalstore.audits import audit as explain
+    from evalstore.audits.bare_outputs import grade_bare_outputs
     from evalstore.runs import Run
     from evalstore.scoring.judging import Judges
 
     runs = (Run, *_PATH)
     types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
     _require_types("audit", run_a=(run_a, runs), run_b=(run_b, runs), **types)
-    return explain(run_a, run_b, store, allow_drift=allow_drift, judges=judges, ask=ask, by=by, moved=moved)
+    a, b = (run if isinstance(run, Run) else Path(run) for run in (run_a, run_b))
+    with grade_bare_outputs(a, b, store, judges) as opened:
+        a, b = opened.read
+        found = explain(a, b, store, allow_drift=allow_drift, judges=judges, ask=ask, by=by, moved=moved)
+        return opened.name_sides(found)
 
 
 def export(

@@ -103,12 +103,13 @@ def command(  # noqa: PLR0913  # the command line
 ) -> ExitCode:
     """Explain why two runs score differently, in points that add up.
 
-    A run is named by its aggregate JSON, its samples or a folder of its own. Both are graded again from their stored
-    outputs, under every mix of the two. Rubric, judge, what answered as the judge, references, questions and outputs
-    each get their share of the score and of the pass rate, every edit with its version, commit, author and date. Other
-    questions, missing answers and failed checks are lines of their own. What no mix can tell apart moves together.
-    Judges answer from kept replies, else as the runs recorded it; what is missing of a released judge is asked of an
-    endpoint. A run that names no versions is graded with those that give its scores again.
+    A run is named by its aggregate JSON, its samples or a folder of its own; one of the two may be bare outputs, of any
+    format that evalstore score takes, which are graded by the dataset and rubrics of the other. Both are graded again
+    from their stored outputs, under every mix of the two. Rubric, judge, what answered as the judge, references,
+    questions and outputs each get their share of the score and of the pass rate, every edit with its version, commit,
+    author and date. Other questions, missing answers and failed checks are lines of their own. What no mix can tell
+    apart moves together. Judges answer from kept replies, else as the runs recorded it; what is missing of a released
+    judge is asked of an endpoint. A run that names no versions is graded with those that give its scores again.
 
     With --static nothing is graded: each share has two ends, between which the recorded scores and the comparison of
     the rubrics prove it to be. That needs neither outputs nor replies.
@@ -117,7 +118,7 @@ def command(  # noqa: PLR0913  # the command line
     of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it. A share of what was sampled
     has an interval: the condition fails where all of it is so, holds where nothing in it is, and is else undecided.
     """
-    from evalstore.api import AuditReport, SliceKind, audit, decide_conditions, find_worst_answer
+    from evalstore.api import AuditReport, SliceKind, audit, decide_conditions, find_worst_answer, grade_bare_outputs
 
     paths = settings.path / run_a, settings.path / run_b
     share = Fraction(str(max_ungraded))
@@ -126,7 +127,8 @@ def command(  # noqa: PLR0913  # the command line
         report = _audit_statically(settings, (run_a, run_b), conditions, share, allow_drift=allow_drift)
         settings.print_result(report)
         return _choose_exit_code(find_worst_answer(report.results), undecided)
-    with settings.open_store() as store:
+    with settings.open_store() as store, grade_bare_outputs(*paths, store, judges) as runs:
+        paths = runs.read
         if question is not None:
             from evalstore.api import view_question
 
@@ -148,6 +150,7 @@ def command(  # noqa: PLR0913  # the command line
 
             timelines = build_timelines(result, paths, store)
     # The report names each run as the user did, not by its path below -C.
+    result = runs.name_sides(result)
     result = replace(result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b)))
     results = decide_conditions(result, conditions, max_ungraded=share)
     settings.print_result(AuditReport(result, results, timelines))

@@ -135,10 +135,13 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
     """Return what one line records; None when its model gave no output."""
     if _is_eee_row(row):
         return read_eee_output(row, place)
-    for key in ("id", "output"):
+    has_none = "output" in row and row["output"] is None
+    for key in ("id",) if has_none else ("id", "output"):
         if not isinstance(row.get(key), str):
             wrong = f"its `{key}` is not text" if key in row else f"it has no `{key}`"
             raise LoadError(f"this line is not an output: {wrong}", place=place, hint=OUTPUT_SHAPES)
+    if has_none:
+        return None
     end = read_output_end(row.get("finish_reason"))
     output = Output(row["output"], read_calls(row.get("tool_calls"), place), end)
     return StoredOutput(row["id"], output, place.line or 0, sample=_read_sample(row.get("sample", 0), place))

@@ -30,7 +30,7 @@ from evalstore.runs.imports.inspect_log import SAMPLES_KEY as SAMPLES
 from evalstore.runs.imports.promptfoo import RESULTS_KEY as RESULTS
 from evalstore.runs.read import read_run
 from evalstore.runs.row_formats import cut_rows, is_text_format, read_lines
-from evalstore.runs.run_files import is_existing_file, read_embedded_samples, read_json_objects
+from evalstore.runs.run_files import find_aggregate, is_existing_file, read_embedded_samples, read_json_objects
 from evalstore.runs.spans import CutFile, OutputSpan, keep_whole
 from evalstore.runs.values import StoredOutput
 
@@ -182,12 +182,17 @@ def _read_gradings(path: Path) -> Iterator[OutputEntry]:
 
 def _row_entries(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[OutputEntry]:
     file, known = str(path), dict[str | None, Series]()
-    for line, row in rows:
+    # What is null in a table is absent from its rows.
+    absent = {} if is_text_format(path) else {"output": None}
+    for line, stored in rows:
+        row = absent | {**stored} if "id" in stored else stored
         found = read_stored_output(row, Place(file, line))
         model = found.model if found else row.get("model_id")
         name = model if isinstance(model, str) else None
         series = known.get(name) or known.setdefault(name, Series(name))
-        yield OutputEntry(series, found or MissingOutput(str(row["sample_id"]), line, "the model gave no output"))
+        yield OutputEntry(
+            series, found or MissingOutput(str(row.get("sample_id", row.get("id"))), line, "the model gave no output")
+        )
 
 
 _EEE = "rows or runs of Every Eval Ever"
@@ -277,6 +282,21 @@ def find_samples(path: Path) -> Path:
             "the rows of this run are not next to it", place=Place(str(path)), hint=f"put {samples.name} there"
         )
     return samples
+
+
+def is_bare_outputs(path: Path) -> bool:
+    """Whether a file holds outputs that no run says a grade of: not an aggregate, and no rows that one names."""
+    if not is_existing_file(path):
+        return False
+    try:
+        shape = detect_format(path)
+    except LoadError:
+        return False  # whoever reads it as a run says why it is none
+    if shape is _RUN or shape.name == _GRADINGS:
+        return False
+    with suppress(LoadError):
+        return find_aggregate(path) == path
+    return True
 
 
 def find_label_doubts(path: Path) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ def test_recorded_calls_are_kept_as_they_are(lines: Lines) -> None:
         ({"id": 1, "output": "x"}, "its `id` is not text"),
         ({"output": "x"}, "it has no `id`"),
         ({"id": "a"}, "it has no `output`"),
-        ({"id": "a", "output": None}, "its `output` is not text"),
+        ({"id": 1, "output": None}, "its `id` is not text"),
         ({"id": "a", "output": ["x"]}, "its `output` is not text"),
         ({"id": "a", "output": "x", "tool_calls": "f"}, "not a list of calls"),
         ({"id": "a", "output": "x", "tool_calls": [{}]}, "not a list of calls"),

@@ -1,0 +1,106 @@
+"""Grades bare outputs as the other run of an audit was graded, so that an audit takes what `evalstore score` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Generic, TypeVar
+
+from evalstore.audits.stored_run import read_judge_model
+from evalstore.audits.values import Audit
+from evalstore.errors import FindingsError, RefusedError
+from evalstore.model import parse_ref
+from evalstore.runs import Run, read_run
+from evalstore.runs.outputs import is_bare_outputs
+from evalstore.scoring import open_job
+from evalstore.scoring.judging import Judges
+from evalstore.scoring.run_record import UnmetSettingError
+from evalstore.store import ArtifactStore
+
+_Named = TypeVar("_Named", bound=Run | Path)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedRuns(Generic[_Named]):
+    """Two runs to audit, as they were `named`, and by what they are read; `notes` say what was graded for it."""
+
+    named: tuple[_Named, _Named]
+    read: tuple[_Named | Path, _Named | Path]
+    notes: tuple[str, ...] = ()
+
+    def name_sides(self, found: Audit) -> Audit:
+        """Return an audit of `read` that names each run as it was named."""
+        if not self.notes:
+            return found
+        a, b = (replace(side, run=str(name)) for side, name in zip((found.a, found.b), self.named, strict=True))
+        return replace(found, a=a, b=b, notes=(*self.notes, *found.notes))
+
+
+@contextmanager
+def grade_bare_outputs(
+    run_a: _Named, run_b: _Named, store: ArtifactStore, judges: Judges | None
+) -> Iterator[AuditedRuns[_Named]]:
+    """Yield both runs; where one is a file of outputs, it is graded now by the dataset and the rubrics of the other.
+
+    What is written for that is removed at the end. Raises `RefusedError` where neither run says what graded it.
+    """
+    runs = run_a, run_b
+    bare = [isinstance(run, Path) and is_bare_outputs(run) for run in runs]
+    if not any(bare):
+        yield AuditedRuns(runs, runs)
+        return
+    place = bare.index(True)
+    outputs, other = Path(str(runs[place])), runs[1 - place]
+    if all(bare):
+        raise RefusedError(
+            f"{outputs} and {other} hold outputs alone, so nothing says what grades them",
+            hint=f"score one of them first: evalstore score DATASET {outputs}",
+        )
+    graded = other if isinstance(other, Run) else read_run(other)
+    if graded.dataset is None:
+        raise RefusedError(
+            f"{graded.path} names no dataset version, so {outputs} cannot be graded as it was",
+            hint=f"score its outputs here first: evalstore score DATASET {graded.path}",
+        )
+    with TemporaryDirectory(prefix="evalstore-") as folder:
+        made = _grade_as(graded, graded.dataset.ref, outputs, Path(folder), store, judges or Judges())
+        note = f"{outputs.name} holds outputs alone; they were graded now, by {graded.dataset.ref}"
+        yield AuditedRuns(runs, (other, made) if place else (made, other), (note,))
+
+
+def _grade_as(  # noqa: PLR0913, PLR0917  # two files, and what grades one of them
+    graded: Run, dataset: str, outputs: Path, folder: Path, store: ArtifactStore, judges: Judges
+) -> Path:
+    """Grade outputs as a run was, and return their own; an error leads to `score`, which has more options."""
+    model = judges.model or read_judge_model(graded)
+    store = store.with_worktree(graded.harness["worktree"]) if "worktree" in graded.harness else store
+    try:
+        with open_job(
+            dataset,
+            outputs,
+            store=store,
+            at=datetime.now(UTC),
+            model=None,
+            rubric=_find_override(graded, dataset, store),
+            judges=replace(judges, model=model),
+        ) as job:
+            return job.write_run(folder).path
+    except (UnmetSettingError, FindingsError):
+        raise
+    except RefusedError as error:
+        hint = f"score them first: evalstore score {dataset} {outputs}"
+        raise RefusedError(error.message, place=error.place, hint=hint) from error
+
+
+def _find_override(graded: Run, dataset: str, store: ArtifactStore) -> str | None:
+    """Return the rubric by which a run graded every question (`score --rubric`); None where the dataset's own did."""
+    if len(graded.rubrics) != 1:
+        return None
+    (used,) = graded.rubrics
+    named = {question.rubric_ref for question in store.questions(store.resolve(dataset))}
+    is_own = any(ref and parse_ref(ref).name == parse_ref(used.ref).name for ref in named)
+    return None if is_own else used.ref
