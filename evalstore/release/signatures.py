@@ -44,34 +44,45 @@ def check_signatures(records: ReleaseRecords, tags: Iterable[ReleaseTag], terms:
     where two differ, a release needs a signer of each.
     """
     store, found = records.store, list(tags)
-    files: list[bytes] = []
+    files: list[tuple[bytes, list[ReleaseTag]]] = []
     try:
-        files += _list_signer_files(store, terms)
+        files += _list_signer_files(records, found, terms)
     except EvalstoreError as error:
         place = error.place or Place(SETTINGS_FILE)
         yield make_finding("signers-missing", place, message=error.message, hint=error.hint or "")
     if files:
         arrivals = find_arrivals(store, terms.base.commit if terms.base else find_head(store.git))
         moments = {tag.name: arrivals.get((tag.ref.name, tag.ref.pin), terms.now) for tag in found}
-        for signers in files:
-            yield from _check_tags(store, found, signers, moments)
+        for signers, some in files:
+            yield from _check_tags(store, some, signers, moments)
         return
     promised = [tag for tag in found if _is_promised(records, tag)]
     if promised:  # which a key of nobody in particular may have signed: that nobody has is what counts
         yield from _check_tags(store, promised, None, {})
 
 
-def _list_signer_files(store: ArtifactStore, terms: SignatureTerms) -> Iterator[bytes]:
+def _list_signer_files(
+    records: ReleaseRecords, tags: list[ReleaseTag], terms: SignatureTerms
+) -> Iterator[tuple[bytes, list[ReleaseTag]]]:
+    """Yield each file of signers with the tags that need one of them."""
     if terms.signers is not None:
-        yield terms.signers
+        yield terms.signers, tags
         return
+    store, base = records.store, terms.base
     own = read_signers(store) if is_signature_required(store.settings) else None
-    if terms.base and is_signature_required(terms.base.settings):
-        theirs = terms.base.read_signers()
-        yield theirs
+    if base and is_signature_required(base.settings):
+        theirs = base.read_signers()
+        yield theirs, tags
         own = None if own == theirs else own
-    if own is not None:
-        yield own
+    if own is not None:  # a branch that is behind its base need not know who signed there since
+        yield own, [tag for tag in tags if not (base and _is_ahead(records, base, tag))]
+
+
+def _is_ahead(records: ReleaseRecords, base: BaseStore, tag: ReleaseTag) -> bool:
+    """Whether the base has a release that no ledger at HEAD lists."""
+    ledger = records.find_ledger(tag.ref.name)
+    listed = bool(ledger and tag.ref.pin in ledger.by_version)
+    return not listed and base.releases.has(tag.ref.name, tag.ref.pin, tag.name)
 
 
 def _check_tags(

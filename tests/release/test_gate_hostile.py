@@ -669,3 +669,14 @@ def test_a_change_beside_the_store_passes(world: World, edit: Edit) -> None:
     change(world, edit)
     ran = world.gate()
     assert ran.code == 0, ran.out
+
+
+def test_a_branch_behind_its_base_need_not_know_its_new_signer(world: World) -> None:
+    world.git("checkout", "-q", "-b", "mine")
+    world.git("checkout", "-q", "main")
+    add_and_release(world)
+    world.git("branch", "-f", "base")
+    world.git("checkout", "-q", "mine")
+    assert world.gate().code == 0
+    world.git("tag", "-f", "-m", "x", "rubric/tone@3.0.0", "rubric/tone@3.0.0^{commit}")
+    assert "release-unsigned" in world.gate().out
