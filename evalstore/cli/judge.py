@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
+from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF, SHARE, USER_FILE
 from evalstore.cli.streams import write_safely
-from evalstore.errors import ExitCode
+from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from evalstore.api import Endpoint, Judges
@@ -63,6 +63,7 @@ def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ..
         "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0",
         "evalstore judge validate judge/accuracy --labels labels.jsonl --var criterion='Is it right?' --dry-run",
         "evalstore judge validate judge/accuracy@1.0.0 --labels labels.jsonl --no-write --check",
+        "evalstore judge validate judge/accuracy --labels labels.jsonl --format html > judge.html  # as a picture",
     ),
 )
 @click.argument("judge", type=CONTENT_REF)
@@ -89,7 +90,7 @@ def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ..
 )
 @click.option("--no-write", is_flag=True, help="Only measure; the judge's file stays as it is.")
 @click.option("--dry-run", is_flag=True, help="Ask nobody, write nothing: say which calls it takes, or show the diff.")
-@add_output_options()
+@add_output_options((*PLAIN_FORMATS, "html"))
 @add_judge_options
 def validate(  # noqa: PLR0913  # one a word of the command line
     settings: CommandSettings,
@@ -115,6 +116,8 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     """
     from evalstore.api import MeasurementRequest, check_writable, draft_validation, open_measurement
 
+    if dry_run and settings.format not in PLAIN_FORMATS:
+        raise UsageError("--dry-run cannot be a page", hint="--format text")
     request = MeasurementRequest(judge, settings.path / labels, against, threshold, variables)
     if not no_write:
         check_writable(judge, against)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.agreement import Agreement, JudgeNoise, LabelledCase, Rate, RepeatedJudgement
+from evalstore.agreement import Agreement, Confusion, JudgeNoise, LabelledCase, Rate, RepeatedJudgement
 from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_number
 from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, format_percent, wrap_lines
@@ -16,6 +16,7 @@ from evalstore.statistics import compute_noise_reach
 from evalstore.text import make_excerpt, make_printable
 
 _LIST_LIMIT = 10
+_REASON = 400  # characters on a page
 # Upper bound of kappa -> the word of Landis and Koch (1977) for it, which is a convention only.
 _KAPPA_WORDS = (
     (Fraction(0), "no"),
@@ -52,6 +53,22 @@ def document(agreement: Agreement) -> dict[str, Any]:
         "validation": {name: write_entry(entry) for name, entry in agreement.entries.items() if entry is not None},
         **select_json_keys(agreement, "diff written notes"),
     }
+
+
+def html(agreement: Agreement) -> str:
+    """Return a page of its own: a picture of labels against verdicts, the rates, and where they differ."""
+    from evalstore.report.pages.agreement import write_page
+
+    counts = agreement.confusion
+    share = _format_percent(counts.baseline.value).strip()
+    constant = f"Always saying {counts.constant} agrees on {share}"
+    advantage = f"{constant}; {_describe_advantage(counts)}." if counts.rows else ""
+    head = [line.strip() for line in _head_lines(agreement)]
+    cases = [
+        (str(case.line), case.id, str(case.label), _format_verdict(case), make_excerpt(case.reason, _REASON))
+        for case in agreement.apart
+    ]
+    return write_page(agreement, head=head, advantage=advantage, cases=cases)
 
 
 def write_rate(name: str, rate: Rate) -> dict[str, Any]:
@@ -121,16 +138,22 @@ def _summary_lines(agreement: Agreement) -> Iterator[str]:
     counts = agreement.confusion
     hits = f"{counts.accuracy.hits:,} of {count_noun(counts.rows, 'row')}"
     yield f"agreement  {_format_percent(counts.accuracy.value)}   {_format_interval(counts.accuracy)}   {hits}"
+    constant = f"baseline   {_format_percent(counts.baseline.value)}   always saying {counts.constant}"
+    yield f"{constant}; {_describe_advantage(counts)}"
+    if counts.kappa is None:
+        yield f"kappa            -   undefined: every label and every verdict is {counts.constant}"
+    else:
+        yield f"kappa      {float(counts.kappa):>7.3f}   {_kappa_word(counts.kappa)} agreement beyond chance"
+
+
+def _describe_advantage(counts: Confusion) -> str:
+    """Return how the judge compares with a constant answer."""
     points = float((counts.accuracy.hits - counts.baseline.hits) * Fraction(100, counts.rows))
     beats = "does not beat it"
     if counts.beats_baseline:
         sure = "significant" if counts.surely_beats_baseline else f"could be chance ({count_noun(counts.rows, 'row')})"
         beats = f"beats it by {points:.1f} points, {sure}"
-    yield f"baseline   {_format_percent(counts.baseline.value)}   always saying {counts.constant}; the judge {beats}"
-    if counts.kappa is None:
-        yield f"kappa            -   undefined: every label and every verdict is {counts.constant}"
-    else:
-        yield f"kappa      {float(counts.kappa):>7.3f}   {_kappa_word(counts.kappa)} agreement beyond chance"
+    return f"the judge {beats}"
 
 
 def _kappa_word(kappa: Fraction) -> str:

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from evalstore.documents import read_yaml
 from evalstore.places import find_resource_folder
 from evalstore.store import ArtifactStore
+from tests.audits.test_page import require_inert
 
 ARGV = ("judge", "validate", "judge/accuracy", "--labels", "labels.jsonl")
 AGAINST = ("--against", "dataset/gold_answers@1.0.0")
@@ -120,6 +121,30 @@ written into judges/accuracy.yaml:
 +  digest: {new}
  applicable_to: [drupal, web]
 """
+
+
+def test_the_page_draws_judge_against_people(store: Path, labelled: Callable, cli: Callable) -> None:
+    labelled()
+    ran = cli(*ARGV, *AGAINST, "--no-write", "--format", "html", cwd=store)
+    assert (ran.code, ran.err) == (0, "")
+    read = require_inert(ran.out)
+    assert "The judge agrees with people on 5 of 6 rows, 83.3 %." in read.words
+    assert (
+        "Always saying pass agrees on 50.0 %; the judge beats it by 33.3 points, could be chance (6 rows)."
+        in read.words
+    )
+    # Two columns as wide as the labels are frequent; of three failed by people the judge passes one.
+    boxes = re.findall(
+        r'<rect x="([0-9.]+)%" y="([0-9.]+)" width="([0-9.]+)%" height="([0-9.]+)" class="(\w+)"', ran.out
+    )
+    assert [(box[2], box[3], box[4]) for box in boxes] == [
+        ("49.5", "240.0", "same"), ("49.5", "80.0", "apart"), ("49.5", "160.0", "same")
+    ]  # fmt: skip
+    assert 'aria-label="people pass, judge pass: 3; people fail, judge pass: 1; people fail, judge fail: 2"' in ran.out
+    assert [row[:3] for row in read.rows if row and row[0] == "6"] == [["6", "gold_jquery", "fail"]]
+    assert ran.out.count('class="whisker"') == 4 * 3
+    ran = cli(*ARGV, *AGAINST, "--dry-run", "--format", "html", cwd=store)
+    assert (ran.code, "--dry-run cannot be a page" in ran.err) == (2, True)
 
 
 @pytest.mark.heavy

@@ -79,7 +79,7 @@ def draw_step(
     box = Shape(places[0], max(places[1] - places[0], 1), 10, f"{side} open" if is_open else side)
     label, whisker = (
         f"from {format_percent(start)} to {format_percent(end)}",
-        _draw_whisker(ends, scale) if ends else (),
+        _draw_whisker(*map(scale.find_place, ends)) if ends else (),
     )
     span = f"; interval {format_percent(ends[0])} to {format_percent(ends[1])}" if ends else ""
     return Drawing(f"{label}{span}", (_draw_level(start, scale), box, *whisker))
@@ -98,14 +98,17 @@ def draw_mark(value: Fraction, scale: BarScale) -> Drawing:
     return Drawing(format_percent(value), (_draw_level(value, scale), box))
 
 
-def draw_bar(value: Fraction, *, is_strong: bool = False) -> Drawing:
-    """Draw a share of all points from the left; a strong one is in the colour of marks."""
+def draw_bar(value: Fraction, *, is_strong: bool = False, ends: Sequence[float] = ()) -> Drawing:
+    """Draw a share of all points from the left; a strong one is in the colour of marks.
+
+    A whisker leads to both `ends` of its interval.
+    """
     bar = Shape(0, float(value * _WIDTH), 6, "mark" if is_strong else "bar")
-    return Drawing(f"{format_percent(value)} of 100", (Shape(0, _WIDTH, 6, "rail"), bar))
+    whisker = _draw_whisker(*(end * _WIDTH for end in ends)) if ends else ()
+    return Drawing(f"{format_percent(value)} of 100", (Shape(0, _WIDTH, 6, "rail"), bar, *whisker))
 
 
-def _draw_whisker(ends: Sequence[Fraction], scale: BarScale) -> tuple[Shape, ...]:
-    low, high = map(scale.find_place, ends)
+def _draw_whisker(low: float, high: float) -> tuple[Shape, ...]:
     caps = (Shape(place - _CAP / 2, _CAP, 10, "whisker") for place in (low, high))
     return (Shape(low, high - low, 2, "whisker"), *caps)
 
