@@ -11,9 +11,8 @@ from evalstore.checks.question_values import find_value_problems
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Detail, Diff
-from evalstore.diff.kinds import KINDS, Row, find_compared_kind, read_params
+from evalstore.diff.kinds import KINDS, Params, Row, UnreadableError, find_compared_kind, read_params
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.params import Params, UnreadableError
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState, read_rubric

@@ -7,9 +7,19 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from evalstore.diff.kinds import KINDS, find_compared_kind, find_plain_kind, list_written_params, read_params
+from evalstore.diff.kinds import (
+    KINDS,
+    UnreadableError,
+    find_compared_kind,
+    find_plain_kind,
+    list_written_params,
+    read_one_of,
+    read_params,
+    read_switch,
+    read_text,
+    read_texts,
+)
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.params import UnreadableError, read_one_of, read_switch, read_text, read_texts
 from evalstore.model import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction
 from evalstore.model.rubric import RUBRIC_THRESHOLD, find_default_threshold
 

@@ -97,13 +97,13 @@ def _choose_style(text: str) -> str:
 
 def write_yaml(value: Any, *, header: str = "") -> str:
     """Return `value` as a YAML document after `header` (comment lines); `RefusedError` if it reads back different."""
-    text = header + _dump_yaml(value)
+    text = header + format_yaml(value)
     return _require_equal(text, equal=read_yaml(text, "<new file>").value == value)
 
 
 def write_legacy_yaml(value: Any) -> str:
     """Return `value`, whose keys need not be texts, as a YAML document that `read_legacy_yaml` reads back equal."""
-    text = _dump_yaml(value)
+    text = format_yaml(value)
     return _require_equal(text, equal=read_legacy_yaml(text, "<new file>").value == value)
 
 
@@ -111,11 +111,6 @@ def _require_equal(text: str, *, equal: bool) -> str:
     if not equal:
         raise RefusedError("a value cannot be written as YAML without changing it")
     return text
-
-
-def _dump_yaml(value: Any) -> str:
-
-    return format_yaml(value)
 
 
 # An anchor or a tag stands before the scalar and belongs to its span.

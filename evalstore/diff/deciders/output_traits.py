@@ -13,9 +13,9 @@ from itertools import pairwise, product
 from math import prod
 from typing import NamedTuple
 
+from evalstore.diff.kinds import Params
 from evalstore.diff.kinds.markdown_structure import DEEPEST_HEADING
 from evalstore.diff.limits import PROOFS
-from evalstore.diff.params import Params
 from evalstore.diff.rubric_state import CheckState
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import CheckResult, UnscoredReason, Verdict

@@ -2,7 +2,8 @@
 
 To add a kind, write `<kind>.py` here with a `CheckKind`; nothing else in `evalstore.diff` names it. An edit of a
 parameter falls under the rule that its `Param` names: rules for limits (`format-changed` for lengths,
-`markdown-bound-changed` for structure) and for case (`match-case-changed`) serve any kind.
+`markdown-bound-changed` for structure) and for case (`match-case-changed`) serve any kind. The readers of parameters
+bring a value to its one spelling, or refuse what the schema refuses.
 """
 
 from __future__ import annotations
@@ -10,15 +11,75 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 from evalstore.diff.limits import CANDIDATES
-from evalstore.diff.params import REQUIRED, Params, UnreadableError
 from evalstore.documents import Pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.lazy_names import KindTable
 from evalstore.model.rubric import find_question_key, list_question_values
 from evalstore.text import make_excerpt
+
+Params = Mapping[str, Any]
+Typed = TypeVar("Typed")
+REQUIRED: Any = ...  # the default of a parameter that has none
+
+
+class UnreadableError(ValueError):
+    """A value that the schema refuses; its document is then compared as plain data, and fails closed."""
+
+
+def read_text(value: Any) -> str:
+    """Return a text."""
+    return read_typed(value, str)
+
+
+def read_switch(value: Any) -> bool:
+    """Return true or false."""
+    return read_typed(value, bool)
+
+
+def read_integer(value: Any) -> int:
+    """Return an integer; 2.0 is one."""
+    if isinstance(value, bool) or not hasattr(value, "as_integer_ratio") or value != int(value):
+        raise UnreadableError(f"{value!r} is not an integer")
+    return int(value)
+
+
+def read_count(value: Any) -> int:
+    """Return an integer that is not negative."""
+    if (number := read_integer(value)) < 0:
+        raise UnreadableError(f"{number} is below 0")
+    return number
+
+
+def read_texts(value: Any) -> list[str]:
+    """Return a list of texts."""
+    return [read_text(item) for item in read_typed(value, list)]
+
+
+def read_mapping(value: Any) -> dict[str, Any]:
+    """Return a mapping as it is."""
+    return read_typed(value, dict)
+
+
+def read_one_of(*words: str) -> Callable[[Any], str]:
+    """Return a reader of one of `words`."""
+
+    def read(value: Any) -> str:
+        if value not in words:
+            raise UnreadableError(f"{value!r} is not one of {words}")
+        return read_text(value)
+
+    return read
+
+
+def read_typed(value: Any, type_: type[Typed]) -> Typed:
+    """Return a value of exactly this type: a bool is not an int."""
+    if type(value) is not type_:
+        raise UnreadableError(f"{value!r} is not a {type_.__name__}")
+    return value
+
 
 Row = Mapping[str, Any]
 Predicate = Callable[[Params], bool]

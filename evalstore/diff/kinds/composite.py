@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never
-from evalstore.diff.params import REQUIRED, Params, read_text
+from evalstore.diff.kinds import REQUIRED, CheckKind, Param, Params, read_no_question, read_text, say_always, say_never
 
 
 def _yield_texts(_: Params) -> Iterator[str]:

@@ -8,9 +8,8 @@ from typing import Any
 from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
-from evalstore.diff.kinds import CheckKind, Param, Row
+from evalstore.diff.kinds import CheckKind, Param, Params, Row, read_switch, read_text, read_texts, read_typed
 from evalstore.diff.limits import CANDIDATES
-from evalstore.diff.params import Params, read_switch, read_text, read_texts, read_typed
 from evalstore.documents import Pointer
 
 

@@ -9,14 +9,16 @@ from evalstore.diff.kinds import (
     DEEP_JSON,
     CheckKind,
     Param,
+    Params,
     Row,
     at_least,
     at_most,
+    read_count,
+    read_one_of,
     say_always,
     yield_texts_around,
 )
 from evalstore.diff.limits import CANDIDATES
-from evalstore.diff.params import Params, read_count, read_one_of
 from evalstore.documents import Pointer
 from evalstore.languages.patterns import OUTPUT_LIMIT
 

@@ -9,9 +9,20 @@ from typing import Any, NamedTuple
 from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.changes.edit_script import EditScript
 from evalstore.diff.findings import Certainty
-from evalstore.diff.kinds import DEEP_JSON, CheckKind, Param, Row, list_json_outputs, say_always
+from evalstore.diff.kinds import (
+    DEEP_JSON,
+    CheckKind,
+    Param,
+    Params,
+    Row,
+    UnreadableError,
+    list_json_outputs,
+    read_one_of,
+    read_texts,
+    read_typed,
+    say_always,
+)
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.params import Params, UnreadableError, read_one_of, read_texts, read_typed
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState
 from evalstore.documents import Pointer, format_json_pointer, write_canonical

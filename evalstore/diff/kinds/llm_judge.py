@@ -11,15 +11,19 @@ from evalstore.checks.statements import STATEMENT_AGGREGATES
 from evalstore.diff.change import Change
 from evalstore.diff.changes.check_judging import find_jury_changes, find_model_changes, find_variable_changes
 from evalstore.diff.changes.edit_script import EditScript, set_param
-from evalstore.diff.kinds import CheckKind, Param, describe_source, say_always, say_never
-from evalstore.diff.params import (
+from evalstore.diff.kinds import (
+    CheckKind,
+    Param,
     Params,
     UnreadableError,
+    describe_source,
     read_integer,
     read_mapping,
     read_one_of,
     read_text,
     read_typed,
+    say_always,
+    say_never,
 )
 from evalstore.diff.plain_data import describe_value, is_same, pair_items
 from evalstore.documents import Pointer

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalstore.diff.kinds import CheckKind, Param, at_least, at_most, read_no_question, say_always, say_never
+from evalstore.diff.kinds import (
+    CheckKind,
+    Param,
+    Params,
+    at_least,
+    at_most,
+    read_count,
+    read_no_question,
+    read_one_of,
+    read_switch,
+    read_texts,
+    say_always,
+    say_never,
+)
 from evalstore.diff.limits import CANDIDATES
-from evalstore.diff.params import Params, read_count, read_one_of, read_switch, read_texts
 
 # Markdown has six levels.
 DEEPEST_HEADING = 6

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evalstore.checks.phrases import PHRASE_LIMIT
-from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never, yield_phrase_texts
-from evalstore.diff.params import REQUIRED, Params, read_integer, read_switch, read_texts
+from evalstore.diff.kinds import (
+    REQUIRED,
+    CheckKind,
+    Param,
+    Params,
+    read_integer,
+    read_no_question,
+    read_switch,
+    read_texts,
+    say_always,
+    say_never,
+    yield_phrase_texts,
+)
 
 
 def _yield_texts(params: Params) -> Iterator[str]:

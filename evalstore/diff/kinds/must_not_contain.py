@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from evalstore.checks.phrases import PHRASE_LIMIT
-from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never, yield_phrase_texts
-from evalstore.diff.params import REQUIRED, read_switch, read_texts
+from evalstore.diff.kinds import (
+    REQUIRED,
+    CheckKind,
+    Param,
+    read_no_question,
+    read_switch,
+    read_texts,
+    say_always,
+    say_never,
+    yield_phrase_texts,
+)
 
 KIND = CheckKind(
     params={

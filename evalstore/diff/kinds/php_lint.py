@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always
-from evalstore.diff.params import read_one_of
+from evalstore.diff.kinds import CheckKind, Param, read_no_question, read_one_of, say_always
 
 _CODE = ("```php\n$x = 1;\n```", "```php\n$x = ;\n```")
 

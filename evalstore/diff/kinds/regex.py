@@ -6,8 +6,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalstore.diff.changes.edit_script import find_pattern_changes
-from evalstore.diff.kinds import CheckKind, Param, read_no_question, say_always, say_never
-from evalstore.diff.params import REQUIRED, Params, UnreadableError, read_one_of, read_text, read_texts
+from evalstore.diff.kinds import (
+    REQUIRED,
+    CheckKind,
+    Param,
+    Params,
+    UnreadableError,
+    read_no_question,
+    read_one_of,
+    read_text,
+    read_texts,
+    say_always,
+    say_never,
+)
 from evalstore.languages.patterns import compile_matcher
 
 _FLAGS = frozenset("imsx")

@@ -8,9 +8,20 @@ from typing import Any
 from evalstore.checks.tools import TOOL_LIMIT
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
-from evalstore.diff.kinds import CheckKind, Param, Row, say_always
+from evalstore.diff.kinds import (
+    CheckKind,
+    Param,
+    Params,
+    Row,
+    read_count,
+    read_one_of,
+    read_switch,
+    read_text,
+    read_texts,
+    read_typed,
+    say_always,
+)
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.params import Params, read_count, read_one_of, read_switch, read_text, read_texts, read_typed
 from evalstore.diff.plain_data import describe_value, is_same, pair_items
 from evalstore.diff.rubric_state import CheckState
 from evalstore.documents import Pointer, write_canonical

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from evalstore.checks import CheckContext, combine_results, prepare_check, prepare_rubric
 from evalstore.checks.examples import grade_examples, settle_errors
-from evalstore.diff.params import UnreadableError
+from evalstore.diff.kinds import UnreadableError
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.question_references import fill_from_question
 from evalstore.diff.rubric_state import RubricState
