@@ -71,7 +71,7 @@ _VERSION_ROWS = (
         VersionRule.LOOSENED,
         Severity.WARNING,
         "{now} is less strict than {base} ({was})",
-        "a bump would use and record it; to use the reviewed settings of REV: evalstore status --check --base REV",
+        "a bump would use and record it; to use the reviewed settings of REV: evalstore gate --base REV",
         "A change must not relax the settings that judge it.",
     ),
 )
