@@ -42,8 +42,9 @@ collect_ignore = ["cases"]  # folders of data, a thousand and more
 STARTERS = ("process", "chaos", "slow")  # the marks of tests that may start Python
 _start = subprocess.Popen.__init__
 
-_GIT_CONFIG = "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+_GIT_CONFIG = "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n\ttemplateDir = "
 _HOMES: list[Path] = []  # of this process
+_GIT_TEMPLATES: list[Path] = []
 
 
 @dataclass(frozen=True)
@@ -112,15 +113,20 @@ def sealed(
 def _find_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the home of the last test, or a new one where that test has written into it."""
     last = _HOMES[-1] if _HOMES else None
-    if (
-        last
-        and [path.name for path in last.iterdir()] == [".gitconfig"]
-        and (last / ".gitconfig").read_text() == _GIT_CONFIG
-    ):
+    text = f"{_GIT_CONFIG}{_find_git_template(tmp_path_factory)}\n"
+    if last and [path.name for path in last.iterdir()] == [".gitconfig"] and (last / ".gitconfig").read_text() == text:
         return last
     _HOMES.append(tmp_path_factory.mktemp("home"))
-    (_HOMES[-1] / ".gitconfig").write_text(_GIT_CONFIG)
+    (_HOMES[-1] / ".gitconfig").write_text(text)
     return _HOMES[-1]
+
+
+def _find_git_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return what `git init` copies: a folder for hooks without the samples, which every copy would carry along."""
+    if not _GIT_TEMPLATES:
+        _GIT_TEMPLATES.append(tmp_path_factory.mktemp("git-template"))
+        (_GIT_TEMPLATES[0] / "hooks").mkdir()
+    return _GIT_TEMPLATES[0]
 
 
 def _start_no_python(process: subprocess.Popen[Any], argv: Any, *more: Any, **named: Any) -> None:

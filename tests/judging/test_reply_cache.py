@@ -13,6 +13,7 @@ from evalstore.errors import RefusedError
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.scoring.judging import ReplyCache
 from tests.judging.conftest import CALL, At, sql
+from tests.rows import thin
 
 REPLY = JudgeReply('{"score": 1}\n\0\U0001f600\u2028é', "small-2026", "stop")
 
@@ -133,7 +134,7 @@ def test_a_row_that_stands_under_another_key_is_absent(at: At, path: Path) -> No
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", thin(range(4), 2))
 def test_a_file_with_random_damage_is_refused_or_right(seed: int, at: At, path: Path) -> None:
     import random
 
