@@ -108,6 +108,7 @@ def read_comparison_settings(settings: Mapping[str, Any], profile: Profile | Non
         renames={
             name: _read_text_mapping(f"renames: {name}", pairs)
             for name, pairs in _get_mapping("renames", settings).items()
+            if name.startswith("dataset/") and isinstance(pairs, dict)
         },
         overrides=_read_overrides(_read_text_mapping("rules", _get_mapping("rules", settings))),
         rule_set=_read_rule_set(settings.get("rule_set", RULE_SETS[-1])),

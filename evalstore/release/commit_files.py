@@ -17,13 +17,14 @@ from evalstore.release.pins import PinMoves
 from evalstore.release.references import find_rows_path
 from evalstore.release.step import ReleaseStep
 from evalstore.release.validity import check_ledger_complete
-from evalstore.store import ArtifactStore
+from evalstore.store import ArtifactStore, Release
 from evalstore.store.git import Git, find_hooks_path, find_identity
 from evalstore.store.index import find_unmerged, wait_for_index
-from evalstore.store.ledger import locate_ledger
+from evalstore.store.ledger import locate_ledger, parse_ledger
 from evalstore.store.object_reader import compute_object_id
 from evalstore.store.objects import find_file
-from evalstore.store.revisions import BRANCH_REFS, find_head_ref, find_refs
+from evalstore.store.revisions import BRANCH_REFS, find_head_ref, find_refs, list_merged_tags
+from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import find_normalized, has_carriage_return, hash_working_file, normalize_line_ends
 from evalstore.versions import Version
 
@@ -97,12 +98,13 @@ def _extend_ledger_file(
 ) -> CommitFile:
     path = locate_ledger(step.name)
     blob = _find_committed_blob(store, tip, path)
-    ledger = store.objects.read(blob).data if blob else b""
-    versions = [release.version for release in store.releases(step.resolved.kind, step.resolved.id)]
-    check_ledger_complete(step.name, ledger, versions)
+    committed = ledger = store.objects.read(blob).data if blob else b""
+    releases = store.releases(step.resolved.kind, step.resolved.id)
+    check_ledger_complete(store, step.name, ledger, [release.version for release in releases])
+    ledger += b"".join(line + b"\n" for line in _list_reverted_lines(store, step.name, releases, ledger, tip))
     # The committed ledger goes on; one that was edited by hand, or left by a torn checkout, is not overwritten.
     on_disk, name = _read_working_file(store, path), shlex.quote(store.prefix + path)
-    if on_disk is not None and ledger not in {on_disk, normalize_line_ends(on_disk)}:
+    if on_disk is not None and committed not in {on_disk, normalize_line_ends(on_disk)}:
         raise RefusedError(
             "the ledger differs from the committed one, and only `evalstore bump` may write it",
             place=Place(path),
@@ -110,6 +112,21 @@ def _extend_ledger_file(
         )
     before = None if on_disk is None else compute_object_id("blob", on_disk, store.repository.hex_digits)
     return CommitFile(path, extend_ledger(ledger, step.version, content, signed=signed), before)
+
+
+def _list_reverted_lines(
+    store: ArtifactStore, name: str, releases: Sequence[Release], ledger: bytes, tip: str | None
+) -> Iterator[bytes]:
+    """Yield the lines that a `git revert` of releases took from a ledger: a release is undone by a new one."""
+    known = parse_ledger(ledger).by_version
+    missing = [release for release in releases if str(release.version) not in known]
+    pattern = f"{TAG_REFS}{store.tag_prefix}{name}@*"
+    merged = list_merged_tags(store.git, tip, pattern) if missing and tip else frozenset()
+    for release in missing:
+        if release.tag in merged:
+            then = store.ledgers.read_at(release.commit, name)
+            line = then.by_version.get(str(release.version))
+            yield from [then.raw[line.number - 1]] if line else []
 
 
 def _find_committed_blob(store: ArtifactStore, tip: str | None, path: str) -> str | None:

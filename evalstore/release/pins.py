@@ -141,6 +141,10 @@ def _refuse_pin(store: ArtifactStore, ref: Ref, place: Place, known: Sequence[Ve
     if not known and store.root and not (store.root / ref.path).is_file():
         error = build_unknown_error(store, ref)
         return RefusedError(error.message, place=place, hint=error.hint)
+    # A clone without tags knows no release but that of this bump, which is none to pin.
+    if str(ref.version) in store.ledgers.read(ref.name).by_version or store.repository.shallow:
+        error = build_unknown_error(store, ref)
+        return RefusedError(error.message, place=place, hint=error.hint)
     hint = (
         f"pin {ref.name}@{known[-1]} or an earlier release"
         if known

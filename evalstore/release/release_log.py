@@ -155,7 +155,7 @@ class _ReleaseComparer:
     def _compare_with_previous(self, index: int) -> _LogStep:
         new = self._resolve_release(index)
         # A release that cannot be read is passed over: the one before it is compared instead.
-        for before in range(index + 1, len(self.releases)):
+        for before in self._list_earlier(index):
             if self._precedes(before, index):
                 try:
                     old = self._resolve_release(before)
@@ -164,6 +164,12 @@ class _ReleaseComparer:
                 else:
                     return _LogStep(before, self._compare_pair(old, new))
         return _LogStep(None, None)
+
+    def _list_earlier(self, index: int) -> list[int]:
+        """Return the older releases, first the one that this was made from: a fix of an old line comes between them."""
+        previous = self.releases[index].previous
+        earlier = range(index + 1, len(self.releases))
+        return sorted(earlier, key=lambda before: (str(self.releases[before].version) != previous, before))
 
     def _precedes(self, before: int, index: int) -> bool:
         """Whether one release is what another is measured by: a pre-release is that for pre-releases only."""

@@ -28,7 +28,7 @@ from evalstore.store.index import find_staged_blobs
 from evalstore.store.ledger import locate_ledger
 from evalstore.store.objects import find_entry
 from evalstore.store.remote import fetch_objects, list_remote_refs
-from evalstore.store.revisions import BRANCH_REFS, find_new_commits, find_refs, list_refs
+from evalstore.store.revisions import BRANCH_REFS, find_default_branch, find_new_commits, find_refs, list_refs
 from evalstore.store.scratch_clone import CloneSeed, ScratchClone, open_scratch_clone
 from evalstore.store.signers import is_signature_required
 from evalstore.store.tags import TAG_REFS
@@ -100,6 +100,8 @@ def bump_again(store: ArtifactStore, request: AgainRequest, signature: Mapping[s
 def _fetch_theirs(store: ArtifactStore, route: PushRoute) -> _Theirs:
     refs = list_remote_refs(store.git, store.repository, route.to)
     branch = BRANCH_REFS + route.branch
+    if branch not in refs:  # never pushed: it began at the default branch
+        branch = BRANCH_REFS + find_default_branch(store.git)
     prefix = f"{TAG_REFS}{store.tag_prefix}"
     tags = {name: oid for name, oid in refs.items() if name.startswith(prefix)}
     here = find_refs(store.git, [*tags, branch])

@@ -209,7 +209,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
     check_gradable(new, context.load)
     check_pins(store, list_references(store, new), context.finder.releases)
     tagged = [release.version for release in context.finder.releases.get(ref.name, ())]
-    check_ledger_complete(ref.name, read_working_ledger(store, ref), tagged)
+    check_ledger_complete(store, ref.name, read_working_ledger(store, ref), tagged)
     working = require_version(new)
     # The ledger is checked before the comparison: with tags missing, the last release would be the wrong one.
     last = find_base_release(store, releases, working)
@@ -237,6 +237,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
         findings=diff.findings,
         place=new.artifact.document.locate(("version",)),
         asked=format_trailer(diff.asked) if diff.asked else None,
+        is_released=working in tagged and working > last.version,
     )
 
 

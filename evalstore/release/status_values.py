@@ -50,7 +50,7 @@ _VERSION_ROWS = (
         VersionRule.DECREASED,
         Severity.ERROR,
         "{version} is below the released {released}",
-        "write a version above the last release, or that of the release itself",
+        "write a version above the last release; a release is undone by a new one: evalstore bump REF",
         "A released version never changes its content.",
     ),
     ValidationRule(
@@ -175,6 +175,7 @@ class ArtifactStatus:
     `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would stay behind its next
     release. `place` is where its version stands in the working file, or what is wrong there; `hint` is what to do about
     one that cannot be compared. `asked` is what judges said of its change, where somebody asked them.
+    `is_released`: its version was released since the base.
     """
 
     ref: str
@@ -194,6 +195,7 @@ class ArtifactStatus:
     place: Place | None = None
     hint: str = ""
     asked: str | None = None
+    is_released: bool = False
 
     @property
     def adjusted(self) -> tuple[DiffFinding, ...]:

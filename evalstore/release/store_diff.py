@@ -265,7 +265,7 @@ def _compare_working_file(
     """Compare a file with the release that it was edited from; None where there is none."""
     name = ref.name
     # In a clone without tags everything would be new.
-    check_ledger_complete(name, read_working_ledger(store, ref), changes.list_tagged(name))
+    check_ledger_complete(store, name, read_working_ledger(store, ref), changes.list_tagged(name))
     if (last := changes.last.get(name)) is None:
         return None
     working = store.resolve(f"{name}@worktree")

@@ -10,7 +10,7 @@ from evalstore.model import Artifact, Ref
 from evalstore.release.references import FindPlace
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.ledger import locate_ledger, parse_ledger
-from evalstore.store.resolve import build_unknown_error, is_covered
+from evalstore.store.resolve import build_unknown_error, describe_missing_tag, is_covered
 from evalstore.store.working_files import normalize_line_ends
 from evalstore.versions import Version, find_version
 
@@ -92,7 +92,7 @@ def read_working_ledger(store: ArtifactStore, ref: Ref) -> bytes:
     return normalize_line_ends(data)
 
 
-def check_ledger_complete(name: str, ledger: bytes, tagged: list[Version]) -> None:
+def check_ledger_complete(store: ArtifactStore, name: str, ledger: bytes, tagged: list[Version]) -> None:
     """Refuse a ledger that cannot be read, and a clone whose tags lack its latest release.
 
     The next version would be computed wrong.
@@ -108,5 +108,5 @@ def check_ledger_complete(name: str, ledger: bytes, tagged: list[Version]) -> No
     if recorded is not None and (not tagged or recorded > max(tagged)):
         raise RefusedError(
             f"{name}@{recorded} was released, but its tag is not in this clone",
-            hint=f"git fetch --tags (--unshallow); otherwise see evalstore verify {name}",
+            hint=describe_missing_tag(store, name, recorded),
         )

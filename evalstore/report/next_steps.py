@@ -101,7 +101,8 @@ def _after_store_diff(result: StoreDiff) -> Iterator[str]:
 
 
 def _after_status(status: Status) -> Iterator[str]:
-    changed = [artifact for artifact in status.artifacts if artifact.state != "moved"]
+    # What was released since the base is done.
+    changed = [one for one in status.artifacts if one.state != "moved" and not (one.is_released and one.ok)]
     # A removed artifact cannot be bumped, and one that only lacks another branch's release needs no bump.
     wants_bump = any(one.working and (one.required_bump or one.working != one.released) for one in changed)
     is_refused = any(not one.ok and not one.required_bump for one in changed)  # whose version alone is lower

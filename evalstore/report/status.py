@@ -124,7 +124,12 @@ def _describe_change(changed: Sequence[ArtifactStatus], total: int) -> str:
     differ = [one for one in changed if one.state != _NEW]
     new, of = len(changed) - len(differ), f" of {_count_artifacts(total)}"
     verbs = "differs" if len(differ) == 1 else "differ", "was" if new == 1 else "were"
-    parts = [f"{len(differ):,}{of} {verbs[0]} from the last release{fault}"] if differ else []
+    released = sum(one.is_released for one in differ)
+    since = "the base" if released else "the last release"
+    done = (
+        f"; {count_noun(released, 'version')} of them {'is' if released == 1 else 'are'} released" if released else ""
+    )
+    parts = [f"{len(differ):,}{of} {verbs[0]} from {since}{done}{fault}"] if differ else []
     parts += [f"{new:,}{' more' if differ else of} {verbs[1]} never released"] if new else []
     return "; ".join(parts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,8 +11,11 @@ from typing import NamedTuple
 from evalstore.store.git import Git, find_extra_headers, find_remote_settings
 from evalstore.store.locate import Repository
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
+from evalstore.store.tags import TAG_REFS
+from evalstore.text import make_excerpt
 
-_TAG_REFS = "refs/tags/"
+_PATHSPECS = {"GIT_LITERAL_PATHSPECS": None}
+
 _HOST = re.compile(r"[^/:]+:")  # `host:path` of ssh; an address with a slash before its colon is a folder
 
 
@@ -72,7 +76,7 @@ def push_refs(git: Git, repository: Repository, remote: Remote, refs: Mapping[st
 def list_remote_tags(git: Git, repository: Repository, remote: Remote) -> dict[str, str]:
     """Return the tags of a remote, the object of each by its name; raises `CommandError` where it does not answer."""
     refs = list_remote_refs(git, repository, remote, "--tags")
-    return {name.removeprefix(_TAG_REFS): oid for name, oid in refs.items()}
+    return {name.removeprefix(TAG_REFS): oid for name, oid in refs.items()}
 
 
 def list_remote_refs(git: Git, repository: Repository, remote: Remote, *kinds: str) -> dict[str, str]:
@@ -103,6 +107,24 @@ def _ask_remote(
         find_extra_headers(git),
     ) as scratch:
         return scratch.run(command, *options, "--", address, *refs)
+
+
+def describe_fetch(git: Git, repository: Repository, tag: str, line: tuple[str, str]) -> str:
+    """Say how a clone gets the tag of a release: from whom, and who can push it; `line` is its ledger and its hash."""
+    remotes = list_remotes(git).by_name
+    upstream = "upstream " if "upstream" in remotes else ""
+    command = f"git fetch {upstream}{'--unshallow ' if repository.shallow else ''}--tags"
+    if repository.shallow:
+        return command
+    path, sha256 = line
+    out = git.run("log", "-1", "--format=%an", f"-S{sha256}", "--", f":(top,literal){path}", env=_PATHSPECS)
+    releaser = make_excerpt(out.decode("utf-8", "replace").strip())
+    steps = [command]
+    if not upstream:
+        steps.append("in a fork: git fetch <address of the original> --tags")
+    if releaser:
+        steps.append(f"if nobody has it, {releaser} pushes it: git push origin {shlex.quote(TAG_REFS + tag)}")
+    return "; ".join(steps)
 
 
 def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:

@@ -306,11 +306,18 @@ def _find_tag_commit(store: StoreContents, tag: GitTag) -> str:
 
 
 def _build_untagged_error(store: StoreContents, ref: Ref, version: Version) -> RefError:
-    deepen = "--unshallow " if store.repository.shallow else ""
-    return RefError(
-        f"{ref.name}@{version} was released, but its tag is not in this clone",
-        hint=f"git fetch {deepen}--tags; otherwise see evalstore verify {ref.name}",
-    )
+    message = f"{ref.name}@{version} was released, but its tag is not in this clone"
+    return RefError(message, hint=describe_missing_tag(store, ref.name, version))
+
+
+def describe_missing_tag(store: StoreContents, name: str, version: Version) -> str:
+    """Say how this clone gets the tag of a release that a ledger lists."""
+    from evalstore.store.remote import describe_fetch
+
+    line = store.ledgers.read(name).by_version.get(str(version))
+    where = store.ledgers.locate(name), line.sha256 if line else ""
+    how = describe_fetch(store.git, store.repository, f"{store.tag_prefix}{name}@{version}", where)
+    return f"{how}; otherwise see evalstore verify {name}"
 
 
 def _build_unreleased_error(store: StoreContents, ref: Ref, message: str, releases: Sequence[Release] = ()) -> RefError:
