@@ -157,8 +157,8 @@ _ROWS = (
         "ledger-history-rewritten",
         _ERROR,
         "commit {commit} removed releases from the ledger of {name}: {lines}",
-        "a release is undone by a new one, after a git revert too: evalstore bump {name}; or restore the lines and "
-        "their tags, as in git show {commit} -- {path}",
+        "git show {commit} -- {path} shows them: restore the lines and their tags; a release is undone by a new one, "
+        "after a git revert, too: evalstore bump {name}",
         "Only the history shows when a line and its tag are rewritten together.",
     ),
     ValidationRule(

@@ -56,7 +56,7 @@ def test_a_reverted_release_is_undone_by_a_new_one(released: Shop, cli: Cli) -> 
     released.bump()
     released.git("revert", "--no-edit", "HEAD")
     ran = cli("-C", released.root, "verify")
-    assert "a release is undone by a new one, after a git revert too: evalstore bump rubric/tone" in " ".join(
+    assert "a release is undone by a new one, after a git revert, too: evalstore bump rubric/tone" in " ".join(
         ran.out.split()
     )
     assert [one.ref for one in released.bump().released] == ["rubric/tone@3.0.0"]

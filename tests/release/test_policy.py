@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from evalstore.errors import Place, RefusedError
@@ -7,7 +9,9 @@ from evalstore.release.commit_files import extend_ledger
 from evalstore.release.status_values import VersionRule, judge_version
 from evalstore.release.step import choose_version
 from evalstore.release.validity import check_ledger_complete
+from evalstore.store import ArtifactStore
 from evalstore.versions import Bump, parse_version
+from tests.release.conftest import Shop
 
 
 @pytest.mark.parametrize(
@@ -82,23 +86,29 @@ def test_a_level_below_the_required_is_refused() -> None:
         choose_version(parse_version("1.2.3"), parse_version("1.2.3"), Bump.MAJOR, Bump.MINOR)
 
 
+@pytest.fixture
+def store(released: Shop) -> Iterator[ArtifactStore]:
+    with ArtifactStore.open(released.root) as store:
+        yield store
+
+
 def test_a_ledger_only_grows() -> None:
     ledger = extend_ledger(b"1.0.0 abc", parse_version("1.1.0"), b"x", signed=False)
     digest = b"2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
     assert ledger == b"1.0.0 abc\n1.1.0 " + digest + b"\n"
 
 
-def test_a_ledger_ahead_of_the_tags_is_no_place_to_go_on_from() -> None:
+def test_a_ledger_ahead_of_the_tags_is_no_place_to_go_on_from(store: ArtifactStore) -> None:
     ledger = b"1.0.0 %b\n2.0.0 %b\n" % (b"a" * 64, b"b" * 64)
-    check_ledger_complete("rubric/x", ledger, [parse_version("1.0.0"), parse_version("2.0.0")])
-    check_ledger_complete("rubric/x", b"", [])
+    check_ledger_complete(store, "rubric/x", ledger, [parse_version("1.0.0"), parse_version("2.0.0")])
+    check_ledger_complete(store, "rubric/x", b"", [])
     for tagged in ([], [parse_version("1.0.0")]):
         with pytest.raises(RefusedError, match=r"rubric/x@2\.0\.0 was released, but its tag is not in this clone"):
-            check_ledger_complete("rubric/x", ledger, tagged)
+            check_ledger_complete(store, "rubric/x", ledger, tagged)
 
 
-def test_a_ledger_with_any_other_line_is_no_place_to_go_on_from() -> None:
+def test_a_ledger_with_any_other_line_is_no_place_to_go_on_from(store: ArtifactStore) -> None:
     ledger = b"1.0.0 %b\n<<<<<<< HEAD\n" % (b"a" * 64)
     with pytest.raises(RefusedError, match="this ledger line is malformed") as caught:
-        check_ledger_complete("rubric/x", ledger, [parse_version("1.0.0")])
+        check_ledger_complete(store, "rubric/x", ledger, [parse_version("1.0.0")])
     assert caught.value.place == Place(".evalstore/sums/rubric/x", 2)
