@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +61,6 @@ def _require_own_folder(out: Path) -> None:
 
 def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[tuple[str, str]]:
     from evalstore.api import summarize_artifact
-    from evalstore.audits.wording import write_answer
     from evalstore.report.notebook import write_audit, write_run
     from evalstore.report.pages import diff, reference_graph
     from evalstore.report.pages import site as pages
@@ -80,11 +78,9 @@ def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[An
         yield run.path, pages.add_trail(write_run(run.run), run.path)
     audits: list[SiteAudit] = []
     for pair in site.audits:
-        audit, problem = site.audit_runs(pair)
-        if audit is None:
-            audits.append(replace(pair, problem=problem))
-        else:
-            audits.append(replace(pair, sentence=audit.sentence, answer=write_answer(audit)))
+        audit, shown = site.audit_runs(pair)
+        audits.append(shown)
+        if audit is not None:
             yield pair.path, pages.add_trail(write_audit(audit, links), pair.path)
     index = site.build_index(entries, audits)
     if index.graph:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalstore.audits import Audit, audit
+from evalstore.audits.wording import write_answer
 from evalstore.diff import Diff
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, parse_ref
@@ -298,13 +299,14 @@ class StoreSite:
             if found := diffs[step.new]:
                 yield StepDiff(step, _name_sides(found, f"{name}@{step.old}", f"{name}@{step.new}"))
 
-    def audit_runs(self, pair: SiteAudit) -> tuple[Audit | None, str]:
-        """Return the audit of two runs, or None and why they cannot be audited."""
+    def audit_runs(self, pair: SiteAudit) -> tuple[Audit | None, SiteAudit]:
+        """Return the audit of two runs and what it says, or None and why they cannot be audited."""
         try:
             found = audit(pair.a.run, pair.b.run, self.store)
         except EvalstoreError as error:
-            return None, error.message
-        return replace(found, a=replace(found.a, run=pair.a.name), b=replace(found.b, run=pair.b.name)), ""
+            return None, replace(pair, problem=error.message)
+        found = replace(found, a=replace(found.a, run=pair.a.name), b=replace(found.b, run=pair.b.name))
+        return found, replace(pair, sentence=found.sentence, answer=write_answer(found))
 
     @cached_property
     def _graph(self) -> ReferenceGraph:
