@@ -117,7 +117,9 @@ def describe_fetch(git: Git, repository: Repository, tag: str, line: tuple[str, 
     if repository.shallow:
         return command
     path, sha256 = line
-    out = git.run("log", "-1", "--format=%an", f"-S{sha256}", "--", f":(top,literal){path}", env=_PATHSPECS)
+    # A line that is on disk only was released by nobody yet.
+    search = ("log", "-1", "--format=%an", f"-S{sha256}", "--", f":(top,literal){path}")
+    out = git.run(*search, env=_PATHSPECS) if sha256 else b""
     releaser = make_excerpt(out.decode("utf-8", "replace").strip())
     steps = [command]
     if not upstream:
