@@ -10,7 +10,7 @@ import codecs
 import json
 import re
 from collections.abc import Collection, Iterator
-from itertools import accumulate, islice
+from itertools import accumulate, count, islice
 from typing import Any, NoReturn, Protocol
 
 from evalstore.documents.document import DEPTH_LIMIT
@@ -19,6 +19,7 @@ from evalstore.errors import LimitError, LoadError, Place
 
 _CHUNK = 256 << 10
 _PART_LIMIT = 1_000_000
+_MEMBER_LIMIT = 100_000  # keys of an object that is read one by one: formats know some dozens
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
 _TEXT = re.compile(_STRING, re.DOTALL)
@@ -108,7 +109,9 @@ class JsonStream:
         if self.peek() == "}":
             self._offset += 1
             return
-        while True:
+        for number in count(1):
+            if number > _MEMBER_LIMIT:
+                raise LimitError(f"one object has more than {_MEMBER_LIMIT:,} keys", place=self._locate_position())
             key = self._take_key()
             self._take_character(":", "a colon")
             yield key
@@ -261,6 +264,6 @@ class JsonStream:
 
 def _check_parts(text: str, place: Place) -> None:
     """Raise `LimitError` for a value whose parts would fill memory; commas and brackets in strings do not count."""
-    parts = sum(1 for match in _PARTS.finditer(text) if not match[0].startswith('"'))
-    if parts > _PART_LIMIT:
+    parts = (match for match in _PARTS.finditer(text) if not match[0].startswith('"'))
+    if next(islice(parts, _PART_LIMIT, None), None):
         raise LimitError(f"one value has more than {_PART_LIMIT:,} parts", place=place)

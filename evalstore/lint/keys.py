@@ -162,7 +162,10 @@ def _compile_part(part: Any, root: Mapping[str, Any], place: str, depth: int) ->
             return is_free or known.keys() >= {*keys}
         unknown = [key for key in keys if key not in known and key not in declared and not is_cosmetic(key)]
         value = dict.fromkeys(keys)
-        return not any(any(_note_unknown_key(key, part, value, (), place)) for key in unknown)
+        # Where there are so many, one of them is worth a note.
+        return len(unknown) <= _NOTED_KEYS and not any(
+            any(_note_unknown_key(key, part, value, (), place)) for key in unknown
+        )
 
     def is_quiet(value: Any, declared: frozenset[str]) -> bool:
         if not isinstance(value, dict):
@@ -179,6 +182,9 @@ def _compile_part(part: Any, root: Mapping[str, Any], place: str, depth: int) ->
 
 def _read_items(item_pass: _FirstPass | None, value: Any, declared: frozenset[str]) -> bool:
     return item_pass is None or not isinstance(value, list) or all(item_pass(item, declared) for item in value)
+
+
+_NOTED_KEYS = 20  # of one mapping: a file of a megabyte can have 90,000, and each is compared with all others
 
 
 class _KeyScope(NamedTuple):
@@ -198,12 +204,18 @@ def _lint_part(part: Any, value: Any, pointer: Pointer, scope: _KeyScope) -> Ite
     if not isinstance(value, dict) or not {"properties", "additionalProperties"} & part.keys():
         return
     known, others = part.get("properties", {}), part.get("additionalProperties")
+    unknown = 0
     for key, item in value.items():
         if key in known or isinstance(others, dict):
             if isinstance(item, _CONTAINERS):
                 yield from _lint_part(known.get(key, others), item, (*pointer, key), _KeyScope(scope.root, key))
         elif key not in scope.declared and not is_cosmetic(key):
-            yield from _note_unknown_key(key, part, value, (*pointer, key), scope.place)
+            unknown += 1
+            if unknown <= _NOTED_KEYS:
+                yield from _note_unknown_key(key, part, value, (*pointer, key), scope.place)
+            elif unknown == _NOTED_KEYS + 1:
+                hint = f"of the unknown keys of one mapping only {_NOTED_KEYS} are listed, and here are more"
+                yield make_note("key-unread", (*pointer, key), of_key=True, found=key, hint=hint)
 
 
 def _note_unknown_key(

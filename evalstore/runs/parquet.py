@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from importlib import import_module
+from os import SEEK_END
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -27,9 +28,11 @@ from evalstore.runs.parquet_pages import (
     list_dictionaries,
 )
 from evalstore.runs.spans import CutFile, OutputSpan, cut_at
+from evalstore.runs.unpack_budget import UnpackBudget
 from evalstore.runs.values import UNKNOWN
 
 _BATCH_LIMIT = 16 * LINE_LIMIT  # characters of the rows that are decoded at once
+_ROW_COST = 200  # bytes that a row counts for besides its own: to read one takes as long
 _GROUP_SIZE = 8 << 20  # bytes of the lines of a row group
 # Where texts hold JSON, as in tables whose tool had no other way to nest.
 _NESTED = frozenset({"tool_calls", "messages", "interactions", "metadata", "evaluation"})
@@ -70,6 +73,7 @@ def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[t
     Rows are counted from 1 in the whole file. Raises `LoadError` at the row that cannot be read.
     """
     with _open_parquet(path) as (source, file, dictionaries):
+        budget = UnpackBudget(source.seek(0, SEEK_END), Place(str(path)))
         for part in _iterate_groups(file):
             if span is not None and not span.start <= part.offset < span.end:
                 continue
@@ -77,7 +81,9 @@ def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[t
             count = count_batch_rows(source, file.metadata, part.number, dictionaries, place)
             for batch in file.iter_batches(count, row_groups=[part.number], use_threads=False):
                 for line in _write_lines(batch, Place(str(path), number)):
-                    yield number, line.encode()
+                    data = line.encode()
+                    budget.spend(len(data) + _ROW_COST)
+                    yield number, data
                     number += 1
 
 

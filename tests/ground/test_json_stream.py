@@ -195,3 +195,9 @@ def test_one_value_without_end_is_not_read_to_its_end(monkeypatch: pytest.Monkey
     with pytest.raises(LimitError, match="one value is larger than"):
         JsonStream(endless, "a.json").read_fields({"b"})  # type: ignore[arg-type]
     assert LIMIT <= 64 << 20
+
+
+def test_an_object_of_a_hundred_thousand_keys_is_refused() -> None:
+    source = JsonStream(io.BytesIO(b"{" + b'"k":1,' * 100_001 + b'"k":1}'), "keys.json")
+    with pytest.raises(LimitError, match="one object has more than 100,000 keys"):
+        source.read_fields({"other"})

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.errors import EvalstoreError, LoadError
+from evalstore.errors import EvalstoreError, LimitError, LoadError
 from evalstore.model import Output
 from evalstore.runs import (
     GradedRow,
@@ -173,3 +173,13 @@ def test_a_file_of_another_name_is_told_how_it_is_read(table: Callable[..., Path
     with pytest.raises(LoadError) as raised:
         next(read_outputs(path.rename(path.with_suffix(".dat"))))
     assert raised.value.hint == "it looks like Parquet; rename the file so that it ends in .parquet"
+
+
+def test_a_few_kilobytes_do_not_unpack_to_hundreds_of_megabytes(tmp_path: Path) -> None:
+    pa, count = pytest.importorskip("pyarrow"), 200
+    columns = {"id": [str(number) for number in range(count)], "output": pa.array(["x" * 200_000] * count)}
+    path = tmp_path / "outputs.parquet"
+    pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), path, compression="zstd")
+    assert path.stat().st_size < 20_000
+    with pytest.raises(LimitError, match="unpacks to more than 16,777,216 bytes, the limit for a file of its size"):
+        list(parquet_rows.read_parquet_lines(path))

@@ -204,3 +204,11 @@ def test_repetition_costs_time_in_proportion(name: str, check: Callable[..., Fin
     start = process_time()
     check([make_text_source(REPEATED[name])])
     assert process_time() - start < 30  # each took minutes to hours when it was compared with all the others
+
+
+def test_of_thousands_of_unknown_keys_a_few_are_listed(tmp_path: Path, check: Callable[..., Findings]) -> None:
+    file = tmp_path / "keys.yaml"
+    file.write_bytes(GOOD.replace(b"good", b"keys") + b"".join(b"k%d: 1\n" % number for number in range(3000)))
+    found = check([make_file_source(file, "keys.yaml")]).findings
+    assert (len(found), {finding.rule for finding in found}) == (21, {"key-unread"})
+    assert found[-1].hint == "of the unknown keys of one mapping only 20 are listed, and here are more"

@@ -37,13 +37,11 @@ from evalstore.runs.imports.entry import (
     shorten_reason,
 )
 from evalstore.runs.record_fields import get_mapping
+from evalstore.runs.unpack_budget import UnpackBudget
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _ZSTD = 93
-# What is large and packed more tightly than this was made to fill memory or time; logs are near 20:1, though a model
-# that repeats itself without end packs far better.
-_RATIO = 1000
-_MEMBER_LIMITS = 64 << 20, 1 << 30
+_MEMBER_LIMIT = 1 << 30  # bytes that one member may unpack to, however large the archive is
 _BROKEN = (
     zipfile.BadZipFile,
     struct.error,
@@ -130,13 +128,10 @@ def _check_sizes(members: list[zipfile.ZipInfo], size: int, place: Place) -> Non
     if any(member.flag_bits & 1 for member in members):
         raise LoadError("this archive is encrypted", place=place)
     packed, unpacked = (sum(getattr(member, key) for member in members) for key in ("compress_size", "file_size"))
-    if packed > size or unpacked > max(256 << 20, _RATIO * size) or any(_is_bomb(member) for member in members):
+    largest = max((member.file_size for member in members), default=0)
+    if packed > size or largest > _MEMBER_LIMIT:
         raise LimitError("this archive unpacks to far more than a log can have", place=place)
-
-
-def _is_bomb(member: zipfile.ZipInfo) -> bool:
-    always, never = _MEMBER_LIMITS
-    return member.file_size > min(never, max(always, _RATIO * member.compress_size))
+    UnpackBudget(size, place).spend(unpacked)
 
 
 @contextmanager
