@@ -1,4 +1,4 @@
-"""The files of one release: artifacts, the rows beside them, and their ledgers; reads only."""
+"""The files of one release: artifacts, the rows beside them, and their ledgers; writes nothing but blobs."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import hashlib
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO
 
 from evalstore.errors import AbsentError, Place, RefusedError
 from evalstore.files import SMALL_FILE, iterate_pieces, open_below, read_below
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.locking import LockedRepository
-from evalstore.release.pins import PinMoves
+from evalstore.release.pins import PinMoves, move_pins_in_rows
 from evalstore.release.references import find_rows_path
 from evalstore.release.step import ReleaseStep
 from evalstore.release.validity import check_ledger_complete
@@ -21,11 +24,18 @@ from evalstore.store import ArtifactStore, Release
 from evalstore.store.git import Git, find_hooks_path, find_identity
 from evalstore.store.index import find_unmerged, wait_for_index
 from evalstore.store.ledger import locate_ledger, parse_ledger
-from evalstore.store.object_reader import compute_object_id
+from evalstore.store.object_reader import ObjectReader, compute_object_id
 from evalstore.store.objects import find_file
 from evalstore.store.revisions import BRANCH_REFS, find_head_ref, find_refs, list_merged_tags
 from evalstore.store.tags import TAG_REFS
-from evalstore.store.working_files import find_normalized, has_carriage_return, hash_working_file, normalize_line_ends
+from evalstore.store.working_files import (
+    find_normalized,
+    has_carriage_return,
+    hash_working_file,
+    normalize_line_ends,
+    normalize_pieces,
+)
+from evalstore.store.writing import write_objects
 from evalstore.versions import Version
 
 
@@ -234,3 +244,49 @@ def _fill_variable(signature: dict[str, str], variable: str, value: str | None) 
             hint=f'git config --global user.{part} "…", or set {variable}',
         )
     signature.setdefault(variable, value or "")
+
+
+def write_blobs(repository: LockedRepository, store: ArtifactStore, files: Sequence[CommitFile]) -> list[str]:
+    """Write the files as they will be committed; return their blobs."""
+    with ExitStack() as stack:
+        contents = [
+            file.content
+            if file.content is not None
+            else stack.enter_context(_open_file(store.root or repository.top, file))
+            for file in files
+        ]
+        return write_objects(repository.git, "blob", contents, hex_digits=repository.hex_digits)
+
+
+def write_lf_blobs(
+    repository: LockedRepository, working_blobs: Sequence[str], files: Sequence[CommitFile]
+) -> list[str]:
+    """Write files with LF where git keeps them so and the working tree has CRLF; return the blobs to commit."""
+    indexes = [index for index, file in enumerate(files) if file.to_lf]
+    with ExitStack() as stack:
+        contents = [
+            normalize_line_ends(content)
+            if (content := files[index].content) is not None
+            else stack.enter_context(_open_lf_rows(repository, working_blobs[index]))
+            for index in indexes
+        ]
+        written = write_objects(repository.git, "blob", contents, hex_digits=repository.hex_digits)
+        converted = dict(zip(indexes, written, strict=True))
+    return [converted.get(index, blob) for index, blob in enumerate(working_blobs)]
+
+
+@contextmanager
+def _open_lf_rows(repository: LockedRepository, blob: str) -> Iterator[BinaryIO]:
+    with TemporaryFile() as file:
+        file.writelines(normalize_pieces(ObjectReader(repository.git).stream(blob)))
+        file.seek(0)
+        yield file
+
+
+@contextmanager
+def _open_file(root: Path, file: CommitFile) -> Iterator[BinaryIO]:
+    with open_below(root, file.path) as source, TemporaryFile() as moved:
+        if file.moves:
+            moved.writelines(move_pins_in_rows(source, file.moves))
+            moved.seek(0)
+        yield moved if file.moves else source

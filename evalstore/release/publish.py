@@ -13,18 +13,15 @@ All of it happens under the lock of the repository.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryFile
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from evalstore.errors import ConflictError, EvalstoreError, RefusedError
-from evalstore.files import open_below
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.asked_changes import TRAILER
-from evalstore.release.commit_files import Checkout, CommitFile
+from evalstore.release.commit_files import Checkout, CommitFile, write_blobs, write_lf_blobs
 from evalstore.release.journal import (
     FileChange,
     Journal,
@@ -34,7 +31,6 @@ from evalstore.release.journal import (
     write_journal,
 )
 from evalstore.release.locking import REFLOG_REASON, LockedRepository
-from evalstore.release.pins import move_pins_in_rows
 from evalstore.release.recovery import (
     end_journal,
     finish_files,
@@ -60,7 +56,6 @@ from evalstore.store.revisions import find_refs
 from evalstore.store.signers import open_signature_check
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.trees import TreeEntry
-from evalstore.store.working_files import normalize_line_ends, normalize_pieces
 from evalstore.store.writing import (
     REGULAR_MODE,
     IndexEntry,
@@ -70,7 +65,6 @@ from evalstore.store.writing import (
     sign_tags,
     update_refs,
     write_commit,
-    write_objects,
     write_on_tip,
     write_tags,
     write_tree,
@@ -146,8 +140,8 @@ def write_release_files(
     watched = (*paths, store.prefix + SETTINGS_FILE)
     committed = _find_entries(store.objects, checkout.tip, watched)
     # Blobs as the working tree gets them, then as git keeps them: these differ where line ends are converted.
-    working_blobs = _write_blobs(repository, store, files)
-    blobs = _write_lf_blobs(repository, working_blobs, files)
+    working_blobs = write_blobs(repository, store, files)
+    blobs = write_lf_blobs(repository, working_blobs, files)
     staged = find_staged_blobs(repository.git, paths)
     changes = tuple(
         FileChange(
@@ -362,48 +356,3 @@ def _explain_failure(failure: CommandError | None) -> Exception:
     if cause is None and failure:
         return failure
     return ConflictError(f"nothing was released: {cause}", hint="run the same bump again")
-
-
-def _write_blobs(repository: LockedRepository, store: ArtifactStore, files: Sequence[CommitFile]) -> list[str]:
-    with ExitStack() as stack:
-        contents = [
-            file.content
-            if file.content is not None
-            else stack.enter_context(_open_file(store.root or repository.top, file))
-            for file in files
-        ]
-        return write_objects(repository.git, "blob", contents, hex_digits=repository.hex_digits)
-
-
-def _write_lf_blobs(
-    repository: LockedRepository, working_blobs: Sequence[str], files: Sequence[CommitFile]
-) -> list[str]:
-    """Write files with LF where git keeps them so and the working tree has CRLF; return the blobs to commit."""
-    indexes = [index for index, file in enumerate(files) if file.to_lf]
-    with ExitStack() as stack:
-        contents = [
-            normalize_line_ends(content)
-            if (content := files[index].content) is not None
-            else stack.enter_context(_open_lf_rows(repository, working_blobs[index]))
-            for index in indexes
-        ]
-        written = write_objects(repository.git, "blob", contents, hex_digits=repository.hex_digits)
-        converted = dict(zip(indexes, written, strict=True))
-    return [converted.get(index, blob) for index, blob in enumerate(working_blobs)]
-
-
-@contextmanager
-def _open_lf_rows(repository: LockedRepository, blob: str) -> Iterator[BinaryIO]:
-    with TemporaryFile() as file:
-        file.writelines(normalize_pieces(ObjectReader(repository.git).stream(blob)))
-        file.seek(0)
-        yield file
-
-
-@contextmanager
-def _open_file(root: Path, file: CommitFile) -> Iterator[BinaryIO]:
-    with open_below(root, file.path) as source, TemporaryFile() as moved:
-        if file.moves:
-            moved.writelines(move_pins_in_rows(source, file.moves))
-            moved.seek(0)
-        yield moved if file.moves else source
