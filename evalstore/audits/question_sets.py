@@ -17,11 +17,7 @@ from typing import NamedTuple
 from evalstore.audits.stored_run import StoredRun
 from evalstore.audits.values import EditSource, FailedCheck, LineEffect, Lines, Mix, Origin
 from evalstore.audits.version_path import VersionFinder
-from evalstore.model import (
-    CheckResult,
-    Question,
-    UnscoredReason,
-)
+from evalstore.model import CheckResult, Question, UnscoredReason
 from evalstore.model.question import REFERENCE_KEYS, is_read_by_checks
 from evalstore.release.artifact_parts import ArtifactPart
 from evalstore.runs import GradedRow

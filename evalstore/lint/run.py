@@ -13,13 +13,7 @@ from evalstore.checks import CheckContext
 from evalstore.documents import Document, Pointer, format_json_pointer, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.files import FolderReader, open_below
-from evalstore.lint.context import (
-    KnownRules,
-    SeverityPolicy,
-    ValidationContext,
-    read_policy,
-    read_target_policies,
-)
+from evalstore.lint.context import KnownRules, SeverityPolicy, ValidationContext, read_policy, read_target_policies
 from evalstore.lint.judges import lint_judge, lint_prompt, lint_wording
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
 from evalstore.lint.mending import TextFile, find_edit, find_rename

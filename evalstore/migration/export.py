@@ -13,13 +13,7 @@ from evalstore.documents import Document, read_yaml
 from evalstore.errors import EvalstoreError, GitError, LoadError, RefError, RefusedError
 from evalstore.files import LARGE_FILE, list_below, read_below, refuse_links_below, write_below
 from evalstore.lint.references import is_behind, read_origin
-from evalstore.migration.extraction import (
-    NO_PROMPTS,
-    LegacySource,
-    find_companion_files,
-    parse_whole,
-    render_legacy,
-)
+from evalstore.migration.extraction import NO_PROMPTS, LegacySource, find_companion_files, parse_whole, render_legacy
 from evalstore.migration.judge_prompts import collect_stored_prompts
 from evalstore.migration.outcome import EditedRubricError, ExportedFile, ExportResult, PinBehind, UnexportedFile
 from evalstore.migration.own_tables import load_own_tables

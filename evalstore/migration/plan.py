@@ -33,13 +33,7 @@ from evalstore.migration.outcome import (
     classify_losses,
     list_pins_behind,
 )
-from evalstore.migration.planned_writes import (
-    PlannedText,
-    build_path,
-    keep_source_text,
-    list_texts,
-    read_current,
-)
+from evalstore.migration.planned_writes import PlannedText, build_path, keep_source_text, list_texts, read_current
 from evalstore.migration.remainder import encode_value, fold_value
 from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.shared_rubrics import Share, SharedCase, share_extraction

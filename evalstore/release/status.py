@@ -16,11 +16,7 @@ from evalstore.places import SETTINGS_FILE
 from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.release.asked_changes import format_trailer
 from evalstore.release.base_policy import BasePolicies
-from evalstore.release.comparison import (
-    Load,
-    compare_with_release,
-    find_base_release,
-)
+from evalstore.release.comparison import Load, compare_with_release, find_base_release
 from evalstore.release.drift import (
     MovedReferenceFinder,
     find_kept_moves,
