@@ -31,7 +31,7 @@ _THEN_PUSH = "when that is fixed:"
 _AS_ANOTHER_VERSION = (
     "take theirs in and number yours anew: evalstore bump --again --push {remote}; or, once that tag is gone:"
 )
-_JOIN_BOTH = "git pull --no-rebase {remote} {branch} joins both (a rebase would leave the tags behind); then:"
+_JOIN_BOTH = "git pull --no-rebase --tags {remote} {branch} joins both (a rebase would leave the tags behind); then:"
 _LET_GIT_ASK = (
     "evalstore asks only your global git config for passwords and keys; git itself also asks this repository's:"
 )

@@ -190,9 +190,9 @@ def test_a_branch_that_has_moved_on_there(released: Shop, far: Far, tmp_path: Pa
     push = push_of(released)
     assert (push.outcome, push.message) == (PushOutcome.REJECTED, "main has new commits there")
     assert push.hint
-    assert push.hint.startswith("git pull --no-rebase origin main joins both")
+    assert push.hint.startswith("git pull --no-rebase --tags origin main joins both")
     check_stands(released, far, before)
-    released.git("pull", "-q", "--no-rebase", "--no-edit", "origin", "main")
+    released.git("pull", "-q", "--no-rebase", "--no-edit", "--tags", "origin", "main")
     released.git(*push.command.split()[1:])
     assert far.git("rev-parse", "main") == released.git("rev-parse", "main")
     assert far.git("merge-base", "--is-ancestor", "rubric/tone@2.0.0", "main") == ""
@@ -207,7 +207,7 @@ def test_what_is_to_be_pasted_runs_nothing_that_a_branch_is_called(released: Sho
     push = push_of(released)
     assert (push.message, push.hint) == (
         "x$(touch$IFSran) has new commits there",
-        "git pull --no-rebase origin 'x$(touch$IFSran)' joins both (a rebase would leave the tags behind); then:",
+        "git pull --no-rebase --tags origin 'x$(touch$IFSran)' joins both (a rebase would leave the tags behind); then:",
     )
 
 
