@@ -40,6 +40,7 @@ class _HostRedirects(HTTPRedirectHandler):
         if (old.scheme, old.netloc) != (new.scheme, new.netloc) and (
             (new.scheme, new.port, old.port) != ("https", None, None) or old.hostname != new.hostname
         ):
+            fp.close()
             raise LoadError(
                 f"redirects to another host: {make_excerpt(f'{new.scheme}://{new.netloc}', 80)}",
                 place=Place(req.full_url),

@@ -301,6 +301,20 @@ def test_a_journal_of_somebody_else_is_not_followed(released: Shop) -> None:
             released.bump()
 
 
+@pytest.mark.parametrize("number", [10, 20, 30])
+def test_a_repository_that_was_copied_after_a_kill_recovers_as_one_in_place(
+    released: Shop, number: int, tmp_path: Path
+) -> None:
+    change(released, 1)
+    assert killed(released, step(number))
+    copy = Shop(tmp_path / "copy", released.run)
+    subprocess.run(["cp", "-a", released.top, copy.top], check=True)
+    for shop in (released, copy):
+        shop.bump()
+        check_sound(shop)
+    assert copy.tags() == released.tags()
+
+
 def test_status_names_a_bump_that_was_killed_until_it_is_finished(released: Shop) -> None:
     torn(released)
     said = "a bump of rubric/tone@2.0.0 was interrupted; finish it: evalstore bump rubric/tone"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -105,3 +107,55 @@ def test_commands_take_urls(uploaded: Callable[[Run], str], run: Run, cli: Calla
     assert shown.code == 0
     assert url in shown.out
     assert "no such file" in cli("show", "memory://bucket/none.json", cwd=tmp_path).err
+
+
+@pytest.fixture
+def stranger() -> Iterator[str]:
+    """Return the address of a server whose files never end, never come, or are elsewhere."""
+    is_over = Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302 if self.path == "/elsewhere.json" else 200)
+            if self.path == "/elsewhere.json":
+                self.send_header("Location", "http://localhost:1/other.json")
+            self.end_headers()
+            try:
+                while self.path == "/endless.json" and not is_over.is_set():
+                    self.wfile.write(b" " * 10_000)
+            except OSError:
+                return
+            if self.path == "/silent.json":
+                is_over.wait(20)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        is_over.set()
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("name", "limits", "sentence"),
+    [
+        ("endless", {"EVALSTORE_URL_BYTES": "100000"}, "is larger than 100,000 bytes"),
+        ("silent", {"EVALSTORE_URL_SECONDS": "1"}, "takes longer than 1 seconds"),
+        ("elsewhere", {}, "redirects to another host: http://localhost:1"),
+    ],
+)
+def test_what_a_stranger_sends_is_bounded(
+    name: str, limits: dict[str, str], sentence: str, stranger: str, cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    done = cli("show", f"{stranger}/{name}.json", cwd=tmp_path, **limits)
+    assert done.code == 3
+    assert f"error: {stranger}/{name}.json: {sentence}" in done.err
+    assert all(f"hint: copy the file yourself and name the copy, or allow more: {one}" in done.err for one in limits)
+
+
+def test_a_limit_that_is_not_a_number_is_a_wrong_command_line(cli: Callable[..., Any], tmp_path: Path) -> None:
+    done = cli("show", "http://127.0.0.1:1/a.json", cwd=tmp_path, EVALSTORE_URL_BYTES="4G")
+    assert done.code == 2
+    assert "EVALSTORE_URL_BYTES is 4G, and not a whole number from 1" in done.err
