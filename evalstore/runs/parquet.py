@@ -31,7 +31,7 @@ from evalstore.runs.spans import CutFile, OutputSpan, cut_at
 from evalstore.runs.unpack_budget import UnpackBudget
 from evalstore.runs.values import UNKNOWN
 
-_BATCH_LIMIT = 16 * LINE_LIMIT  # characters of the rows that are decoded at once
+_BATCH_LIMIT = 4 * LINE_LIMIT  # characters of the rows that are decoded at once
 _ROW_COST = 200  # bytes that a row counts for besides its own: to read one takes as long
 _GROUP_SIZE = 8 << 20  # bytes of the lines of a row group
 # Where texts hold JSON, as in tables whose tool had no other way to nest.
