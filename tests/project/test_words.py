@@ -38,7 +38,7 @@ PHRASES = {
     "stands": (r"\b(stands?|stood)\b", 9),  # is
     "lies": (r"\blies\b", 1),  # is
     "beside": (r"\bbeside\b", 10),  # next to, with
-    "none that": (r"\bnone that\b", 2),  # not one of the
+    "none that": (r"\bnone that\b", 1),  # not one of the
     "says enough": (r"\bsays? (enough|too little)\b", 1),  # needs a higher version, is too low
     "so-manieth": (r"\bmanieth\b", 0),  # every n-th
     "the form it needs": (r"\bthe form (that )?(it|they) needs?\b", 0),  # write: …
