@@ -95,7 +95,12 @@ def open_lock(root: Path, relative: str, *, make: bool) -> int:
 @contextmanager
 def open_own_folder(path: Path) -> Iterator[int]:
     """Give the descriptor of a folder that is not a link; `RefusedError` where others can write it."""
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _FLAGS)
+    try:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | _FLAGS)
+    except NotADirectoryError:  # what a link to a folder is here, too
+        if path.is_symlink():
+            raise RefusedError("is a link", place=Place(str(path)), hint=_REMOVE) from None
+        raise
     try:
         _check_open(folder, path)
         yield folder
