@@ -22,6 +22,8 @@ from evalstore.audits.stored_run import (
     StoredRun,
     follow_renames,
     list_reuse_notes,
+    list_score_notes,
+    list_strictness_notes,
     make_disjoint_error,
     read_judge_model,
     read_strictness,
@@ -29,7 +31,7 @@ from evalstore.audits.stored_run import (
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import Audit, Drift, Factor, Flips, LineEffect, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
-from evalstore.audits.wording import list_noise_notes, list_score_notes, list_strictness_notes, write_sentence
+from evalstore.audits.wording import list_noise_notes, write_sentence
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import OutputEnd, UnscoredReason, Verdict

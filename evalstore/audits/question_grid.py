@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import chain
@@ -43,6 +43,7 @@ from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, Unsc
 from evalstore.runs import GradedRow
 from evalstore.runs.read import find_run_time
 from evalstore.scoring.judging import JudgeSession
+from evalstore.text import make_excerpt
 
 
 def find_drift(
@@ -288,13 +289,19 @@ class QuestionAttributor:
         if player is PlayerName.DATASET:
             change = self._change_sources[PlayerName.DATASET].origin
             return trace_reference(self.history, shared.id, shared.questions, change)
-        return self._change_sources[player]
+        source = self._change_sources[player]
+        if player is PlayerName.INPUT:
+            return replace(source, origin=self.history.inputs.get(shared.id, source.origin))
+        return source
 
     def _name_service(self, moved: Mapping[str, JudgedPair]) -> EditSource:
         """Return who answered as the judge in each run, as the models name themselves, and since when."""
         sides = ([pair.old for pair in moved.values()], [pair.new for pair in moved.values()])
         old, new = (", ".join(dict.fromkeys(chain.from_iterable(map(list_served_models, side)))) for side in sides)
-        what = "another model answered" if old != new else "the same model gave other replies"
+        what = "the same model gave other replies"
+        if old != new:
+            named = f"{make_excerpt(new)} answered instead of {make_excerpt(old)}"
+            what = named if old and new else "another model answered"
         message = f"{what}, since run B{self._day_of_b}"
         return EditSource(None, Origin(None, old or "A", new or "B"), message=message)
 
@@ -309,10 +316,10 @@ class QuestionAttributor:
         old, new, models = self.a.dataset, self.b.dataset, (self.a.run.model, self.b.run.model)
         dataset = Origin(new.resolved.name, old.label, new.label)
         same = "the same model answered again"
-        answered = same if models[0] == models[1] else "model and its settings, which stored outputs cannot separate"
+        answered = same if models[0] == models[1] else "another model or its settings; stored outputs cannot say"
         return {
             PlayerName.DATASET: EditSource(None, dataset),
-            PlayerName.INPUT: EditSource(None, dataset, message="another question is asked, and answered"),
+            PlayerName.INPUT: EditSource(None, dataset, message="the question itself changed"),
             PlayerName.OUTPUTS: EditSource(None, Origin(None, *models), message=answered),
         }
 

@@ -43,7 +43,7 @@ _SILENT = (PairSet.SILENT_A, PairSet.SILENT_B)
 _REFERENCE_RULE = "question-reference-changed"
 _VALUE_RULE = "question-value-changed"
 _REFERENCE_KEYS = frozenset(REFERENCE_KEYS)
-_REFERENCE_MESSAGE = "graders read other expected answers"
+_REFERENCE_MESSAGE = "the expected answer changed"
 
 
 class QuestionPair(NamedTuple):
@@ -226,33 +226,27 @@ def _subtract(whole: LineEffect, part: LineEffect) -> LineEffect:
 
 @dataclass(frozen=True, slots=True)
 class QuestionHistory:
-    """Where the references and the rubrics of questions that changed come from, by id."""
+    """Where the inputs, the references and the rubrics of questions that changed come from, by id."""
 
+    inputs: Mapping[str, Origin]
     references: Mapping[str, Origin]
     rubrics: Mapping[str, Origin]
 
 
 def read_question_history(a: StoredRun, b: StoredRun, finder: VersionFinder) -> QuestionHistory:
-    """Find the origins for the questions of both runs whose reference or rubric changed: one walk, for all of them."""
+    """Find the origins for the questions of both runs whose row or rubric changed: one walk, for all of them."""
     # Runs with one version of a dataset have one collection of questions.
     has_other_dataset = a.questions is not b.questions
-    references: list[str] = []
-    rubrics: list[str] = []
+    parts: list[ArtifactPart] = []
     for id_ in a.rows if has_other_dataset or _has_other_rubrics(a, b) else ():
         if id_ in b.rows:
-            if has_other_dataset and _has_other_reference(a, b, id_):
-                references.append(id_)
-            if a.find_rubric_name(id_) != b.find_rubric_name(id_):
-                rubrics.append(id_)
-    parts = [
-        *(ArtifactPart("reference", id_) for id_ in references),
-        *(ArtifactPart("rubric", id_) for id_ in rubrics),
-    ]
+            parts += (ArtifactPart(area, id_) for area in _list_changed_areas(a, b, id_))
     found = finder.find_origins(a.dataset, b.dataset, parts) if parts else {}
-    return QuestionHistory(
-        {id_: found[ArtifactPart("reference", id_)] for id_ in references},
-        {id_: found[ArtifactPart("rubric", id_)] for id_ in rubrics},
+    inputs, references, rubrics = (
+        {part.name: origin for part, origin in found.items() if part.area == area}
+        for area in ("input", "reference", "rubric")
     )
+    return QuestionHistory(inputs, references, rubrics)
 
 
 def trace_reference(
@@ -282,6 +276,12 @@ def _has_other_rubrics(a: StoredRun, b: StoredRun) -> bool:
     return names[0] != names[1] or len(names[0]) != 1
 
 
-def _has_other_reference(a: StoredRun, b: StoredRun, id_: str) -> bool:
+def _list_changed_areas(a: StoredRun, b: StoredRun, id_: str) -> Iterator[str]:
     old, new = a.questions.get(id_), b.questions.get(id_)
-    return old is not None and new is not None and old.reference_digest != new.reference_digest
+    if a.questions is not b.questions and old is not None and new is not None:
+        if old.input_digest != new.input_digest:
+            yield "input"
+        if old.reference_digest != new.reference_digest:
+            yield "reference"
+    if a.find_rubric_name(id_) != b.find_rubric_name(id_):
+        yield "rubric"

@@ -17,13 +17,13 @@ from evalstore.audits.question_sets import PairSet, PairSums, QuestionPair, buil
 from evalstore.audits.shapley import ShareBounds, bound_shares
 from evalstore.audits.stored_run import (
     find_renames,
+    list_score_notes,
     locate_rulers,
     make_disjoint_error,
     make_unscored_error,
 )
 from evalstore.audits.values import OWN_PLAYERS, LineEffect, Lines, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
-from evalstore.audits.wording import list_score_notes
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError

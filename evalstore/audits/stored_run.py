@@ -340,3 +340,24 @@ def make_disjoint_error(*runs: Run) -> RefusedError:
     failed = [f"run {name} {run.ungraded}" for name, run in zip("AB", runs, strict=True) if run.ungraded]
     message = "the runs have no scored question in common"
     return RefusedError(message, hint=f"{', '.join(failed)}: score it again" if failed else None)
+
+
+def list_score_notes(*runs: Run) -> Iterator[str]:
+    """Yield which of two runs has no score of its own, because gradings failed."""
+    for name, run in zip("AB", runs, strict=True):
+        if run.is_withheld:
+            yield f"run {name} has no score, because gradings failed: {run.ungraded}; its mean here is that of the rest"
+
+
+def list_strictness_notes(*strict: bool) -> Iterator[str]:
+    """Yield a note where runs A and B were graded under another `strict`.
+
+    That is not a player: `strict` makes an error of what an engine only approximates, and a check that one run graded
+    and the other could not has a line of its own. All else is graded without it, and an error stays as recorded.
+    """
+    if len({*strict}) > 1:
+        one, other = ("A", "B") if strict[0] else ("B", "A")
+        yield (
+            f"{one} was graded under strict and {other} was not: what an engine only approximates is an error in "
+            f"{one}, and its questions count among those with checks that failed"
+        )

@@ -255,7 +255,7 @@ class AuditTotals:
             moved=total.moved,
             flipped=len(total.flipped),
             # What cancels is seen in the row of a factor that moved next to nothing.
-            claim="; ".join(words for words in (claim, describe_cancelled(causes)) if words),
+            claim="; ".join(words for words in (describe_cancelled(causes), claim) if words),
             causes=causes,
             worst=tuple(total.worst),
             conclusion=conclusion if is_sampled else None,

@@ -11,7 +11,6 @@ from fractions import Fraction
 from math import ceil
 
 from evalstore.audits.values import OWN_PLAYERS, Audit, Cause, Factor, Lines, PlayerName
-from evalstore.runs import Run
 from evalstore.statistics import FEWEST_ANCHORS, ChangeEstimate, Conclusion, bound_rate
 
 _PHRASES = {
@@ -50,14 +49,14 @@ def write_answer(audit: Audit) -> str:
     """Return whether the outputs are better, as far as these questions tell, and what would tell it."""
     question = "Is the model better?" if audit.a.model != audit.b.model else "Are the outputs better?"
     zero, own = audit.lines.no_answer_as_zero.score, audit.own_as_zero.shapley
-    rest = "" if not zero or own is None else f" Missing answers counted as 0, {_word_total(own)}."
+    rest = "" if not zero or own is None else f" With missing answers counted as 0, {_word_total(own)}."
     return f"{question} {_word_answer(audit)}.{rest}"
 
 
 def _word_answer(audit: Audit) -> str:
     factor = next((one for one in audit.factors if one.changed and PlayerName.OUTPUTS in one.players), None)
     if factor is None:
-        return "The outputs are the same" if audit.common else "No question is compared"
+        return _word_same_outputs(audit)
     if len(factor.players) > 1:
         price = f"; {_count(audit.price.calls, 'judge call')} would separate them (--ask)" if audit.price.calls else ""
         return f"These runs cannot tell: {name_factor(factor)} moved the score{price}"
@@ -74,6 +73,17 @@ def _word_answer(audit: Audit) -> str:
     return _word_doubt(audit, factor)
 
 
+def _word_same_outputs(audit: Audit) -> str:
+    """Return that the outputs are the same: of how many questions, where some were not compared."""
+    if not audit.common:
+        return "No question is compared"
+    lines = audit.lines
+    others = (*lines.silent_a, *lines.silent_b, *lines.errors, *lines.questions.added, *lines.questions.removed)
+    compared = f" to the {_count(audit.common, 'question')} compared" if others else ""
+    has_edited = any(PlayerName.INPUT in one.players for one in audit.factors if one.changed)
+    return f"The outputs{compared} are the same{', apart from changed questions' if has_edited else ''}"
+
+
 def _word_doubt(audit: Audit, factor: Factor) -> str:
     """Return that so few questions cannot tell whether outputs are better, and how many would."""
     asked = _count(factor.anchors or audit.common, "question")
@@ -86,8 +96,8 @@ def _word_doubt(audit: Audit, factor: Factor) -> str:
     if enough <= audit.common:
         return f"{asked} cannot tell: only {factor.moved:,} of them moved"
     digits = 10 ** max(len(str(round(enough))) - 2, 0)
-    about = f"about {round(enough / digits) * digits:,}" if enough < _MANY else f"not even {_MANY:,}"
-    return f"{asked} cannot tell; {about} would"
+    needed = f"about {round(enough / digits) * digits:,} would"
+    return f"{asked} cannot tell; {needed if enough < _MANY else f'it would take more than {_MANY:,}'}"
 
 
 def _word_gain(share: Fraction) -> str:
@@ -113,7 +123,13 @@ def describe_certainty(factor: Factor) -> str:
         Conclusion.BOUNDED: f"estimated{span}",
         Conclusion.MOVED_NONE: "moved nothing",
     }[factor.conclusion]
-    return f"{words}, estimated on {factor.anchors:,}" if factor.anchors and factor.conclusion else words
+    if not factor.anchors or not factor.conclusion:
+        return words
+    # A row ends at the screen's edge, so that it is an estimate, and how wide it is, comes before all else.
+    how = words.removesuffix(span)
+    return ", ".join(
+        [f"estimated on {factor.anchors:,}{span.replace(',', ':', 1)}", *([how] if how != "estimated" else [])]
+    )
 
 
 def _word_price(audit: Audit) -> str:
@@ -121,7 +137,7 @@ def _word_price(audit: Audit) -> str:
     has_doubt = any(one.anchors and one.conclusion is Conclusion.NOT_RESOLVABLE for one in audit.factors)
     if not has_doubt or not audit.price.calls:
         return ""
-    return f" {_count(audit.price.calls, 'judge call')} would grade what is estimated (--ask)."
+    return f" {_count(audit.price.calls, 'judge call')} would replace the estimates (--ask)."
 
 
 def _word_change(audit: Audit, idle: str) -> str:
@@ -129,13 +145,17 @@ def _word_change(audit: Audit, idle: str) -> str:
     turned = _describe_flips(audit)
     if phrases:
         rulers = _word_rulers(audit)
-        found = f"The score {_describe_delta(audit.delta)}: {join_phrases(phrases)}{rulers}."
+        found = f"The score {_describe_delta(audit.delta)}: {_join_clauses(phrases)}{rulers}."
         return f"{found} {turned[:1].upper()}{turned[1:]}." if turned else found
     if turned:
         return f"The score did not move, but {turned}."
     if changed := [_word_change_of(factor) for factor in audit.factors if factor.changed]:
         return f"The score did not move, although {join_phrases(changed)}."
-    return "The score did not move." if idle else "The score did not move: nothing changed."
+    if idle:
+        return "The score did not move."
+    if (audit.a.dataset, audit.a.rubrics) != (audit.b.dataset, audit.b.rubrics):
+        return "The score did not move: the versions differ, but nothing that was graded does."
+    return "The score did not move: nothing changed."
 
 
 def _word_change_of(factor: Factor) -> str:
@@ -240,6 +260,12 @@ def join_phrases(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
+def _join_clauses(clauses: Sequence[str]) -> str:
+    """Return `a, b, and c`, and `a, and b` where one of two has a comma or an `and` of its own."""
+    is_long = any(", " in clause or " and " in clause for clause in clauses)
+    return ", and ".join(clauses) if len(clauses) == len("ab") and is_long else join_phrases(clauses)
+
+
 def _list_phrases(audit: Audit) -> Iterator[str]:
     sign = -1 if audit.delta < 0 else 1
     by_ruler = bool(_word_rulers(audit))
@@ -314,7 +340,7 @@ def _word_effect(share: Fraction) -> str:
 
 
 def _word_lines(lines: Lines) -> Iterator[tuple[Fraction, str]]:
-    words = dict(_word_questions(lines)) | {"mix": "other questions", "not_reproduced": "what could not be reproduced"}
+    words = dict(_word_questions(lines)) | {"not_reproduced": "what could not be reproduced"}
     for name, line in lines.by_name.items():
         if line.score:
             yield line.score, f"{words[name]} {'took' if line.score < 0 else 'gave'} {format_size(line.score)}"
@@ -323,9 +349,12 @@ def _word_lines(lines: Lines) -> Iterator[tuple[Fraction, str]]:
 def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
     """Yield for each line that has questions behind it which they are."""
     mix = lines.questions
-    counts = ((mix.added, "added"), (mix.removed, "removed"), (mix.ungraded, "with nothing to grade in one run"))
-    if others := join_phrases([f"{_count(len(ids), 'question')} {how}" for ids, how in counts if ids]):
-        yield "mix", others
+    others = ((mix.added, "added question"), (mix.removed, "removed question"))
+    counts = [_count(len(ids), noun) for ids, noun in others if ids]
+    if mix.ungraded:
+        counts.append(f"{_count(len(mix.ungraded), 'question')} with nothing to grade in one run")
+    if counts:
+        yield "mix", join_phrases(counts)
     if lines.silent_a or lines.silent_b:
         yield "no_answer", _word_silence(lines)
     if lines.errors:
@@ -348,10 +377,10 @@ def _describe_flips(audit: Audit) -> str:
     ids = {id_ for name in silent for id_ in flips.by[name]}
     counts = ((flips.pass_to_fail, "pass to fail"), (flips.fail_to_pass, "fail to pass"))
     numbers = [(sum(id_ in ids for id_ in turned), how) for turned, how in counts]
-    turned = join_phrases([f"{_count(number, 'verdict')} turned from {how}" for number, how in numbers if number])
+    turned = join_phrases([f"{_count(number, 'verdict')} from {how}" for number, how in numbers if number])
     parts = [(len(ids.intersection(flips.by.get(factor.name, ()))), name_factor(factor)) for factor in audit.factors]
     names = [name for number, name in sorted(parts, key=lambda part: -part[0]) if number]
-    return f"{turned}, by {join_phrases(names)}" if turned else ""
+    return f"{join_phrases(names)} turned {turned}" if turned else ""
 
 
 def _describe_delta(delta: Fraction) -> str:
@@ -366,24 +395,3 @@ def _sort_joint(players: Sequence[PlayerName]) -> list[PlayerName]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def list_score_notes(*runs: Run) -> Iterator[str]:
-    """Yield which of two runs has no score of its own, because gradings failed."""
-    for name, run in zip("AB", runs, strict=True):
-        if run.is_withheld:
-            yield f"run {name} has no score, because gradings failed: {run.ungraded}; its mean here is that of the rest"
-
-
-def list_strictness_notes(*strict: bool) -> Iterator[str]:
-    """Yield a note where runs A and B were graded under another `strict`.
-
-    That is not a player: `strict` makes an error of what an engine only approximates, and a check that one run graded
-    and the other could not has a line of its own. All else is graded without it, and an error stays as recorded.
-    """
-    if len({*strict}) > 1:
-        one, other = ("A", "B") if strict[0] else ("B", "A")
-        yield (
-            f"{one} was graded under strict and {other} was not: what an engine only approximates is an error in "
-            f"{one}, and its questions count among those with checks that failed"
-        )

@@ -31,6 +31,8 @@ _MOST_SENTENCE, _MOST_ROWS, _FEWEST_ROWS = 3, 5, 2
 _ANSWERS = {"Yes": Part.PATCH, "No": Part.MAJOR, "cannot tell": Part.MINOR}
 _MOST_EDITS = 10
 _NAME_WIDTH = 44
+_EDIT_MARGIN = 4  # the column where an edit begins, below the name of who made it
+_EDIT_WORDS, _NOTE_WORDS = 13, 6  # the columns where the words of an edit and of a note go on
 _MESSAGE = 160
 _SHORT_PIN = len("git:") + 7
 _RULERS = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE, PlayerName.DATASET})
@@ -162,15 +164,33 @@ def _list_side_cells(name: str, side: RunSide) -> tuple[str, ...]:
 
 def _list_details(audit: Audit, screen: Screen, room: int) -> list[str]:
     """Return the edits that moved most with their people, and what else to know, in so many lines."""
-    factors = (one for one in _order_factors(audit) if not OWN_PLAYERS.issuperset(one.players))
+    factors = (one for one in _order_factors(audit) if one.players != (PlayerName.OUTPUTS,))
     edits = [line for factor in factors for line in _format_causes(factor, screen)]
     notes = _list_warnings(audit, screen.width)
     rest = len(edits) + len(notes) - room
     if rest <= 0:
         return [*edits, *notes]
     kept = min(len(notes), max(room // 2, room - 1 - len(edits)))
-    shown = [*edits[: room - 1 - kept], *notes[:kept]]
+    first = _cut_lines(edits, room - 1 - kept, screen.width, inner=_EDIT_WORDS)
+    shown = [*first, *_cut_lines(notes, kept, screen.width, inner=_NOTE_WORDS)]
     return [*shown, screen.paint(Part.QUIET, f"{len(edits) + len(notes) - len(shown):,} more lines with --verbose")]
+
+
+def _cut_lines(lines: Sequence[str], most: int, width: int, *, inner: int) -> list[str]:
+    """Return the first lines, without a name whose edits are left out, and a mark where a sentence goes on."""
+    shown, rest = [*lines[:most]], lines[most:]
+    if not shown or not rest:
+        return shown
+    after = _measure_margin(rest[0])
+    if after == inner:
+        shown[-1] = f"{shown[-1][: width - 2]} …"
+    elif _measure_margin(shown[-1]) < _EDIT_MARGIN <= after:
+        shown.pop()
+    return shown
+
+
+def _measure_margin(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _describe_mix(lines: Lines) -> str:
@@ -212,8 +232,8 @@ def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
             passes = f" ({format_points(cause.passes)} passes)" if cause.passes and not cause.share else ""
             message = make_excerpt(cause.source.message or cause.source.part, _MESSAGE)
             rule = f"{cause.source.rule}: " if cause.source.rule and screen.whole else ""
-            lead = f"    {_pad_points(cause.share)}{margin}{passes}  "
-            lines = wrap_lines(f"{rule}{message}", width=screen.width, lead=lead, inner=" " * 13)
+            lead = f"{' ' * _EDIT_MARGIN}{_pad_points(cause.share)}{margin}{passes}  "
+            lines = wrap_lines(f"{rule}{message}", width=screen.width, lead=lead, inner=" " * _EDIT_WORDS)
             yield from (*map(screen.paint_change, lines[:1]), *lines[1:])
     if len(effective_causes) > _MOST_EDITS:
         yield f"  {count_noun(len(effective_causes) - _MOST_EDITS, 'other edit')} moved less"
@@ -239,7 +259,9 @@ def _format_origin(origin: Origin) -> str:
 
 def _name_people(origin: Origin) -> str:
     """Return who made an edit, when, and in which artifact."""
-    return f"{describe_origin(origin)} ({origin.ref})" if origin.ref else describe_origin(origin)
+    # A question that another rubric grades was given its pin.
+    pins = f": {origin.old} → {origin.new}" if "@" in origin.old and "@" in origin.new else ""
+    return f"{describe_origin(origin)} ({origin.ref}{pins})".lstrip() if origin.ref else describe_origin(origin)
 
 
 def _shorten_pin(pin: str) -> str:
@@ -263,7 +285,7 @@ def _list_warnings(audit: Audit, width: int) -> list[str]:
         ]
     return [
         *lines,
-        *(line for note in audit.notes for line in wrap_lines(f"note: {note}", width=width, inner="      ")),
+        *(line for note in audit.notes for line in wrap_lines(f"note: {note}", width=width, inner=" " * _NOTE_WORDS)),
     ]
 
 
@@ -306,7 +328,7 @@ def _format_price(audit: Audit) -> Iterator[str]:
     price = audit.price
     if price.calls:
         is_joint = any(len(factor.players) > 1 for factor in audit.factors)
-        what = "separate the joint shares" if is_joint else "grade what is estimated"
+        what = "separate the joint shares" if is_joint else "replace the estimates"
         yield f"{count_noun(price.calls, 'call')} of judges would {what} (--ask with --judge-url)"
     if price.steps > price.calls:
         yield f"{count_noun(price.steps, 'call')} would also separate the versions of the judge (--judge-url)"

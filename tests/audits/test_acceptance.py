@@ -64,7 +64,7 @@ def test_a_threshold_that_turns_verdicts_is_not_nothing(desk: Desk) -> None:
     found = desk.audit(desk.score("1.0.0", texts), desk.score("2.0.0", texts))
     assert (points(found), found.passes_delta * 100, factor(found, "rubric").passes * 100) == ({}, -50, -50)
     assert (len(found.flips.pass_to_fail), [*found.flips.by], found.flips.mid_p) == (6, ["rubric"], None)
-    assert found.sentence == "The score did not move, but 6 verdicts turned from pass to fail, by the rubric."
+    assert found.sentence == "The score did not move, but the rubric turned 6 verdicts from pass to fail."
     assert [cause.source.part for cause in factor(found, "rubric").causes if cause.passes] == ["scoring.threshold"]
 
 
@@ -126,7 +126,7 @@ def test_a_judge_that_drifted_is_estimated_on_equal_outputs(desk: Desk, served: 
         "The score fell by 10.00 points: the judge service lost 10.00, which 10 questions cannot tell from chance."
     )
     # Nobody can say which of two services by one name would answer.
-    priced = found.sentence.endswith(" 20 judge calls would grade what is estimated (--ask).")
+    priced = found.sentence.endswith(" 20 judge calls would replace the estimates (--ask).")
     assert (found.price.calls, priced) == ((20, True) if served else (0, False))
     outputs = factor(found, "outputs")
     assert (outputs.anchors, outputs.conclusion) == (10, service.conclusion)
@@ -303,7 +303,7 @@ def test_what_moved_no_mean_is_told_too(desk: Desk) -> None:
     assert "no answer    0.00    0.00             2 in B; -40.00 if they count 0" in render(found, "text")
     desk.dataset("2.0.0", 6, "1.0.0")
     more = desk.audit(a, desk.score("2.0.0", {f"q{i}": "ok" for i in range(6)}, "c"))
-    assert more.sentence.endswith(" Without an effect on the score: 1 question added.")
+    assert more.sentence.endswith(" Without an effect on the score: 1 added question.")
 
 
 def test_a_rubric_and_the_facts_that_only_it_reads_move_together(desk: Desk) -> None:

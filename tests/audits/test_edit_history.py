@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from evalstore.audits.wording import write_answer
 from evalstore.report import render
 from tests.audits.conftest import factor
 
@@ -95,7 +96,7 @@ def test_an_exchanged_phrase_is_called_so_on_both_sides(repo: Any, answers: Answ
     }
     assert factor(found, "rubric").moved == 2
     assert found.sentence == "The score did not move, although the rubric moved 2 questions, up as much as down."
-    assert factor(found, "rubric").claim == "exact on these questions; edits +25.00 and -25.00"
+    assert factor(found, "rubric").claim == "edits +25.00 and -25.00; exact on these questions"
     # Within one question they cancel as well, which then does not move at all.
     both = answers("b", one="so well")
     found = repo.audit(repo.score("dataset/small@1.0.0", both), repo.score("dataset/small@2.0.0", both))
@@ -130,6 +131,12 @@ def test_a_question_that_another_rubric_grades_is_named_with_the_release_of_the_
     asked = factor(found, "input")
     assert (asked.changed, asked.share, asked.moved, factor(found, "outputs").changed) == (1, 0, 0, 0)
     assert asked.claim == "moved none; at most 100% would"
+    assert [(one.source.origin.author, one.source.message) for one in asked.causes] == [
+        ("Paul", "the question itself changed")
+    ]
+    assert write_answer(found).endswith("The outputs are the same, apart from changed questions.")
+    pins = "(dataset/small: rubric/tone@1.0.0 → rubric/other@1.0.0)"
+    assert pins in " ".join(render(found, "text").split())
 
 
 def test_a_changed_reference_is_the_datasets_and_moves_nothing_that_no_check_reads(repo: Any, answers: Answers) -> None:
@@ -147,7 +154,7 @@ def test_a_changed_reference_is_the_datasets_and_moves_nothing_that_no_check_rea
     ] == [
         ("question-reference-changed", "dataset/small", "2.0.0", "Paul"),
     ]
-    assert {cause.source.message for cause in dataset.causes} == {"graders read other expected answers"}
+    assert {cause.source.message for cause in dataset.causes} == {"the expected answer changed"}
 
 
 def test_an_edit_of_what_a_check_takes_from_the_question_is_the_datasets_with_its_author(

@@ -111,13 +111,13 @@ def test_one_conclusion_for_a_service_and_the_outputs_beside_it(desk: Desk, cli:
     # Its own questions alone would give a third of that.
     assert outputs.ci
     assert outputs.ci[1] - outputs.ci[0] > 0.5
-    assert found.sentence.endswith(" 35 judge calls would grade what is estimated (--ask).")
+    assert found.sentence.endswith(" 35 judge calls would replace the estimates (--ask).")
     ran = cli("audit", a.path, b.path, "--fail-on", "own<-0.02", cwd=desk.repo.root)
     assert (ran.code, "own<-0.02: cannot tell (own is" in ran.out) == (1, True)
     told = " ".join(ran.out.split())
     assert "estimated on 5 anchors, 95 % interval" in told
     assert "35 judge calls would tell (--judge-url, --ask)" in told
-    assert "35 calls of judges would grade what is estimated (--ask with --judge-url)" in told
+    assert "35 calls of judges would replace the estimates (--ask with --judge-url)" in told
     asked = desk.server.calls
     exact = desk.audit(a, b, asks=True, ask=True)
     assert (desk.server.calls - asked, exact.price.calls) == (35, 0)

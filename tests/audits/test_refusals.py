@@ -69,7 +69,7 @@ def test_unlike_question_sets_are_compared_on_what_they_share(released: Any, ans
     assert (found.lines.silent_a, found.lines.silent_b) == (("three",), ("two",))
     assert found.sentence == (
         "The score did not move: 1 question without an answer in A and 1 question without an answer in B "
-        "(counted as 0: +50.00) gave 50.00 and the outputs lost 50.00, which 1 question cannot tell from chance."
+        "(counted as 0: +50.00) gave 50.00, and the outputs lost 50.00, which 1 question cannot tell from chance."
     )
 
 
@@ -112,7 +112,7 @@ def test_a_mix_that_cannot_be_scored_is_a_joint_player(released: Any, answers: A
     assert shares == {"outputs": Fraction(-1, 4), "rubric + outputs": Fraction(1, 2)}
     assert found.delta == Fraction(1, 4)
     assert found.own.shapley is None
-    assert "rubric + outputs   +50.00" in render(found, "text")
+    assert "rubric + outputs  +50.00" in render(found, "text")
 
 
 def test_a_record_that_is_not_reproduced_is_refused_by_name(released: Any, answers: Answers) -> None:
@@ -129,7 +129,7 @@ def test_a_record_that_is_not_reproduced_is_refused_by_name(released: Any, answe
     assert factor(found, "outputs").share == 0
     assert [(one.run, one.id) for one in found.drift] == [("B", "one")]
     assert "what could not be reproduced gave 25.00" in found.sentence
-    assert "1 recorded results were not reproduced:\n  B one: calm was 1 (pass), is 0 (fail)" in render(found, "text")
+    assert "1 recorded result not reproduced:\n  B one: calm was 1 (pass), is 0 (fail)" in render(found, "text")
 
 
 def test_the_command_answers_3_for_drift_and_0_when_it_is_allowed(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -46,7 +47,7 @@ def test_the_shares(found: Audit) -> None:
 
 def test_the_sentence(found: Audit) -> None:
     assert found.sentence == (
-        "The score fell by 6.79 points: the rubric took 18.27, other questions took 1.40, "
+        "The score fell by 6.79 points: the rubric took 18.27, 1 added question and 1 removed question took 1.40, "
         "and the outputs gained 12.88, which 13 questions cannot tell from chance."
     )
 
@@ -104,10 +105,20 @@ def test_the_text_fits_a_screen_and_begins_with_the_answer(found: Audit) -> None
 def test_the_answer_is_first_and_last(found: Audit) -> None:
     answer = "Is the model better? 13 questions cannot tell; about 150 would."
     lines = text(found, Screen(width=80)).splitlines()
-    assert [place for place, line in enumerate(lines) if line == answer] == [2, len(lines) - 1]
+    assert [place for place, line in enumerate(lines) if line == answer] == [3, len(lines) - 1]
     assert lines[-2] == "-6.79 points: rubric -18.27, outputs +12.88, question mix -1.40"
     painted = text(found, Screen(width=80, colours=COLOURS))
     assert [painted.count(f"\x1b[{code}m{word}") for code, word in (("33", "cannot tell"), ("31", "-18.27"))] == [2, 1]
+
+
+def test_a_cut_sentence_is_marked_and_nobody_is_named_for_edits_that_are_left_out(found: Audit) -> None:
+    long = replace(found, notes=("The engine differs. " * 20,) * 3)
+    lines = text(long, Screen(width=80)).splitlines()
+    (end,) = (number for number, line in enumerate(lines) if "more lines with --verbose" in line)
+    assert lines[end - 1].endswith(" …")
+    for most in range(2, 20):
+        edits = [line for line in text(found, Screen(width=80), results=[""] * most).splitlines() if line[:2] == "  "]
+        assert not edits or re.match(r" {4,}[-+]", edits[-1])
 
 
 def change_outputs(found: Audit, **facts: Any) -> Audit:
@@ -125,10 +136,10 @@ def change_outputs(found: Audit, **facts: Any) -> Audit:
         ({"conclusion": Conclusion.BOUNDED_NULL, "share": Fraction(1, 500), "ci": (-0.01, 0.012)},
          "About the same: its outputs gained 0.20 points (95 %: -1.00 to +1.20)."),
         ({"conclusion": Conclusion.MOVED_NONE}, "Its outputs differ, but no score does."),
-        ({"changed": 0}, "The outputs are the same."),
+        ({"changed": 0}, "The outputs to the 13 questions compared are the same."),
         ({"detectable": 0.1}, "13 questions cannot tell: only 9 of them moved."),
         ({"detectable": None}, "13 questions cannot tell."),
-        ({"share": Fraction(1, 10**6)}, "13 questions cannot tell; not even 100,000 would."),
+        ({"share": Fraction(1, 10**6)}, "13 questions cannot tell; it would take more than 100,000."),
         ({"anchors": 7}, "7 questions that both runs judged alike cannot tell."),
         ({"players": (PlayerName.OUTPUTS, PlayerName.JUDGE_SERVICE)},
          "These runs cannot tell: the outputs and the judge service together moved the score."),
@@ -141,7 +152,7 @@ def test_the_answer_says_no_more_than_the_table(found: Audit, facts: dict[str, A
 def test_the_answer_counts_what_is_missing(found: Audit) -> None:
     lines = replace(found.lines, no_answer_as_zero=LineEffect(Fraction(-3, 10)))
     missing = replace(found, lines=lines, own_as_zero=replace(found.own, shapley=Fraction(-1, 5)))
-    assert write_answer(missing).endswith(" Missing answers counted as 0, it lost 20.00.")
+    assert write_answer(missing).endswith(" With missing answers counted as 0, it lost 20.00.")
     same = replace(found, b=replace(found.b, model=found.a.model))
     assert write_answer(same).startswith("Are the outputs better?")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.audits.wording import list_strictness_notes
+from evalstore.audits.stored_run import list_strictness_notes
 from evalstore.checks.kinds import php_lint
 from evalstore.checks.php import LintResult, PhpEngine
 from tests.audits.conftest import Desk
