@@ -116,7 +116,6 @@ def test_texts_may_be_bytes_or_categories_and_maps_are_objects(table: Callable[.
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [
-        ({"id": "a", "output": None}, "it has no `output`"),
         ({"id": "a", "output": b"\xff"}, "not UTF-8"),
         ({"id": "a", "output": "x", "tool_calls": "[{"}, "not JSON"),
         ({"id": "a", "output": "x", "tool_calls": [{"name": "f", "args": {"n": float("inf")}}]}, "infinite"),
@@ -132,6 +131,13 @@ def test_a_broken_row_is_one_sentence_with_its_number(
         list(read_outputs(path))
     assert raised.value.place is not None
     assert raised.value.place[:2] == (str(path), 1 if row["id"] == 1 else 2)
+
+
+def test_a_null_output_is_a_row_without_an_answer_and_no_column_is_an_error(table: Callable[..., Path]) -> None:
+    read = list(read_outputs(table({"id": "a", "output": "x"}, {"id": "b", "output": None})))
+    assert [getattr(one, "output", None) and one.output.text for one in read] == ["x", None]
+    with pytest.raises(LoadError, match="in no shape that evalstore reads"):
+        list(read_outputs(table({"id": "a", "text": "x"})))
 
 
 def test_a_row_group_is_read_by_itself(table: Callable[..., Path]) -> None:
