@@ -24,7 +24,7 @@ from evalstore.files import describe_error, open_parent, read_limited, write_bel
 FILE_MODE, FOLDER_MODE = 0o664, 0o775
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LINKED = frozenset({errno.ELOOP, errno.ENOTDIR})
-_REMOVE = "remove it, or move it away: evalstore follows no link to a file of its own"
+_REMOVE = "remove it, or move it away"
 
 
 def read_own(root: Path, relative: str, limit: int) -> bytes:

@@ -206,20 +206,21 @@ def test_an_odd_option_is_one_sentence(argv: list[str], said: list[str], cli: Cl
 
 
 ELSEWHERE = "name another file for the replies (--cache), or move this one away"
+AWAY = "remove it, or move it away, or name another (--cache)"
 
 
 @pytest.mark.parametrize(
     ("name", "said", "hint"),
     [
-        ("folder", "is not a regular file", ELSEWHERE),
+        ("folder", "is not a regular file", AWAY),
         ("", "is not a regular file", ELSEWHERE),
-        ("fifo", "is not a regular file", ELSEWHERE),
-        ("link", "is not a regular file", ELSEWHERE),
+        ("fifo", "is not a regular file", AWAY),
+        ("link", "is not a regular file", AWAY),
         ("text", "is not a cache of replies", ELSEWHERE),
         ("other.db", "is not a cache of replies", ELSEWHERE),
         ("text/below.db", "cannot be opened: not a directory", ELSEWHERE),
         ("x" * 300, "cannot be opened: file name too long", ELSEWHERE),
-        ("/proc/x.db", "cannot be opened", "check the permissions of its folder, or name another file (--cache)"),
+        ("/proc/x.db", "cannot be opened: no such file or directory", ELSEWHERE),
     ],
 )
 def test_a_file_that_is_no_cache_is_refused_before_anything_is_asked(

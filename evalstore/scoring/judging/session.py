@@ -302,5 +302,6 @@ def open_session(judges: Judges, common: Callable[[], Path]) -> Iterator[JudgeSe
 def _locate_cache(judges: Judges, common: Callable[[], Path]) -> Path:
     if judges.cache is None:
         return common() / _CACHE
-    # A link on the way to it is the user's own; one in a git directory would be anybody's.
-    return judges.cache.parent.resolve() / judges.cache.name
+    folder = judges.cache.parent
+    # A link to its folder is the user's own; one in a git directory would be anybody's.
+    return (folder.resolve() if folder.is_symlink() else folder) / judges.cache.name
