@@ -44,7 +44,7 @@ def test_hostile_pages_are_inert_at_every_width(browser: Any, desk: Desk, pages:
         browser.open(page)
         assert browser.evaluate("document.querySelector('h1').checkVisibility()")
         links = browser.evaluate("[...document.links].map(one=>one.getAttribute('href'))")
-        assert [link for link in links if not re.fullmatch("#e[0-9]+", link)] == []
+        assert [link for link in links if not re.fullmatch("#[de][0-9]+", link)] == []
         assert browser.evaluate("document.scripts.length+document.images.length+document.forms.length") == 0
         browser.evaluate("document.querySelectorAll('details').forEach(one=>one.open=true)")
         for width in WIDTHS:
@@ -88,8 +88,14 @@ def test_filters_and_questions_work_by_keys(browser: Any, desk: Desk, pages: Pat
         "[...document.querySelectorAll('select')].map(one=>one.labels[0].textContent.split(' any')[0])"
     )
     assert len(names) == 4
-    for number in range(4):
+    # Whoever comes by keys meets the links to the edits first.
+    for _ in range(browser.evaluate("document.links.length")):
+        if browser.evaluate("document.activeElement.matches('select')"):
+            break
         browser.press("Tab")
+    for number in range(4):
+        if number:
+            browser.press("Tab")
         assert browser.evaluate(f"document.activeElement==document.querySelectorAll('select')[{number}]")
         assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
         for _ in range(browser.evaluate("document.activeElement.options.length") - 1):

@@ -127,7 +127,7 @@ def test_every_way_to_look_at_the_run_says_that_it_is_unreleased(cli: Cli, fresh
     # The content is that of the release by now, and the run still says what it was then.
     assert (listed["unreleased"], listed["recorded"]) == ([True, False], ["1.0.0", "1.0.0"])
     assert cli("site", "pages", "--runs", "runs", cwd=fresh).code == 0
-    assert "dataset/small@worktree, unreleased" in (fresh / "pages/index.html").read_text()
+    assert "small@worktree, unreleased" in (fresh / "pages/index.html").read_text()
     assert any("Unreleased: it was graded by" in path.read_text() for path in (fresh / "pages/runs").iterdir())
 
 
