@@ -56,6 +56,19 @@ def test_artifacts_have_refs_digests_and_both_places() -> None:
     assert (finding.witness.output, finding.witness.old_score, finding.witness.new_score) == ("thanks", 0, 1)
 
 
+def test_messages_say_weights_by_number_and_which_new_check_is_required() -> None:
+    first = {"id": "b", "kind": "must_not_contain", "values": ["bar"]}
+    old = rubric(combine="weighted_avg")
+    both = {**rubric(combine="weighted_avg", required=["b"]), "checks": [*old["checks"], first]}
+    heavy = {**both, "scoring": {**both["scoring"], "weights": {"a": 0.5, "b": 3}}}
+    added, weighed = (
+        compare(artifact(json.dumps(before)), artifact(json.dumps(after))).findings[0].message
+        for before, after in ((old, both), (both, heavy))
+    )
+    assert added == "b is a new required must_not_contain check"
+    assert weighed == "weight of a, b: 1, 1 → 0.5, 3"
+
+
 def test_a_default_that_is_written_nowhere_is_placed_at_what_holds_it() -> None:
     (finding,) = compare(artifact(RUBRIC), artifact(RUBRIC + "  threshold: 0\n")).findings
     assert (finding.pointer, str(finding.old), str(finding.new)) == (

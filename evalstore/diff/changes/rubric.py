@@ -240,7 +240,11 @@ def _change_weights(script: EditScript) -> Edits:
         new={check.id: convert_fraction(weights[check.token]) for check in moved},
         old_pointer=at,
         new_pointer=at,
-        words={"checks": ", ".join(check.id for check in moved)},
+        words={
+            "checks": ", ".join(check.id for check in moved),
+            "old": ", ".join(str(convert_fraction(check.weight)) for check in moved),
+            "new": ", ".join(str(convert_fraction(weights[check.token])) for check in moved),
+        },
     )
 
 
@@ -358,5 +362,5 @@ def _edit_whole_check(script: EditScript, rule: str, after: RubricState, check: 
         old_pointer=None if added else point_into_check(check),
         new_pointer=point_into_check(check) if added else None,
         token=check.token,
-        words={"check": check.id, "kind": check.kind},
+        words={"check": check.id, "kind": f"required {check.kind}" if check.is_gate else check.kind},
     )
