@@ -89,7 +89,7 @@ def _word_doubt(audit: Audit, factor: Factor) -> str:
     asked = _count(factor.anchors or audit.common, "question")
     if factor.anchors:
         calls = f"; {_count(audit.price.calls, 'judge call')} would (--ask)" if audit.price.calls else ""
-        return f"{asked} that both runs judged alike cannot tell{calls}"
+        return f"{asked} with equal outputs cannot tell{calls}"
     if factor.detectable is None or not factor.share:
         return f"{asked} cannot tell"
     enough = audit.common * (factor.detectable / abs(float(factor.share))) ** 2

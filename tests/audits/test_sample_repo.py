@@ -140,7 +140,7 @@ def change_outputs(found: Audit, **facts: Any) -> Audit:
         ({"detectable": 0.1}, "13 questions cannot tell: only 9 of them moved."),
         ({"detectable": None}, "13 questions cannot tell."),
         ({"share": Fraction(1, 10**6)}, "13 questions cannot tell; it would take more than 100,000."),
-        ({"anchors": 7}, "7 questions that both runs judged alike cannot tell."),
+        ({"anchors": 7}, "7 questions with equal outputs cannot tell."),
         ({"players": (PlayerName.OUTPUTS, PlayerName.JUDGE_SERVICE)},
          "These runs cannot tell: the outputs and the judge service together moved the score."),
     ],
