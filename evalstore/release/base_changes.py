@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -11,7 +12,7 @@ from evalstore.model.lock import LOCK_FILE, NO_LOCK
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.base_store import BaseStore
 from evalstore.release.integrity_rules import make_finding
-from evalstore.release.ledger_records import describe_lines
+from evalstore.release.ledger_records import describe_lines, quote_ledger_path
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import Ledger, locate_ledger, parse_ledger
 from evalstore.store.objects import list_folder
@@ -42,7 +43,7 @@ def _find_moves(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
     count = sum(len(ledger.lines) for ledger in base.ledgers.values()) or len(base.store.tags.list_releases())
     if count and not store.has_working_file():
         releases = "1 release" if count == 1 else f"{count:,} releases"
-        path = base.prefix.rstrip("/") or "."
+        path = "." if base.prefix == store.prefix else shlex.quote(f":/{base.prefix}")  # git: from the top
         yield make_finding("store-emptied", Place(SETTINGS_FILE), base=base.name, count=releases, path=path)
     if base.prefix not in store.moves.list_prefixes():
         was, now = (prefix.rstrip("/") or "." for prefix in (base.prefix, store.prefix))
@@ -58,14 +59,13 @@ def _find_lost_releases(base: BaseStore) -> Iterator[Finding]:
     for name, then in base.ledgers.items():
         now = _read_ledger(base, name)
         if lost := parse_ledger(b"\n".join(line for line in then.raw if line not in now.raw)).lines:
-            path = base.store.ledgers.locate(name)
             yield make_finding(
                 "ledger-shortened",
                 Place(locate_ledger(name)),
                 name=name,
                 base=base.name,
                 lines=describe_lines(lost),
-                path=path,
+                path=quote_ledger_path(name),
             )
 
 

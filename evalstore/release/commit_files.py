@@ -113,7 +113,7 @@ def _extend_ledger_file(
     check_ledger_complete(store, step.name, ledger, [release.version for release in releases])
     ledger += b"".join(line + b"\n" for line in _list_reverted_lines(store, step.name, releases, ledger, tip))
     # The committed ledger goes on; one that was edited by hand, or left by a torn checkout, is not overwritten.
-    on_disk, name = _read_working_file(store, path), shlex.quote(store.prefix + path)
+    on_disk, name = _read_working_file(store, path), shlex.quote(path)
     if on_disk is not None and committed not in {on_disk, normalize_line_ends(on_disk)}:
         raise RefusedError(
             "the ledger differs from the committed one, and only `evalstore bump` may write it",

@@ -57,10 +57,6 @@ class ReleaseRecords:
             deque(self.store.objects.stream(blob), maxlen=0)
             self._readable_rows.add(blob)
 
-    def quote_ledger_path(self, name: str) -> str:
-        """Return the path of a ledger in the repository, quoted for a shell."""
-        return shlex.quote(self.store.ledgers.locate(name))
-
     def describe_restore(self, tag: str, ref: str, sha256: str = "") -> str:
         """Say how the tag of a release is put back: to the object that was locked, or to the commit of its line."""
         entry = self.lock.refs.get(ref)
@@ -68,7 +64,7 @@ class ReleaseRecords:
             return f"put it back: git update-ref {TAG_REFS}{tag} {entry.tag_object or entry.commit}"
         if not sha256:
             return "fetch it again from a clone that has the right one"
-        path = self.quote_ledger_path(ref.partition("@")[0])
+        path = quote_ledger_path(ref.partition("@")[0])
         return f"find its commit: git log -S{sha256[:LONG_DIGEST]} -- {path}"
 
     def _read_branch_hashes(self, name: str) -> dict[str, set[str]]:
@@ -87,6 +83,11 @@ class ReleaseRecords:
             yield parse_ledger(self.store.objects.read(blob).data)
 
 
+def quote_ledger_path(name: str) -> str:
+    """Return the path of a ledger from the root of the store, as findings have it, quoted for a shell."""
+    return shlex.quote(locate_ledger(name))
+
+
 def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
     """Yield what is wrong with one ledger by itself: unreadable, or with lines malformed or repeated."""
     place = locate_ledger(name)
@@ -96,11 +97,11 @@ def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
         yield make_finding("ledger-unreadable", Place(place), name=name, message=error.message, hint=error.hint or "")
         return
     for number in ledger.unreadable:
-        yield make_finding("ledger-malformed", Place(place, number), path=records.quote_ledger_path(name))
+        yield make_finding("ledger-malformed", Place(place, number), path=quote_ledger_path(name))
     for line in ledger.lines:
         first = ledger.by_version[str(line.version)]
         if first is not line:
-            here, path = Place(place, line.number), records.quote_ledger_path(name)
+            here, path = Place(place, line.number), quote_ledger_path(name)
             yield make_finding("ledger-repeated", here, version=line.version, line=first.number, path=path)
 
 
@@ -119,7 +120,7 @@ def check_rewritten(records: ReleaseRecords, names: Collection[str], file: str) 
         ledger = records.find_ledger(name) if name in wanted else None
         if ledger and (change := describe_rewrite(ledger, locked)):
             place, pointer = Place(file, locked.line), format_json_pointer(("ledgers", name))
-            path = records.quote_ledger_path(name)
+            path = quote_ledger_path(name)
             yield make_finding("ledger-rewritten", place, pointer, name=name, what=change, path=path)
 
 
@@ -180,7 +181,7 @@ def _find_lost_lines(records: ReleaseRecords, is_wanted: Callable[[str], bool]) 
         kept.update(gone)
         # What is left is parsed, and only that: nearly every commit but adds lines.
         if gone and (lost := parse_ledger(b"\n".join(gone)).lines):
-            yield _report_lost_lines(records, name, change.commit, lost)
+            yield _report_lost_lines(name, change.commit, lost)
 
 
 def _list_changes(store: ArtifactStore, head: str) -> list[PathChange]:
@@ -214,8 +215,6 @@ def describe_lines(lines: Sequence[LedgerLine]) -> str:
     return shown + (f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else "")
 
 
-def _report_lost_lines(records: ReleaseRecords, name: str, commit: str, lines: Sequence[LedgerLine]) -> Finding:
+def _report_lost_lines(name: str, commit: str, lines: Sequence[LedgerLine]) -> Finding:
     facts = {"name": name, "commit": commit[:SHORT_DIGEST], "lines": describe_lines(lines)}
-    return make_finding(
-        "ledger-history-rewritten", Place(locate_ledger(name)), **facts, path=records.quote_ledger_path(name)
-    )
+    return make_finding("ledger-history-rewritten", Place(locate_ledger(name)), **facts, path=quote_ledger_path(name))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from evalstore.errors import EvalstoreError, GitError, LoadError, Place, RefError, RefusedError
 from evalstore.model import Finding, PinType, Ref, Severity
 from evalstore.release.integrity_rules import make_finding
-from evalstore.release.ledger_records import ReleaseRecords
+from evalstore.release.ledger_records import ReleaseRecords, quote_ledger_path
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.ledger import LedgerLine, locate_ledger
@@ -176,7 +176,7 @@ def _check_unlisted(
             tag=tag.name,
             ref=tag.ref,
             why=_RELEASED.format(commit=commit[:12]) if own else _NOT_RELEASED.format(tag=tag.name),
-            path=records.quote_ledger_path(name),
+            path=quote_ledger_path(name),
             line=line,
         )
 

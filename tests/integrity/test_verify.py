@@ -337,7 +337,7 @@ def test_a_store_in_a_subfolder_under_a_prefix(git: Callable[..., str], tmp_path
     assert (store.verify().releases, rules(store.verify())) == (1, [])
     world.git("tag", "-d", "web/rubric/tone@1.0.0")
     finding = only(store.verify())
-    assert finding.hint.endswith("-- evals/.evalstore/sums/rubric/tone")
+    assert finding.hint.endswith("-- .evalstore/sums/rubric/tone")
 
 
 def test_another_store_of_the_repository_is_none_of_our_business(world: World) -> None:
@@ -350,7 +350,7 @@ def test_another_store_of_the_repository_is_none_of_our_business(world: World) -
     assert rules(world.alone()) == ["release-invalid", "tag-ignored"]  # for the ledger lists that one
 
 
-def test_a_folder_whose_name_a_shell_would_run_is_quoted(git: Callable[..., str], tmp_path: Path) -> None:
+def test_a_folder_whose_name_a_shell_would_run_is_in_no_hint(git: Callable[..., str], tmp_path: Path) -> None:
     git("init", "-q")
     store = World(tmp_path / "repo")
     world = World(tmp_path / "repo/x; touch y")
@@ -359,7 +359,7 @@ def test_a_folder_whose_name_a_shell_would_run_is_quoted(git: Callable[..., str]
     store.write("x; touch y/.evalstore/sums/rubric/tone", f"1.0.0 {'a' * 64}\n")
     store.commit(".")
     store.git("tag", TONE)
-    assert only(world.verify()).hint.endswith("-- 'x; touch y/.evalstore/sums/rubric/tone'")
+    assert only(world.verify()).hint.endswith("-- .evalstore/sums/rubric/tone")
 
 
 def test_an_empty_repository_has_nothing_to_verify(git: Callable[..., str], tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -407,3 +409,24 @@ def test_a_file_that_is_too_large_to_be_an_artifact_is_not_read_to_its_end(
     }
     with ArtifactStore.open(released.root) as store:
         assert all("larger than" in str(one.problem) for one in list_artifacts(store).artifacts)
+
+
+def test_a_hint_names_the_file_as_its_finding_does(
+    git: Callable[..., str], cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    """In a store below the root of its repository both are from the store, and the command works there."""
+    git("--version")
+    store = tmp_path / "repo/evals"
+    (store / "rubrics").mkdir(parents=True)
+    (store / "evalstore.yaml").write_text("strict: false\n")
+    (store / "rubrics/tone.yaml").write_text(rubric())
+    assert cli("bump", "--all", cwd=store).code == 0
+    ledger = store / ".evalstore/sums/rubric/tone"
+    ledger.write_text("edited\n")
+    (store / "rubrics/tone.yaml").write_text(rubric(ban="just"))
+    refused = cli("bump", "--all", cwd=store)
+    assert "error: .evalstore/sums/rubric/tone: the ledger differs" in " ".join(refused.err.split())
+    command = re.findall(r"hint: (git restore .*)", refused.err)[0].split()
+    subprocess.run(command, cwd=store, check=True)
+    assert ledger.read_text() != "edited\n"
+    assert cli("bump", "--all", cwd=store).code == 0
