@@ -352,7 +352,8 @@ def build_side(stored: StoredRun, sums: SideSum) -> RunSide:
 def _make_drift_error(drifted: Sequence[Drift]) -> RefusedError:
     shown = "; ".join(f"{drift.run} {drift.id}: {drift.what}" for drift in drifted[:_SHOWN_DRIFTS])
     more = f"; and {len(drifted) - _SHOWN_DRIFTS} more" if len(drifted) > _SHOWN_DRIFTS else ""
+    are = "result is" if len(drifted) == 1 else "results are"
     return RefusedError(
-        f"{len(drifted)} recorded results are not reproduced: {shown}{more}",
+        f"{len(drifted):,} recorded {are} not reproduced: {shown}{more}",
         hint="an engine or a record changed; --allow-drift counts the difference as not reproduced",
     )

@@ -122,7 +122,7 @@ def test_a_record_that_is_not_reproduced_is_refused_by_name(released: Any, answe
     checks[0] |= {"score": "1", "verdict": "pass"}
     edit_row(b, "one", evalstore_checks=json.dumps(checks), evalstore_score="1")
     forged = replace(b, score=Fraction(1))
-    with pytest.raises(RefusedError, match=r"1 recorded results are not reproduced: B one: calm was 1 \(pass\), is 0"):
+    with pytest.raises(RefusedError, match=r"1 recorded result is not reproduced: B one: calm was 1 \(pass\), is 0"):
         released.audit(a, forged)
     found = released.audit(a, forged, allow_drift=True)
     assert (found.delta, found.lines.not_reproduced.score) == (Fraction(1, 4), Fraction(1, 4))
