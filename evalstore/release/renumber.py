@@ -6,6 +6,7 @@ the tags and the files together or not at all.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -31,6 +32,7 @@ from evalstore.store.remote import fetch_objects, list_remote_refs
 from evalstore.store.revisions import BRANCH_REFS, find_default_branch, find_new_commits, find_refs, list_refs
 from evalstore.store.scratch_clone import CloneSeed, ScratchClone, open_scratch_clone
 from evalstore.store.signers import is_signature_required
+from evalstore.store.store_moves import read_changes
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import find_normalized, hash_working_file, normalize_line_ends
 from evalstore.store.writing import IndexEntry, write_objects
@@ -51,7 +53,7 @@ class AgainRequest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _OwnCommit:
-    """A commit that the remote lacks: its first parent, the files it changed, and the versions that it released."""
+    """A commit that the remote lacks: its parents, and, but for a merge, the files it changed and what it released."""
 
     oid: str
     parents: Sequence[str]
@@ -154,17 +156,15 @@ def _renumber(
 
 def _list_own_commits(store: ArtifactStore, tip: str, theirs: str | None) -> Iterator[_OwnCommit]:
     """Yield the commits that the remote lacks, the oldest first."""
-    argv = ("rev-list", "--reverse", "--topo-order", "--parents", tip, *(["--not", theirs] if theirs else []))
-    for line in store.git.run(*argv).decode("ascii").splitlines():
+    span, ledgers = [f"^{theirs}"] if theirs else [], f"{store.prefix}{locate_ledger('')}"
+    changed = defaultdict[str, set[str]](set)
+    for change in read_changes(store.git, tip, [], "ADMT", ["--no-merges", *span]):
+        changed[change.commit].add(change.path)
+    for line in store.git.run("rev-list", "--reverse", "--topo-order", "--parents", tip, *span).decode().splitlines():
         oid, *parents = line.split(" ")
-        if len(parents) > 1:
-            yield _OwnCommit(oid, parents, frozenset(), frozenset())
-            continue
-        out = store.git.run("diff-tree", "-r", "--root", "--no-commit-id", "--no-renames", "--name-only", "-z", oid)
-        paths = frozenset(out.decode("utf-8", "surrogateescape").split("\0")) - {""}
-        ledgers = f"{store.prefix}{locate_ledger('')}"
-        names = [path.removeprefix(ledgers) for path in paths if path.startswith(ledgers)]
-        yield _OwnCommit(oid, parents, paths, frozenset(_list_released(store, oid, parents, names)))
+        names = [path.removeprefix(ledgers) for path in changed[oid] if path.startswith(ledgers)]
+        released = frozenset(_list_released(store, oid, parents, names))
+        yield _OwnCommit(oid, parents, frozenset(changed[oid]), released)
 
 
 def _list_released(store: ArtifactStore, oid: str, parents: Sequence[str], names: Sequence[str]) -> Iterator[str]:
