@@ -8,15 +8,15 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalstore.store.git import NAME_ENCODING, CommandError, Git, run_git
+from evalstore.store.git import NAME_ENCODING, CommandError, Git
 from evalstore.store.index import find_unmerged
 from evalstore.store.pipeline_files import write_attributes
 from evalstore.store.revisions import BRANCH_REFS
-from evalstore.store.writing import FORMATS, IndexEntry, format_index_info
+from evalstore.store.writing import IndexEntry, format_index_info, init_like
 
 # Isolated: the clone's own files are in the folder that git starts it in.
 _DRIVER = f"{shlex.quote(sys.executable)} -I -m evalstore diff --git-merge -- %O %A %B %P"
@@ -90,13 +90,10 @@ def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
     """Make a clone that reads and writes the objects of `git`'s repository, and has nothing else of it but `seed`."""
     common = git.find_common_directory()
     with tempfile.TemporaryDirectory(prefix="evalstore-") as name:
-        folder, inner = Path(name).resolve(), Path(name).resolve() / ".git"
-        format_ = f"--object-format={FORMATS[len(seed.commit)]}"
-        run_git(("init", "--quiet", "--template=", format_, "--", str(folder)))
+        folder = Path(name).resolve()
+        inner = init_like(common, folder, len(seed.commit), is_bare=False)
         shutil.rmtree(inner / "objects")
         (inner / "objects").symlink_to(common / "objects")
-        with suppress(FileNotFoundError):
-            shutil.copyfile(common / "shallow", inner / "shallow")
         lines = "".join(f"{oid} {ref}\n" for ref, oid in sorted(seed.tags.items()))
         (inner / "packed-refs").write_bytes(lines.encode(*NAME_ENCODING))
         (inner / "info").mkdir(exist_ok=True)

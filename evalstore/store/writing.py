@@ -29,6 +29,18 @@ FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
 
 
+def init_like(common: Path, folder: Path, hex_digits: int, *, is_bare: bool) -> Path:
+    """Make an empty repository without hooks, as shallow as that of `common`; return its git directory."""
+    kind = ("--bare",) if is_bare else ()
+    format_ = f"--object-format={FORMATS[hex_digits]}"
+    run_git(("init", "--quiet", *kind, "--template=", format_, "--", os.fspath(folder)))
+    directory = folder if is_bare else folder / ".git"
+    # Without it git would look for the parents that a shallow clone lacks.
+    with suppress(FileNotFoundError):
+        shutil.copyfile(common / "shallow", directory / "shallow")
+    return directory
+
+
 @contextmanager
 def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[ConfigSetting] = ()) -> Iterator[Git]:
     """Make an empty repository without hooks or refs, which reads and writes the objects of `git`'s repository.
@@ -37,10 +49,7 @@ def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[Config
     """
     common = git.find_common_directory()
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
-        run_git(("init", "--quiet", "--bare", "--template=", f"--object-format={FORMATS[hex_digits]}", "--", folder))
-        # Without it git would look for the parents that a shallow clone lacks.
-        with suppress(FileNotFoundError):
-            shutil.copyfile(common / "shallow", Path(folder, "shallow"))
+        init_like(common, Path(folder), hex_digits, is_bare=True)
         scratch = git._replace(directory=Path(folder))
         # What the global config sets for every repository holds there anyhow.
         conditional = Counter(find_global_settings(git)) - Counter(find_global_settings(scratch))
