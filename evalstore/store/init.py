@@ -19,7 +19,7 @@ from evalstore.errors import GitError, LoadError, RefusedError
 from evalstore.files import MIDDLE_FILE, read_below, write_below
 from evalstore.model import Kind
 from evalstore.places import SETTINGS_FILE, find_resource_folder, is_git_directory
-from evalstore.store.git import run_git
+from evalstore.store.git import Git, run_git
 from evalstore.store.locate import find_repository, find_top
 from evalstore.store.pipeline_files import (
     ATTRIBUTES,
@@ -182,13 +182,12 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
         run_git(("init", "--quiet", "--template=", "--initial-branch=main", "--", str(root)))
     # Refuses a repository that git cannot read, before anything is written into it.
     git = find_repository(root).git
-    branch = find_default_branch(git)
     for kind in Kind:
         _make_folder(root / kind.folder)
     top = find_top(root) or root
     done: dict[str, str] = {}
     kept: list[tuple[str, str]] = []
-    for file in _plan_files(root, top, integrations, branch):
+    for file in _plan_files(root, top, integrations, git):
         name = os.path.relpath(file.base / file.path, root)
         try:
             done[name] = _write_file(file)
@@ -246,7 +245,7 @@ def _propose_tag_prefix(root: Path) -> str:
     return "" if alone else re.sub(r"[^A-Za-z0-9_/]+", "-", name).strip("-/") + "/"
 
 
-def _plan_files(root: Path, top: Path, integrations: Integrations, branch: str) -> Iterator[_PlannedFile]:
+def _plan_files(root: Path, top: Path, integrations: Integrations, git: Git) -> Iterator[_PlannedFile]:
     # Editors and CI systems look at the root of the repository, wherever in it the store is.
     prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
     tag_prefix = _propose_tag_prefix(root)
@@ -262,7 +261,7 @@ def _plan_files(root: Path, top: Path, integrations: Integrations, branch: str) 
     if integrations.jetbrains:
         yield _PlannedFile(top, JETBRAINS, partial(_write_whole, write_jetbrains(prefix)))
     if integrations.pipeline is Pipeline.GITHUB:
-        yield _PlannedFile(top, GITHUB, partial(_write_whole, write_github(prefix, branch)))
+        yield _PlannedFile(top, GITHUB, partial(_write_whole, write_github(prefix, find_default_branch(git))))
     if integrations.pipeline is Pipeline.GITLAB:
         yield _PlannedFile(top, GITLAB, partial(_write_whole, write_gitlab(prefix)))
         yield _PlannedFile(top, GITLAB_ROOT, write_gitlab_root)
