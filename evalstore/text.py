@@ -120,3 +120,8 @@ def _count_slips(one: str, other: str) -> int:
                 cost = min(cost, last[j - 2] + 1)
             row.append(cost)
     return row[-1]
+
+
+def count_noun(number: int, word: str) -> str:
+    """Return `1 rubric`, `1,200 rubrics`."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

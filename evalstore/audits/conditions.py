@@ -14,6 +14,7 @@ from evalstore.audits.values import OWN_PLAYERS, Audit, LineName, Lines, PlayerN
 from evalstore.errors import UsageError
 from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.statistics import Interval
+from evalstore.text import count_noun
 
 if TYPE_CHECKING:
     from evalstore.audits.score_history import Timelines
@@ -230,7 +231,7 @@ def _list_player_values(audit: Audit, player: PlayerName) -> Iterator[_Value]:
 
 def _word_basis(anchors: int, *, is_exact: bool = True) -> str:
     if anchors:
-        return f"{_ESTIMATED} on {anchors:,} anchor{'' if anchors == 1 else 's'}"
+        return f"{_ESTIMATED} on {count_noun(anchors, 'anchor')}"
     return "as graded" if is_exact else _ESTIMATED
 
 

@@ -12,6 +12,7 @@ from math import ceil
 
 from evalstore.audits.values import OWN_PLAYERS, Audit, Cause, Factor, Lines, PlayerName
 from evalstore.statistics import FEWEST_ANCHORS, ChangeEstimate, Conclusion, bound_rate
+from evalstore.text import count_noun
 
 _PHRASES = {
     PlayerName.RUBRIC: "the rubric",
@@ -58,7 +59,9 @@ def _word_answer(audit: Audit) -> str:
     if factor is None:
         return _word_same_outputs(audit)
     if len(factor.players) > 1:
-        price = f"; {_count(audit.price.calls, 'judge call')} would separate them (--ask)" if audit.price.calls else ""
+        price = (
+            f"; {count_noun(audit.price.calls, 'judge call')} would separate them (--ask)" if audit.price.calls else ""
+        )
         return f"These runs cannot tell: {name_factor(factor)} moved the score{price}"
     if factor.conclusion is Conclusion.SIGNIFICANT:
         if _word_rulers(audit):
@@ -79,16 +82,16 @@ def _word_same_outputs(audit: Audit) -> str:
         return "No question is compared"
     lines = audit.lines
     others = (*lines.silent_a, *lines.silent_b, *lines.errors, *lines.questions.added, *lines.questions.removed)
-    compared = f" to the {_count(audit.common, 'question')} compared" if others else ""
+    compared = f" to the {count_noun(audit.common, 'question')} compared" if others else ""
     has_edited = any(PlayerName.INPUT in one.players for one in audit.factors if one.changed)
     return f"The outputs{compared} are the same{', apart from changed questions' if has_edited else ''}"
 
 
 def _word_doubt(audit: Audit, factor: Factor) -> str:
     """Return that so few questions cannot tell whether outputs are better, and how many would."""
-    asked = _count(factor.anchors or audit.common, "question")
+    asked = count_noun(factor.anchors or audit.common, "question")
     if factor.anchors:
-        calls = f"; {_count(audit.price.calls, 'judge call')} would (--ask)" if audit.price.calls else ""
+        calls = f"; {count_noun(audit.price.calls, 'judge call')} would (--ask)" if audit.price.calls else ""
         return f"{asked} with equal outputs cannot tell{calls}"
     if factor.detectable is None or not factor.share:
         return f"{asked} cannot tell"
@@ -137,7 +140,7 @@ def _word_price(audit: Audit) -> str:
     has_doubt = any(one.anchors and one.conclusion is Conclusion.NOT_RESOLVABLE for one in audit.factors)
     if not has_doubt or not audit.price.calls:
         return ""
-    return f" {_count(audit.price.calls, 'judge call')} would replace the estimates (--ask)."
+    return f" {count_noun(audit.price.calls, 'judge call')} would replace the estimates (--ask)."
 
 
 def _word_change(audit: Audit, idle: str) -> str:
@@ -163,7 +166,11 @@ def _word_change_of(factor: Factor) -> str:
     name = join_phrases([_NAMES[player] for player in factor.players])
     if not factor.moved and (cancelled := describe_cancelled(factor.causes)):
         return f"{name} changed ({cancelled})"
-    return f"{name} moved {_count(factor.moved, 'question')}, up as much as down" if factor.moved else f"{name} changed"
+    return (
+        f"{name} moved {count_noun(factor.moved, 'question')}, up as much as down"
+        if factor.moved
+        else f"{name} changed"
+    )
 
 
 def describe_cancelled(causes: Sequence[Cause]) -> str:
@@ -190,7 +197,7 @@ def choose_claim(
     if estimate is None:
         return "unchanged"
     if anchors:
-        how = f"estimated on {_count(anchors, 'anchor')}"
+        how = f"estimated on {count_noun(anchors, 'anchor')}"
         return f"{how}, {_describe_estimated(estimate, conclusion, players)}"
     if conclusion is not None:
         return describe_conclusion(estimate, conclusion)
@@ -284,12 +291,14 @@ def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
             return f"{moved}, a bounded null"
         if factor.conclusion is Conclusion.BOUNDED and factor.ci:
             low, high = map(format_points, factor.ci)
-            return f"{moved}, estimated on {_count(factor.anchors or common, 'question')} to be {low} to {high}"
-        return f"{moved}, which {_count(factor.anchors or common, 'question')} cannot tell from {_name_doubt(factor)}"
+            return f"{moved}, estimated on {count_noun(factor.anchors or common, 'question')} to be {low} to {high}"
+        return (
+            f"{moved}, which {count_noun(factor.anchors or common, 'question')} cannot tell from {_name_doubt(factor)}"
+        )
     # Outputs that are worse under one ruler alone are not called worse.
     if players == [PlayerName.OUTPUTS] and not by_ruler:
         name = _OUTPUTS[factor.share > 0]
-    how = f", estimated on {_count(factor.anchors, 'question')}" if factor.anchors else ""
+    how = f", estimated on {count_noun(factor.anchors, 'question')}" if factor.anchors else ""
     return f"{name} {'took' if factor.share < 0 else 'gave'} {format_size(factor.share)}{how}"
 
 
@@ -350,20 +359,22 @@ def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
     """Yield for each line that has questions behind it which they are."""
     mix = lines.questions
     others = ((mix.added, "added question"), (mix.removed, "removed question"))
-    counts = [_count(len(ids), noun) for ids, noun in others if ids]
+    counts = [count_noun(len(ids), noun) for ids, noun in others if ids]
     if mix.ungraded:
-        counts.append(f"{_count(len(mix.ungraded), 'question')} with nothing to grade in one run")
+        counts.append(f"{count_noun(len(mix.ungraded), 'question')} with nothing to grade in one run")
     if counts:
         yield "mix", join_phrases(counts)
     if lines.silent_a or lines.silent_b:
         yield "no_answer", _word_silence(lines)
     if lines.errors:
-        yield "judge_errors", f"{lines.labels['judge_errors']} on {_count(len(lines.errors), 'question')}"
+        yield "judge_errors", f"{lines.labels['judge_errors']} on {count_noun(len(lines.errors), 'question')}"
 
 
 def _word_silence(lines: Lines) -> str:
     sides = ((lines.silent_a, "A"), (lines.silent_b, "B"))
-    counts = join_phrases([f"{_count(len(ids), 'question')} without an answer in {run}" for ids, run in sides if ids])
+    counts = join_phrases(
+        [f"{count_noun(len(ids), 'question')} without an answer in {run}" for ids, run in sides if ids]
+    )
     return f"{counts} (counted as 0: {format_points(lines.no_answer_as_zero.score)})"
 
 
@@ -377,7 +388,7 @@ def _describe_flips(audit: Audit) -> str:
     ids = {id_ for name in silent for id_ in flips.by[name]}
     counts = ((flips.pass_to_fail, "pass to fail"), (flips.fail_to_pass, "fail to pass"))
     numbers = [(sum(id_ in ids for id_ in turned), how) for turned, how in counts]
-    turned = join_phrases([f"{_count(number, 'verdict')} from {how}" for number, how in numbers if number])
+    turned = join_phrases([f"{count_noun(number, 'verdict')} from {how}" for number, how in numbers if number])
     parts = [(len(ids.intersection(flips.by.get(factor.name, ()))), name_factor(factor)) for factor in audit.factors]
     names = [name for number, name in sorted(parts, key=lambda part: -part[0]) if number]
     return f"{join_phrases(names)} turned {turned}" if turned else ""
@@ -391,7 +402,3 @@ def _describe_delta(delta: Fraction) -> str:
 
 def _sort_joint(players: Sequence[PlayerName]) -> list[PlayerName]:
     return sorted(players, key=lambda player: player is PlayerName.JUDGE_SERVICE)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -14,7 +14,8 @@ from evalstore.cli.diff_sides import compare_sides, read_side
 from evalstore.cli.param_types import REF
 from evalstore.cli.ref_words import name_artifact, read_ref
 from evalstore.errors import ExitCode, UsageError
-from evalstore.report.text_layout import count_noun, join_names
+from evalstore.report.text_layout import join_names
+from evalstore.text import count_noun
 
 if TYPE_CHECKING:
     from evalstore.api import Comparability, ComparedPart, Store

@@ -26,7 +26,7 @@ from evalstore.store.signers import (
 )
 from evalstore.store.store_moves import STORE_FOLDERS
 from evalstore.store.working_files import find_rewritten, read_working_files
-from evalstore.text import make_excerpt
+from evalstore.text import count_noun, make_excerpt
 
 
 def find_base_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
@@ -42,9 +42,10 @@ def find_base_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Finding
 def _find_moves(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
     count = sum(len(ledger.lines) for ledger in base.ledgers.values()) or len(base.store.tags.list_releases())
     if count and not store.has_working_file():
-        releases = "1 release" if count == 1 else f"{count:,} releases"
         path = "." if base.prefix == store.prefix else shlex.quote(f":/{base.prefix}")  # git: from the top
-        yield make_finding("store-emptied", Place(SETTINGS_FILE), base=base.name, count=releases, path=path)
+        yield make_finding(
+            "store-emptied", Place(SETTINGS_FILE), base=base.name, count=count_noun(count, "release"), path=path
+        )
     if base.prefix not in store.moves.list_prefixes():
         was, now = (prefix.rstrip("/") or "." for prefix in (base.prefix, store.prefix))
         yield make_finding("store-moved", Place(SETTINGS_FILE), base=base.name, was=was, now=now)
@@ -57,8 +58,8 @@ def _find_moves(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
 
 def _find_lost_releases(base: BaseStore) -> Iterator[Finding]:
     for name, then in base.ledgers.items():
-        now = _read_ledger(base, name)
-        if lost := parse_ledger(b"\n".join(line for line in then.raw if line not in now.raw)).lines:
+        kept = frozenset(_read_ledger(base, name).raw)
+        if lost := parse_ledger(b"\n".join(line for line in then.raw if line not in kept)).lines:
             yield make_finding(
                 "ledger-shortened",
                 Place(locate_ledger(name)),

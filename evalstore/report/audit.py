@@ -13,18 +13,9 @@ from evalstore.audits.values import OWN_PLAYERS, PlayerName, RunSide
 from evalstore.audits.wording import describe_certainty, format_p, format_points, name_own, write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.text_layout import (
-    PAPER,
-    Part,
-    Screen,
-    count_noun,
-    format_columns,
-    format_percent,
-    wrap_columns,
-    wrap_lines,
-)
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, wrap_columns, wrap_lines
 from evalstore.statistics import Conclusion
-from evalstore.text import make_excerpt
+from evalstore.text import count_noun, make_excerpt
 
 _MOST_LINES, _BLANK_LINES, _FEWEST_DETAILS = 20, 3, 1  # of the text without --verbose
 _MOST_SENTENCE, _MOST_ROWS, _FEWEST_ROWS = 3, 5, 2

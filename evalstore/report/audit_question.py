@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys
-from evalstore.report.text_layout import PAPER, Screen, count_noun, format_columns, format_percent, wrap_lines
-from evalstore.text import make_excerpt, make_printable
+from evalstore.report.text_layout import PAPER, Screen, format_columns, format_percent, wrap_lines
+from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.audits import QuestionCell

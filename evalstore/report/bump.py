@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, count_noun, format_columns, join_names, wrap_lines
-from evalstore.text import make_printable
+from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, format_columns, join_names, wrap_lines
+from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from evalstore.report.diff_words import (
     summarize_measurement,
     summary,
 )
-from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, wrap_lines
 from evalstore.report.value_diff import Mark, compare_words
-from evalstore.text import make_printable
+from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:

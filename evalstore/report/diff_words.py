@@ -12,9 +12,9 @@ from evalstore.diff.plain_data import describe_value
 from evalstore.documents import write_canonical
 from evalstore.errors import Place
 from evalstore.model import Verdict, format_decimal
-from evalstore.report.text_layout import count_noun, join_names
+from evalstore.report.text_layout import join_names
 from evalstore.report.value_diff import Line, compare_values, format_one_line
-from evalstore.text import list_odd_letters, make_excerpt, make_printable, name_letter
+from evalstore.text import count_noun, list_odd_letters, make_excerpt, make_printable, name_letter
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:

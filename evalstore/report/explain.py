@@ -12,17 +12,8 @@ from evalstore.documents import write_yaml
 from evalstore.model import Kind
 from evalstore.report.diff import format_finding
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.text_layout import (
-    LEVELS,
-    PAPER,
-    Part,
-    Screen,
-    count_noun,
-    join_names,
-    wrap_columns,
-    wrap_lines,
-)
-from evalstore.text import make_excerpt, make_printable
+from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, join_names, wrap_columns, wrap_lines
+from evalstore.text import count_noun, make_excerpt, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from itertools import accumulate, groupby
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, MendedPlace, Severity, SourceLine
 from evalstore.model.findings import SHOWN_ALIKE
-from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, measure_columns, wrap_lines
-from evalstore.text import escape_ci_commands, make_printable
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, measure_columns, wrap_lines
+from evalstore.text import count_noun, escape_ci_commands, make_printable
 
 _TAB = "    "
 _CUT = "…"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from evalstore.model import Findings, Severity
 from evalstore.report import findings, status, verify
-from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, wrap_lines
-from evalstore.text import SHORT_DIGEST
+from evalstore.report.text_layout import PAPER, Part, Screen, wrap_lines
+from evalstore.text import SHORT_DIGEST, count_noun
 
 if TYPE_CHECKING:
     from evalstore.release.gate import GateResult

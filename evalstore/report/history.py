@@ -14,13 +14,12 @@ from evalstore.report.text_layout import (
     PAPER,
     Part,
     Screen,
-    count_noun,
     format_columns,
     format_percent,
     join_names,
     wrap_lines,
 )
-from evalstore.text import make_excerpt, make_printable
+from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from fractions import Fraction

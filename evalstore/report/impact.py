@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.model import Kind
-from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, join_names, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_names, wrap_lines
+from evalstore.text import count_noun
 
 if TYPE_CHECKING:
     from evalstore.release.impact import Dependent, Impact, ReferencePin

@@ -10,10 +10,10 @@ from typing import Any
 from evalstore.agreement import Agreement, Confusion, JudgeNoise, LabelledCase, Rate, RepeatedJudgement
 from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_number
-from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, format_percent, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, wrap_lines
 from evalstore.scoring.judging import CallPlan
 from evalstore.statistics import compute_noise_reach
-from evalstore.text import make_excerpt, make_printable
+from evalstore.text import count_noun, make_excerpt, make_printable
 
 _LIST_LIMIT = 10
 _REASON = 400  # characters on a page

@@ -13,9 +13,9 @@ from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_number, write_json_value
 from evalstore.report.judge import write_entry, write_rate
 from evalstore.report.run_words import describe_correction, format_interval
-from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, format_percent, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, wrap_lines
 from evalstore.statistics import CorrectedShare, bound_rate
-from evalstore.text import make_excerpt, make_printable
+from evalstore.text import count_noun, make_excerpt, make_printable
 
 _LIST_LIMIT = 10
 _MODEL, _NAME, _REASON = 30, 24, 40

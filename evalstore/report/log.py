@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from evalstore.report.text_layout import DAY, LEVELS, PAPER, Part, Screen, count_noun, join_names, wrap_lines, wrap_rows
-from evalstore.text import make_excerpt, make_printable
+from evalstore.report.text_layout import DAY, LEVELS, PAPER, Part, Screen, join_names, wrap_lines, wrap_rows
+from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.release.release_log import ReleaseLog, ReleaseLogEntry

@@ -26,8 +26,8 @@ from evalstore.report.migrate_summary import (
     sort_files,
     summarize,
 )
-from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, format_columns, wrap_beside, wrap_lines
-from evalstore.text import make_printable
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, wrap_beside, wrap_lines
+from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
     from evalstore.migration import MigrationEntry, MigrationReport, PlannedFile

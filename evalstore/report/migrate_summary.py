@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalstore.report.text_layout import PAPER, Screen, count_noun, join_names, wrap_lines
+from evalstore.report.text_layout import PAPER, Screen, join_names, wrap_lines
+from evalstore.text import count_noun
 
 if TYPE_CHECKING:
     from evalstore.migration import MigrationEntry, MigrationReport, MigrationSource, PlannedFile

@@ -6,17 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from evalstore.model import Verdict
-from evalstore.report.text_layout import (
-    PAPER,
-    Part,
-    Screen,
-    count_noun,
-    format_percent,
-    join_names,
-    wrap_columns,
-    wrap_lines,
-)
-from evalstore.text import make_excerpt, make_printable
+from evalstore.report.text_layout import PAPER, Part, Screen, format_percent, join_names, wrap_columns, wrap_lines
+from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.scoring.probes import ProbedText, RubricProbe

@@ -14,14 +14,13 @@ from evalstore.report.text_layout import (
     PAPER,
     VERDICTS,
     Screen,
-    count_noun,
     format_columns,
     format_percent,
     join_names,
     wrap_columns,
     wrap_lines,
 )
-from evalstore.text import make_excerpt, make_printable
+from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -21,7 +21,6 @@ from evalstore.report.text_layout import (
     PAPER,
     Part,
     Screen,
-    count_noun,
     draw_sparkline,
     format_columns,
     format_percent,
@@ -31,7 +30,7 @@ from evalstore.report.text_layout import (
     wrap_lines,
 )
 from evalstore.runs import CheckSummary, Run
-from evalstore.text import make_excerpt, make_printable
+from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.model import CheckResult

@@ -8,14 +8,8 @@ from evalstore.report.audit_report import describe_result
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.static_words import list_facts, list_rows, write_sentence
-from evalstore.report.text_layout import (
-    PAPER,
-    Screen,
-    count_noun,
-    format_columns,
-    wrap_lines,
-)
-from evalstore.text import make_excerpt
+from evalstore.report.text_layout import PAPER, Screen, format_columns, wrap_lines
+from evalstore.text import count_noun, make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.audits.conditions import StaticReport

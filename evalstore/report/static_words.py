@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from evalstore.audits.wording import format_points, format_size
-from evalstore.report.text_layout import count_noun, format_percent, join_names
+from evalstore.report.text_layout import format_percent, join_names
+from evalstore.text import count_noun
 
 if TYPE_CHECKING:
     from evalstore.audits.shapley import ShareBounds

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from evalstore.release.status_values import MOVED_HINT
 from evalstore.report.diff_words import describe_adjustments
 from evalstore.report.findings import format_groups
-from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, count_noun, join_names, wrap_lines, wrap_rows
-from evalstore.text import make_printable
+from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, join_names, wrap_lines, wrap_rows
+from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
     from evalstore.release.status_values import ArtifactStatus, Status

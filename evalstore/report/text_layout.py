@@ -226,11 +226,6 @@ _GAP = "  "  # between two columns
 _NO_BREAK = "\x00"  # for a blank: no printable text has it
 
 
-def count_noun(number: int, word: str) -> str:
-    """Return `1 rubric`, `1,200 rubrics`."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
-
-
 def join_names(words: Iterable[str], limit: int | None = None) -> str:
     """Return `a, b and c`; of more than `limit` names the first ones and `5 more`."""
     names = list(words)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalstore.report import findings
-from evalstore.report.text_layout import PAPER, Part, Screen, count_noun, join_names, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, join_names, wrap_lines
+from evalstore.text import count_noun
 
 if TYPE_CHECKING:
     from evalstore.release.verify import Verification

@@ -6,17 +6,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.json_values import select_json_keys
-from evalstore.report.text_layout import (
-    PAPER,
-    Part,
-    Screen,
-    count_noun,
-    format_columns,
-    format_percent,
-    join_names,
-    wrap_lines,
-)
-from evalstore.text import make_printable
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_names, wrap_lines
+from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
     from evalstore.catalogue.starters import StartedFile

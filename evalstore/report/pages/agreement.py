@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.pages.html import draw_bar, render_page
-from evalstore.report.text_layout import count_noun, format_percent
+from evalstore.report.text_layout import format_percent
+from evalstore.text import count_noun
 
 if TYPE_CHECKING:
     from evalstore.agreement import Agreement, Rate

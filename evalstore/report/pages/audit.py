@@ -17,9 +17,8 @@ from evalstore.report.pages.diff import prepare_edit
 from evalstore.report.pages.history import CAPTION, prepare_timeline
 from evalstore.report.pages.html import BarScale, Drawing, draw_mark, draw_step, read_style, render_page
 from evalstore.report.pages.moved import MovedList, filter_moved
-from evalstore.report.text_layout import count_noun
 from evalstore.statistics import Conclusion, Interval
-from evalstore.text import make_excerpt
+from evalstore.text import count_noun, make_excerpt
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from evalstore.report.pages.html import (
     render_template,
     select_items,
 )
-from evalstore.report.text_layout import count_noun
 from evalstore.report.value_diff import Line, Mark, compare_values
+from evalstore.text import count_noun
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from evalstore.audits.score_history import ScoredRun, ScoreHistory
 from evalstore.audits.side_replay import RunTotals
 from evalstore.report.pages.html import draw_bar, render_page
 from evalstore.report.pages.run_chart import ChartRun, draw_runs, read_releases
-from evalstore.report.text_layout import DAY, count_noun, format_percent, join_names
-from evalstore.text import make_excerpt
+from evalstore.report.text_layout import DAY, format_percent, join_names
+from evalstore.text import count_noun, make_excerpt
 
 CAPTION = (
     "The same outputs under each release, all else as in the run, in points of a hundred. Below a bar: the step from "

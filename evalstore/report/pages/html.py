@@ -16,8 +16,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evalstore.audits.wording import format_points
-from evalstore.report.text_layout import count_noun, format_percent
-from evalstore.text import make_excerpt, make_printable
+from evalstore.report.text_layout import format_percent
+from evalstore.text import count_noun, make_excerpt, make_printable
 
 _WIDTH, _HEIGHT = 200, 16  # of a bar's view box in `parts.html.jinja`, which is stretched to its cell
 _CAP = 1  # width of a whisker's end

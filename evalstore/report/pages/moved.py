@@ -20,8 +20,8 @@ from evalstore.report.pages.html import (
     render_template,
     select_items,
 )
-from evalstore.report.text_layout import count_noun, format_percent
-from evalstore.text import make_excerpt
+from evalstore.report.text_layout import format_percent
+from evalstore.text import count_noun, make_excerpt
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -16,7 +16,8 @@ from evalstore.report.pages.html import (
     select_items,
 )
 from evalstore.report.run_words import describe_choice, describe_run, name_output
-from evalstore.report.text_layout import count_noun, join_names
+from evalstore.report.text_layout import join_names
+from evalstore.text import count_noun
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -12,8 +12,8 @@ from math import ceil, floor
 from typing import Any, NamedTuple
 
 from evalstore.audits.wording import format_points
-from evalstore.report.text_layout import count_noun, format_percent, join_names
-from evalstore.text import make_excerpt
+from evalstore.report.text_layout import format_percent, join_names
+from evalstore.text import count_noun, make_excerpt
 
 _MOST_RUNS = 40  # the newest: more points are no picture
 _LEFT, _RIGHT = 7, 97  # percent of the width
