@@ -75,7 +75,7 @@ _ROWS = (
         "tags-missing",
         _ERROR,
         "{count} of {all} releases have no tag here: this is a {clone} clone",
-        "git fetch {fetch}, then run evalstore verify again",
+        "{fetch}; then run evalstore verify again",
         "evalstore never guesses what this clone does not have.",
     ),
     ValidationRule(

@@ -105,11 +105,11 @@ def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
             yield make_finding("ledger-repeated", here, version=line.version, line=first.number, path=path)
 
 
-def report_untagged_line(records: ReleaseRecords, name: str, line: LedgerLine) -> Finding:
-    """Return the finding of a line whose release has no tag."""
+def report_untagged_line(records: ReleaseRecords, name: str, line: LedgerLine, fetch: str) -> Finding:
+    """Return the finding of a line whose release has no tag; `fetch` says where it may be, "" nowhere."""
     ref = f"{name}@{line.version}"
     restore = records.describe_restore(records.store.tag_prefix + ref, ref, line.sha256)
-    back = f"git fetch --tags; or {restore}"
+    back = f"{fetch}; or {restore}" if fetch else restore
     return make_finding("tag-missing", Place(locate_ledger(name), line.number), ref=ref, back=back)
 
 

@@ -177,9 +177,10 @@ def find_expected_tag(records: ReleaseRecords, block: LockBlock) -> str | None:
     return records.store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
 
 
-def report_untagged_block(block: LockBlock, tag_name: str) -> Finding:
-    """Return the finding of a block whose tag is not there."""
-    return block.make_finding("tag-missing", back=f"git fetch --tags; or {block.describe_restore(tag_name)}")
+def report_untagged_block(block: LockBlock, tag_name: str, fetch: str) -> Finding:
+    """Return the finding of a block whose tag is not there; `fetch` says where it may be, "" nowhere."""
+    restore = block.describe_restore(tag_name)
+    return block.make_finding("tag-missing", back=f"{fetch}; or {restore}" if fetch else restore)
 
 
 def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:

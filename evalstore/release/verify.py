@@ -37,15 +37,21 @@ from evalstore.release.release_bumps import BumpChecker
 from evalstore.release.release_tags import ReleaseTag, TagListing, check_release, list_tag_refs
 from evalstore.release.signatures import SignatureTerms, check_signatures
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.resolve import build_unknown_error, expect_releases, is_covered
+from evalstore.store.resolve import (
+    ASKED_TAGS,
+    build_unknown_error,
+    describe_missing_tags,
+    expect_releases,
+    is_covered,
+)
 from evalstore.store.revisions import find_refs
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Version, find_version
 
 # Whether a release is to be verified: its `<kind>/<id>`, and its version (None: any).
 ReleaseFilter = Callable[[str, Version | None], bool]
-# The name of a tag that should be there -> the finding to report where it is not.
-ExpectedTags = Mapping[str, Callable[[], Finding]]
+# The name of a tag that should be there -> the finding to report where it is not, given where it may be fetched from.
+ExpectedTags = Mapping[str, Callable[[str], Finding]]
 
 _BAD_NAME = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
 
@@ -250,7 +256,7 @@ def _check_known(store: ArtifactStore, refs: Sequence[Ref], tags: Iterable[str])
 
 def _expect_ledger_tags(
     records: ReleaseRecords, names: Iterable[str], is_wanted: ReleaseFilter
-) -> dict[str, Callable[[], Finding]]:
+) -> dict[str, Callable[[str], Finding]]:
     prefix = records.store.tag_prefix
     lines = (
         (name, version, line)
@@ -265,7 +271,7 @@ def _expect_ledger_tags(
     }
 
 
-def _expect_block_tags(blocks: Iterable[tuple[str | None, LockBlock]]) -> dict[str, Callable[[], Finding]]:
+def _expect_block_tags(blocks: Iterable[tuple[str | None, LockBlock]]) -> dict[str, Callable[[str], Finding]]:
     return {tag: partial(report_untagged_block, block, tag) for tag, block in blocks if tag}
 
 
@@ -274,15 +280,18 @@ def _report_ignored_tags(listing: TagListing) -> Iterator[Finding]:
 
 
 def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, listing: TagListing) -> Iterator[Finding]:
-    missing = [make_report for tag, make_report in expected_tags.items() if tag not in listing.releases]
+    missing = [tag for tag in expected_tags if tag not in listing.releases]
     shallow = store.repository.shallow
-    if len(missing) <= 1 or (listing.releases and not shallow):
-        yield from (make_report() for make_report in missing)
+    if len(missing) > 1 and (shallow or not listing.releases):
+        # A shallow clone, or one without any tag: hundreds of findings would all say to fetch.
+        clone = "shallow" if shallow else "tag-less"
+        fetch = describe_missing_tags(store, missing) or "git fetch <address of a clone that has them> --tags"
+        count, total = len(missing), len(expected_tags)
+        yield make_finding("tags-missing", Place(TAG_REFS), count=count, all=total, clone=clone, fetch=fetch)
         return
-    # A shallow clone, or one without any tag: hundreds of findings would all say to fetch.
-    clone, fetch = ("shallow", "--unshallow --tags") if shallow else ("tag-less", "--tags")
-    count, total = len(missing), len(expected_tags)
-    yield make_finding("tags-missing", Place(TAG_REFS), count=count, all=total, clone=clone, fetch=fetch)
+    anywhere = describe_missing_tags(store) if len(missing) > ASKED_TAGS else ""
+    for number, tag in enumerate(missing):
+        yield expected_tags[tag](describe_missing_tags(store, [tag]) if number < ASKED_TAGS else anywhere)
 
 
 def _check_references(

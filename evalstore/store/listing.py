@@ -17,7 +17,7 @@ from evalstore.model import Kind, Ref
 from evalstore.model.refs import ArtifactIdentity, is_id
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
 from evalstore.store.objects import list_folder
-from evalstore.store.resolve import Resolved, build_unknown_error, is_covered
+from evalstore.store.resolve import Resolved, build_unknown_error, describe_missing_tags, is_covered
 from evalstore.store.revisions import resolve_revision
 from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import TAG_FIELDS, TAG_REFS, GitTag, Release, list_patterns
@@ -25,7 +25,6 @@ from evalstore.store.working_files import is_release
 from evalstore.versions import Version
 
 _Key = tuple[Kind, str]
-_TAGLESS = "released, but this clone has no tag of it: git fetch --tags"
 
 _LOG_FIELDS = (
     "taggername",
@@ -103,6 +102,7 @@ def list_artifacts(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Ite
     files = {(ref.kind, ref.id): ref for ref in store.working()}
     # A ledger without a tag is a release that this clone lacks.
     recorded = set(store.ledgers.list_names()) if files.keys() - released.keys() else set()
+    tagless = _describe_tagless(store) if recorded.difference(map("/".join, released)) else None
     blobs = _find_released_blobs(store, {key: group[-1] for key, group in released.items() if key in files})
     keys = watch(sorted(released.keys() | files.keys()))
     with FolderReader() as reader:
@@ -114,7 +114,7 @@ def list_artifacts(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Ite
                 released.get(key, []),
                 ref=files.get(key),
                 blob=blobs.get(key),
-                recorded="/".join(key) in recorded,
+                tagless=tagless if "/".join(key) in recorded else None,
             )
             for key in keys
         )
@@ -150,6 +150,11 @@ def _make_history(name: str, records: Iterable[ReleaseSummary]) -> ReleaseHistor
     return ReleaseHistory(name, tuple(sorted(records, key=lambda record: record.version, reverse=True)))
 
 
+def _describe_tagless(store: ArtifactStore) -> str:
+    how = "; ".join(step for step in (describe_missing_tags(store), "who can push it: evalstore verify") if step)
+    return f"released, but this clone has no tag of it: {how}"
+
+
 def _find_released_blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -> dict[_Key, str | None]:
     """Return the blob of each artifact at its newest release, by one call to git."""
     files = [(release.commit, release.path) for release in newest.values()]
@@ -163,13 +168,13 @@ def _summarize_artifact(  # noqa: PLR0913  # an artifact's releases, and its fil
     *,
     ref: Ref | None,
     blob: str | None,
-    recorded: bool,
+    tagless: str | None,
 ) -> ArtifactSummary:
     # A pre-release is the latest only where there is no final release.
     finals = [release for release in releases if not release.version.prerelease] or releases
     latest = str(finals[-1].version) if finals else None
     working, changed = None, None
-    problem = _TAGLESS if recorded and not releases else None
+    problem = tagless if not releases else None
     if ref is not None and read is not None:
         try:
             data = read(ref.path, ARTIFACT_LIMIT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,6 +42,14 @@ class Remotes:
         names = [*(self.settings.get(key, "") for key in keys), "origin"]
         chosen = next((self.by_name[name] for name in names if name in self.by_name), None)
         return chosen or (next(iter(self.by_name.values())) if len(self.by_name) == 1 else None)
+
+
+class RecordedRelease(NamedTuple):
+    """A release that a ledger lists: its tag, the ledger's path in the repository, and the file's hash ("" unknown)."""
+
+    tag: str
+    ledger: str
+    sha256: str
 
 
 class PushAnswer(NamedTuple):
@@ -109,24 +117,37 @@ def _ask_remote(
         return scratch.run(command, *options, "--", address, *refs)
 
 
-def describe_fetch(git: Git, repository: Repository, tag: str, line: tuple[str, str]) -> str:
-    """Say how a clone gets the tag of a release: from whom, and who can push it; `line` is its ledger and its hash."""
+def describe_fetch(git: Git, repository: Repository, releases: Sequence[RecordedRelease] = ()) -> str:
+    """Say how a clone gets tags of releases: from where, and who can push them; "" where it has no remote."""
     remotes = list_remotes(git).by_name
-    upstream = "upstream " if "upstream" in remotes else ""
-    command = f"git fetch {upstream}{'--unshallow ' if repository.shallow else ''}--tags"
+    name = next((name for name in ("upstream", "origin", *remotes) if name in remotes), None)
+    if name is None:
+        return ""
+    source = "" if [*remotes] == ["origin"] else f"{shlex.quote(name)} "
     if repository.shallow:
-        return command
-    path, sha256 = line
-    # A line that is on disk only was released by nobody yet.
-    search = ("log", "-1", "--format=%an", f"-S{sha256}", "--", f":(top,literal){path}")
-    out = git.run(*search, env=_PATHSPECS) if sha256 else b""
-    releaser = make_excerpt(out.decode("utf-8", "replace").strip())
-    steps = [command]
-    if not upstream:
+        return f"git fetch {source}--unshallow --tags"
+    steps = [f"git fetch {source}--tags"]
+    if name != "upstream":
         steps.append("in a fork: git fetch <address of the original> --tags")
-    if releaser:
-        steps.append(f"if nobody has it, {releaser} pushes it: git push origin {shlex.quote(TAG_REFS + tag)}")
+    who = dict.fromkeys(author for release in releases if (author := _find_releaser(git, release)))
+    if who and len(releases) == 1:
+        steps.append(f"if nobody has it, {' '.join(who)} pushes it: git push origin {_quote_tag(releases[0])}")
+    elif who:
+        steps.append(f"if nobody has them, {' and '.join(who)} released them: evalstore verify --remote there")
     return "; ".join(steps)
+
+
+def _quote_tag(release: RecordedRelease) -> str:
+    return shlex.quote(TAG_REFS + release.tag)
+
+
+def _find_releaser(git: Git, release: RecordedRelease) -> str:
+    """Return the author of the first commit whose ledger lists a release; "" where its line is on disk only."""
+    if not release.sha256:
+        return ""
+    search = ("log", "--reverse", "--format=%an", f"-S{release.sha256}", "--", f":(top,literal){release.ledger}")
+    first = git.run(*search, env=_PATHSPECS).decode("utf-8", "replace").partition("\n")[0]
+    return make_excerpt(first.strip())
 
 
 def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:

@@ -28,6 +28,7 @@ from evalstore.versions import Version, find_version
 
 _MANY_REFS = 32  # from which on reading ahead is worth a listing
 _SHOWN_VERSIONS = 12  # of a message
+ASKED_TAGS = 3  # for the authors of more, git would walk through the history as many times
 _MOVED_HINT = "the tag was moved or made by hand: it must name the commit that set this version"
 
 
@@ -312,12 +313,20 @@ def _build_untagged_error(store: StoreContents, ref: Ref, version: Version) -> R
 
 def describe_missing_tag(store: StoreContents, name: str, version: Version) -> str:
     """Say how this clone gets the tag of a release that a ledger lists."""
-    from evalstore.store.remote import describe_fetch
+    how = describe_missing_tags(store, [f"{store.tag_prefix}{name}@{version}"])
+    return f"{how}; otherwise see evalstore verify {name}" if how else f"see evalstore verify {name}"
 
-    line = store.ledgers.read(name).by_version.get(str(version))
-    where = store.ledgers.locate(name), line.sha256 if line else ""
-    how = describe_fetch(store.git, store.repository, f"{store.tag_prefix}{name}@{version}", where)
-    return f"{how}; otherwise see evalstore verify {name}"
+
+def describe_missing_tags(store: StoreContents, tags: Sequence[str] = ()) -> str:
+    """Say how this clone gets tags of releases, and who made the first few; "" where it has no remote."""
+    from evalstore.store.remote import RecordedRelease, describe_fetch
+
+    releases = []
+    for tag in tags[:ASKED_TAGS]:
+        name, _, version = tag.removeprefix(store.tag_prefix).rpartition("@")
+        line = store.ledgers.read(name).by_version.get(version)
+        releases.append(RecordedRelease(tag, store.ledgers.locate(name), line.sha256 if line else ""))
+    return describe_fetch(store.git, store.repository, releases)
 
 
 def _build_unreleased_error(store: StoreContents, ref: Ref, message: str, releases: Sequence[Release] = ()) -> RefError:
@@ -368,8 +377,8 @@ def _describe_versions(releases: Sequence[Release]) -> str:
 
 
 def _add_clone_hint(store: StoreContents, hint: str) -> str:
-    if store.repository.shallow:
-        return f"{hint}; this clone is shallow and may lack tags: git fetch --unshallow --tags"
-    if store.releases():
+    if not store.repository.shallow and store.releases():
         return hint
-    return f"{hint}; this clone has no release tags: git fetch --tags"
+    lacks = "is shallow and may lack tags" if store.repository.shallow else "has no release tags"
+    how = describe_missing_tags(store)
+    return f"{hint}; this clone {lacks}: {how}" if how else hint

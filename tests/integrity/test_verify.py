@@ -293,15 +293,21 @@ def test_a_shallow_clone_says_how_much_is_missing(world: World, clone: Callable[
     mine = clone(world, "--depth=1", "--no-tags")
     finding = only(mine.alone())
     assert finding.message == "6 of 6 releases have no tag here: this is a shallow clone"
-    assert finding.hint == "git fetch --unshallow --tags, then run evalstore verify again"
-    mine.git(*finding.hint.removeprefix("git ").partition(",")[0].split(" "))
+    assert finding.hint == "git fetch --unshallow --tags; then run evalstore verify again"
+    mine.git(*finding.hint.removeprefix("git ").partition(";")[0].split(" "))
     assert rules(mine.verify()) == rules(mine.check()) == []
 
 
 def test_a_clone_without_tags_says_so_once(world: World, clone: Callable[..., World]) -> None:
     mine = clone(world, "--no-tags")
     assert only(mine.check()).message == "3 of 3 releases have no tag here: this is a tag-less clone"
-    assert only(mine.verify()).hint == "git fetch --tags, then run evalstore verify again"
+    hint = (only(mine.verify()).hint or "").split("; ")
+    assert hint == [
+        "git fetch --tags",
+        "in a fork: git fetch <address of the original> --tags",
+        "if nobody has them, Ada released them: evalstore verify --remote there",
+        "then run evalstore verify again",
+    ]
 
 
 def test_a_partial_clone_names_what_it_lacks(world: World, clone: Callable[..., World]) -> None:
@@ -450,3 +456,17 @@ def _behind(store: Any) -> Any:
         {ref: held for ref, held in store.lock.refs.items() if ref != "rubric/tone@1.1.0"}, store.lock.ledgers
     )
     return check_lock(store)
+
+
+def test_a_lost_tag_names_who_released_it_and_where_it_is(world: World, clone: Callable[..., World]) -> None:
+    def lost_hint(place: World) -> str:
+        place.git("tag", "-d", "rubric/tone@2.0.0")
+        return only(place.verify()).hint or ""
+
+    mine = clone(world)
+    mine.git("remote", "rename", "origin", "company")
+    hint = lost_hint(mine)
+    assert hint.startswith("git fetch company --tags; in a fork: ")
+    assert "if nobody has it, Ada pushes it: git push origin refs/tags/rubric/tone@2.0.0; or find its commit" in hint
+    # Where there is no remote, no fetch helps.
+    assert lost_hint(world).startswith("find its commit: git log -S")
