@@ -112,9 +112,14 @@ def follow(said: str, cli: Cli, folder: Path) -> None:
             assert ran.code in {0, 1}, (step, ran.err)
 
 
-def test_nothing_is_printed_under_quiet(told: Path, cli: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "lines",
+    [QUIET, pytest.param([argv for argv in MAIN if argv not in QUIET], marks=pytest.mark.slow)],
+    ids=["a form each", "the rest"],
+)
+def test_nothing_is_printed_under_quiet(told: Path, cli: Cli, tmp_path: Path, lines: list[list[str]]) -> None:
     folder = shutil.copytree(told, tmp_path / "store", symlinks=True)
-    for argv in QUIET:
+    for argv in lines:
         ran = cli(*argv, "-q", cwd=folder)
         assert (ran.code in {0, 1}, ran.out, ran.err + ran.next_steps) == (True, "", ""), argv
 
