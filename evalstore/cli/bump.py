@@ -84,7 +84,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
     gets the version its file has. Hooks do not run. A push that does not arrive undoes nothing here: exit code 1 when
     the remote refuses, 3 when it is not reached.
 
-    With --again, an unpushed release met another of the same version: the branch takes theirs in, the edit stays, and
+    With --again, an unpushed release met another of the same artifact: the branch takes theirs in, the edit stays, and
     is released under the next number. Either all of that happens or nothing.
     """
     from evalstore.api import VARIABLES, AgainRequest, bump, bump_again

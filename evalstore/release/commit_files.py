@@ -21,7 +21,7 @@ from evalstore.release.references import find_rows_path
 from evalstore.release.step import ReleaseStep
 from evalstore.release.validity import check_ledger_complete
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.git import Git, find_hooks_path, find_identity
+from evalstore.store.git import Git, find_hooks_path, find_identity, has_merge_driver
 from evalstore.store.index import find_unmerged, wait_for_index
 from evalstore.store.ledger import locate_ledger, parse_ledger
 from evalstore.store.object_reader import ObjectReader, compute_object_id
@@ -160,14 +160,14 @@ _ROLES = ("AUTHOR", "COMMITTER")
 VARIABLES = tuple(f"GIT_{role}_{part}" for role in _ROLES for part in ("NAME", "EMAIL", "DATE"))
 _COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction")
 _PUSH_HOOKS = ("pre-push",)
-# A file of the git directory -> what is going on while it exists.
+# A file of the git directory -> what is going on while it exists, and the command of git that aborts it.
 _UNFINISHED = {
-    "MERGE_HEAD": "a merge",
-    "CHERRY_PICK_HEAD": "a cherry-pick",
-    "REVERT_HEAD": "a revert",
-    "rebase-merge": "a rebase",
-    "rebase-apply": "a rebase",
-    "sequencer": "a cherry-pick or a revert",
+    "MERGE_HEAD": ("a merge", "git merge --abort"),
+    "CHERRY_PICK_HEAD": ("a cherry-pick", "git cherry-pick --abort"),
+    "REVERT_HEAD": ("a revert", "git revert --abort"),
+    "rebase-merge": ("a rebase", "git rebase --abort"),
+    "rebase-apply": ("a rebase", "git rebase --abort"),
+    "sequencer": ("a cherry-pick or a revert", "git cherry-pick --abort"),
 }
 
 
@@ -187,9 +187,10 @@ class Checkout:
 def find_checkout(git: Git) -> Checkout:
     """Return the branch that is checked out; `RefusedError` during a merge or the like, and on a detached HEAD."""
     wait_for_index(git.directory)
-    for file, what in _UNFINISHED.items():
-        if (git.directory / file).exists():
-            raise RefusedError(f"{what} is still in progress", hint="finish it or abort it, then run the bump again")
+    if unfinished := _find_unfinished(git):
+        what, abort = unfinished
+        hint = describe_abort(git) or f"finish it, or {abort}; then run the bump again"
+        raise RefusedError(f"{what} is still in progress", hint=hint)
     if conflict := find_unmerged(git):
         raise RefusedError(
             f"{conflict} has an unresolved conflict", hint="resolve it, git add it, then run the bump again"
@@ -202,6 +203,20 @@ def find_checkout(git: Git) -> Checkout:
         )
     branch = BRANCH_REFS + name
     return Checkout(branch, find_refs(git, [branch]).get(branch))
+
+
+def _find_unfinished(git: Git) -> tuple[str, str] | None:
+    return next((row for file, row in _UNFINISHED.items() if (git.directory / file).exists()), None)
+
+
+def describe_abort(git: Git) -> str:
+    """Say how a merge with conflicts is made by evalstore instead; "" where no such merge is in progress."""
+    unfinished = _find_unfinished(git)
+    if unfinished is None or find_unmerged(git) is None:
+        return ""
+    _, abort = unfinished
+    register = "" if has_merge_driver(git) else ", else evalstore init --merge-driver, and merge again, now by item"
+    return f"{abort}; then evalstore bump --again if your release is unpushed{register}"
 
 
 def find_branch(git: Git) -> str | None:

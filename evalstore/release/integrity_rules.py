@@ -61,14 +61,14 @@ _ROWS = (
         "release-unpushed",
         _ERROR,
         "{tag} was never pushed to {remote}",
-        "in a clone that has it: git push {remote} {ref}",
+        "{push}: git push {remote} {ref}",
         "Other clones have its ledger line but not the release, so verify always fails there.",
     ),
     ValidationRule(
         "release-differs-there",
         _ERROR,
         "{tag} differs on {remote}: it is {there} there and {here} here",
-        "find out which one was released: git fetch {remote} {ref}:refs/tags/theirs/{tag}",
+        "{unpushed}find out which one was released: git fetch {remote} {ref}:refs/tags/theirs/{tag}",
         "Two clones would grade differently under the same name.",
     ),
     ValidationRule(

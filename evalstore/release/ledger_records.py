@@ -109,7 +109,8 @@ def report_untagged_line(records: ReleaseRecords, name: str, line: LedgerLine, f
     """Return the finding of a line whose release has no tag; `fetch` says where it may be, "" nowhere."""
     ref = f"{name}@{line.version}"
     restore = records.describe_restore(records.store.tag_prefix + ref, ref, line.sha256)
-    back = f"{fetch}; or {restore}" if fetch else restore
+    # The lock alone knows the tag's own object; of which commit it was, `fetch` says as well.
+    back = f"{fetch}; or {restore}" if fetch and ref in records.lock.refs else fetch or restore
     return make_finding("tag-missing", Place(locate_ledger(name), line.number), ref=ref, back=back)
 
 

@@ -225,7 +225,7 @@ def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:
                 place=step.artifact.document.locate(("version",)),
                 hint="release the next pre-release with --pre, the final version with --level, or write a version there"
                 if version.prerelease
-                else f"write {free} there, or merge the release first: git merge {shlex.quote(release.tag)}",
+                else f"write {free} there; or commit the edit, then git merge {shlex.quote(release.tag)}",
             )
         # A tag made by hand may carry build metadata, which precedence ignores.
         if version.without_build == step.version:

@@ -17,6 +17,7 @@ from evalstore.release.journal import record_push
 from evalstore.release.values import Push, PushOutcome, Released
 from evalstore.store import ArtifactStore, Release, remote
 from evalstore.store.git import CommandError, Git
+from evalstore.store.index import has_staged_changes
 from evalstore.store.remote import PushAnswer, Remote
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS, find_new_commits, find_refs
 from evalstore.store.tags import TAG_REFS, find_last_release
@@ -31,7 +32,11 @@ _THEN_PUSH = "when that is fixed:"
 _AS_ANOTHER_VERSION = (
     "take theirs in and number yours anew: evalstore bump --again --push {remote}; or, once that tag is gone:"
 )
-_JOIN_BOTH = "git pull --no-rebase --tags {remote} {branch} joins both (a rebase would leave the tags behind); then:"
+_JOIN_BOTH = (
+    "{first}git pull --no-rebase --tags {remote} {branch} joins both (a rebase would leave the tags behind); then:"
+)
+_AFTER_THEIRS = "theirs released {met}, too: evalstore bump --again --push {remote}; or "
+_UNSTAGE = "git stash, because git merges only without staged changes; "
 _LET_GIT_ASK = (
     "evalstore asks only your global git config for passwords and keys; git itself also asks this repository's:"
 )
@@ -105,12 +110,12 @@ def plan_push(store: ArtifactStore, route: PushRoute | None, released: Released)
     # Nothing released: the bump is repeated for its push, and the current releases of what it names are pushed again.
     unchanged = () if released.done else released.unchanged
     current = (_find_current_release(store, name) for name in unchanged)
-    commits = {release.commit for release in current if release} | _find_unpushed_commits(store.git, route)
+    commits = {release.commit for release in current if release} | find_unpushed_commits(store.git, route)
     others = (release.tag for release in store.releases() if release.commit in commits)
     return Push(route.to.name, route.branch, tuple(dict.fromkeys([*new_tags, *others])), PushOutcome.READY)
 
 
-def _find_unpushed_commits(git: Git, route: PushRoute) -> set[str]:
+def find_unpushed_commits(git: Git, route: PushRoute) -> set[str]:
     """Return the commits of the branch that the remote did not have when it was last seen."""
     branch, seen = BRANCH_REFS + route.branch, f"{REMOTE_REFS}{route.to.name}/{route.branch}"
     refs = find_refs(git, [branch, seen])
@@ -130,14 +135,14 @@ def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mappi
     The tags of all ledger lines that the remote lacks go along: after a plain `git push` or a squash merge their
     commits are there already. Never raises for a push that fails: what was released here stands.
     """
-    push, refs = _add_missing_tags(store, route, push, refs)
+    push, refs, there = _add_missing_tags(store, route, push, refs)
     for tries_left in reversed(range(_TRIES)):
         try:
             answers = remote.push_refs(store.git, store.repository, route.to, refs)
         except CommandError as failure:
             now = find_push_refs(store.git, push)
             if not tries_left or not _is_worth_retry(failure, moved=now != refs):
-                return _explain_push_failure(push, failure)
+                return _explain_push_failure(push, failure, _describe_joining(store, push, there))
             refs = now
             time.sleep(0.5)
             continue
@@ -153,17 +158,26 @@ def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mappi
 
 def _add_missing_tags(
     store: ArtifactStore, route: PushRoute, push: Push, refs: Mapping[str, str]
-) -> tuple[Push, Mapping[str, str]]:
+) -> tuple[Push, Mapping[str, str], Mapping[str, str]]:
+    """Return the push with the tags that the remote lacks, its refs, and the tags that the remote has."""
     try:
         there = remote.list_remote_tags(store.git, store.repository, route.to)
     except (GitError, OSError):  # the push itself says why there is no answer
-        return push, refs
+        return push, refs, {}
     lacking = [tag for tag in store.list_recorded_tags() if tag not in there and tag not in push.tags]
     found = find_refs(store.git, [TAG_REFS + tag for tag in lacking]) if lacking else {}
-    if not found:
-        return push, refs
     tags = tuple(name.removeprefix(TAG_REFS) for name in found)
-    return replace(push, tags=(*push.tags, *tags)), {**refs, **found}
+    return replace(push, tags=(*push.tags, *tags)), {**refs, **found}, there
+
+
+def _describe_joining(store: ArtifactStore, push: Push, there: Mapping[str, str]) -> str:
+    """Say what comes before a pull: other releases there of what is pushed, and staged changes here."""
+    here = find_refs(store.git, [TAG_REFS + tag for tag in there]) if there else {}
+    pushed = {tag.rpartition("@")[0] for tag in push.tags if tag not in there}
+    unknown = (tag.rpartition("@")[0] for tag in there if TAG_REFS + tag not in here)
+    met = next((name.removeprefix(store.tag_prefix) for name in unknown if name in pushed), None)
+    again = _AFTER_THEIRS.format(met=met, remote=shlex.quote(push.remote)) if met else ""
+    return again + (_UNSTAGE if has_staged_changes(store.git) else "")
 
 
 def _is_worth_retry(failure: CommandError, *, moved: bool) -> bool:
@@ -180,10 +194,11 @@ def _find_current_release(store: ArtifactStore, name: str) -> Release | None:
     return next(same, None) or find_last_release(releases)
 
 
-def _explain_push_failure(push: Push, failure: CommandError) -> Push:
+def _explain_push_failure(push: Push, failure: CommandError, first: str) -> Push:
     answers = remote.parse_push_answers(failure.stdout)
     refused = [answer for answer in answers if answer.flag == "!"]
-    facts = {"remote": push.remote, "branch": push.branch, "reason": _find_remote_words(failure.stderr, refused)}
+    reason = _find_remote_words(failure.stderr, refused)
+    facts = {"remote": push.remote, "branch": push.branch, "reason": reason, "first": first}
     if refused:
         return _explain_rejection(push, refused, facts)
     _, message, hint = next(row for row in _FAILURES if row[0] in failure.stderr)

@@ -17,10 +17,14 @@ from evalstore.store.object_reader import MissingObjectError
 from evalstore.store.objects import parse_tag
 from evalstore.store.resolve import CommittedArtifact, read_tagged
 from evalstore.store.tags import TAG_REFS, GitTag
+from evalstore.text import SHORT_DIGEST, make_excerpt
 from evalstore.versions import Version
 
 _NOT_RELEASED = "it was not released with evalstore; remove it: git tag -d {tag}; or, if it is yours"
-_RELEASED = "its own commit {commit} lists it, so its branch is missing here: git fetch; or, if it was withdrawn"
+_RELEASED = (
+    "its own commit {commit} lists it, so its branch is missing here: git fetch, or {who} pushes it; or take it in: "
+    "git merge {tag}; or, if it was withdrawn"
+)
 _DIGEST = re.compile(rb"^Evalstore-Digest: *([0-9a-f]{64})$", re.MULTILINE)
 
 
@@ -175,10 +179,18 @@ def _check_unlisted(
             place,
             tag=tag.name,
             ref=tag.ref,
-            why=_RELEASED.format(commit=commit[:12]) if own else _NOT_RELEASED.format(tag=tag.name),
+            why=_describe_unlisted(records.store, tag, commit if own else ""),
             path=quote_ledger_path(name),
             line=line,
         )
+
+
+def _describe_unlisted(store: ArtifactStore, tag: ReleaseTag, commit: str) -> str:
+    """Say what to do about a release that only its own commit lists ("": not even that)."""
+    if not commit:
+        return _NOT_RELEASED.format(tag=tag.name)
+    who = make_excerpt(store.commit(commit).author) or "its author"
+    return _RELEASED.format(commit=commit[:SHORT_DIGEST], who=who, tag=tag.name)
 
 
 def _make_moved_finding(records: ReleaseRecords, tag: ReleaseTag, file: CommittedArtifact, line: LedgerLine) -> Finding:

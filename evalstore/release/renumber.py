@@ -7,7 +7,7 @@ the tags and the files together or not at all.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import NamedTuple
@@ -122,7 +122,10 @@ def _renumber(
     tip = checkout.tip
     own = list(_list_own_commits(store, tip, theirs.tip)) if tip else []
     here = find_refs(repository.git, list_refs(repository.git, TAG_REFS))
-    first = next((commit for commit in own if _is_taken(store, commit, theirs, here)), None)
+    unseen = {commit.oid: [*_list_unseen(store, commit, theirs, here)] for commit in own}
+    released_there = _find_released_there(store, own, tip, theirs) if tip else set()
+    prefix = f"{TAG_REFS}{store.tag_prefix}"
+    first = next((commit for commit in own if _has_met(unseen[commit.oid], theirs, prefix, released_there)), None)
     if tip is None or first is None:
         return Released((), (), renumbered=())
     if not first.parents:
@@ -131,8 +134,8 @@ def _renumber(
     start = first.parents[0]
     kept = find_new_commits(repository.git, start, None)
     later = [commit for commit in own if commit.oid not in kept]
-    withdrawn = sorted({ref for commit in later for ref in commit.released})
-    tags = {name: oid for name, oid in here.items() if name.removeprefix(TAG_REFS + store.tag_prefix) not in withdrawn}
+    withdrawn = sorted({ref for commit in later for ref in unseen[commit.oid]})
+    tags = {name: oid for name, oid in here.items() if name.removeprefix(prefix) not in withdrawn}
     seed = CloneSeed(checkout.name, start, {**theirs.tags, **tags}, store.prefix, signature)
     with open_scratch_clone(repository.git, seed) as clone:
         if theirs.tip:
@@ -143,7 +146,7 @@ def _renumber(
         released = _release_in_clone(store, clone, withdrawn, request, signature)
         commit = clone.head
         new_tags = find_refs(clone.git, [TAG_REFS + version.tag for version in released.released if version.tag])
-    replaced = {name: here[name] for ref in withdrawn if (name := f"{TAG_REFS}{store.tag_prefix}{ref}") in here}
+    replaced = {name: here[name] for ref in withdrawn if (name := prefix + ref) in here}
     new = {name: oid for name, oid in {**theirs.tags, **new_tags}.items() if here.get(name) != oid}
     # A tag that others made anew, and that is not mine, is for `verify` to report.
     new = {name: oid for name, oid in new.items() if name not in here or name in replaced}
@@ -175,15 +178,26 @@ def _list_released(store: ArtifactStore, oid: str, parents: Sequence[str], names
         )
 
 
-def _is_taken(store: ArtifactStore, commit: _OwnCommit, theirs: _Theirs, here: Mapping[str, str]) -> bool:
-    """Whether the remote has another release of a version that a commit released."""
+def _find_released_there(store: ArtifactStore, own: Sequence[_OwnCommit], tip: str, theirs: _Theirs) -> set[str]:
+    """Return the artifacts, among those that own commits released, of which the remote's branch has more releases."""
+    names = {ref.partition("@")[0] for commit in own for ref in commit.released} if theirs.tip else ()
+    read = store.ledgers.read_at
+    return {name for name in names if read(theirs.tip or "", name).by_version.keys() - read(tip, name).by_version}
+
+
+def _has_met(unseen: Iterable[str], theirs: _Theirs, prefix: str, released_there: set[str]) -> bool:
+    """Whether the remote has another release of a version, or one more of an artifact, among unseen releases."""
+    return any(prefix + ref in theirs.tags or ref.partition("@")[0] in released_there for ref in unseen)
+
+
+def _list_unseen(store: ArtifactStore, commit: _OwnCommit, theirs: _Theirs, here: Mapping[str, str]) -> Iterator[str]:
+    """Yield the releases of a commit that never reached the remote: a push without `--atomic` brings some tags only."""
     for ref in commit.released:
         name = f"{TAG_REFS}{store.tag_prefix}{ref}"
         there = theirs.tags.get(name)
         # My own tag may be gone: `git fetch --tags --force` puts theirs in its place.
-        if there and (there != here.get(name) or not _is_tag_of(store, there, commit.oid)):
-            return True
-    return False
+        if not there or there != here.get(name) or not _is_tag_of(store, there, commit.oid):
+            yield ref
 
 
 def _is_tag_of(store: ArtifactStore, oid: str, commit: str) -> bool:
@@ -229,14 +243,27 @@ def _repeat_edits(
     files: dict[str, IndexEntry | None] = {}
     for name in {ref.partition("@")[0] for ref in edits.withdrawn}:
         path = store.prefix + locate_ledger(name)
-        files[path] = _find_entry(store, edits.start, path)
+        files[path] = _write_ledger(store, repository, edits, name) or _find_entry(store, edits.start, path)
     own = _list_artifact_files(store, edits.withdrawn)
     files |= _write_working_files(store, repository, own, edits.tip)
     variant = clone.write_variant(edits.tip, edits.start, files)
     _check_merged(clone.pick(variant, is_committed=False), theirs)
+    # A release commit can hold more than is withdrawn: a release that the remote has, or what was amended.
     others = [commit.oid for commit in _split_commits(edits.later)[1] if not commit.released]
-    if others:
-        clone.commit_as(others[0], own)
+    rest = f"Keep what was committed with {edits.withdrawn[0]}"
+    clone.commit_rest(["-C", others[0]] if others else ["-m", rest], own)
+
+
+def _write_ledger(store: ArtifactStore, repository: LockedRepository, edits: _OwnEdits, name: str) -> IndexEntry | None:
+    """Write a ledger without the withdrawn releases; None where no later one reached the remote."""
+    lines = store.ledgers.read_at(edits.tip, name).lines
+    kept = [line for line in lines if f"{name}@{line.version}" not in edits.withdrawn]
+    if len(kept) <= len(store.ledgers.read_at(edits.start, name).lines):
+        return None
+    raw = store.ledgers.read_at(edits.tip, name).raw
+    data = b"".join(raw[line.number - 1] + b"\n" for line in kept)
+    (blob,) = write_objects(repository.git, "blob", [data], hex_digits=repository.hex_digits)
+    return IndexEntry("100644", blob)
 
 
 def _find_entry(store: ArtifactStore, commit: str, path: str) -> IndexEntry | None:

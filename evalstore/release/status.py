@@ -16,6 +16,7 @@ from evalstore.places import SETTINGS_FILE
 from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.release.asked_changes import format_trailer
 from evalstore.release.base_policy import BasePolicies
+from evalstore.release.commit_files import describe_abort
 from evalstore.release.comparison import Load, compare_with_release, find_base_release
 from evalstore.release.drift import (
     MovedReferenceFinder,
@@ -194,7 +195,7 @@ def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Relea
             str(error),
             required_bump=Bump.MAJOR,
             place=error.place,
-            hint=error.hint or "",
+            hint="; or ".join(hint for hint in (error.hint, describe_abort(context.store.git)) if hint),
         )
         return replace(broken, released=str(last.version)) if last else broken
 

@@ -158,7 +158,7 @@ def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding
 
     Raises `RefusedError` for a remote that there is none of, and `GitError` for one that does not answer.
     """
-    from evalstore.release.push import find_push_route
+    from evalstore.release.push import find_push_route, find_unpushed_commits
     from evalstore.store.remote import list_remote_tags
 
     route = find_push_route(store.git, remote_name=name)
@@ -167,14 +167,19 @@ def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding
     there = list_remote_tags(store.git, store.repository, route.to)
     tags = store.list_recorded_tags()
     here = find_refs(store.git, [TAG_REFS + tag for tag in tags]) if tags else {}
+    unpushed = find_unpushed_commits(store.git, route)
     for tag in tags:
         ref = TAG_REFS + tag
         facts = {"tag": tag, "remote": route.to.name, "ref": shlex.quote(ref)}
         if tag not in there:
-            yield make_finding("release-unpushed", Place(ref), **facts)
+            push = "push it" if ref in here else "in a clone that has it"
+            yield make_finding("release-unpushed", Place(ref), **facts, push=push)
         elif ref in here and here[ref] != there[tag]:
             objects = {"there": there[tag][:12], "here": here[ref][:12]}
-            yield make_finding("release-differs-there", Place(ref), **facts, **objects)
+            release = store.tags.find(tag)
+            again = f"yours was never pushed: evalstore bump --again --push {facts['remote']}; otherwise "
+            mine = again if release and release.commit in unpushed else ""
+            yield make_finding("release-differs-there", Place(ref), **facts, **objects, unpushed=mine)
 
 
 def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterable[Any]] = iter) -> Verification:

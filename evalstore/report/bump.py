@@ -47,7 +47,7 @@ def text(result: Released, screen: Screen = PAPER) -> str:
 
 def _describe_renumbered(refs: Sequence[str]) -> list[str]:
     if not refs:
-        return ["No unpushed release has a number that is taken at the remote: nothing was changed."]
+        return ["No unpushed release met another one at the remote: nothing was changed."]
     names = join_names([f"{ref} of yours" for ref in refs])
     return [make_printable(f"Took theirs in and withdrew {names}, which nobody had seen.")]
 

@@ -106,8 +106,10 @@ def _after_status(status: Status) -> Iterator[str]:
     # A removed artifact cannot be bumped, and one that only lacks another branch's release needs no bump.
     wants_bump = any(one.working and (one.required_bump or one.working != one.released) for one in changed)
     is_refused = any(not one.ok and not one.required_bump for one in changed)  # whose version alone is lower
-    if any(artifact.state == "broken" for artifact in changed):
-        yield _write_command("validate")
+    broken = [artifact for artifact in changed if artifact.state == "broken"]
+    if broken:
+        # What has a hint is shown with it.
+        yield from [_write_command("validate")] if any(not artifact.hint for artifact in broken) else []
     elif any(finding.rule == "pin-behind" for finding in status.findings) and not is_refused:
         yield _MOVE_PINS
     elif wants_bump and not is_refused:
@@ -133,9 +135,9 @@ def _after_bump(result: Released) -> Iterator[str]:
 
 
 def _after_log(log: ReleaseLog) -> Iterator[str]:
-    versions = [str(entry.logged.version) for entry in log.releases[:2]]
-    if len(versions) > 1:
-        yield _write_command("diff", *(f"{log.name}@{version}" for version in reversed(versions)))
+    newest = log.releases[0] if log.releases else None
+    if newest and newest.before:
+        yield _write_command("diff", f"{log.name}@{newest.before}", f"{log.name}@{newest.logged.version}")
 
 
 def _after_listing(listing: StoreListing) -> Iterator[str]:

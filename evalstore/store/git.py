@@ -290,6 +290,11 @@ def is_autocrlf_on(git: Git) -> bool:
     return bool(settings) and settings[-1].value.lower() in _TRUE
 
 
+def has_merge_driver(git: Git) -> bool:
+    """Whether this clone knows evalstore as a merge driver."""
+    return bool(_find_settings(git, "--get-regexp", r"^merge\.evalstore\.driver$"))
+
+
 def _find_settings(git: Git, *options: str) -> list[ConfigSetting]:
     out = _read_config(git, *options).decode("utf-8", "surrogateescape")
     pairs = (line.partition("\n") for line in out.split("\0") if line)

@@ -35,6 +35,11 @@ def find_unmerged(git: Git) -> str | None:
     return out.partition("\0")[0].partition("\t")[2] or None
 
 
+def has_staged_changes(git: Git) -> bool:
+    """Whether the index differs from HEAD."""
+    return bool(git.run("diff", "--cached", "--no-ext-diff", "--no-textconv", "--name-only", "-z"))
+
+
 @contextmanager
 def lock_index(git: Git) -> Iterator[None]:
     """Hold git's lock of the index; `ConflictError` when another process does not release it within three seconds.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from evalstore.store.git import Git, find_extra_headers, find_remote_settings
 from evalstore.store.locate import Repository
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
 from evalstore.store.tags import TAG_REFS
-from evalstore.text import make_excerpt
+from evalstore.text import LONG_DIGEST, make_excerpt
 
 _PATHSPECS = {"GIT_LITERAL_PATHSPECS": None}
 
@@ -50,6 +50,7 @@ class RecordedRelease(NamedTuple):
     tag: str
     ledger: str
     sha256: str
+    is_signed: bool
 
 
 class PushAnswer(NamedTuple):
@@ -117,37 +118,51 @@ def _ask_remote(
         return scratch.run(command, *options, "--", address, *refs)
 
 
-def describe_fetch(git: Git, repository: Repository, releases: Sequence[RecordedRelease] = ()) -> str:
-    """Say how a clone gets tags of releases: from where, and who can push them; "" where it has no remote."""
+def describe_fetch(
+    git: Git,
+    repository: Repository,
+    releases: Sequence[RecordedRelease] = (),
+    *,
+    holds_file: Callable[[RecordedRelease, str], bool] = lambda _, __: False,
+) -> str:
+    """Say how a clone gets tags of releases: from where, who can push them, and of which commit a lost one was.
+
+    "" where it has no remote, and knows no such commit; `holds_file` says whether one has the file that was released.
+    """
     remotes = list_remotes(git).by_name
-    name = next((name for name in ("upstream", "origin", *remotes) if name in remotes), None)
-    if name is None:
-        return ""
+    name = next((name for name in ("upstream", "origin", *remotes) if name in remotes), "")
     source = "" if [*remotes] == ["origin"] else f"{shlex.quote(name)} "
     if repository.shallow:
-        return f"git fetch {source}--unshallow --tags"
-    steps = [f"git fetch {source}--tags"]
-    if name != "upstream":
+        return f"git fetch {source}--unshallow --tags" if name else ""
+    steps = [f"git fetch {source}--tags"] if name else []
+    if name and name != "upstream":
         steps.append("in a fork: git fetch <address of the original> --tags")
-    who = dict.fromkeys(author for release in releases if (author := _find_releaser(git, release)))
-    if who and len(releases) == 1:
-        steps.append(f"if nobody has it, {' '.join(who)} pushes it: git push origin {_quote_tag(releases[0])}")
-    elif who:
-        steps.append(f"if nobody has them, {' and '.join(who)} released them: evalstore verify --remote there")
+    commits = [commit for release in releases if (commit := _find_release_commit(git, release))]
+    who = " and ".join(dict.fromkeys(commit.author for commit in commits))
+    if who and name and len(releases) > 1:
+        steps.append(f"if nobody has them, {who} released them: evalstore verify --remote there")
+    elif who and name:
+        steps.append(f"if nobody has it, {who} pushes it: git push origin {shlex.quote(TAG_REFS + releases[0].tag)}")
+    if len(commits) == len(releases) == 1 and holds_file(releases[0], commits[0].oid):
+        tag, kind = shlex.quote(releases[0].tag), "-s" if releases[0].is_signed else "-a"
+        again = f"git tag {kind} -m {shlex.quote(f'Release {releases[0].tag}')} {tag} {commits[0].oid[:LONG_DIGEST]}"
+        steps.append(f"if it is lost, make it again: {again}")
     return "; ".join(steps)
 
 
-def _quote_tag(release: RecordedRelease) -> str:
-    return shlex.quote(TAG_REFS + release.tag)
+class _ReleaseCommit(NamedTuple):
+    oid: str
+    author: str
 
 
-def _find_releaser(git: Git, release: RecordedRelease) -> str:
-    """Return the author of the first commit whose ledger lists a release; "" where its line is on disk only."""
+def _find_release_commit(git: Git, release: RecordedRelease) -> _ReleaseCommit | None:
+    """Return the first commit whose ledger lists a release; None where its line is on disk only."""
     if not release.sha256:
-        return ""
-    search = ("log", "--reverse", "--format=%an", f"-S{release.sha256}", "--", f":(top,literal){release.ledger}")
+        return None
+    search = ("log", "--reverse", "--format=%H %an", f"-S{release.sha256}", "--", f":(top,literal){release.ledger}")
     first = git.run(*search, env=_PATHSPECS).decode("utf-8", "replace").partition("\n")[0]
-    return make_excerpt(first.strip())
+    oid, _, author = first.partition(" ")
+    return _ReleaseCommit(oid, make_excerpt(author.strip()) or "its author") if oid else None
 
 
 def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError, UnreleasedError
-from evalstore.model import Artifact, Kind, PinType, Ref, WorktreePins
+from evalstore.model import Artifact, Kind, PinType, Ref, WorktreePins, parse_ref
 from evalstore.model.lock import LOCK_FILE, LockEntry
 from evalstore.model.refs import ArtifactIdentity
 from evalstore.notebook import ReportValue, format_repr
@@ -318,15 +318,24 @@ def describe_missing_tag(store: StoreContents, name: str, version: Version) -> s
 
 
 def describe_missing_tags(store: StoreContents, tags: Sequence[str] = ()) -> str:
-    """Say how this clone gets tags of releases, and who made the first few; "" where it has no remote."""
+    """Say how this clone gets tags of releases, and who made the first few; "" where nothing is known of that."""
     from evalstore.store.remote import RecordedRelease, describe_fetch
 
     releases = []
     for tag in tags[:ASKED_TAGS]:
         name, _, version = tag.removeprefix(store.tag_prefix).rpartition("@")
         line = store.ledgers.read(name).by_version.get(version)
-        releases.append(RecordedRelease(tag, store.ledgers.locate(name), line.sha256 if line else ""))
-    return describe_fetch(store.git, store.repository, releases)
+        recorded = (line.sha256, line.is_signed) if line else ("", False)
+        releases.append(RecordedRelease(tag, store.ledgers.locate(name), *recorded))
+
+    def holds_file(release: RecordedRelease, commit: str) -> bool:
+        ref = parse_ref(release.tag.removeprefix(store.tag_prefix))
+        try:
+            return read_committed(store, ref, commit, label=release.tag).sha256 == release.sha256
+        except EvalstoreError:
+            return False
+
+    return describe_fetch(store.git, store.repository, releases, holds_file=holds_file)
 
 
 def _build_unreleased_error(store: StoreContents, ref: Ref, message: str, releases: Sequence[Release] = ()) -> RefError:

@@ -44,13 +44,13 @@ class ScratchClone:
         how = ["--allow-empty", "--keep-redundant-commits"] if is_committed else ["--no-commit"]
         return self._try("cherry-pick", *how, commit)
 
-    def commit_as(self, message_of: str, paths: list[str]) -> None:
-        """Commit all that is not in `paths`, with the message and the author of another commit."""
+    def commit_rest(self, message: list[str], paths: list[str]) -> None:
+        """Commit all that is not in `paths`, if there is anything; `message` are options of `git commit`."""
         self.git.run("reset", "--quiet")
         excluded = (f":(exclude,literal,top){path}" for path in paths)
         self.git.run("add", "--all", "--", ":(top)", *excluded, env={"GIT_LITERAL_PATHSPECS": None})
         if self.git.run("diff", "--cached", "--name-only"):
-            self.git.run("commit", "--quiet", "--no-verify", "-C", message_of, env=dict(self.signature))
+            self.git.run("commit", "--quiet", "--no-verify", *message, env=dict(self.signature))
 
     def write_variant(self, commit: str, parent: str, files: Mapping[str, IndexEntry | None]) -> str:
         """Write a commit on `parent` with the tree of another, in which files differ (None: are not there)."""

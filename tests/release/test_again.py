@@ -15,7 +15,7 @@ from evalstore.errors import RefusedError
 from evalstore.release import PushOutcome, Released
 from evalstore.release.renumber import AgainRequest, bump_again
 from evalstore.store import ArtifactStore
-from tests.release.conftest import Shop, check_sound
+from tests.release.conftest import Shop, check_sound, rubric
 
 pytestmark = pytest.mark.process  # git starts the merge driver
 STEPS = {"subprocess.Popen", "os.rename", "os.link", "os.remove", "os.mkdir", "os.utime"}
@@ -84,6 +84,36 @@ def test_theirs_is_taken_and_mine_is_the_next(team: Team) -> None:
         assert ben.git("rev-parse", name) == team.ann.git("ls-remote", "origin", name).split()[0]
     check_sound(ben)
     assert team.again().renumbered == ()
+
+
+def test_what_the_remote_has_already_is_not_withdrawn(team: Team, cli: Callable[..., Any]) -> None:
+    ben = team.ben
+    ben.write("rubrics/voice.yaml", rubric("voice"))
+    ben.bump("rubric/voice")
+    ben.write("notes.txt", "amended\n")
+    ben.git("commit", "-q", "-a", "--amend", "--no-edit")
+    ben.git("tag", "-f", "-a", "-m", "Release", "rubric/voice@1.0.0")
+    # What `git push origin main --tags` leaves: the branch and the taken tag are refused, the other tag arrives.
+    ben.git("push", "-q", "origin", "rubric/voice@1.0.0")
+    result = team.again()
+    assert result.renumbered == ("rubric/tone@2.0.0",)
+    assert (ben.read("notes.txt"), ben.git("status", "--porcelain")) == (b"amended\n", "")
+    assert cli("-C", ben.root, "verify", "--remote").code == 0
+
+
+def test_another_version_of_theirs_is_taken_in_as_well(team: Team) -> None:
+    ben = team.ben
+    ben.git("tag", "-d", "rubric/tone@2.0.0")
+    ben.git("reset", "-q", "--hard", "HEAD~1")
+    ben.write("rubrics/tone.yaml", rubric(title="Our tone"))
+    pushed = ben.bump(push=True).push
+    assert pushed
+    assert (pushed.hint or "").startswith(
+        "theirs released rubric/tone, too: evalstore bump --again --push origin; or git"
+    )
+    result = team.again()
+    assert (result.renumbered, [one.ref for one in result.released]) == (("rubric/tone@1.0.1",), ["rubric/tone@2.0.1"])
+    check_sound(ben)
 
 
 @pytest.mark.slow
