@@ -72,8 +72,8 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     "--share",
     type=click.Choice(("suite", "all", "cases")),
     help="Who shares a rubric: the cases of a suite whose checks differ only in values, which go to the questions; "
-    "those of all suites; or only cases with equal checks (as earlier releases had it). A suite that is in the store "
-    "goes on as it is, unless you say it.",
+    "those of all suites; or only cases with equal checks. A suite that is in the store goes on as it is, unless you "
+    "say it.",
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
 @click.option("--strict", is_flag=True, help="Exit 1 unless there is a source, and every entry is migrated.")

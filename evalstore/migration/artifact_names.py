@@ -108,11 +108,6 @@ def make_check_ids(names: Iterable[Sequence[Any]]) -> list[str]:
     return [ids[place] for place in range(len(wanted))]
 
 
-def pair_old_names(ids: Iterable[str], old_ids: Iterable[str]) -> dict[str, str]:
-    """Return the old ids of checks by those of now, where they differ."""
-    return {id_: old for id_, old in zip(ids, old_ids, strict=True) if id_ != old}
-
-
 def take_first_words(text: str) -> str:
     """Return the first five words of a text, as a name for its check."""
     return " ".join(text.split(maxsplit=_NAME_WORDS)[:_NAME_WORDS])

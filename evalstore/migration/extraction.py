@@ -138,8 +138,7 @@ class ArtifactDraft:
 
     `name` is what the final id may be made of: the name that a suite gives itself, or a few words for what a rubric or
     judge asks. `is_common` says that it stands in the table of the format, and is one for all suites; `is_shape`, that
-    its values are those of the questions. `facts` compare a judge with that of the legacy grader. `old_names` are other
-    ids that its checks had in earlier releases, by those of now.
+    its values are those of the questions. `facts` compare a judge with that of the legacy grader.
     """
 
     kind: Kind
@@ -151,7 +150,6 @@ class ArtifactDraft:
     name: str = ""
     is_common: bool = False
     is_shape: bool = False
-    old_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ref(self) -> str:

@@ -110,7 +110,7 @@ def _share_case(
     params = QUESTION_PARAMS if gathered else QUESTION_PARAMS - {_EACH}
     checks = [_take_values(check, keys, params) for check in value["checks"]]
     name = _name_shape(checks)
-    shape = replace(case.rubric, value={**value, "checks": checks}, name=name, is_shape=True, old_names={})
+    shape = replace(case.rubric, value={**value, "checks": checks}, name=name, is_shape=True)
     return SharedCase(shape, keys.values, judge)
 
 

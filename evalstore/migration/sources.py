@@ -133,7 +133,7 @@ def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
         below = [path / PurePosixPath(file).relative_to(name) for name, path in plain if _is_below(file, name)]
         if below:
             return not any(os.path.lexists(path) for path in below)
-        # Earlier releases put the name of the clone's folder in front.
+        # The name of the clone's folder may be in front.
         forms = [file, file.partition("/")[2]]
         found = [(top, form) for name, top in tops for form in forms if form and _is_below(form, name)]
         return not any(os.path.lexists(top / form) for top, form in found) and any(

@@ -20,7 +20,6 @@ from evalstore.migration.extraction import ArtifactDraft
 from evalstore.model import Kind, is_id
 from evalstore.model.question import read_former_id
 from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
-from evalstore.text import LONG_DIGEST
 
 # The whole value of an artifact at its last release; None where there is none to be had.
 LoadRelease = Callable[[Kind, str], dict[str, Any] | None]
@@ -36,8 +35,8 @@ class ArtifactOrigin:
     """Where an artifact comes from, as its `x_source` says; texts, empty where it does not say.
 
     `suite` is the id that the suite's first migration chose, `name` and `file` are the suite's own. `case` is the id of
-    a question, `part` a pointer within the case. `base` is the digest of what was last migrated, of which
-    earlier releases noted more digits. `share` says who shares the suite's rubrics; they did not say that.
+    a question, `part` a pointer within the case. `base` is the digest of what was last migrated.
+    `share` says who shares the suite's rubrics: cases, where it says nothing.
     """
 
     format: str = ""
@@ -245,8 +244,7 @@ def _read_source(source: Any) -> ArtifactOrigin:
     """Return what the value of an `x_source` says."""
     if not isinstance(source, dict):
         return ArtifactOrigin()
-    origin = ArtifactOrigin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})
-    return replace(origin, base=origin.base[:LONG_DIGEST])
+    return ArtifactOrigin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})
 
 
 def _scan_block(block: str) -> dict[str, str] | None:
@@ -294,23 +292,17 @@ class ArtifactGroup:
     """Drafts with equal content, which share one artifact, and the places in the suite that need it.
 
     One that is named by what several cases ask for `is_shared`: none of the cases is its place. `moved_on` had this
-    content when it was migrated, and was changed here since. `bases` are the digests of the content, the later ones
-    under the names that earlier releases gave its checks.
+    content when it was migrated, and was changed here since. `base` is the digest of the content.
     """
 
     draft: ArtifactDraft
     anchors: list[CaseAnchor]
     indexes: list[int]
-    bases: tuple[str, ...] = ()
+    base: str = ""
     match: StoredArtifact | None = None
     moved_on: StoredArtifact | None = None
     reason: str = ""
     is_shared: bool = False
-
-    @property
-    def base(self) -> str:
-        """The digest of its content."""
-        return self.bases[0]
 
     @property
     def is_wanted_often(self) -> bool:
@@ -341,19 +333,19 @@ CONTENT_ROUNDS = 3  # the first rounds
 MATCH_ROUNDS: Sequence[tuple[FileStored, ListKeys]] = (
     (
         lambda item, _: (item.origin.case, item.origin.part, item.origin.base),
-        lambda group, _: [(*anchor, base) for base in group.bases for anchor in group.anchors],
+        lambda group, _: [(*anchor, group.base) for anchor in group.anchors],
     ),
     (
         lambda item, _: (item.origin.case, item.origin.base),
-        lambda group, _: [(anchor.case, base) for base in group.bases for anchor in group.anchors],
+        lambda group, _: [(anchor.case, group.base) for anchor in group.anchors],
     ),
-    (lambda item, _: None if item.origin.case else item.origin.base, lambda group, _: [*group.bases]),
+    (lambda item, _: None if item.origin.case else item.origin.base, lambda group, _: [group.base]),
     (
         # A judge that the whole suite asks is a part of no case.
         lambda item, _: (item.origin.case, item.origin.part) if item.origin.case or item.origin.part else None,
         lambda group, _: [tuple(anchor) for anchor in group.anchors],
     ),
-    (lambda item, cases: None if item.origin.case in cases else item.origin.base, lambda group, _: [*group.bases]),
+    (lambda item, cases: None if item.origin.case in cases else item.origin.base, lambda group, _: [group.base]),
     (
         lambda item, cases: None if item.origin.case in cases else item.name,
         lambda group, pins: [pins[anchor.case].partition("@")[0] for anchor in group.anchors if anchor.case in pins],

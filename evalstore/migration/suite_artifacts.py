@@ -12,12 +12,11 @@ from evalstore.documents import compute_digest
 from evalstore.migration.artifact_merge import (
     ConflictSide,
     MergeResult,
-    NamedContent,
     choose_pin,
     digest_content,
     is_same_artifact,
-    merge_renamed,
-    merge_renamed_release,
+    merge_artifact,
+    merge_removed,
 )
 from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
 from evalstore.migration.extraction import ArtifactDraft
@@ -148,9 +147,7 @@ class SuiteBatch:
             group.anchors.append(anchor)
             group.indexes.append(index)
         for group in groups.values():
-            # A store without artifacts has none under old names.
-            names = group.draft.old_names if self.target.stored.by_suite else {}
-            group.bases = NamedContent(group.draft.value, names).digests
+            group.base = digest_content(group.draft.value)
             yield group
 
     def _split_by_pins(self, group: ArtifactGroup, stored: Mapping[str, StoredArtifact]) -> Iterator[ArtifactGroup]:
@@ -230,7 +227,7 @@ class SuiteBatch:
         """Pin the release that says what the source says, where there is one; else give the group its own artifact."""
         if group.moved_on:
             named = replace(group.draft, id=group.moved_on.id)
-            if version := self._find_release(group.moved_on, group):
+            if version := self.target.find_release(group.moved_on, group.base):
                 final |= dict.fromkeys(group.indexes, replace(named, version=version))
                 return
             group.reason = _MOVED_ON.format(named.id)
@@ -258,19 +255,14 @@ class SuiteBatch:
 
     def _find_elsewhere(self, group: ArtifactGroup) -> ArtifactDraft | None:
         """Return the artifact of another suite with this content; where it has moved on, at the release that has it."""
-        items = self.target.stored.by_content
-        for item in (item for base in group.bases for item in items.get((group.draft.kind, base), ())):
+        for item in self.target.stored.by_content.get((group.draft.kind, group.base), ()):
             ours = self.target.stored.read_value(item)
             version = ours and ours.get("version")
-            if ours is None or digest_content(ours) not in group.bases:
-                version = self._find_release(item, group)
+            if ours is None or digest_content(ours) != group.base:
+                version = self.target.find_release(item, group.base)
             if isinstance(version, str):
                 return replace(group.draft, id=item.id, version=version)
         return None
-
-    def _find_release(self, item: StoredArtifact, group: ArtifactGroup) -> str | None:
-        """Return the version of a release of an artifact that has the content of a group, under whichever names."""
-        return next(filter(None, (self.target.find_release(item, base) for base in group.bases)), None)
 
     def _settle(self, group: ArtifactGroup, draft: ArtifactDraft, final: dict[int, ArtifactDraft]) -> None:
         """Note the reference of each place of a group: as its question pins it, else at the version of the file."""
@@ -314,12 +306,12 @@ class SuiteBatch:
         ours = ours or (self.target.stored.read_value(stored) if stored else None)
         result = MergeResult(FileState.NEW, reason, value)
         if stored:
-            new, base, side = NamedContent(value, draft.old_names), stored.origin.base, self.target.side
+            base, side = stored.origin.base, self.target.side
             if stored.is_removed and ours is not None:
-                result = merge_renamed_release(new, ours, base, side)
+                result = merge_removed(value, ours, base, side)
             else:
                 load_base = partial(self.target.load_base, stored, ours or {})
-                result = merge_renamed(new, ours, base, side, load_base)
+                result = merge_artifact(value, ours, base, side, load_base)
             final = result.value if result.value and result.state not in _LEFT_ALONE else ours or value
             draft = replace(draft, version=str(final.get("version", draft.version)))
             self.claimed.add(stored.name)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer, compute_digest
-from evalstore.migration.artifact_names import UniqueLabels, make_check_ids, pair_old_names
+from evalstore.migration.artifact_names import UniqueLabels, make_check_ids
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -36,8 +36,6 @@ _LENIENT = "the program finds its JSON object amid other text, too; here it is t
 _ANSWER = r"\A[^A-Za-z0-9_]*(?:{names})(?:[^A-Za-z0-9_][^\n]*)?\s*\Z"
 _ROUNDED = "the program rounds the judge's number to tenths and takes its own word on passing where it gives one"
 _DEFAULT = "the policy {!r} is unknown: the program takes its default without a word"
-
-_OLD_NAME = "criterion_{}"  # of a check, by the place of its criterion: before criteria kept their ids
 
 _NAMES: Mapping[str, str] = {"rubric_qa": "criteria", "reference_qa": "reference", "mcq": "choice"}
 
@@ -79,7 +77,6 @@ def _read_rows(
             f"rubric_{compute_digest(value)[:32]}",
             value,
             name=_NAMES[row["task_type"]],
-            old_names=_list_old_names(row),
         )
         own = _find_own_prompt(row, table, judges)
         yield LegacyCase(
@@ -252,13 +249,7 @@ def _grade_by_criteria(
 def _name_criteria(row: Mapping[str, Any]) -> list[str]:
     """Return the ids of a row's criteria as ids of checks."""
     criteria = enumerate(row["rubric"], start=1)
-    return make_check_ids((item["id"], item["title"], _OLD_NAME.format(place)) for place, item in criteria)
-
-
-def _list_old_names(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the ids that earlier releases gave the checks of a row, by those of now."""
-    ids = _name_criteria(row) if row["task_type"] == "rubric_qa" else []
-    return pair_old_names(ids, map(_OLD_NAME.format, range(1, len(ids) + 1)))
+    return make_check_ids((item["id"], item["title"], f"criterion_{place}") for place, item in criteria)
 
 
 def _fill_variables(criterion: Mapping[str, Any], policy: Mapping[str, str], judge: ArtifactDraft) -> dict[str, str]:

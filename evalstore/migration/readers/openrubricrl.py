@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import Pointer
-from evalstore.migration.artifact_names import make_check_ids, pair_old_names
+from evalstore.migration.artifact_names import make_check_ids
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -112,8 +112,8 @@ def _build_per_criterion(root: Mapping[str, Any], form: Mapping[str, Any]) -> tu
     """Return the judge of single criteria, and the rubric that asks it about each by its name."""
     template = form["one"].format(**_read_scale(root), about=_render_about(root, form), criteria="{{ criterion }}\n")
     judge = _build_judge(root, template, "criterion")
-    old_names = [f"criterion_{number}" for number in range(1, len(root["criteria"]) + 1)]
-    ids = make_check_ids((item["name"], old) for item, old in zip(root["criteria"], old_names, strict=True))
+    criteria = enumerate(root["criteria"], start=1)
+    ids = make_check_ids((item["name"], f"criterion_{number}") for number, item in criteria)
     checks = [
         {
             "id": id_,
@@ -131,7 +131,6 @@ def _build_per_criterion(root: Mapping[str, Any], form: Mapping[str, Any]) -> tu
         _build_rubric(root, checks, {"weights": weights}),
         version=judge.version,
         name=root["name"],
-        old_names=pair_old_names(ids, old_names),
     )
     return judge, rubric
 

@@ -13,9 +13,7 @@ from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import (
     UniqueLabels,
     make_check_id,
-    make_id,
     make_slug,
-    pair_old_names,
     take_first_words,
 )
 from evalstore.migration.extraction import (
@@ -60,17 +58,12 @@ class _CaseChecks(Leftovers):
     weights: dict[str, Any] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
     extra: list[str] = field(default_factory=list)
-    old_names: dict[str, str] = field(default_factory=dict)
-    _labels: tuple[UniqueLabels, UniqueLabels] = field(default_factory=lambda: (UniqueLabels(), UniqueLabels()))
+    _labels: UniqueLabels = field(default_factory=UniqueLabels)
 
     def claim_id(self, word: str, text: str) -> str:
         """Return a check id that is unique in the rubric: of the name of a statement, else of its first words."""
         number = f"statement_{len(self.by_id) + 1}"
-        new, old = self._labels
-        id_ = new.claim(make_check_id([word, take_first_words(text), number]))
-        # Earlier releases numbered the statements without a name.
-        self.old_names |= pair_old_names([id_], [old.claim(make_id(make_slug(word) or number))])
-        return id_
+        return self._labels.claim(make_check_id([word, take_first_words(text), number]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +337,7 @@ def _build_rubric(case_checks: _CaseChecks, suite: _Suite) -> ArtifactDraft:
     weights = {"weights": case_checks.weights} if case_checks.weights else {}
     value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **leftovers}
     id_ = f"rubric_{compute_digest(value)[:32]}"
-    return ArtifactDraft(Kind.RUBRIC, id_, value, name=_name_checks(checks), old_names=case_checks.old_names)
+    return ArtifactDraft(Kind.RUBRIC, id_, value, name=_name_checks(checks))
 
 
 def _name_checks(checks: Sequence[Mapping[str, Any]]) -> str:
