@@ -224,7 +224,7 @@ class Measurement:
 @contextmanager
 def open_measurement(request: MeasurementRequest, *, store: ArtifactStore, judges: Judges) -> Iterator[Measurement]:
     """Open a measurement: judge and dataset resolved, questions indexed, cache of replies opened."""
-    with open_session(judges, store.git.find_common_directory) as session:
+    with open_session(judges, store.git.common) as session:
         resolver = ArtifactResolver(store, session.ask, judges.model)
         judge = resolve_kind(resolver, request.judge, Kind.JUDGE)
         against = resolve_kind(resolver, request.against, Kind.DATASET) if request.against else None

@@ -242,7 +242,7 @@ def open_noise_measurement(
             place=Place(str(request.run)),
             hint="score its outputs here first: evalstore score DATASET RUN",
         )
-    with open_session(judges, store.git.find_common_directory) as session:
+    with open_session(judges, store.git.common) as session:
         resolver, finder = ArtifactResolver(store, session.ask, judges.model), VersionFinder(store)
         judge = resolve_kind(resolver, request.judge, Kind.JUDGE)
         with open_question_index(finder.locate_pin(run.dataset).resolved, store) as questions:

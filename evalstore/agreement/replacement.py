@@ -313,7 +313,7 @@ def open_replacement(request: ReplacementRequest, *, store: ArtifactStore, judge
     # The model that the run named, not the one that is named today, graded it.
     judges = replace(judges, model=(read_judge_model(stored.run) if stored else {}) or judges.model)
     with ExitStack() as opened:
-        common = store.git.find_common_directory
+        common = store.git.common
         sessions = [
             opened.enter_context(open_session(one, common))
             for one in (judges, replace(judges, endpoint=request.endpoint or judges.endpoint))

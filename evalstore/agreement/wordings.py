@@ -324,7 +324,7 @@ def open_wording_trial(
 
     Judges that name no model get that of `judges`, else the one that the run recorded.
     """
-    with open_session(judges, store.git.find_common_directory) as session:
+    with open_session(judges, store.git.common) as session:
         finder = VersionFinder(store)
         stored = read_stored_run(request.run, finder)
         sides = tuple(SideReplay.from_run(side, stored, finder, session) for side in (old, new))

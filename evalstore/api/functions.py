@@ -281,7 +281,7 @@ def open_kept_replies(store: ArtifactStore, judges: Judges | None = None) -> Ite
             from evalstore.scoring.judging import Judges, open_session
 
             silent = replace(judges or Judges(), endpoint=None, fresh=False)
-            return opened.enter_context(open_session(silent, store.git.find_common_directory))
+            return opened.enter_context(open_session(silent, store.git.common))
 
         yield CheckContext(ask=lambda call: open_replies().ask(call), model=judges.model if judges else {})
 
@@ -324,7 +324,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         rubric = find(rubric)
         _say_findings(store, list_used([rubric.ref], find), "nothing was graded", find)
     ruler = _read_ruler(rubric, store, "evaluate")
-    with open_session(judges or Judges(), store.git.find_common_directory) as panel:
+    with open_session(judges or Judges(), store.git.common) as panel:
         context = CheckContext(lambda ref: find(ref).artifact, panel.ask, panel.judges.model, strict=store.strict)
         while True:
             result = grade(ruler, output, question, context=context)

@@ -134,7 +134,7 @@ def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparabilit
     Raises `RefusedError` for a run whose rulers are not in the store.
     """
     finder = VersionFinder(store)
-    with open_session(Judges(), store.git.find_common_directory) as session:
+    with open_session(Judges(), store.git.common) as session:
         a, b = (open_stored_run(run, finder, session) for run in (run_a, run_b))
     shared = _SharedQuestions.collect(follow_renames(a, b, finder), b)
     parts = (

@@ -129,7 +129,7 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     moved: int = 0,
 ) -> Audit:
     """Explain why the mean score of run B differs from run A's; `evalstore.api.audit` says what the arguments mean."""
-    with open_session(judges or Judges(), store.git.find_common_directory) as session:
+    with open_session(judges or Judges(), store.git.common) as session:
         # Each pass notes the calls that it lacks; the loop ends because every pass asks for all of them.
         while True:
             attributor = _open_runs(run_a, run_b, store, session, ask=ask)

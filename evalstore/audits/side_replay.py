@@ -72,7 +72,7 @@ def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactS
     run recorded it, where the judge is the same; an output that lacks an answer is unscored. Asks no endpoint. Raises
     `RefusedError` for a run that cannot be graded again here.
     """
-    with open_session(Judges(), store.git.find_common_directory) as session:
+    with open_session(Judges(), store.git.common) as session:
         finder = VersionFinder(store)
         grader = OutputGrader(read_stored_run(run, finder), finder, session)
         before, after = (SideReplay.from_run(side, grader.stored, finder, session) for side in (old, new))
@@ -381,7 +381,7 @@ def grade_with_judges(
 
     It is called again after the calls that it lacked were priced and made; so it must start anew.
     """
-    with open_session(judges, store.git.find_common_directory) as session:
+    with open_session(judges, store.git.common) as session:
         answer = attempt(VersionFinder(store), session)
         while session.can_ask:
             session.ask_missing()

@@ -138,7 +138,7 @@ def audit_statically(
     Raises `RefusedError` where a run names no versions, its rulers are not in the store, or nothing was scored in both;
     also for scores that its rulers cannot have given (unless `allow_drift`: then they count as not reproduced).
     """
-    with open_session(Judges(watch=watch), store.git.find_common_directory) as session:
+    with open_session(Judges(watch=watch), store.git.common) as session:
         finder = VersionFinder(store)
         held = _HeldQuestion(), _HeldQuestion()
         a, b = (

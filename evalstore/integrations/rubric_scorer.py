@@ -222,7 +222,7 @@ class RubricScorer:
 
     def _find_replies(self, missing: Mapping[str, JudgeCall]) -> dict[str, JudgeReply]:
         """Return the reply to each call: kept, or asked for now where an endpoint is named."""
-        with open_session(self.judges, lambda: self.common) as session:
+        with open_session(self.judges, self.common) as session:
             replies = {key: session.ask(call) for key, call in missing.items()}
             if not session.can_ask:
                 return replies
@@ -244,4 +244,4 @@ def scorer(rubric: str, *, store: ArtifactStore | Path | str = ".", judges: Judg
 
 def _load_scorer(rubric: str, store: ArtifactStore, judges: Judges) -> RubricScorer:
     used = ArtifactResolver(store, ReplyLookup().find_reply, judges.model)
-    return RubricScorer(load_ruler(used, rubric), judges, store.git.find_common_directory())
+    return RubricScorer(load_ruler(used, rubric), judges, store.git.common)

@@ -19,6 +19,7 @@ from evalstore.release.locking import lock_repository
 from evalstore.release.status import survey_store
 from evalstore.release.status_values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore
+from evalstore.store.git import read_config
 from evalstore.versions import Bump, Version, parse_version
 
 _LOWER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH}
@@ -65,7 +66,7 @@ def accept(
         # Without earlier acceptances: whoever accepts a change again starts from the rule's level.
         policy = replace(read_change_policy(store, today), acceptances=())
         status, finding = _find_change(survey_store(store, policy).artifacts, fingerprint)
-        identity = complete_signature(repository.git, signature)
+        identity = complete_signature(read_config(repository.git), signature)
         by = f"{identity['GIT_AUTHOR_NAME']} <{identity['GIT_AUTHOR_EMAIL']}>"
         accepted = AcceptedLevel(
             _choose_level(finding, options.level), finding.level, options.reason, by, today, options.until

@@ -38,7 +38,7 @@ def keep_asked(store: ArtifactStore, old: Artifact, new: Artifact, asked: AskedC
         "beyond_noise": asked.beyond_noise,
         "mean_shift": None if asked.mean_shift is None else str(asked.mean_shift),
     }
-    append_own(store.git.find_common_directory(), _FILE, f"{json.dumps(line)}\n".encode())
+    append_own(store.git.common, _FILE, f"{json.dumps(line)}\n".encode())
 
 
 def add_asked(store: ArtifactStore, diff: Diff, old: Artifact, new: Artifact) -> Diff:
@@ -63,7 +63,7 @@ def format_trailer(asked: AskedChange) -> str:
 def _list_kept(store: ArtifactStore) -> Iterator[dict[str, Any]]:
     data = b""
     with suppress(LoadError, RefusedError, OSError):  # what others could have written counts as none
-        data = read_own(store.git.find_common_directory(), _FILE, _LIMIT)
+        data = read_own(store.git.common, _FILE, _LIMIT)
     for line in data.splitlines():
         with suppress(ValueError, RecursionError):
             if isinstance(value := json.loads(line), dict):

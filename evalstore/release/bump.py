@@ -29,6 +29,8 @@ from evalstore.release.references import find_rows_path
 from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
 from evalstore.release.values import LoweredVersion, Released
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.git import ConfigSetting, read_config
+from evalstore.store.revisions import Head, read_head
 from evalstore.store.signers import is_signature_required, read_required_signers
 from evalstore.versions import Bump
 
@@ -37,14 +39,17 @@ _RETRY_HINT = "free some space or fix the permissions, then run the same bump ag
 
 @dataclass(frozen=True, slots=True)
 class BumpRequest:
-    """What a bump is to do: which working files, how versions are chosen, the message, whether it tags and pushes."""
+    """What a bump is to do: which working files, how versions are chosen, the message, whether it tags, and pushes.
+
+    `push` is the remote's name, or whether to push to the branch's own.
+    """
 
     refs: Sequence[Ref]
     options: BumpOptions
     message: str | None
     tag: bool
     sign: bool
-    push: bool
+    push: bool | str
     today: date | None
     watch: Callable[[Sequence[Resolved]], Iterable[Resolved]]
     watch_writing: Callable[[Sequence[FileChange]], Iterable[FileChange]]
@@ -86,14 +91,17 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     _check_options(store, has_choice=bool(refs) != all_, without="" if commit else "sign" * sign or "push" * bool(push))
     check_prerelease_label(pre)
     chosen = choose_working_files(store, refs, all_=all_)
-    route = find_push_route(store.git, remote_name=push) if commit else None
     options, is_signed = BumpOptions(level, pre, dependents), sign or is_signature_required(store.settings)
     watches = watch, watch_writing, watch_signing
-    request = BumpRequest(chosen, options, message, tag and commit, is_signed, bool(push), today, *watches)
-    if dry_run or not commit:
-        preview = _release_without_commit(store, request, commit=commit, dry_run=dry_run)
+    request = BumpRequest(chosen, options, message, tag and commit, is_signed, push, today, *watches)
+    if not commit:
+        return _release_without_commit(store, request, None, dry_run=dry_run)
+    if dry_run:
+        head = read_head(store.git)
+        route = find_push_route(read_config(store.git), head.branch, remote_name=push)
+        preview = _release_without_commit(store, request, head, dry_run=True)
         return replace(preview, push=plan_push(store, route, preview) if push else None)
-    released, push_refs = release_under_lock(store, request, route, signature or {})
+    released, route, push_refs = release_under_lock(store, request, signature or {})
     # The push runs without the lock: a slow remote keeps nobody from releasing. `push_refs` were read under it.
     if not (route and released.push and push):
         return released
@@ -111,20 +119,26 @@ def _check_options(store: ArtifactStore, *, has_choice: bool, without: str) -> N
 
 
 def release_under_lock(
-    store: ArtifactStore, request: BumpRequest, route: PushRoute | None, signature: Mapping[str, str]
-) -> tuple[Released, Mapping[str, str]]:
-    """Release what is asked for, under the lock of the repository; return also the refs to push, as they are then."""
+    store: ArtifactStore, request: BumpRequest, signature: Mapping[str, str]
+) -> tuple[Released, PushRoute | None, Mapping[str, str]]:
+    """Release what is asked for, under the lock of the repository; return also where to push, and what is there then.
+
+    Raises `RefusedError` for a remote to push to that there is none of, before anything is released.
+    """
     try:
         with lock_repository(store, signature) as repository:
-            recovered, hooks = recover_interrupted(repository), find_bypassed_hooks(repository, push=request.push)
-            store.forget()  # what was read before the lock may have been released or recovered since
-            released = replace(_commit_release(store, repository, request), recovered=recovered)
+            recovered = recover_interrupted(repository)
+            config, head = read_config(repository.git), read_head(repository.git)
+            route = find_push_route(config, head.branch, remote_name=request.push)
+            hooks = find_bypassed_hooks(repository, config, push=bool(request.push))
+            store.forget(head.commit)  # what was read before the lock may have been released or recovered since
+            released = replace(_commit_release(store, repository, request, head, config), recovered=recovered)
             push = plan_push(store, route, released) if released.done or request.push else None
             push_refs = find_push_refs(repository.git, push) if push and request.push else {}
             # A branch without a commit has nothing to push.
             if request.push and not push_refs:
                 push = None
-            return replace(released, bypassed=hooks if released.done else (), push=push), push_refs
+            return replace(released, bypassed=hooks if released.done else (), push=push), route, push_refs
     except OSError as error:
         raise build_write_error(error) from None
 
@@ -135,11 +149,14 @@ def build_write_error(error: OSError) -> RefusedError:
     return RefusedError(f"the release cannot be written: {reason}", hint=_RETRY_HINT)
 
 
-def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commit: bool, dry_run: bool) -> Released:
+def _release_without_commit(
+    store: ArtifactStore, request: BumpRequest, head: Head | None, *, dry_run: bool
+) -> Released:
+    """Say what would be released on `head`; without one (`--no-commit`) the versions are written into the files."""
     plan = make_plan(store, request.refs, request.options, request.today, watch=request.watch)
     unreviewed: tuple[str, ...] = ()
-    if commit:
-        checkout = find_checkout(store.git)
+    if head:
+        checkout = find_checkout(store.git, head)
         # Nothing is kept of them: what a commit would be refused for is refused by the dry run, too.
         list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag, signed=request.sign))
         unreviewed = _list_unreviewed(store, plan, checkout.tip)
@@ -150,7 +167,7 @@ def _release_without_commit(store: ArtifactStore, request: BumpRequest, *, commi
     return Released(
         released,
         plan.unchanged,
-        committed=commit,
+        committed=head is not None,
         dry_run=dry_run,
         pinned=plan.pinned,
         followed=request.options.dependents,
@@ -170,20 +187,26 @@ def _write_step_files(store: ArtifactStore, step: ReleaseStep) -> None:
         write_below(root, step.path, step.content)
 
 
-def _commit_release(store: ArtifactStore, repository: LockedRepository, request: BumpRequest) -> Released:
+def _commit_release(
+    store: ArtifactStore,
+    repository: LockedRepository,
+    request: BumpRequest,
+    head: Head,
+    config: Sequence[ConfigSetting],
+) -> Released:
     plan = make_plan(store, request.refs, request.options, request.today, watch=request.watch)
     if not plan.steps:
         return Released((), plan.unchanged, pinned=plan.pinned)
     # Everything that can be refused is refused here, before the first object is written.
-    checkout = find_checkout(repository.git)
+    checkout = find_checkout(repository.git, head)
     files = list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag, signed=request.sign))
-    repository = replace(repository, signature=complete_signature(repository.git, repository.signature))
+    repository = replace(repository, signature=complete_signature(config, repository.signature))
     message = format_commit_message(plan.steps, request.message, tagged=request.tag)
     tags = {f"{store.tag_prefix}{step.ref}": format_tag_message(step, request.message) for step in plan.steps}
     messages = ReleaseMessages(message, tags if request.tag else {}, request.sign, read_required_signers(store))
     draft = write_release_files(repository, store, checkout, files, messages)
     versions = _list_released_versions(store, plan.steps, tagged=request.tag)
-    release = ReleaseContext(repository, store.objects, versions, request.watch_writing, request.watch_signing)
+    release = ReleaseContext(repository, versions, request.watch_writing, request.watch_signing)
     journal = publish_release(release, draft, checkout.tip)
     store.forget()
     return Released(

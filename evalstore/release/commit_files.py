@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from evalstore.errors import AbsentError, Place, RefusedError
 from evalstore.files import SMALL_FILE, iterate_pieces, open_below, read_below
@@ -21,12 +21,12 @@ from evalstore.release.references import find_rows_path
 from evalstore.release.step import ReleaseStep
 from evalstore.release.validity import check_ledger_complete
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.git import Git, find_hooks_path, find_identity, has_merge_driver
-from evalstore.store.index import find_unmerged, wait_for_index
+from evalstore.store.git import NAME_ENCODING, ConfigSetting, Git, find_hooks_path, has_merge_driver
+from evalstore.store.index import IndexState, read_index, wait_for_index
 from evalstore.store.ledger import locate_ledger, parse_ledger
-from evalstore.store.object_reader import ObjectReader, compute_object_id
+from evalstore.store.object_reader import compute_object_id
 from evalstore.store.objects import find_file
-from evalstore.store.revisions import BRANCH_REFS, find_head_ref, find_refs, list_merged_tags
+from evalstore.store.revisions import BRANCH_REFS, Head, list_merged_tags
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import (
     find_normalized,
@@ -35,7 +35,7 @@ from evalstore.store.working_files import (
     normalize_line_ends,
     normalize_pieces,
 )
-from evalstore.store.writing import write_objects
+from evalstore.store.writing import write_files
 from evalstore.versions import Version
 
 
@@ -173,10 +173,11 @@ _UNFINISHED = {
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The branch that is checked out: its full ref name, and its commit (None before the first one)."""
+    """The branch that is checked out: its full ref name, its commit (None before the first one), and the index."""
 
     branch: str
     tip: str | None
+    index: IndexState
 
     @property
     def name(self) -> str:
@@ -184,25 +185,24 @@ class Checkout:
         return self.branch.removeprefix(BRANCH_REFS)
 
 
-def find_checkout(git: Git) -> Checkout:
+def find_checkout(git: Git, head: Head) -> Checkout:
     """Return the branch that is checked out; `RefusedError` during a merge or the like, and on a detached HEAD."""
     wait_for_index(git.directory)
+    index = read_index(git)
     if unfinished := _find_unfinished(git):
         what, abort = unfinished
         hint = describe_abort(git) or f"finish it, or {abort}; then run the bump again"
         raise RefusedError(f"{what} is still in progress", hint=hint)
-    if conflict := find_unmerged(git):
+    if index.conflict:
         raise RefusedError(
-            f"{conflict} has an unresolved conflict", hint="resolve it, git add it, then run the bump again"
+            f"{index.conflict} has an unresolved conflict", hint="resolve it, git add it, then run the bump again"
         )
-    name = find_branch(git)
-    if name is None:
+    if head.branch is None:
         raise RefusedError(
             "HEAD is detached, so the release would be on no branch",
             hint="git switch to a branch, then run the bump again",
         )
-    branch = BRANCH_REFS + name
-    return Checkout(branch, find_refs(git, [branch]).get(branch))
+    return Checkout(BRANCH_REFS + head.branch, head.commit, index)
 
 
 def _find_unfinished(git: Git) -> tuple[str, str] | None:
@@ -212,23 +212,19 @@ def _find_unfinished(git: Git) -> tuple[str, str] | None:
 def describe_abort(git: Git) -> str:
     """Say how a merge with conflicts is made by evalstore instead; "" where no such merge is in progress."""
     unfinished = _find_unfinished(git)
-    if unfinished is None or find_unmerged(git) is None:
+    if unfinished is None or read_index(git).conflict is None:
         return ""
     _, abort = unfinished
     register = "" if has_merge_driver(git) else ", else evalstore init --merge-driver, and merge again, now by item"
     return f"{abort}; then evalstore bump --again if your release is unpushed{register}"
 
 
-def find_branch(git: Git) -> str | None:
-    """Return the name of the branch that is checked out; None on a detached HEAD."""
-    ref = find_head_ref(git)
-    return ref.removeprefix(BRANCH_REFS) if ref and ref.startswith(BRANCH_REFS) else None
-
-
-def find_bypassed_hooks(repository: LockedRepository, *, push: bool) -> tuple[str, ...]:
+def find_bypassed_hooks(
+    repository: LockedRepository, config: Sequence[ConfigSetting], *, push: bool
+) -> tuple[str, ...]:
     """Return the names of the user's hooks that git would have run: evalstore runs none."""
-    configured = find_hooks_path(repository.git)
-    folder = repository.top / configured if configured else repository.common / "hooks"
+    configured = find_hooks_path(config)
+    folder = repository.top / configured if configured else repository.git.common / "hooks"
     return tuple(name for name in (*_COMMIT_HOOKS, *(_PUSH_HOOKS if push else ())) if _is_executable(folder / name))
 
 
@@ -236,13 +232,12 @@ def _is_executable(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def complete_signature(git: Git, source: Mapping[str, str]) -> dict[str, str]:
-    """Return git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, from `source` or the settings; dates may be missing.
+def complete_signature(config: Sequence[ConfigSetting], source: Mapping[str, str]) -> dict[str, str]:
+    """Return git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, from `source` or git's config; dates may be missing.
 
     Raises `RefusedError` where a name or an email is set nowhere: git would guess one.
     """
-    # evalstore's git reads no settings of the user, so the identity is asked for by itself.
-    settings = find_identity(git)
+    settings = {key: value.encode(*NAME_ENCODING).decode("utf-8", "replace") for key, value in config}
     signature = {name: source[name] for name in VARIABLES if source.get(name)}
     for role in _ROLES:
         for part in ("name", "email"):
@@ -261,39 +256,39 @@ def _fill_variable(signature: dict[str, str], variable: str, value: str | None) 
     signature.setdefault(variable, value or "")
 
 
-def write_blobs(repository: LockedRepository, store: ArtifactStore, files: Sequence[CommitFile]) -> list[str]:
-    """Write the files as they will be committed; return their blobs."""
-    with ExitStack() as stack:
-        contents = [
-            file.content
-            if file.content is not None
-            else stack.enter_context(_open_file(store.root or repository.top, file))
-            for file in files
-        ]
-        return write_objects(repository.git, "blob", contents, hex_digits=repository.hex_digits)
+class FileBlobs(NamedTuple):
+    """The blobs of a file: as git keeps it, and as the working tree has it, which may have other line ends."""
+
+    kept: str
+    worked: str
 
 
-def write_lf_blobs(
-    repository: LockedRepository, working_blobs: Sequence[str], files: Sequence[CommitFile]
-) -> list[str]:
-    """Write files with LF where git keeps them so and the working tree has CRLF; return the blobs to commit."""
-    indexes = [index for index, file in enumerate(files) if file.to_lf]
+def write_blobs(
+    repository: LockedRepository, store: ArtifactStore, files: Sequence[CommitFile]
+) -> tuple[list[FileBlobs], dict[str, bytes]]:
+    """Return the blobs of files; those that are read from disk are written, the others returned by their ids, too."""
     with ExitStack() as stack:
-        contents = [
-            normalize_line_ends(content)
-            if (content := files[index].content) is not None
-            else stack.enter_context(_open_lf_rows(repository, working_blobs[index]))
-            for index in indexes
-        ]
-        written = write_objects(repository.git, "blob", contents, hex_digits=repository.hex_digits)
-        converted = dict(zip(indexes, written, strict=True))
-    return [converted.get(index, blob) for index, blob in enumerate(working_blobs)]
+        rows = {file.path: file for file in files if file.content is None}
+        root = store.root or repository.top
+        opened = [stack.enter_context(_open_file(root, file)) for file in rows.values()]
+        worked = dict(zip(rows, write_files(repository.git, opened), strict=True))
+        lf_rows = [path for path, file in rows.items() if file.to_lf]
+        opened = [stack.enter_context(_open_lf_rows(repository, worked[path])) for path in lf_rows]
+        kept = {**worked, **dict(zip(lf_rows, write_files(repository.git, opened), strict=True))}
+    unwritten: dict[str, bytes] = {}
+    for file in files:
+        if (content := file.content) is not None:
+            contents = (normalize_line_ends(content) if file.to_lf else content), content
+            ids = [compute_object_id("blob", data, repository.hex_digits) for data in contents]
+            kept[file.path], worked[file.path] = ids
+            unwritten |= dict(zip(ids, contents, strict=True))
+    return [FileBlobs(kept[file.path], worked[file.path]) for file in files], unwritten
 
 
 @contextmanager
 def _open_lf_rows(repository: LockedRepository, blob: str) -> Iterator[BinaryIO]:
     with TemporaryFile() as file:
-        file.writelines(normalize_pieces(ObjectReader(repository.git).stream(blob)))
+        file.writelines(normalize_pieces(repository.objects.stream(blob)))
         file.seek(0)
         yield file
 

@@ -31,7 +31,6 @@ from evalstore.release.locking import (
 )
 from evalstore.store import ArtifactStore
 from evalstore.store.remote import Remote, find_tracking_refs
-from evalstore.store.revisions import list_refs
 from evalstore.versions import Bump
 
 PENDING_REFS = "refs/evalstore/pending/"
@@ -151,8 +150,7 @@ def _parse_released_version(bump: str, moved: Sequence[Sequence[str]] = (), **re
 
 def find_interrupted_bump(store: ArtifactStore) -> str | None:
     """Say which killed bump of this working tree waits to be finished, and how; None without one. Reads only."""
-    common = store.git.find_common_directory()
-    name = find_journal_name(store.git, common)
+    common, name = store.git.common, find_journal_name(store.git)
     try:
         descriptor = open_lock(common, LOCK, make=False)
     except OSError:
@@ -189,11 +187,10 @@ def hold_pending(repository: LockedRepository, journal: Journal) -> None:
     repository.git.run(*_UPDATE, stdin=lines.encode())
 
 
-def release_pending(repository: LockedRepository) -> None:
-    """Let go of whatever was held; under the lock of the repository that is of this bump or of a killed one."""
-    lines = "".join(f"delete {name}\n" for name in list_refs(repository.git, PENDING_REFS))
-    if lines:
-        repository.git.run(*_UPDATE, stdin=lines.encode())
+def release_pending(repository: LockedRepository, journal: Journal) -> None:
+    """Let go of what a journal holds, whether or not it was ever held."""
+    lines = "".join(f"delete {name}\n" for name in journal.pending)
+    repository.git.run(*_UPDATE, stdin=lines.encode())
 
 
 def remove_stale_locks(repository: LockedRepository, refs: Iterable[str], written: Path) -> None:
@@ -217,7 +214,7 @@ def remove_stale_locks(repository: LockedRepository, refs: Iterable[str], writte
 
 def _list_lock_paths(repository: LockedRepository, refs: Iterable[str]) -> list[Path]:
     names = [*refs, "packed-refs", "reftable/tables.list"]
-    return [repository.git.directory / "HEAD.lock", *(repository.common / f"{name}.lock" for name in names)]
+    return [repository.git.directory / "HEAD.lock", *(repository.git.common / f"{name}.lock" for name in names)]
 
 
 def _identify_file(path: Path) -> tuple[int, int] | None:
@@ -241,20 +238,20 @@ def record_push(store: ArtifactStore, remote: Remote, refs: Mapping[str, str]) -
     with suppress(EvalstoreError, OSError), lock_repository(store, {}) as repository:
         forget_push(repository)
         # Killed from here on: a lock of git may stay, which would stop every fetch; the next bump removes it.
-        write_own(repository.common, _NOTE, json.dumps(list(tracking)).encode())
+        write_own(repository.git.common, _NOTE, json.dumps(list(tracking)).encode())
         repository.git.run("update-ref", "-m", REFLOG_REASON, "--stdin", stdin=lines.encode())
-        remove_below(repository.common, _NOTE)
+        remove_below(repository.git.common, _NOTE)
 
 
 def forget_push(repository: LockedRepository) -> None:
     """Remove the locks that a killed push has left on remote-tracking branches, and its note of them."""
-    sweep_below(repository.common, _NOTE)
-    if not has_own(repository.common, _NOTE):
+    sweep_below(repository.git.common, _NOTE)
+    if not has_own(repository.git.common, _NOTE):
         return
     try:
-        names = json.loads(read_own(repository.common, _NOTE, 1 << 16))
+        names = json.loads(read_own(repository.git.common, _NOTE, 1 << 16))
     except (LoadError, ValueError):
         names = []
     refs = [name for name in names if isinstance(name, str) and _PUSH_REF.fullmatch(name)]
-    remove_stale_locks(repository, refs, repository.common / _NOTE)
-    remove_below(repository.common, _NOTE)
+    remove_stale_locks(repository, refs, repository.git.common / _NOTE)
+    remove_below(repository.git.common, _NOTE)

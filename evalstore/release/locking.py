@@ -15,6 +15,7 @@ from evalstore.files import describe_error
 from evalstore.own_files import open_lock
 from evalstore.store import ArtifactStore
 from evalstore.store.git import Git
+from evalstore.store.object_reader import ObjectReader
 
 STATE_FOLDER = "evalstore"
 LOCK = f"{STATE_FOLDER}/lock"
@@ -24,27 +25,27 @@ _TRIES = 200  # ten seconds: a bump of a few artifacts takes less than one
 
 @dataclass(frozen=True, slots=True)
 class LockedRepository:
-    """A repository whose lock is held: its git, the top of the working tree, and the common git directory.
+    """A repository whose lock is held: its git, the top of the working tree, and what reads its objects.
 
     `git` hands the lock on to its child processes. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables.
     """
 
     git: Git
     top: Path
-    common: Path
+    objects: ObjectReader
     hex_digits: int
     signature: Mapping[str, str]
 
     @property
     def journal_name(self) -> str:
         """The journal of this working tree, relative to the common git directory."""
-        return find_journal_name(self.git, self.common)
+        return find_journal_name(self.git)
 
 
-def find_journal_name(git: Git, common: Path) -> str:
+def find_journal_name(git: Git) -> str:
     """Return where the bumps of a working tree keep their journal, relative to the common git directory."""
     own = git.directory.name
-    return f"{STATE_FOLDER}/journal.json" if git.directory == common else f"{STATE_FOLDER}/journal.{own}.json"
+    return f"{STATE_FOLDER}/journal.json" if git.directory == git.common else f"{STATE_FOLDER}/journal.{own}.json"
 
 
 @contextmanager
@@ -53,13 +54,12 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
     top = store.repository.top
     if top is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
-    common = store.git.find_common_directory()
-    descriptor = _open_lock_file(common)
+    descriptor = _open_lock_file(store.git.common)
     try:
         _acquire_lock(descriptor)
         # git's children inherit the lock: after a kill it stays held until the last git that may still write is gone.
         git = store.git._replace(inherited_fds=(descriptor,), timeout=600.0)  # thousands of objects are synced to disk
-        yield LockedRepository(git, top, common, store.repository.hex_digits, signature)
+        yield LockedRepository(git, top, store.objects, store.repository.hex_digits, signature)
     finally:
         os.close(descriptor)
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from evalstore.errors import ConflictError, EvalstoreError, RefusedError
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.asked_changes import TRAILER
-from evalstore.release.commit_files import Checkout, CommitFile, write_blobs, write_lf_blobs
+from evalstore.release.commit_files import Checkout, CommitFile, write_blobs
 from evalstore.release.journal import (
     FileChange,
     Journal,
@@ -44,8 +44,8 @@ from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
 from evalstore.store.index import (
     IndexCopy,
+    IndexState,
     copy_index,
-    find_staged_blobs,
     is_copy_current,
     lock_index,
     release_index_lock,
@@ -113,16 +113,19 @@ def format_tag_message(step: ReleaseStep, text: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseDraft:
-    """A release whose files git has already: their changes, and what the branch holds at their paths (`committed`).
+    """A release: the changes of its files, and what the branch holds at their paths (`committed`).
 
-    Its commit is built on whatever tip the branch has, as long as that holds the same there.
+    git has the files already, but for `contents`, by their blobs, which are written with the trees. The commit is built
+    on whatever tip the branch has, as long as that holds the same there.
     """
 
     branch: str
     changes: tuple[FileChange, ...]
+    contents: Mapping[str, bytes]
     committed: Mapping[str, TreeEntry]
     watched: tuple[str, ...]
     messages: ReleaseMessages
+    index: IndexState
 
 
 def write_release_files(
@@ -132,40 +135,36 @@ def write_release_files(
     files: Sequence[CommitFile],
     messages: ReleaseMessages,
 ) -> ReleaseDraft:
-    """Write the blobs of a release.
+    """Write those blobs of a release that may be large, and return what else it consists of.
 
     Killed here: objects that nothing refers to, which `git gc` removes one day; nobody has to finish anything.
     """
     paths = [store.prefix + file.path for file in files]
     watched = (*paths, store.prefix + SETTINGS_FILE)
     committed = _find_entries(store.objects, checkout.tip, watched)
-    # Blobs as the working tree gets them, then as git keeps them: these differ where line ends are converted.
-    working_blobs = write_blobs(repository, store, files)
-    blobs = write_lf_blobs(repository, working_blobs, files)
-    staged = find_staged_blobs(repository.git, paths)
+    blobs, contents = write_blobs(repository, store, files)
     changes = tuple(
         FileChange(
             path,
             committed[path].mode if path in committed else REGULAR_MODE,
-            blob,
+            kept,
             file.before,
-            staged.get(path),
-            on_disk,
+            checkout.index.blobs.get(path),
+            worked,
         )
-        for path, blob, file, on_disk in zip(paths, blobs, files, working_blobs, strict=True)
+        for path, (kept, worked), file in zip(paths, blobs, files, strict=True)
     )
-    return ReleaseDraft(checkout.branch, changes, committed, watched, messages)
+    return ReleaseDraft(checkout.branch, changes, contents, committed, watched, messages, checkout.index)
 
 
 class ReleaseContext(NamedTuple):
-    """Where a release is written, what reads the objects there, and what it releases.
+    """Where a release is written, and what it releases.
 
     `watch_writing` wraps the iteration over the files that are written, and `watch_signing` that over the tags that are
     signed (progress bars).
     """
 
     repository: LockedRepository
-    objects: ObjectReader
     versions: Sequence[ReleasedVersion]
     watch_writing: Callable[[Sequence[FileChange]], Iterable[FileChange]]
     watch_signing: Callable[[Sequence[str]], Iterable[str]]
@@ -187,7 +186,7 @@ def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | Non
                 if number == free:
                     locks.enter_context(lock_index(repository.git))
                 # The index before the branch: who commits between the two has changed the index, too.
-                index = copy_index(repository.git, index_entries)
+                index = copy_index(repository.git, index_entries, draft.index)
                 if number:
                     tip = _follow_tip(release, draft, tip, attempt.failure)
                 if journal is None or journal.old != tip:
@@ -212,7 +211,7 @@ def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | Non
 def publish_once(repository: LockedRepository, journal: Journal) -> None:
     """Do what a journal says, in one try; `ConflictError` when something has moved."""
     index = copy_index(repository.git, list_entries(journal.changes))
-    write_journal(repository.common, repository.journal_name, journal)
+    write_journal(repository.git.common, repository.journal_name, journal)
     try:
         with lock_index(repository.git):
             hold_pending(repository, journal)
@@ -244,15 +243,15 @@ def _write_journal(release: ReleaseContext, draft: ReleaseDraft, tip: str | None
     # The tree is that of the branch with these files replaced: nothing else that is edited or staged gets in.
     entries = {change.path: IndexEntry(change.mode, change.blob) for change in draft.changes}
     if last and tip and not draft.messages.sign:
-        commit, refs = write_on_tip(repository.git, release.objects, last.commit, tip, entries, last.tags)
+        commit, refs = write_on_tip(repository.git, repository.objects, last.commit, tip, entries, last.tags)
     else:
-        tree = write_tree(repository.git, release.objects, tip, entries)
+        tree = write_tree(repository.git, repository.objects, tip, entries, draft.contents.values())
         parents = [tip] if tip else []
         commit, tags = _write_commit_and_tags(repository, tree, parents, draft.messages, release.watch_signing)
         refs = {TAG_REFS + name: oid for name, oid in tags.items()}
     released = tuple(replace(version, commit=commit) for version in release.versions)
     journal = Journal(draft.branch, tip, commit, refs, draft.changes, released)
-    write_journal(repository.common, repository.journal_name, journal)
+    write_journal(repository.git.common, repository.journal_name, journal)
     return journal
 
 
@@ -288,7 +287,7 @@ def _follow_tip(
     now = find_refs(release.repository.git, [draft.branch]).get(draft.branch)
     if now == tip and failure is None:
         return tip
-    if now in {None, tip} or _find_entries(release.objects, now, draft.watched) != draft.committed:
+    if now in {None, tip} or _find_entries(release.repository.objects, now, draft.watched) != draft.committed:
         raise _explain_failure(failure) from None
     return now
 
@@ -316,10 +315,10 @@ def _write_commit_and_tags(
 ) -> tuple[str, Mapping[str, str]]:
     if not messages.sign:
         commit = write_commit(repository.git, tree, parents, message=messages.commit, signature=repository.signature)
-        return commit, write_tags(repository.git, commit, messages.tags) if messages.tags else {}
+        return commit, write_tags(repository.git, repository.objects, commit, messages.tags)
     with open_scratch_repository(repository.git, repository.hex_digits) as scratch:
         commit = sign_commit(scratch, tree, parents, message=messages.commit, signature=repository.signature)
-        tags = sign_tags(scratch, commit, messages.tags, watch=watch)
+        tags = sign_tags(scratch, repository.objects, commit, messages.tags, watch=watch)
     if messages.signers is not None:
         _check_signer(repository, tags, messages.signers)
     return commit, tags
@@ -341,7 +340,7 @@ def _move_refs(repository: LockedRepository, journal: Journal, updates: Iterable
     except CommandError as error:
         # git itself was killed, while this process lives: it could not remove its locks, and they would stop us.
         if error.status < 0:
-            remove_stale_locks(repository, journal.refs, repository.common / repository.journal_name)
+            remove_stale_locks(repository, journal.refs, repository.git.common / repository.journal_name)
         return error
     return None
 

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from evalstore.errors import GitError, RefusedError
 from evalstore.model import parse_ref
-from evalstore.release.commit_files import find_branch
 from evalstore.release.journal import record_push
 from evalstore.release.values import Push, PushOutcome, Released
 from evalstore.store import ArtifactStore, Release, remote
-from evalstore.store.git import CommandError, Git
+from evalstore.store.git import CommandError, ConfigSetting, Git
 from evalstore.store.index import has_staged_changes
 from evalstore.store.remote import PushAnswer, Remote
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS, find_new_commits, find_refs
@@ -76,12 +75,14 @@ class PushRoute(NamedTuple):
     to: Remote
 
 
-def find_push_route(git: Git, *, remote_name: bool | str) -> PushRoute | None:
-    """Return the route to the remote of this name, or to the branch's own (True; False: only if there is one).
+def find_push_route(
+    config: Sequence[ConfigSetting], branch: str | None, *, remote_name: bool | str
+) -> PushRoute | None:
+    """Return the route of a branch to the remote of this name, or to its own (True; False: only if there is one).
 
     Raises `RefusedError` for a remote that does not exist or has several addresses, and on a detached HEAD.
     """
-    remotes, branch = remote.list_remotes(git), find_branch(git)
+    remotes = remote.list_remotes(config)
     to = remotes.by_name.get(remote_name) if isinstance(remote_name, str) else remotes.find_for_branch(branch or "")
     if not remote_name:
         return PushRoute(branch, to) if branch and to else None

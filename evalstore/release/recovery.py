@@ -43,13 +43,13 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
     """Finish or undo what killed bumps left behind; returns what the one of this working tree has released."""
     # Our own index.lock and half-written journals first: they stand in the way, and nothing refers to them.
     release_index_lock(repository.git.directory)
-    sweep_below(repository.common, repository.journal_name)
+    sweep_below(repository.git.common, repository.journal_name)
     released: tuple[ReleasedVersion, ...] = ()
     forget_push(repository)
-    for file in fnmatch.filter(list_below(repository.common, STATE_FOLDER), "journal*.json"):
+    for file in fnmatch.filter(list_below(repository.git.common, STATE_FOLDER), "journal*.json"):
         name = f"{STATE_FOLDER}/{file}"
-        journal = read_journal(repository.common, name)
-        remove_stale_locks(repository, [*journal.refs, *journal.pending], repository.common / name)
+        journal = read_journal(repository.git.common, name)
+        remove_stale_locks(repository, [*journal.refs, *journal.pending], repository.git.common / name)
         if name == repository.journal_name:
             is_released = finish_or_undo_refs(repository, journal)
             released = journal.released if is_released else ()
@@ -59,8 +59,8 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
         # Another working tree of this repository: its refs are shared, and finished or undone here. Its files are
         # written by the next bump there, which needs the journal, unless nothing was released.
         elif not finish_or_undo_refs(repository, journal):
-            release_pending(repository)
-            remove_below(repository.common, name)
+            release_pending(repository, journal)
+            remove_below(repository.git.common, name)
     return released
 
 
@@ -84,16 +84,12 @@ def stage_files(
     unedited = [change for change in changes if _is_unedited(repository, change)]
     # Written aside, synced, renamed, and the folders synced; of many, all are synced at once.
     sync_all = len(unedited) >= MANY and can_sync_all()
-    objects = ObjectReader(repository.git)
-    try:
-        written = [change for change in unedited if change.mode != REMOVED]
-        objects.expect(_find_new_blob(change) for change in written)
-        for change in watch(written):
-            pieces = _read_pieces(objects, _find_new_blob(change))
-            mode = 0o755 if change.mode == EXECUTABLE_MODE else None
-            write_aside_below(repository.top, change.path, pieces, sync=not sync_all, mode=mode)
-    finally:
-        objects.close()
+    written = [change for change in unedited if change.mode != REMOVED]
+    repository.objects.expect(_find_new_blob(change) for change in written)
+    for change in watch(written):
+        pieces = _read_pieces(repository.objects, _find_new_blob(change))
+        mode = 0o755 if change.mode == EXECUTABLE_MODE else None
+        write_aside_below(repository.top, change.path, pieces, sync=not sync_all, mode=mode)
     if sync_all:
         wait_for_disk(repository.top)
     return unedited
@@ -132,13 +128,13 @@ def end_journal(repository: LockedRepository, journal: Journal, *, released: boo
     if released:
         _sync_files(repository, journal)
     # The locks of git's transactions, which git leaves when it cannot remove them.
-    written = repository.common / repository.journal_name
+    written = repository.git.common / repository.journal_name
     remove_stale_locks(repository, [*journal.refs, *journal.pending], written)
     # What keeps its objects from being pruned or repacked. Killed before: the next bump removes it.
-    release_pending(repository)
-    release_packs(repository.common)
+    release_pending(repository, journal)
+    release_packs(repository.git.common)
     with suppress(FileNotFoundError):
-        remove_below(repository.common, repository.journal_name)
+        remove_below(repository.git.common, repository.journal_name)
 
 
 def list_tag_updates(journal: Journal) -> list[RefUpdate]:

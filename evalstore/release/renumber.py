@@ -25,11 +25,19 @@ from evalstore.release.references import find_rows_path
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import Released
 from evalstore.store import ArtifactStore
-from evalstore.store.index import find_staged_blobs
+from evalstore.store.git import read_config
+from evalstore.store.index import read_index
 from evalstore.store.ledger import locate_ledger
 from evalstore.store.objects import find_entry
 from evalstore.store.remote import fetch_objects, list_remote_refs
-from evalstore.store.revisions import BRANCH_REFS, find_default_branch, find_new_commits, find_refs, list_refs
+from evalstore.store.revisions import (
+    BRANCH_REFS,
+    find_default_branch,
+    find_new_commits,
+    find_refs,
+    list_refs,
+    read_head,
+)
 from evalstore.store.scratch_clone import CloneSeed, ScratchClone, open_scratch_clone
 from evalstore.store.signers import is_signature_required
 from evalstore.store.store_moves import read_changes
@@ -78,16 +86,18 @@ def bump_again(store: ArtifactStore, request: AgainRequest, signature: Mapping[s
     """
     if store.root is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
-    route = find_push_route(store.git, remote_name=request.remote)
+    config = read_config(store.git)
+    route = find_push_route(config, read_head(store.git).branch, remote_name=request.remote)
     if route is None:
         raise RefusedError("there is no remote to compare with", hint="git remote add origin <url>")
     theirs = _fetch_theirs(store, route)
     try:
         with lock_repository(store, signature) as repository:
             recovered = recover_interrupted(repository)
-            store.forget()
-            checkout = find_checkout(repository.git)
-            released = _renumber(store, repository, checkout, theirs, request)
+            head = read_head(repository.git)
+            store.forget(head.commit)
+            checkout, signature = find_checkout(repository.git, head), complete_signature(config, signature)
+            released = _renumber(store, replace(repository, signature=signature), checkout, theirs, request)
             released = replace(released, recovered=recovered, branch=checkout.name)
             store.forget()
             push = plan_push(store, route, released)
@@ -130,20 +140,19 @@ def _renumber(
         return Released((), (), renumbered=())
     if not first.parents:
         raise RefusedError("the first commit of this branch is a release", hint=f"clone {theirs.remote} anew")
-    signature = complete_signature(repository.git, repository.signature)
     start = first.parents[0]
     kept = find_new_commits(repository.git, start, None)
     later = [commit for commit in own if commit.oid not in kept]
     withdrawn = sorted({ref for commit in later for ref in unseen[commit.oid]})
     tags = {name: oid for name, oid in here.items() if name.removeprefix(prefix) not in withdrawn}
-    seed = CloneSeed(checkout.name, start, {**theirs.tags, **tags}, store.prefix, signature)
+    seed = CloneSeed(checkout.name, start, {**theirs.tags, **tags}, store.prefix, repository.signature)
     with open_scratch_clone(repository.git, seed) as clone:
         if theirs.tip:
             message = f"Merge branch '{checkout.name}' of {theirs.remote}"
             _check_merged(clone.merge(theirs.tip, message), theirs)
         _repeat_commits(clone, later, theirs)
         _repeat_edits(store, repository, clone, _OwnEdits(tip, later, tuple(withdrawn)), theirs)
-        released = _release_in_clone(store, clone, withdrawn, request, signature)
+        released = _release_in_clone(store, clone, withdrawn, request)
         commit = clone.head
         new_tags = find_refs(clone.git, [TAG_REFS + version.tag for version in released.released if version.tag])
     replaced = {name: here[name] for ref in withdrawn if (name := prefix + ref) in here}
@@ -305,13 +314,8 @@ def _write_working_files(
         if entry is None or file.is_symlink() or not file.is_file():
             continue
         data = file.read_bytes()
-        (blob,) = write_objects(
-            repository.git,
-            "blob",
-            [normalize_line_ends(data) if path in normalized else data],
-            hex_digits=repository.hex_digits,
-        )
-        found[path] = IndexEntry(entry.mode, blob)
+        kept = normalize_line_ends(data) if path in normalized else data
+        found[path] = IndexEntry(entry.mode, _write_blob(repository, kept))
     return found
 
 
@@ -320,7 +324,6 @@ def _release_in_clone(
     clone: ScratchClone,
     withdrawn: Sequence[str],
     request: AgainRequest,
-    signature: Mapping[str, str],
 ) -> Released:
     with ArtifactStore.open(clone.folder / store.prefix) as inner:
         wanted = {ref.partition("@")[0] for ref in withdrawn}
@@ -328,7 +331,7 @@ def _release_in_clone(
         options = BumpOptions(renumbered=frozenset(withdrawn))
         signed = request.sign or is_signature_required(inner.settings)
         asked = BumpRequest(refs, options, request.message, True, signed, False, request.today, iter, iter, iter)
-        return release_under_lock(inner, asked, None, signature)[0]
+        return release_under_lock(inner, asked, clone.signature)[0]
 
 
 def _list_changes(
@@ -339,7 +342,7 @@ def _list_changes(
     fields = out.decode("utf-8", "surrogateescape").split("\0")
     rows = [(head.split(" "), path) for head, path in zip(fields[0::2], fields[1::2], strict=False)]
     mine = set(_list_artifact_files(store, withdrawn))
-    staged = find_staged_blobs(repository.git, [path for _, path in rows])
+    staged = read_index(repository.git).blobs
     for (_, mode, old_blob, blob, kind), path in rows:
         before = None if old_blob.strip("0") == "" else old_blob
         if mode in {_LINK, _MODULE}:
@@ -377,5 +380,8 @@ def _differs_by_line_ends(store: ArtifactStore, repository: LockedRepository, pa
 
 
 def _write_crlf(store: ArtifactStore, repository: LockedRepository, blob: str) -> str:
-    data = normalize_line_ends(store.objects.read(blob).data).replace(b"\n", b"\r\n")
-    return write_objects(repository.git, "blob", [data], hex_digits=repository.hex_digits)[0]
+    return _write_blob(repository, normalize_line_ends(store.objects.read(blob).data).replace(b"\n", b"\r\n"))
+
+
+def _write_blob(repository: LockedRepository, data: bytes) -> str:
+    return write_objects(repository.git, [("blob", data)], hex_digits=repository.hex_digits)[0]

@@ -37,6 +37,7 @@ from evalstore.release.release_bumps import BumpChecker
 from evalstore.release.release_tags import ReleaseTag, TagListing, check_release, list_tag_refs
 from evalstore.release.signatures import SignatureTerms, check_signatures
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.git import read_config
 from evalstore.store.resolve import (
     ASKED_TAGS,
     build_unknown_error,
@@ -44,7 +45,7 @@ from evalstore.store.resolve import (
     expect_releases,
     is_covered,
 )
-from evalstore.store.revisions import find_refs
+from evalstore.store.revisions import find_refs, read_head
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Version, find_version
 
@@ -161,7 +162,7 @@ def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding
     from evalstore.release.push import find_push_route, find_unpushed_commits
     from evalstore.store.remote import list_remote_tags
 
-    route = find_push_route(store.git, remote_name=name)
+    route = find_push_route(read_config(store.git), read_head(store.git).branch, remote_name=name)
     if route is None:
         return
     there = list_remote_tags(store.git, store.repository, route.to)

@@ -209,7 +209,7 @@ def open_job(  # noqa: PLR0913  # as `score` has them
     `today` is the day by which a judge's validation is stale, by default that of `at`. Raises `FindingsError` where
     something is found and the settings are strict.
     """
-    with open_session(judges or Judges(), store.git.find_common_directory) as session:
+    with open_session(judges or Judges(), store.git.common) as session:
         find = cache(store.resolve)  # for what is validated is graded with, too
         resolver = ArtifactResolver(store, session.ask, session.judges.model, find=find)
         resolved = resolver.resolve(dataset)

@@ -325,11 +325,14 @@ class StoreContents:
         """Return a commit by its full id."""
         return read_commit(self.objects, oid)
 
-    def forget(self) -> None:
-        """Forget tags, ledgers and the lock, because this process has changed some: they are read again when needed."""
+    def forget(self, head: str | None = None) -> None:
+        """Forget tags, ledgers and the lock, because this process has changed some: they are read again when needed.
+
+        `head` is the commit that is checked out, where somebody has just asked.
+        """
         self.tags.forget()
         self.ahead.forget()
-        self.ledgers.forget()
+        self.ledgers.forget(head)
         self._lock = None
 
     def close(self) -> None:

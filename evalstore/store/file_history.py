@@ -102,6 +102,5 @@ def was_committed(top: Path, path: str) -> bool:
 
 def read_shallow_commits(git: Git) -> frozenset[str]:
     """Return the commits at which a shallow clone ends."""
-    folder: Path = git.find_common_directory()
     # git's list of the commits at which a shallow clone ends.
-    return frozenset(read_below(folder, "shallow", 16 << 20).decode("ascii").split())
+    return frozenset(read_below(git.common, "shallow", 16 << 20).decode("ascii").split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -85,10 +85,12 @@ class CommandError(GitError):
 class Git(NamedTuple):
     """Git for one repository, named by its git directory: git never searches for one.
 
-    A lock on one of `inherited_fds` lasts as long as the last command that a killed process had started.
+    `common` is the git directory that all working trees of the repository share. A lock on one of `inherited_fds` lasts
+    as long as the last command that a killed process had started.
     """
 
     directory: Path
+    common: Path
     inherited_fds: tuple[int, ...] = ()
     timeout: float | None = None
     environment: GitEnvironment = SEALED
@@ -112,11 +114,6 @@ class Git(NamedTuple):
             if failure.status == 1:
                 return None
             raise
-
-    def find_common_directory(self) -> Path:
-        """Return the git directory that all working trees of the repository share."""
-        answer = self.run("rev-parse", "--path-format=absolute", "--git-common-dir")
-        return Path(os.fsdecode(answer.removesuffix(b"\n")))
 
     def start(self, *argv: str, stdin: IO[bytes] | int, env: Mapping[str, str | None] | None = None) -> Any:
         """Start a subcommand that keeps running; it ends when what is returned, with its `proc`, is collected."""
@@ -203,15 +200,22 @@ def _start_process(
     )
 
 
+_AT_IMPORT = {"GIT_PYTHON_GIT_EXECUTABLE": os.devnull, "GIT_PYTHON_REFRESH": "quiet"}
+
+
 @cache
 def _load_gitpython() -> Any:
-    # At import GitPython runs `git version`, found through PATH with its relative entries, and raises when it fails.
-    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = find_executable()
-    os.environ["GIT_PYTHON_REFRESH"] = "quiet"
+    # At import GitPython runs `git version` twice, to find a git that it is never asked for: it gets whole commands.
+    before = {name: os.environ.get(name) for name in _AT_IMPORT}
+    os.environ.update(_AT_IMPORT)
     try:
         from git.cmd import Git as GitPython
     except ImportError as error:
         raise GitError(f"git cannot be run: {error}", hint="try git --version") from None
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            os.environ.update({name: value} if value is not None else {})
     return GitPython()
 
 
@@ -250,9 +254,12 @@ class ConfigSetting(NamedTuple):
     value: str
 
 
-def find_remote_settings(git: Git) -> list[ConfigSetting]:
-    """Return the settings of remotes, and of the branches that are pushed to them."""
-    return _find_settings(git, "--get-regexp", r"^(branch|remote)\.")
+def read_config(git: Git) -> list[ConfigSetting]:
+    """Return all settings of the user and the repository, in the order in which one overrides another, ours last.
+
+    Section and variable of a key are in lower case.
+    """
+    return _find_settings(git, "--list")
 
 
 def find_extra_headers(git: Git) -> list[ConfigSetting]:
@@ -270,42 +277,31 @@ def find_global_settings(git: Git) -> list[ConfigSetting]:
         raise
 
 
-def find_identity(git: Git) -> dict[str, str]:
-    """Return the names and addresses of `user`, `author` and `committer`, by key in lower case."""
-    out = _read_config(git, "--get-regexp", r"^(user|author|committer)\.(name|email)$")
-    pairs = (line.partition("\n")[::2] for line in out.decode("utf-8", "replace").split("\0") if line)
-    return {key.lower(): value for key, value in pairs}
-
-
-def find_hooks_path(git: Git) -> str:
+def find_hooks_path(config: Iterable[ConfigSetting]) -> str:
     """Return the folder of hooks that the user or the repository has configured; empty when there is none."""
-    out = git.run("config", "--includes", "--null", "--type=path", "--get-all", "core.hooksPath", env=USER_CONFIG)
-    paths = os.fsdecode(out).split("\0")[:-1]
-    return next(reversed(paths[:-1]), "")  # the last is ours, which sends git to no hook at all
+    paths = [setting.value for setting in config if setting.key == "core.hookspath"]
+    # The last is ours, which sends git to no hook at all.
+    return os.path.expanduser(next(reversed(paths[:-1]), ""))  # noqa: PTH111  # Path's raises where there is no such user
 
 
 def is_autocrlf_on(git: Git) -> bool:
     """Whether core.autocrlf has git commit CRLF as LF."""
-    settings = _find_settings(git, "--get-regexp", r"^core\.autocrlf$")
-    return bool(settings) and settings[-1].value.lower() in _TRUE
+    values = [setting.value for setting in read_config(git) if setting.key == "core.autocrlf"]
+    return bool(values) and values[-1].lower() in _TRUE
 
 
 def has_merge_driver(git: Git) -> bool:
     """Whether this clone knows evalstore as a merge driver."""
-    return bool(_find_settings(git, "--get-regexp", r"^merge\.evalstore\.driver$"))
+    return any(setting.key == "merge.evalstore.driver" for setting in read_config(git))
 
 
 def _find_settings(git: Git, *options: str) -> list[ConfigSetting]:
-    out = _read_config(git, *options).decode("utf-8", "surrogateescape")
+    try:
+        out = git.run("config", "--includes", "--null", *options, env=USER_CONFIG).decode(*NAME_ENCODING)
+    except CommandError as failure:
+        if failure.status == 1:  # no setting matches
+            return []
+        raise
     pairs = (line.partition("\n") for line in out.split("\0") if line)
     # A key without `=` is a bool that is true (git-config(1)).
     return [ConfigSetting(key, value if separator else "true") for key, separator, value in pairs]
-
-
-def _read_config(git: Git, *options: str) -> bytes:
-    try:
-        return git.run("config", "--includes", "--null", *options, env=USER_CONFIG)
-    except CommandError as failure:
-        if failure.status == 1:  # no setting matches
-            return b""
-        raise

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.errors import ConflictError
-from evalstore.store.git import Git
+from evalstore.store.git import NAME_ENCODING, Git
 
 if TYPE_CHECKING:
     from evalstore.store.writing import IndexEntry
@@ -20,19 +20,33 @@ _TRIES, _PAUSE = 300, 0.01
 _TOKEN = "index.evalstore"
 
 
-def find_staged_blobs(git: Git, paths: Iterable[str], *, index: Path | None = None) -> dict[str, str]:
-    """Return the blobs in the index (or a copy of it) by path, for those of `paths` that are there."""
+class IndexStamp(NamedTuple):
+    """The identity of an index file by which another one is known."""
+
+    inode: int
+    mtime: int
+    size: int
+
+
+class IndexState(NamedTuple):
+    """What an index holds: blobs by path, and a path with a merge conflict (None: there is none).
+
+    `stamp` tells which index that was (None: there is no index yet).
+    """
+
+    blobs: Mapping[str, str]
+    conflict: str | None
+    stamp: IndexStamp | None
+
+
+def read_index(git: Git, index: Path | None = None) -> IndexState:
+    """Return what is in the index, or in a copy of it."""
+    stamp = _find_stamp(index or git.directory / "index")  # before it is read: whoever comes between has another stamp
     env = {"GIT_INDEX_FILE": str(index)} if index else None
-    out = git.run("ls-files", "--stage", "--full-name", "-z", env=env).decode("utf-8", "surrogateescape")
-    entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
-    wanted = set(paths)
-    return {path: head.split(" ")[1] for head, path in entries if path in wanted}
-
-
-def find_unmerged(git: Git) -> str | None:
-    """Return the path of a file with a merge conflict; None when there is none."""
-    out = git.run("ls-files", "--unmerged", "--full-name", "-z").decode("utf-8", "surrogateescape")
-    return out.partition("\0")[0].partition("\t")[2] or None
+    out = git.run("ls-files", "--stage", "--full-name", "-z", env=env).decode(*NAME_ENCODING)
+    entries = [line.partition("\t")[::2] for line in out.split("\0") if line]  # `<mode> <blob> <stage>`, and the path
+    conflict = next((path for head, path in entries if not head.endswith(" 0")), None)
+    return IndexState({path: head.split(" ")[1] for head, path in entries}, conflict, stamp)
 
 
 def has_staged_changes(git: Git) -> bool:
@@ -63,15 +77,18 @@ class StagedEntry(NamedTuple):
 class IndexCopy(NamedTuple):
     """A copy of the index with new entries, next to it; None where no entry changes.
 
-    `stamp` tells which index it was copied from, by inode, time and size.
+    `stamp` tells which index it was copied from.
     """
 
     path: Path | None
-    stamp: tuple[int, int, int] | None
+    stamp: IndexStamp | None
 
 
-def copy_index(git: Git, entries: Mapping[str, StagedEntry]) -> IndexCopy:
-    """Copy the index with new entries, without a lock; everything else that is staged stays."""
+def copy_index(git: Git, entries: Mapping[str, StagedEntry], known: IndexState | None = None) -> IndexCopy:
+    """Copy the index with new entries, without a lock; everything else that is staged stays.
+
+    `known` is the index as it was read a moment ago, which is not read again where it is still the same.
+    """
     from shutil import copyfileobj
     from tempfile import TemporaryDirectory
 
@@ -80,11 +97,12 @@ def copy_index(git: Git, entries: Mapping[str, StagedEntry]) -> IndexCopy:
     index, copy = git.directory / "index", git.directory / f"{_TOKEN}.new"
     _make_token(git.directory)  # a killed process leaves a copy that is known by it
     copy.unlink(missing_ok=True)
-    status = None
+    status, stamp = None, None
     with suppress(FileNotFoundError), index.open("rb") as old, copy.open("xb") as new:  # "x" follows no link
         status = os.fstat(old.fileno())
+        stamp = _make_stamp(status)
         copyfileobj(old, new)
-    staged = find_staged_blobs(git, entries, index=copy)
+    staged = (known if known and known.stamp == stamp else read_index(git, copy)).blobs
     files = {path: one.new for path, one in entries.items() if staged.get(path) == one.old != one.new.blob}
     if files:
         # Without a working tree git cannot compare files, so that no filter of the repository runs …
@@ -94,15 +112,12 @@ def copy_index(git: Git, entries: Mapping[str, StagedEntry]) -> IndexCopy:
         if status:
             # … and with the old time stamp git still compares the files that it would have compared before.
             os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
-    return IndexCopy(copy if files else None, _make_stamp(status) if status else None)
+    return IndexCopy(copy if files else None, stamp)
 
 
 def is_copy_current(git: Git, copy: IndexCopy) -> bool:
     """Whether the index is still the one that was copied."""
-    try:
-        return _make_stamp((git.directory / "index").stat()) == copy.stamp
-    except FileNotFoundError:
-        return copy.stamp is None
+    return _find_stamp(git.directory / "index") == copy.stamp
 
 
 def place_index(git: Git, copy: IndexCopy, entries: Mapping[str, StagedEntry]) -> None:
@@ -112,8 +127,15 @@ def place_index(git: Git, copy: IndexCopy, entries: Mapping[str, StagedEntry]) -
         current.path.replace(git.directory / "index")
 
 
-def _make_stamp(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_ino, status.st_mtime_ns, status.st_size
+def _find_stamp(index: Path) -> IndexStamp | None:
+    try:
+        return _make_stamp(index.stat())
+    except FileNotFoundError:
+        return None
+
+
+def _make_stamp(status: os.stat_result) -> IndexStamp:
+    return IndexStamp(status.st_ino, status.st_mtime_ns, status.st_size)
 
 
 def wait_for_index(directory: Path) -> None:

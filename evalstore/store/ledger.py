@@ -124,9 +124,9 @@ class Ledgers:
         """Return the path of the ledger of `<kind>/<id>` in the repository."""
         return f"{self.moves.prefix}{locate_ledger(name)}"
 
-    def forget(self) -> None:
-        """Forget HEAD and the ledgers, because HEAD has moved: they are read again when needed."""
-        self._head, self._names = None, None
+    def forget(self, head: str | None) -> None:
+        """Forget the ledgers, because HEAD has moved, to `head` if that is known: they are read again when needed."""
+        self._head, self._names = head, None
         self._by_name.clear()
         self._blobs.clear()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +10,10 @@ from evalstore.errors import GitError
 from evalstore.places import has_store_mark, is_git_directory, is_working_tree
 from evalstore.store.git import USER_CONFIG, CommandError, Git, run_git
 
-_REV_PARSE_FLAGS = ("--is-shallow-repository", "--show-object-format", "--absolute-git-dir")
+_REV_PARSE_FLAGS = (
+    *("--is-shallow-repository", "--show-object-format"),
+    *("--path-format=absolute", "--git-dir", "--git-common-dir"),
+)
 
 
 class Repository(NamedTuple):
@@ -77,7 +81,8 @@ def _query_repository(folder: Path, top: Path | None) -> Repository:
         if "dubious ownership" not in error.stderr:
             raise
         answers = run_git(argv, env={**env, **USER_CONFIG})
-    shallow, format_, directory = answers.decode("utf-8", "surrogateescape").split("\n", 2)
-    return Repository(
-        Git(Path(directory.removesuffix("\n"))), top, shallow == "true", 64 if format_ == "sha256" else 40
-    )
+    shallow, format_, *paths = os.fsdecode(answers).removesuffix("\n").split("\n")
+    # Two paths, of as many lines each: the second is the first, or is above it.
+    half = len(paths) // 2
+    directory, common = Path("\n".join(paths[:half])), Path("\n".join(paths[half:]))
+    return Repository(Git(directory, common), top, shallow == "true", 64 if format_ == "sha256" else 40)

@@ -49,11 +49,6 @@ def release_packs(common: Path) -> None:
                     remove_below(common, f"{_PACKS}/{name}")
 
 
-def write_mixed_objects(git: Git, objects: Sequence[tuple[str, bytes]], *, hex_digits: int) -> None:
-    """Write a few objects, each with its type, by one process; they stay loose."""
-    git.run("unpack-objects", "-q", stdin=build_pack(objects, hex_digits))
-
-
 def build_pack(objects: Sequence[tuple[str, bytes]], hex_digits: int) -> bytes:
     """Return the pack of some objects, each with its type; `hex_digits` are those of the repository's ids."""
     entries = b"".join(_format_header(type_, len(content)) + zlib.compress(content) for type_, content in objects)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evalstore.store.git import Git, find_extra_headers, find_remote_settings
+from evalstore.store.git import ConfigSetting, Git, find_extra_headers, read_config
 from evalstore.store.locate import Repository
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
 from evalstore.store.tags import TAG_REFS
@@ -61,18 +61,17 @@ class PushAnswer(NamedTuple):
     message: str
 
 
-def list_remotes(git: Git) -> Remotes:
-    """Return the remotes of a repository."""
-    settings = find_remote_settings(git)
+def list_remotes(config: Sequence[ConfigSetting]) -> Remotes:
+    """Return the remotes that a repository has in git's config."""
     values: dict[str, dict[str, list[str]]] = {}
-    for key, value in settings:
+    for key, value in config:
         # A remote's name may have dots: the variable is behind the last one.
         section, _, rest = key.partition(".")
         name, dot, variable = rest.rpartition(".")
         if section == "remote" and dot:
             values.setdefault(name, {}).setdefault(variable, []).append(value)
     remotes = {name: _build_remote(name, parts) for name, parts in values.items() if "url" in parts}
-    return Remotes(remotes, dict(settings))
+    return Remotes(remotes, dict(config))
 
 
 def push_refs(git: Git, repository: Repository, remote: Remote, refs: Mapping[str, str]) -> list[PushAnswer]:
@@ -129,7 +128,7 @@ def describe_fetch(
 
     "" where it has no remote, and knows no such commit; `holds_file` says whether one has the file that was released.
     """
-    remotes = list_remotes(git).by_name
+    remotes = list_remotes(read_config(git)).by_name
     name = next((name for name in ("upstream", "origin", *remotes) if name in remotes), "")
     source = "" if [*remotes] == ["origin"] else f"{shlex.quote(name)} "
     if repository.shallow:

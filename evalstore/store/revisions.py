@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from evalstore.errors import GitError, RefError
 from evalstore.store.git import NAME_ENCODING, CommandError, Git
@@ -46,6 +47,24 @@ def find_head(git: Git) -> str | None:
         return resolve_head(git)
     except RefError:
         return None
+
+
+class Head(NamedTuple):
+    """What is checked out: a branch by its short name (None: a detached HEAD), and a commit (None before the first)."""
+
+    branch: str | None
+    commit: str | None
+
+
+def read_head(git: Git) -> Head:
+    """Return the branch and the commit that are checked out."""
+    out = git.run("for-each-ref", "--format=%(HEAD)%(objectname) %(refname)", "--", BRANCH_REFS).decode(*NAME_ENCODING)
+    if line := next((line for line in out.split("\n") if line.startswith("*")), None):
+        commit, _, ref = line[1:].partition(" ")
+        return Head(ref.removeprefix(BRANCH_REFS), commit)
+    # A branch before its first commit, or none.
+    name = find_head_ref(git) or ""
+    return Head(name.removeprefix(BRANCH_REFS) if name.startswith(BRANCH_REFS) else None, find_head(git))
 
 
 def find_head_ref(git: Git) -> str | None:

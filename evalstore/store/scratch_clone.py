@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalstore.store.git import NAME_ENCODING, CommandError, Git
-from evalstore.store.index import find_unmerged
+from evalstore.store.index import read_index
 from evalstore.store.pipeline_files import write_attributes
 from evalstore.store.revisions import BRANCH_REFS
 from evalstore.store.writing import IndexEntry, format_index_info, init_like
@@ -68,7 +68,7 @@ class ScratchClone:
         try:
             self.git.run(*argv, env=dict(self.signature))
         except CommandError:
-            if (path := find_unmerged(self.git)) is None:
+            if (path := read_index(self.git).conflict) is None:
                 raise
             return path
         return None
@@ -88,7 +88,7 @@ class CloneSeed:
 @contextmanager
 def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
     """Make a clone that reads and writes the objects of `git`'s repository, and has nothing else of it but `seed`."""
-    common = git.find_common_directory()
+    common = git.common
     with tempfile.TemporaryDirectory(prefix="evalstore-") as name:
         folder = Path(name).resolve()
         inner = init_like(common, folder, len(seed.commit), is_bare=False)
@@ -99,7 +99,7 @@ def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
         (inner / "info").mkdir(exist_ok=True)
         attributes = write_attributes(None, seed.prefix, diff=False, merge=True)
         (inner / "info" / "attributes").write_bytes(attributes)
-        inner_git = git._replace(directory=inner, timeout=600.0)
+        inner_git = git._replace(directory=inner, common=inner, timeout=600.0)
         for key, value in (("core.worktree", os.fspath(folder)), ("merge.evalstore.driver", _DRIVER)):
             inner_git.run("config", key, value)
         inner_git.run("update-ref", BRANCH_REFS + seed.branch, seed.commit)

@@ -13,7 +13,7 @@ from evalstore.files import FolderReader, iterate_pieces, open_below
 from evalstore.model import Ref
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_version
 from evalstore.store.git import NAME_ENCODING, Git, is_autocrlf_on
-from evalstore.store.index import find_staged_blobs
+from evalstore.store.index import read_index
 from evalstore.store.object_reader import compute_object_id, start_object_hash
 from evalstore.store.store import ArtifactStore
 from evalstore.versions import Version
@@ -107,11 +107,8 @@ def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str
 
     # Without an attribute git leaves a file alone that has a CR in the index already, or a CR without LF.
     auto = [path for path, conversion in conversions.items() if conversion == _AUTO]
-    exempt = {
-        path
-        for path, blob in find_staged_blobs(store.git, auto).items()
-        if has_carriage_return(store.objects.stream(blob))
-    }
+    staged = read_index(store.git).blobs if auto else {}
+    exempt = {path for path in auto if path in staged and has_carriage_return(store.objects.stream(staged[path]))}
     exempt |= {path for path in auto if _has_lone_cr(top, path)}
     return frozenset(path for path, conversion in conversions.items() if conversion != "never" and path not in exempt)
 

@@ -20,7 +20,7 @@ from evalstore.store.environment import USER
 from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, ConfigSetting, Git, find_global_settings, run_git
 from evalstore.store.object_reader import ObjectReader, compute_object_id
 from evalstore.store.objects import find_folder, read_object
-from evalstore.store.packing import write_mixed_objects, write_packed_objects
+from evalstore.store.packing import build_pack, write_packed_objects
 from evalstore.store.trees import TreeEditor, TreeEntry
 from evalstore.store.watchdog import read_output, wait_for_output
 from evalstore.text import make_excerpt
@@ -47,10 +47,10 @@ def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[Config
 
     Its config holds what the user's global config has for the repository of `git` alone (`includeIf`), and `settings`.
     """
-    common = git.find_common_directory()
+    common = git.common
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
         init_like(common, Path(folder), hex_digits, is_bare=True)
-        scratch = git._replace(directory=Path(folder))
+        scratch = git._replace(directory=Path(folder), common=Path(folder))
         # What the global config sets for every repository holds there anyhow.
         conditional = Counter(find_global_settings(git)) - Counter(find_global_settings(scratch))
         with Path(folder, "config").open("a", encoding="utf-8", errors="surrogateescape") as config:
@@ -178,27 +178,42 @@ class RefUpdate(NamedTuple):
     old: str | None
 
 
-def write_objects(git: Git, type_: str, contents: Sequence[bytes | BinaryIO], *, hex_digits: int) -> list[str]:
-    """Write objects of any number and size by few processes, and return their ids, of `hex_digits`, in order.
+def write_objects(git: Git, objects: Iterable[tuple[str, bytes]], *, hex_digits: int) -> list[str]:
+    """Write objects, each with its type, and return their ids, of `hex_digits`, in order.
 
-    Many are one pack; those in files, which may be large, stay loose.
+    Many of a type are a pack; all others are written by one process, and stay loose.
     """
-    packed = {index: content for index, content in enumerate(contents) if isinstance(content, bytes)}
-    if len(packed) < MANY:
-        packed = {}
-    written = write_packed_objects(git, type_, packed.values(), hex_digits=hex_digits) if packed else ()
-    oids = dict(zip(packed, written, strict=True))
-    loose = [index for index in range(len(contents)) if index not in packed]
-    for start in range(0, len(loose), _BATCH_SIZE):
-        batch = loose[start : start + _BATCH_SIZE]
-        oids |= dict(zip(batch, _write_batch(git, type_, [contents[index] for index in batch]), strict=True))
-    return [oids[index] for index in range(len(contents))]
+    written = list(objects)
+    counts = Counter(type_ for type_, _ in written)
+    for type_ in (type_ for type_, count in counts.items() if count >= MANY):
+        write_packed_objects(git, type_, [data for other, data in written if other == type_], hex_digits=hex_digits)
+    if few := [(type_, data) for type_, data in written if counts[type_] < MANY]:
+        git.run("unpack-objects", "-q", stdin=build_pack(few, hex_digits))
+    return [compute_object_id(type_, data, hex_digits) for type_, data in written]
 
 
-def write_tree(git: Git, objects: ObjectReader, commit: str | None, files: Mapping[str, IndexEntry | None]) -> str:
-    """Write the tree of `commit` (None: an empty one) with `files` added, replaced or removed (None)."""
+def write_files(git: Git, files: Sequence[BinaryIO]) -> list[str]:
+    """Write blobs of any number and size, and return their ids in order."""
+    blobs: list[str] = []
+    for start in range(0, len(files), _BATCH_SIZE):
+        blobs += _write_batch(git, files[start : start + _BATCH_SIZE])
+    return blobs
+
+
+def write_tree(
+    git: Git,
+    objects: ObjectReader,
+    commit: str | None,
+    files: Mapping[str, IndexEntry | None],
+    contents: Iterable[bytes],
+) -> str:
+    """Write the tree of `commit` (None: an empty one) with `files` added, replaced or removed (None).
+
+    `contents` are those of the files that git does not have yet.
+    """
     root, trees = _edit_tree(objects, commit, files)
-    write_objects(git, "tree", trees, hex_digits=len(root))
+    written = [*(("blob", data) for data in contents), *(("tree", data) for data in trees)]
+    write_objects(git, written, hex_digits=len(root))
     return root
 
 
@@ -232,7 +247,7 @@ def write_on_tip(  # noqa: PLR0913, PLR0917  # git, and what is written where
         for name, oid in tags.items()
     }
     written = [*(("tree", data) for data in trees), ("commit", new), *(("tag", text) for text in texts.values())]
-    write_mixed_objects(git, written, hex_digits=len(tip))
+    write_objects(git, written, hex_digits=len(tip))
     return moved, {name: compute_object_id("tag", text, len(tip)) for name, text in texts.items()}
 
 
@@ -242,14 +257,15 @@ def write_commit(git: Git, tree: str, parents: Iterable[str], *, message: str, s
     return git.run("commit-tree", tree, *parent_args, stdin=message.encode(), env=signature).decode().strip()
 
 
-def write_tags(git: Git, commit: str, messages: Mapping[str, str]) -> dict[str, str]:
+def write_tags(git: Git, objects: ObjectReader, commit: str, messages: Mapping[str, str]) -> dict[str, str]:
     """Write annotated tag objects of a commit and return them by name; the tagger is its committer, to the second."""
-    tagger = read_committer(git, commit)
+    tagger = _read_committer(objects, commit)
     texts = [
         b"object %s\ntype commit\ntag %s\ntagger %s\n\n%s" % (commit.encode(), name.encode(), tagger, message.encode())
         for name, message in messages.items()
     ]
-    return dict(zip(messages, write_objects(git, "tag", texts, hex_digits=len(commit)), strict=True))
+    oids = write_objects(git, [("tag", text) for text in texts], hex_digits=len(commit))
+    return dict(zip(messages, oids, strict=True))
 
 
 def sign_commit(git: Git, tree: str, parents: Sequence[str], *, message: str, signature: Mapping[str, str]) -> str:
@@ -265,6 +281,7 @@ def sign_commit(git: Git, tree: str, parents: Sequence[str], *, message: str, si
 
 def sign_tags(
     git: Git,
+    objects: ObjectReader,
     commit: str,
     messages: Mapping[str, str],
     *,
@@ -274,16 +291,16 @@ def sign_tags(
 
     Each takes a program of the user's, perhaps a touch of a key: `watch` wraps the iteration over the names.
     """
-    person, _, stamp = read_committer(git, commit).rpartition(b"> ")
+    person, _, stamp = _read_committer(objects, commit).rpartition(b"> ")
     who, _, email = person.rpartition(b" <")
     tagger = {"NAME": who, "EMAIL": email, "DATE": b"@" + stamp}
     env = {f"GIT_COMMITTER_{part}": value.decode("utf-8", "surrogateescape") for part, value in tagger.items()}
     return {name: _sign_tag(git, commit, name, messages[name], env) for name in watch(list(messages))}
 
 
-def read_committer(git: Git, commit: str) -> bytes:
+def _read_committer(objects: ObjectReader, commit: str) -> bytes:
     """Return the committer and time of a commit, as git writes them."""
-    head = git.run("cat-file", "commit", commit).partition(b"\n\n")[0]
+    head = read_object(objects, commit, "commit").partition(b"\n\n")[0]
     return next(line.removeprefix(b"committer ") for line in head.split(b"\n") if line.startswith(b"committer "))
 
 
@@ -307,22 +324,15 @@ def format_index_info(files: Mapping[str, IndexEntry]) -> bytes:
     return "".join(f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items()).encode(*NAME_ENCODING)
 
 
-def _write_batch(git: Git, type_: str, contents: Sequence[bytes | BinaryIO]) -> list[str]:
+def _write_batch(git: Git, files: Sequence[BinaryIO]) -> list[str]:
     # `--no-filters` hashes the bytes as they are: no attribute is looked up and no filter runs.
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
-        paths = [Path(folder, str(index)) for index in range(len(contents))]
-        for path, content in zip(paths, contents, strict=True):
-            _write_temporary(path, content)
+        paths = [Path(folder, str(index)) for index in range(len(files))]
+        for path, file in zip(paths, files, strict=True):
+            with path.open("wb") as copy:
+                shutil.copyfileobj(file, copy)
         lines = b"".join(os.fsencode(path) + b"\n" for path in paths)
-        return git.run("hash-object", "-w", "-t", type_, "--no-filters", "--stdin-paths", stdin=lines).decode().split()
-
-
-def _write_temporary(path: Path, content: bytes | BinaryIO) -> None:
-    with path.open("wb") as file:
-        if isinstance(content, bytes):
-            file.write(content)
-        else:
-            shutil.copyfileobj(content, file)
+        return git.run("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin-paths", stdin=lines).decode().split()
 
 
 def _update_many_refs(git: Git, prepared: bytes, reason: str, signature: Mapping[str, str]) -> None:
@@ -341,7 +351,7 @@ def _update_many_refs(git: Git, prepared: bytes, reason: str, signature: Mapping
                 break
             said += piece
         if said.endswith(b"prepare: ok\n"):
-            wait_for_disk(git.find_common_directory())
+            wait_for_disk(git.common)
             process.stdin.write(b"commit\n")
             process.stdin.flush()
     # Without a commit the end of its input makes git undo what it has prepared.

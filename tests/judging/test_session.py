@@ -15,7 +15,7 @@ from tests.judging.conftest import CALL
 
 def test_replies_lie_in_the_git_directory(judge_server: Any, tmp_path: Path) -> None:
     for _ in range(2):
-        with open_session(Judges(Endpoint(judge_server.url)), lambda: tmp_path) as panel:
+        with open_session(Judges(Endpoint(judge_server.url)), tmp_path) as panel:
             panel.ask(CALL)
             panel.ask_missing()
             assert panel.ask(CALL).served == "small-served"
@@ -32,7 +32,7 @@ def test_nothing_is_asked_when_its_reply_could_not_be_kept(judge_server: Any, tm
 
     (tmp_path / "evalstore").touch()
     judges = Judges(Endpoint(judge_server.url), progress=progress)
-    with open_session(judges, lambda: tmp_path) as panel:
+    with open_session(judges, tmp_path) as panel:
         panel.missing.add_call(CALL)
         with pytest.raises(RefusedError, match="not a directory"):
             panel.ask_missing()
@@ -49,8 +49,8 @@ def test_a_model_has_a_name_that_can_be_shown(name: Any) -> None:
 def test_a_link_in_a_strangers_git_directory_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "evalstore").symlink_to("elsewhere")
-    with open_session(Judges(), lambda: tmp_path) as panel, pytest.raises(RefusedError, match="is a link"):
+    with open_session(Judges(), tmp_path) as panel, pytest.raises(RefusedError, match="is a link"):
         panel.ask(CALL)
     own = tmp_path / "elsewhere" / "mine.db"
-    with open_session(Judges(cache=own), lambda: tmp_path) as panel:
+    with open_session(Judges(cache=own), tmp_path) as panel:
         assert panel.ask(CALL).problem

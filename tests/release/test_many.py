@@ -193,7 +193,7 @@ def count_processes(shop: Shop, name: str, number: int) -> int:
 def test_git_reads_objects_of_every_size_from_a_pack(git: Callable[..., str], shop: Shop, size: int) -> None:
     shop.git("status")
     contents = [b"x" * size, b"y" * size + b"\n", b"x" * size]
-    oids = write_packed_objects(Git(shop.top / ".git"), "blob", contents, hex_digits=40)
+    oids = write_packed_objects(Git(shop.top / ".git", shop.top / ".git"), "blob", contents, hex_digits=40)
     assert [shop.git("cat-file", "-s", oid) for oid in oids] == [str(len(content)) for content in contents]
     assert oids[0] == oids[2] == git("hash-object", "--stdin", stdin="x" * size)
 
@@ -201,7 +201,7 @@ def test_git_reads_objects_of_every_size_from_a_pack(git: Callable[..., str], sh
 def test_a_pack_with_a_malformed_tag_is_refused(shop: Shop) -> None:
     shop.git("status")
     with pytest.raises(Exception, match="git index-pack failed"):
-        write_packed_objects(Git(shop.top / ".git"), "tag", [b"object 12\n"], hex_digits=40)
+        write_packed_objects(Git(shop.top / ".git", shop.top / ".git"), "tag", [b"object 12\n"], hex_digits=40)
     assert build_pack([], 40)[:12] == b"PACK\0\0\0\2\0\0\0\0"
 
 

@@ -17,7 +17,7 @@ from evalstore.store.git import CommandError, Git
 @pytest.fixture
 def here(git: Callable[..., str], repo: Path) -> Git:
     git("status")
-    return Git(repo / ".git")
+    return Git(repo / ".git", repo / ".git")
 
 
 def test_run_takes_and_returns_bytes_as_they_are(here: Git) -> None:
@@ -45,7 +45,7 @@ def test_ask_takes_exit_code_one_for_no(here: Git) -> None:
 
 def test_not_a_repository_is_said(tmp_path: Path) -> None:
     with pytest.raises(GitError, match="not a git repository") as caught:
-        Git(tmp_path).run("for-each-ref")
+        Git(tmp_path, tmp_path).run("for-each-ref")
     assert caught.value.hint == "create one: evalstore init"
 
 
@@ -105,10 +105,10 @@ def test_gitpython_is_imported_only_when_git_is_asked() -> None:
 @pytest.mark.process
 def test_reading_imports_no_gitpython_and_writing_does(here: Git) -> None:
     code = (
-        "import pathlib, sys; from evalstore.store.git import Git; git = Git(pathlib.Path(sys.argv[1])); "
+        "import pathlib, sys; from evalstore.store.git import Git; git = Git(*map(pathlib.Path, sys.argv[1:])); "
         "git.run('for-each-ref'); before = 'git' in sys.modules; git.run('pack-refs'); print(before, 'git' in sys.modules)"
     )
-    ran = subprocess.run([sys.executable, "-c", code, here.directory], check=True, capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, "-c", code, *here[:2]], check=True, capture_output=True, text=True)
     assert ran.stdout == "False True\n"
 
 

@@ -22,7 +22,7 @@ def write(git: Callable[..., str], text: str) -> str:
 @pytest.fixture
 def batch(git: Callable[..., str], repo: Path) -> Iterator[ObjectReader]:
     git("status")
-    batch = ObjectReader(Git(repo / ".git"))
+    batch = ObjectReader(Git(repo / ".git", repo / ".git"))
     yield batch
     batch.close()
 

@@ -38,7 +38,7 @@ def commits(git: Callable[..., str], repo: Path) -> list[str]:
 def test_a_listing_answers_as_single_questions_do(
     commits: list[str], repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = Git(repo / ".git")
+    here = Git(repo / ".git", repo / ".git")
     none = "0" * 40
     files = [(commit, path) for commit in (*commits, none) for path in (*FILES, "rubrics/missing", "none/r.yaml")]
     listed = find_committed_blobs(here, files)
@@ -48,7 +48,7 @@ def test_a_listing_answers_as_single_questions_do(
 
 
 def test_an_index_answers_as_a_scan_does(commits: list[str], repo: Path) -> None:
-    objects = ObjectReader(Git(repo / ".git"))
+    objects = ObjectReader(Git(repo / ".git", repo / ".git"))
     for commit in commits:
         entries = list_folder(objects, commit, "rubrics")
         for path in FILES:

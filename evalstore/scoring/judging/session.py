@@ -285,10 +285,10 @@ class JudgeSession:
 
 
 @contextmanager
-def open_session(judges: Judges, common: Callable[[], Path]) -> Iterator[JudgeSession]:
+def open_session(judges: Judges, common: Path) -> Iterator[JudgeSession]:
     """Open the judges for one job; the cache is opened when the first reply is looked for.
 
-    It lies in the git directory that `common` returns, unless `judges` names a file.
+    It lies in the git directory `common`, unless `judges` names a file.
     """
     with ExitStack() as opened:
 
@@ -299,9 +299,9 @@ def open_session(judges: Judges, common: Callable[[], Path]) -> Iterator[JudgeSe
         yield JudgeSession(judges, replies, opened.enter_context(CallQueue()))
 
 
-def _locate_cache(judges: Judges, common: Callable[[], Path]) -> Path:
+def _locate_cache(judges: Judges, common: Path) -> Path:
     if judges.cache is None:
-        return common() / _CACHE
+        return common / _CACHE
     folder = judges.cache.parent
     # A link to its folder is the user's own; one in a git directory would be anybody's.
     return (folder.resolve() if folder.is_symlink() else folder) / judges.cache.name

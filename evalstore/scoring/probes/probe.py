@@ -202,7 +202,7 @@ def probe(
         hint = "write some under `examples:`"
         raise RefusedError("this judge has no examples to try", place=ruler.artifact.document.locate(), hint=hint)
     questions = ProbeQuestions(store, ruler.name, _resolve(store, dataset, Kind.DATASET) if dataset else None)
-    with open_session(judges or Judges(), store.git.find_common_directory) as session:
+    with open_session(judges or Judges(), store.git.common) as session:
         while True:
             found = _probe_once(ruler, questions, outputs, session)
             if not session.can_ask:
