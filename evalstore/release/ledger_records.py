@@ -15,8 +15,7 @@ from evalstore.places import LEDGER_FOLDER
 from evalstore.release.integrity_rules import make_finding
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.ledger import Ledger, LedgerLine, locate_ledger, parse_ledger, split_ledger
-from evalstore.store.object_reader import find_committed_blobs
-from evalstore.store.objects import find_file
+from evalstore.store.objects import find_committed_blobs, find_file
 from evalstore.store.revisions import find_head, list_branch_tips
 from evalstore.store.store_moves import PathChange, read_changes
 from evalstore.store.tags import TAG_REFS
@@ -78,7 +77,7 @@ class ReleaseRecords:
         return dict(hashes)
 
     def _read_branch_ledgers(self, name: str, tips: list[str]) -> Iterator[Ledger]:
-        blobs = find_committed_blobs(self.store.git, [(tip, self.store.ledgers.locate(name)) for tip in tips])
+        blobs = find_committed_blobs(self.store.objects, [(tip, self.store.ledgers.locate(name)) for tip in tips])
         for blob in sorted({blob for blob in blobs if blob}):
             yield parse_ledger(self.store.objects.read(blob).data)
 

@@ -32,7 +32,7 @@ from evalstore.release.drift import describe_moved_references
 from evalstore.release.status_values import ArtifactState, ArtifactStatus
 from evalstore.release.validity import check_ledger_complete, read_working_ledger
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.object_reader import find_committed_blobs
+from evalstore.store.objects import find_committed_blobs
 from evalstore.store.revisions import find_fork, find_head
 from evalstore.store.tags import find_last_release
 from evalstore.versions import Bump, Version, find_version, parse_version
@@ -116,7 +116,7 @@ def _find_removed(
     tip = (find_fork(store.git, base, head) or base) if base else head
     prefix = store.moves.find_prefix(tip)
     paths = [(tip, prefix + release.path) for release in missing.values()]
-    for (name, release), blob in zip(missing.items(), find_committed_blobs(store.git, paths), strict=True):
+    for (name, release), blob in zip(missing.items(), find_committed_blobs(store.objects, paths), strict=True):
         if blob is not None:
             yield _describe_removed(store.root, name, release, "since the base" if base else "from the working tree")
 

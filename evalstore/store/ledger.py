@@ -18,8 +18,8 @@ from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_id
 from evalstore.places import LEDGER_FOLDER
 from evalstore.store.git import Git
-from evalstore.store.object_reader import ObjectReader, find_committed_blobs
-from evalstore.store.objects import find_file, is_regular, list_folder
+from evalstore.store.object_reader import ObjectReader
+from evalstore.store.objects import find_committed_blobs, find_file, is_regular, list_folder
 from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import StoreMoves
 from evalstore.versions import Version, find_version
@@ -80,7 +80,7 @@ class Ledgers:
                 if len(asked) >= _MANY:
                     self.list_names()
                 rest = [name for name in asked if name not in self._blobs]
-                blobs = find_committed_blobs(self.git, [(commit, self.locate(name)) for name in rest])
+                blobs = find_committed_blobs(self.objects, [(commit, self.locate(name)) for name in rest])
                 found = self._blobs | {name: blob for name, blob in zip(rest, blobs, strict=True) if blob}
                 self.objects.expect(found[name] for name in asked if name in found)
 

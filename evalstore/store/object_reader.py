@@ -8,14 +8,13 @@ import re
 import subprocess
 import sys
 import threading
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from evalstore.errors import GitError, LoadError
 from evalstore.files import CHUNK, MIDDLE_FILE
-from evalstore.store.git import MISSING_HINT, NAME_ENCODING, TIMEOUT, CommandError, Git
+from evalstore.store.git import MISSING_HINT, TIMEOUT, Git
 from evalstore.store.trees import TreeIndexes
 from evalstore.store.watchdog import wait_for_output
 
@@ -30,7 +29,6 @@ class _ReaderLimits(NamedTuple):
     asked: int = 128  # questions at once, which fit into a pipe: git takes them all before we read its answers
     ahead: int = 2048  # objects that are kept until somebody asks
     ahead_size: int = 1 << 14  # bytes of one
-    listed_files: int = 32  # of one folder; a listing takes a process, of 2 ms
 
 
 _LIMITS = _ReaderLimits()
@@ -286,45 +284,3 @@ def _verify_hash(oid: str, hash_: Any, data: bytes = b"") -> None:
             f"the content of object {oid[:12]} does not match its id: the repository was changed or is damaged",
             hint="see where: git fsck; then fetch or clone again",
         )
-
-
-def find_committed_blobs(git: Git, files: Iterable[tuple[str, str]]) -> list[str | None]:
-    """Return the blob of each (commit, path), or None; git answers, and no hash is checked."""
-    asked = list(files)
-    by_folder: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for commit, path in asked:
-        by_folder[commit, path.rpartition("/")[0]].add(path)
-    # git reads the folders on the way to a file anew for each file: many files of one folder are read by one listing.
-    listed: dict[tuple[str, str], str] = {}
-    whole: set[tuple[str, str]] = set()
-    for (commit, folder), paths in by_folder.items():
-        if len(paths) >= _LIMITS.listed_files and (blobs := _list_blobs(git, commit, folder)) is not None:
-            listed |= {(commit, path): blobs[path] for path in paths & blobs.keys()}
-            whole.add((commit, folder))
-    # Each once: a judge is asked for by every rubric that pins it, and git reads the whole commit for each answer.
-    single = [file for file in dict.fromkeys(asked) if (file[0], file[1].rpartition("/")[0]) not in whole]
-    listed |= {file: blob for file, blob in zip(single, _find_blobs_one_by_one(git, single), strict=True) if blob}
-    return [listed.get(file) for file in asked]
-
-
-def _list_blobs(git: Git, commit: str, folder: str) -> dict[str, str] | None:
-    """Return the blobs of a folder at a commit by path; None where git cannot list them."""
-    try:
-        argv = ("ls-tree", "-z", "--full-tree", commit, *(["--", f"{folder}/"] if folder else []))
-        out = git.run(*argv).decode(*NAME_ENCODING)
-    except CommandError:
-        return None
-    entries = (line.partition("\t")[::2] for line in out.split("\0") if line)
-    heads = ((path, head.split(" ")) for head, path in entries)
-    return {path: oid for path, (_, type_, oid) in heads if type_ == "blob"}
-
-
-def _find_blobs_one_by_one(git: Git, files: Sequence[tuple[str, str]]) -> list[str | None]:
-    names = [f"{commit}:{path}\n" for commit, path in files]
-    if not names:
-        return []
-    out = git.run("cat-file", "--batch-check=%(objectname)", stdin=os.fsencode("".join(names)))
-    lines = out.decode("utf-8", "replace").split("\n")[:-1]
-    if len(lines) != len(names):
-        raise GitError("git answered for the wrong files", hint="a folder's name holds a line feed")
-    return [None if line.endswith(" missing") else line for line in lines]

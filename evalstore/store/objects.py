@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, GitError, RefusedError
+from evalstore.store.git import Git
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.trees import FOLDER_MODE, TreeEntry, list_entries
 
@@ -19,7 +21,10 @@ _TAG = re.compile(rb"object ([^\n]*)\ntype ([^\n]*)\ntag ([^\n]*)\n")
 _KNOWN_FOLDERS = 4096  # trees whose ids are remembered
 # A trailer as GitHub and `git commit --trailer` write it; the name without the address.
 _CO_AUTHOR = re.compile(rb"^co-authored-by:[ \t]*([^<>\r\n]*[^<>\s])", re.MULTILINE | re.IGNORECASE)
-_MODE_NAMES = {FOLDER_MODE: "a folder", "120000": "a symbolic link", "160000": "a submodule"}
+_SUBMODULE_MODE = "160000"
+_MODE_NAMES = {FOLDER_MODE: "a folder", "120000": "a symbolic link", _SUBMODULE_MODE: "a submodule"}
+_FEW_FOLDERS = 16  # whose trees are read sooner than a process has started
+_MANY_FILES = 32  # of one folder, from which on its tree is read for all of them at once
 
 
 _PARENT = b"parent "
@@ -152,6 +157,41 @@ def find_folder(objects: ObjectReader, commit: str, path: str) -> str | None:
 
 def _find_entry(objects: ObjectReader, tree: str, name: str) -> TreeEntry | None:
     return objects.trees.find(tree, read_object(objects, tree, "tree"), os.fsencode(name))
+
+
+def find_committed_blobs(objects: ObjectReader, files: Iterable[tuple[str, str]]) -> list[str | None]:
+    """Return the blob of each (commit, path), or None; where many trees are asked for a few files each, git answers."""
+    asked = list(files)
+    by_folder: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for commit, path in asked:
+        by_folder[commit, path.rpartition("/")[0]].add(path)
+    # git reads the trees on the way to a file anew for each file, and needs no transport of them.
+    has_few = len(by_folder) <= _FEW_FOLDERS
+    found: dict[tuple[str, str], str | None] = {}
+    for (commit, _), paths in by_folder.items():
+        if has_few or len(paths) >= _MANY_FILES:
+            with suppress(EvalstoreError):  # a link on the way, or what this clone lacks: git says None
+                found |= {(commit, path): _find_blob(objects, commit, path) for path in paths}
+    # Each once: a judge is asked for by every rubric that pins it, and git reads the whole commit for each answer.
+    rest = [file for file in dict.fromkeys(asked) if file not in found]
+    found |= zip(rest, _ask_for_blobs(objects.git, rest), strict=True)
+    return [found[file] for file in asked]
+
+
+def _find_blob(objects: ObjectReader, commit: str, path: str) -> str | None:
+    entry = find_entry(objects, commit, path)
+    return entry.oid if entry and entry.mode not in {FOLDER_MODE, _SUBMODULE_MODE} else None
+
+
+def _ask_for_blobs(git: Git, files: Sequence[tuple[str, str]]) -> list[str | None]:
+    names = [f"{commit}:{path}\n" for commit, path in files]
+    if not names:
+        return []
+    out = git.run("cat-file", "--batch-check=%(objecttype) %(objectname)", stdin=os.fsencode("".join(names)))
+    lines = out.decode("utf-8", "replace").split("\n")[:-1]
+    if len(lines) != len(names):
+        raise GitError("git answered for the wrong files", hint="a folder's name holds a line feed")
+    return [line.removeprefix("blob ") if line.startswith("blob ") else None for line in lines]
 
 
 def read_object(objects: ObjectReader, oid: str, type_: str) -> bytes:

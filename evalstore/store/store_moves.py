@@ -15,8 +15,8 @@ from evalstore.errors import GitError
 from evalstore.model import Kind
 from evalstore.places import LEDGER_FOLDER, SETTINGS_FILE
 from evalstore.store.git import NAME_ENCODING, Git
-from evalstore.store.object_reader import ObjectReader, find_committed_blobs, is_oid
-from evalstore.store.objects import has_entry, list_folder
+from evalstore.store.object_reader import ObjectReader, is_oid
+from evalstore.store.objects import find_committed_blobs, has_entry, list_folder
 from evalstore.store.revisions import NO_GRAFTS, find_head
 
 _ROOT = LEDGER_FOLDER.partition("/")[0]
@@ -61,12 +61,12 @@ class StoreMoves:
         return self.prefix, *self._earlier
 
     def find_blobs(self, files: list[tuple[str, str]]) -> list[str | None]:
-        """Return the blob of each (commit, path in the store), or None; git answers, and no hash is checked."""
-        blobs = find_committed_blobs(self.git, [(commit, self.prefix + path) for commit, path in files])
+        """Return the blob of each (commit, path in the store), or None."""
+        blobs = find_committed_blobs(self.objects, [(commit, self.prefix + path) for commit, path in files])
         moved = [number for number, blob in enumerate(blobs) if blob is None]
         moved = [number for number in moved if self.find_prefix(files[number][0]) != self.prefix]
         asked = [(files[number][0], self.find_prefix(files[number][0]) + files[number][1]) for number in moved]
-        for number, blob in zip(moved, find_committed_blobs(self.git, asked), strict=True):
+        for number, blob in zip(moved, find_committed_blobs(self.objects, asked), strict=True):
             blobs[number] = blob
         return blobs
 

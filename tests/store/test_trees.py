@@ -1,4 +1,4 @@
-"""Files of many commits and folders: found by one listing or one by one, with the same answer, and never a guess."""
+"""Files of many commits and folders: found in trees that are read or by git, with the same answer, never a guess."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.store import object_reader
+from evalstore.store import objects as objects_module
 from evalstore.store.git import Git
-from evalstore.store.object_reader import ObjectReader, find_committed_blobs
-from evalstore.store.objects import find_file, list_folder
+from evalstore.store.object_reader import ObjectReader
+from evalstore.store.objects import find_committed_blobs, find_file, list_folder
 from evalstore.store.trees import TreeIndexes, list_entries
 
+OTHERS = (
+    "rubrics/missing",
+    "none/r.yaml",
+    "rubrics/folder",
+    "rubrics/folder/file",
+    "rubrics/link/r.yaml",
+    "rubrics/link",
+)
 FILES = [f"rubrics/r_{number:03}.yaml" for number in range(60)]
 
 
@@ -35,16 +43,17 @@ def commits(git: Callable[..., str], repo: Path) -> list[str]:
     return found
 
 
-def test_a_listing_answers_as_single_questions_do(
-    commits: list[str], repo: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = Git(repo / ".git", repo / ".git")
+def test_trees_answer_as_git_does(commits: list[str], repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = ObjectReader(Git(repo / ".git", repo / ".git"))
     none = "0" * 40
-    files = [(commit, path) for commit in (*commits, none) for path in (*FILES, "rubrics/missing", "none/r.yaml")]
-    listed = find_committed_blobs(here, files)
-    monkeypatch.setattr(object_reader, "_LIMITS", object_reader._LIMITS._replace(listed_files=len(files) + 1))
-    assert listed == find_committed_blobs(here, files)
-    assert [blob is None for blob in listed].count(True) == 2 + 3 + len(FILES) + 2
+    files = [(commit, path) for commit in (*commits, none) for path in (*FILES, *OTHERS)]
+    read = find_committed_blobs(objects, files)
+    monkeypatch.setattr(objects_module, "_FEW_FOLDERS", 0)
+    assert read == find_committed_blobs(objects, files)  # the many of a folder are read, and git is asked for the rest
+    monkeypatch.setattr(objects_module, "_MANY_FILES", len(files))
+    assert read == find_committed_blobs(objects, files)
+    assert read.count(None) == 4 + 4 + 1 + len(FILES) + len(OTHERS)
+    objects.close()
 
 
 def test_an_index_answers_as_a_scan_does(commits: list[str], repo: Path) -> None:
