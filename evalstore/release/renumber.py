@@ -271,8 +271,7 @@ def _write_ledger(store: ArtifactStore, repository: LockedRepository, edits: _Ow
         return None
     raw = store.ledgers.read_at(edits.tip, name).raw
     data = b"".join(raw[line.number - 1] + b"\n" for line in kept)
-    (blob,) = write_objects(repository.git, "blob", [data], hex_digits=repository.hex_digits)
-    return IndexEntry("100644", blob)
+    return IndexEntry("100644", _write_blob(repository, data))
 
 
 def _find_entry(store: ArtifactStore, commit: str, path: str) -> IndexEntry | None:
