@@ -78,8 +78,9 @@ if TYPE_CHECKING:
     from evalstore.release.release_log import COMPARED_LIMIT, read_release_log
     from evalstore.release.renumber import AgainRequest, bump_again
     from evalstore.release.saved_examples import find_shown_output, save_example
-    from evalstore.release.status import make_validator, read_status
+    from evalstore.release.status import read_status
     from evalstore.release.store_diff import StoreDiff, compare_all, name_side, resolve_side
+    from evalstore.release.validator import make_validator
     from evalstore.release.verify import check_lock, verify
     from evalstore.runs import Run
     from evalstore.scoring import open_job
@@ -173,8 +174,9 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.lock": ("lock",),
     "evalstore.release.release_log": ("COMPARED_LIMIT", "read_release_log"),
     "evalstore.release.saved_examples": ("find_shown_output", "save_example"),
-    "evalstore.release.status": ("make_validator", "read_status"),
+    "evalstore.release.status": ("read_status",),
     "evalstore.release.store_diff": ("StoreDiff", "compare_all", "name_side", "resolve_side"),
+    "evalstore.release.validator": ("make_validator",),
     "evalstore.release.verify": ("check_lock", "verify"),
     "evalstore.runs": ("Run",),
     "evalstore.scoring": ("open_job",),

@@ -125,11 +125,13 @@ def add_judge_options(function: _F) -> _F:
 
 
 def _make_judges(settings: CommandSettings, *, offline: bool, fresh: bool, **options: Any) -> Judges:
-    from evalstore.api import Endpoint, Judges
+    from evalstore.api import Judges
     from evalstore.cli.progress import make_stream_watch
 
     endpoint = None
     if options["judge_url"] and not offline:
+        from evalstore.api import Endpoint
+
         endpoint = Endpoint(
             url=options["judge_url"],
             key=options["judge_key"] or "",

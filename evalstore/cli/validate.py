@@ -185,9 +185,13 @@ def _validate_sources(  # noqa: PLR0913  # the options of the command line
     base: str | None,
     model: str,
 ) -> Findings:
-    from evalstore.api import Judges, make_validator, open_kept_replies
+    from evalstore.api import make_validator, open_kept_replies
 
-    judges = Judges(model={"id": model} if model else {})
+    judges = None
+    if model:
+        from evalstore.api import Judges
+
+        judges = Judges(model={"id": model})
     store = _open_store(_find_home(root, sources), sources)
     with store or nullcontext(), open_kept_replies(store, judges) if store else nullcontext() as replies:
         validate_by = make_validator(

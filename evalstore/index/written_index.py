@@ -23,7 +23,7 @@ from evalstore.index.columns import (
 from evalstore.lint import find_store_sources
 from evalstore.model import Severity, parse_ref
 from evalstore.release.references import ArtifactReference, list_root_artifacts, read_references
-from evalstore.release.status import make_validator
+from evalstore.release.validator import make_validator
 from evalstore.runs import Run
 from evalstore.runs.read import find_run_time, iterate_runs
 from evalstore.runs.row_formats import JSON_LINES, PARQUET, find_row_format, read_lines

@@ -15,8 +15,9 @@ from evalstore.model import Finding, Findings, Severity
 from evalstore.release.base_changes import find_base_changes
 from evalstore.release.base_policy import judge_by_base
 from evalstore.release.base_store import BaseStore, read_base_store
-from evalstore.release.status import make_validator, read_status
+from evalstore.release.status import read_status
 from evalstore.release.status_values import Status
+from evalstore.release.validator import make_validator
 from evalstore.release.verify import Verification, verify
 from evalstore.store import ArtifactStore
 from evalstore.store.presence import require_artifacts

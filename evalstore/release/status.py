@@ -12,7 +12,6 @@ from evalstore.diff import Detail
 from evalstore.errors import EvalstoreError
 from evalstore.lint import ACCEPTED, make_file_source
 from evalstore.model import Finding, Kind, PinType, Ref
-from evalstore.places import SETTINGS_FILE
 from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.release.asked_changes import format_trailer
 from evalstore.release.base_policy import BasePolicies
@@ -27,7 +26,7 @@ from evalstore.release.drift import (
     make_lagging_findings,
 )
 from evalstore.release.journal import find_interrupted_bump
-from evalstore.release.references import ArtifactReference, ReferenceGraph, expect_references, list_references
+from evalstore.release.references import ArtifactReference, ReferenceGraph, list_references
 from evalstore.release.status_values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
 from evalstore.release.store_diff import find_store_changes
 from evalstore.release.validity import (
@@ -45,10 +44,8 @@ from evalstore.store.working_files import read_working_files
 from evalstore.versions import Bump, Version, bump_version, find_version, parse_version
 
 if TYPE_CHECKING:
-    from evalstore.checks import CheckContext
     from evalstore.diff import Diff, Profile
-    from evalstore.lint import KnownRules, PendingAcceptances, ValidationSource
-    from evalstore.model import Findings
+    from evalstore.lint import PendingAcceptances
 
 
 _UNRELEASED, _SINCE_BASE = "not released yet", "released since the base"
@@ -275,62 +272,3 @@ def _find_stale_pins(status: ArtifactStatus, users: Iterable[ArtifactReference])
         # What a judge was measured on is a record of the past, which stays.
         if reference.scores and reference.ref.type in _PINNED and not may_mean(reference.ref, new):
             yield StalePin(reference.name, str(reference.ref), reference.place)
-
-
-def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its name
-    store: ArtifactStore | None,
-    sources: Sequence[ValidationSource],
-    *,
-    today: date,
-    strict: bool = False,
-    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
-    whole: bool = False,
-    replies: CheckContext | None = None,
-) -> Callable[..., Findings]:
-    """Return `validate` for some files of a store (None: of none), which takes the `settings` to judge them by.
-
-    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar); `whole` gives
-    every finding its line of the file. `replies` says how judges answer about examples.
-    """
-    from evalstore.checks import NO_CONTEXT
-    from evalstore.lint import validate
-
-    known = _find_known_rules(store, sources, today)
-    options: dict[str, Any] = {"load": None}
-    if store is not None:
-        options = {
-            "load": store.read_artifact,
-            "locked": store.lock.refs,
-            "expect": partial(expect_references, store),
-            "parse": store.documents.read,
-        }
-    options["grading"] = replace(replies or NO_CONTEXT, strict=store is not None and store.strict)
-    return partial(validate, sources, today=today, strict=strict, watch=watch, known=known, whole=whole, **options)
-
-
-def _find_known_rules(store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date) -> KnownRules:
-    """Return what the files of a store are measured by."""
-    from evalstore.lint import KnownRules
-
-    pending = _find_pending_acceptances(store, sources, today)
-    # Only settings name the rules of changes, which are slow to load.
-    if not any(source.path == SETTINGS_FILE for source in sources):
-        return KnownRules(pending=pending)
-    from evalstore.diff.rules import RULES
-    from evalstore.diff.settings import RULE_SETS
-
-    return KnownRules(RULES, RULE_SETS, pending)
-
-
-def _find_pending_acceptances(
-    store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date
-) -> PendingAcceptances | None:
-    """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
-    from evalstore.lint import ACCEPTED
-
-    if store is None or store.root is None or not any(source.path == ACCEPTED for source in sources):
-        return None
-    try:
-        return read_status(store, today=today).pending
-    except EvalstoreError:  # whatever prevents the comparison is reported as a finding of its own
-        return None

@@ -1,18 +1,23 @@
 """Judges that really run: what is asked of whom, at once and never twice."""
 
-from evalstore.scoring.judging.client import Endpoint
-from evalstore.scoring.judging.dispatch import Failures, ask_all
-from evalstore.scoring.judging.reply_cache import ReplyCache
-from evalstore.scoring.judging.response import REFUSAL_FINISH
-from evalstore.scoring.judging.session import (
-    NO_REPLY,
-    CallGroup,
-    CallPlan,
-    CallQueue,
-    Judges,
-    JudgeSession,
-    open_session,
-)
+from typing import TYPE_CHECKING
+
+from evalstore.lazy_names import import_lazily
+
+if TYPE_CHECKING:
+    from evalstore.scoring.judging.client import Endpoint
+    from evalstore.scoring.judging.dispatch import Failures, ask_all
+    from evalstore.scoring.judging.reply_cache import ReplyCache
+    from evalstore.scoring.judging.response import REFUSAL_FINISH
+    from evalstore.scoring.judging.session import (
+        NO_REPLY,
+        CallGroup,
+        CallPlan,
+        CallQueue,
+        Judges,
+        JudgeSession,
+        open_session,
+    )
 
 __all__ = [
     "NO_REPLY",
@@ -28,3 +33,15 @@ __all__ = [
     "ask_all",
     "open_session",
 ]
+
+# Many commands say how judges would be asked, and ask none.
+__getattr__ = import_lazily(
+    __name__,
+    {
+        ".client": ("Endpoint",),
+        ".dispatch": ("Failures", "ask_all"),
+        ".reply_cache": ("ReplyCache",),
+        ".response": ("REFUSAL_FINISH",),
+        ".session": ("NO_REPLY", "CallGroup", "CallPlan", "CallQueue", "JudgeSession", "Judges", "open_session"),
+    },
+)

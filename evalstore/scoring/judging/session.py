@@ -13,15 +13,16 @@ from datetime import date
 from functools import cache, cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from evalstore.errors import RefusedError, UsageError
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.model.outcome import MissingSetting
-from evalstore.scoring.judging.client import Endpoint, JudgeClient
-from evalstore.scoring.judging.dispatch import ask_all
-from evalstore.scoring.judging.reply_cache import ReplyCache
 from evalstore.text import make_printable
+
+if TYPE_CHECKING:  # most sessions ask nobody, and find no reply to look up
+    from evalstore.scoring.judging.client import Endpoint
+    from evalstore.scoring.judging.reply_cache import ReplyCache
 
 _TABLE = "CREATE TABLE call (place BLOB PRIMARY KEY, pickled BLOB)"
 _GroupKey = tuple[str, str]  # judge, model
@@ -237,6 +238,8 @@ class JudgeSession:
         """
         if self.judges.endpoint is None:
             return
+        from evalstore.scoring.judging.dispatch import ask_all
+
         # Nothing is paid for before the plan is allowed and the cache can be written.
         plan = self.plan_calls()
         self.judges.check_limit(plan)
@@ -259,6 +262,8 @@ class JudgeSession:
         """Return the day on which a model is switched off, as the endpoint lists it; None where it does not say."""
         if self.judges.endpoint is None:
             return None
+        from evalstore.scoring.judging.client import JudgeClient
+
         with closing(JudgeClient(self.judges.endpoint)) as client:
             return client.find_shutdown_dates().get(model)
 
@@ -294,6 +299,8 @@ def open_session(judges: Judges, common: Path) -> Iterator[JudgeSession]:
 
         @cache
         def replies() -> ReplyCache:
+            from evalstore.scoring.judging.reply_cache import ReplyCache
+
             return opened.enter_context(ReplyCache(_locate_cache(judges, common)))
 
         yield JudgeSession(judges, replies, opened.enter_context(CallQueue()))
