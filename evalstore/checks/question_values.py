@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.documents import Pointer, format_json_pointer
-from evalstore.languages.schemas import Schema, compile_shipped_schema
 from evalstore.model import Grade, Question
 from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.model.rubric import QuestionValue, fill_params, find_question_key, is_empty
 from evalstore.places import find_resource_folder
 from evalstore.text import make_excerpt
+
+if TYPE_CHECKING:
+    from evalstore.languages.schemas import Schema
 
 _TYPE_NAMES = {"array": "a list", "string": "a text", "integer": "a whole number", "object": "a mapping"}
 
@@ -68,6 +70,8 @@ def find_value_problems(kind: str, at: Pointer, value: Any) -> Iterator[ValuePro
 @cache
 def _compile_param(kind: str, name: str, *, inner: bool) -> Schema:
     """Return the schema of one parameter of a kind, without `from`; `inner`: of a text within it."""
+    from evalstore.languages.schemas import compile_shipped_schema  # most rubrics take no values
+
     text = (find_resource_folder("schema") / "checks" / f"{kind}.schema.json").read_text("utf-8")
     schema = json.loads(text)
     param = schema["properties"][name]

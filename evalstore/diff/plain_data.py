@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from difflib import SequenceMatcher
 from functools import partial
 from itertools import islice, product
 from operator import attrgetter
@@ -209,6 +208,8 @@ def _match_nearest(left: list[CheckState], right: list[CheckState]) -> CheckPair
 
 
 def _compare_words(check: CheckState, other: CheckState) -> float:
+    from difflib import SequenceMatcher  # checks are seldom paired by their words
+
     old, new = ([*_list_words(check.params)], [*_list_words(other.params)])
     return SequenceMatcher(None, old, new, autojunk=False).ratio() if old and new else 0
 

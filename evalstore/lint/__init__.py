@@ -15,7 +15,8 @@ from evalstore.lint.sources import (
 
 if TYPE_CHECKING:
     from evalstore.lint.context import KnownRules, PendingAcceptances
-    from evalstore.lint.run import find_obstacles, validate
+    from evalstore.lint.rubrics import find_obstacles
+    from evalstore.lint.run import validate
 
 __all__ = [
     "ACCEPTED",
@@ -34,5 +35,5 @@ __all__ = [
 # What validates needs the check kinds and the schemas, which most readers of these names do not.
 __getattr__ = import_lazily(
     __name__,
-    {".context": ("KnownRules", "PendingAcceptances"), ".run": ("find_obstacles", "validate")},
+    {".context": ("KnownRules", "PendingAcceptances"), ".rubrics": ("find_obstacles",), ".run": ("validate",)},
 )

@@ -188,17 +188,17 @@ def _lint_retirement(value: dict[str, Any], today: date) -> Iterator[Note]:
         yield make_note("judge-model-retires", ("retires",), when=when, today=today)
 
 
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
-_WORD = re.compile(r"[a-z]+(?:['-][a-z]+)*")
+# Patterns as text, which `re` compiles when it first meets them: few commands read a prompt.
+_SENTENCE = r"[^.!?\n]+[.!?]*"
+_WORD = r"[a-z]+(?:['-][a-z]+)*"
 # What a template may show besides the output in which somebody explains what counts.
 _EXPLAINING = frozenset({"criteria", "context"})
 
-_REFERENCE = re.compile(
-    r"\b(?:(?:reference|expected|gold|model|correct|ideal) (?:answer|output|response|solution)|ground truth|"
-    r"answer key)\b",
-    re.IGNORECASE,
+_REFERENCE = (
+    r"(?i)\b(?:(?:reference|expected|gold|model|correct|ideal) (?:answer|output|response|solution)|ground truth|"
+    r"answer key)\b"
 )
-_CORRECTNESS = re.compile(r"\b(?:in)?(?:correct|accurate|accuracy|correctness|true|factual|factually)\b", re.IGNORECASE)
+_CORRECTNESS = r"(?i)\b(?:in)?(?:correct|accurate|accuracy|correctness|true|factual|factually)\b"
 _LEAST_SHARE = 0.9  # of the rows that a judge is validated against, from which on they are said to have a reference
 
 # Words that praise without saying what for; a criterion of these alone means what each reader thinks of.
@@ -236,46 +236,43 @@ _QUALITIES: Mapping[str, str] = {
     for word in words.split()
 }
 _QUALITY = "|".join(sorted(map(re.escape, _QUALITIES), key=len, reverse=True))
-_DOUBLED = re.compile(
-    rf"\b({_QUALITY})\b(?:\s*,)?\s+(?:and|as well as|and also|but also)\s+(?:is\s+|is it\s+|also\s+|it is\s+|its\s+)?"
-    rf"({_QUALITY})\b|\b({_QUALITY})\s*,\s*({_QUALITY})\b",
-    re.IGNORECASE,
+_DOUBLED = (
+    rf"(?i)\b({_QUALITY})\b(?:\s*,)?\s+(?:and|as well as|and also|but also)\s+"
+    r"(?:is\s+|is it\s+|also\s+|it is\s+|its\s+)?"
+    rf"({_QUALITY})\b|\b({_QUALITY})\s*,\s*({_QUALITY})\b"
 )
-_ASKS = re.compile(
-    r"^\W*(?:please\s+)?(?:is|are|does|do|did|has|have|can|rate|judge|score|grade|evaluate|assess|decide|determine|check|"
-    r"how|say)\b",
-    re.IGNORECASE,
+_ASKS = (
+    r"(?i)^\W*(?:please\s+)?(?:is|are|does|do|did|has|have|can|rate|judge|score|grade|evaluate|assess|decide|determine|check|"
+    r"how|say)\b"
 )
-_YES_OR_NO = re.compile(r"^\W*(?:is|are|does|do|did|has|have|can|was|were)\b.*\?$", re.IGNORECASE | re.DOTALL)
-_JOINED = re.compile(r"\b(?:only if (?:both|all)|if (?:both|all)|all of (?:these|them|it)|either of)\b", re.IGNORECASE)
+_YES_OR_NO = r"(?is)^\W*(?:is|are|does|do|did|has|have|can|was|were)\b.*\?$"
+_JOINED = r"(?i)\b(?:only if (?:both|all)|if (?:both|all)|all of (?:these|them|it)|either of)\b"
 
 _NUMBER = r"-?\d+(?:\.\d+)?"
-_RANGE = re.compile(
-    rf"(?<![\w.]){_NUMBER}\s*(?:to|through|and|\.\.|-|\N{{EN DASH}})\s*{_NUMBER}(?![\w%])|\bout of \d+|/\s?\d+\b",
-    re.IGNORECASE,
+_RANGE = (
+    rf"(?i)(?<![\w.]){_NUMBER}\s*(?:to|through|and|\.\.|-|\N{{EN DASH}})\s*{_NUMBER}(?![\w%])|\bout of \d+|/\s?\d+\b"
 )
 _NO_ANCHOR = "to or and through out of points? stars? scale inclusive as for how based in on per json with by depending"
-_ANCHOR = re.compile(
-    rf"(?<![\w.]){_NUMBER}\s{{0,2}}[(=:\N{{EN DASH}}-]?\s{{0,2}}(?!(?:{'|'.join(_NO_ANCHOR.split())})\b)[a-z]|"
+_ANCHOR = (
+    rf"(?i)(?<![\w.]){_NUMBER}\s{{0,2}}[(=:\N{{EN DASH}}-]?\s{{0,2}}(?!(?:{'|'.join(_NO_ANCHOR.split())})\b)[a-z]|"
     rf"\b(?:worst|best|perfect|poor|excellent|terrible|nothing|everything|fully|completely|lowest|highest)\W{{1,3}}"
-    rf"(?:is\s|=\s?|gets\s|scores\s|at\s)?{_NUMBER}",
-    re.IGNORECASE,
+    rf"(?:is\s|=\s?|gets\s|scores\s|at\s)?{_NUMBER}"
 )
 
 _THING = r"(?:answers?|responses?|outputs?|repl(?:y|ies)|texts?|explanations?)"
-_STYLE = re.compile(
-    rf"\b(?:longer|lengthier|lengthy|(?:more|well)[- ](?:detailed|elaborate|written|formatted|polished)|long|eloquent|"
-    rf"impressive|confident)[- ,\w]{{0,30}}? {_THING}\b.{{0,40}}\b(?:better|higher|more points|preferred|best)\b|"
+_STYLE = (
+    rf"(?i)\b(?:longer|lengthier|lengthy|(?:more|well)[- ](?:detailed|elaborate|written|formatted|polished)|long|"
+    rf"eloquent|impressive|confident)[- ,\w]{{0,30}}? {_THING}\b.{{0,40}}\b(?:better|higher|more points|preferred|"
+    r"best)\b|"
     rf"\b(?:prefer|favou?r|reward)\w*\b.{{0,30}}\b(?:length|longer|long|detail|detailed|verbose|verbosity|shorter|"
     rf"formatting|markdown|bullet|headings|eloquen\w+|style|confident|confidence|polish\w*)\b|"
     r"\b(?:bonus|extra|additional|more) points? for\b.{0,40}\b(?:length|detail|formatting|markdown|bullets?|headings|"
     r"emojis?|style|polish|confidence)\b|"
-    r"\b(?:sounds?|looks?|seems?) (?:confident|professional|impressive|authoritative|polished|fluent)\b",
-    re.IGNORECASE,
+    r"\b(?:sounds?|looks?|seems?) (?:confident|professional|impressive|authoritative|polished|fluent)\b"
 )
-_DENIED = re.compile(
-    r"\b(?:not|never|no|nor|regardless|ignore|ignoring|without|rather than|irrespective|however|penali[sz]e)\b|n't\b",
-    re.IGNORECASE,
+_DENIED = (
+    r"(?i)\b(?:not|never|no|nor|regardless|ignore|ignoring|without|rather than|irrespective|however|penali[sz]e)\b|"
+    r"n't\b"
 )
 
 
@@ -311,8 +308,8 @@ def _lint_prompt(judge: Judge, artifact: Artifact, lookup: ReferenceLookup) -> I
             yield make_note("criterion-vague", at, found=found)
     yield from _lint_doubled(prose, at)
     if judge.score_type is ScoreType.CONTINUOUS and not is_explained:
-        scale = _RANGE.search(prose)
-        if scale and not _ANCHOR.search(_RANGE.sub(" ; ", prose)) and not _ANCHOR.search(prose):
+        scale = re.search(_RANGE, prose)
+        if scale and not re.search(_ANCHOR, re.sub(_RANGE, " ; ", prose)) and not re.search(_ANCHOR, prose):
             yield make_note("scale-unexplained", at, found=_show(scale[0]))
     for index, name in list_texts(artifact.document.value, "level_names"):
         if not is_explained and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", prose, re.IGNORECASE):
@@ -328,11 +325,11 @@ def _lint_criterion(text: str, at: Pointer) -> Iterator[Note]:
 
 
 def _lint_reference(prose: str, artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
-    if match := _REFERENCE.search(prose):
+    if match := re.search(_REFERENCE, prose):
         yield make_note("template-reference-unread", ("template",), why=f"speaks of the {_show(match[0])}")
         return
     against = get_mapping(artifact.document.value, "validation").get("validated_against")
-    if not _CORRECTNESS.search(prose) or (gold := find_referenced(against, lookup)) is None:
+    if not re.search(_CORRECTNESS, prose) or (gold := find_referenced(against, lookup)) is None:
         return
     rows = get_list(gold.document.value, "questions")
     referenced = [row for row in rows if isinstance(row, dict) and row.get("expected") not in (None, "", [], {})]
@@ -350,26 +347,26 @@ def _find_vague(prose: str, names: frozenset[str]) -> str:
 
 
 def _list_words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
+    return re.findall(_WORD, text.lower())
 
 
 def _lint_doubled(prose: str, at: Pointer, *, is_criterion: bool = False) -> Iterator[Note]:
-    sentences = [match[0].strip() for match in _SENTENCE.finditer(prose)]
+    sentences = [match[0].strip() for match in re.finditer(_SENTENCE, prose)]
     for sentence in sentences:
-        match = _DOUBLED.search(sentence) if is_criterion or _ASKS.match(sentence) else None
+        match = re.search(_DOUBLED, sentence) if is_criterion or re.match(_ASKS, sentence) else None
         if match:
             one, other = (word.lower() for word in match.groups() if word)
             if _QUALITIES[one] != _QUALITIES[other]:
                 yield make_note("criterion-doubled", at, found=f"{one} and {other}")
                 return
-    questions = [sentence for sentence in sentences if _YES_OR_NO.match(sentence)]
-    if len(questions) > 1 and not _JOINED.search(prose):
+    questions = [sentence for sentence in sentences if re.match(_YES_OR_NO, sentence)]
+    if len(questions) > 1 and not re.search(_JOINED, prose):
         yield make_note("criterion-doubled", at, found=f"{_show(questions[0])} and {_show(questions[1])}")
 
 
 def _lint_style(prose: str, at: Pointer) -> Iterator[Note]:
-    for match in _SENTENCE.finditer(prose):
-        found = None if _DENIED.search(match[0]) else _STYLE.search(match[0])
+    for match in re.finditer(_SENTENCE, prose):
+        found = None if re.search(_DENIED, match[0]) else re.search(_STYLE, match[0])
         if found:
             yield make_note("criterion-style-cued", at, found=_show(found[0]))
             return

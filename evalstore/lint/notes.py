@@ -7,8 +7,9 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from evalstore.documents import Pointer
+from evalstore.documents import Document, Pointer
 from evalstore.errors import EvalstoreError, Place
+from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.model import TextEdit
 from evalstore.text import LONG_EXCERPT, find_nearest, make_excerpt
 
@@ -112,3 +113,14 @@ def list_mappings(value: Any, key: str) -> Iterator[tuple[int, dict[str, Any]]]:
 def list_texts(value: Any, key: str) -> Iterator[tuple[int, str]]:
     """Yield (index, item) for every text in the list under `key`."""
     return ((index, item) for index, item in enumerate(get_list(value, key)) if isinstance(item, str))
+
+
+def describe_note(note: Note) -> tuple[str, str]:
+    """Return the sentence and the hint that a note's rule makes of its facts."""
+    rule = VALIDATION_RULES[note.rule]
+    return rule.message.format_map(note.facts), rule.hint.format_map(note.facts)
+
+
+def locate_note(note: Note, document: Document) -> Place:
+    """Return where a note of a document points: its own place, or that of its pointer."""
+    return note.place or document.locate(note.pointer, of_key=note.of_key)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 from evalstore.checks import KINDS, CheckContext
@@ -25,10 +25,11 @@ from evalstore.lint.notes import (
     make_note,
     suggest_name,
 )
-from evalstore.lint.references import ReferenceLookup, find_referenced
+from evalstore.lint.references import UNKNOWN, ReferenceLookup, find_referenced, lint_composites
+from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.values import has_own_lists
-from evalstore.lint.wording import is_valid_by_schema, list_check_kinds
-from evalstore.model import Artifact, Kind, RubricResult, Verdict, is_id, list_check_ids
+from evalstore.lint.wording import is_valid_by_schema, lint_artifact_shape, list_check_kinds
+from evalstore.model import Artifact, Kind, RubricResult, Severity, Verdict, is_id, list_check_ids
 from evalstore.model.example import EXAMPLES
 from evalstore.text import EXCERPT, find_only_near, make_excerpt
 
@@ -284,3 +285,20 @@ def describe_ungraded(file: str, graded: Iterable[GradedExample]) -> Iterator[st
     if reasons:
         total = f"{len(graded):,} {'example' if len(graded) == 1 else 'examples'}"
         yield f"{file}: {len(reasons):,} of {total} could not be graded: {make_excerpt(reasons[0])}"
+
+
+def find_obstacles(artifact: Artifact, load: Callable[[str], Artifact]) -> Iterator[Note]:
+    """Yield the errors of an artifact that keep it from being graded with, so that `bump` refuses it.
+
+    `load` reads the rubrics of its composites. Whether its references name releases is `bump`'s own question, for it
+    releases several artifacts at once.
+    """
+    lookup = ReferenceLookup(UNKNOWN.files, lambda ref: load(str(ref)))
+    notes = [lint_artifact_shape(artifact.kind, artifact.document.value)]
+    if artifact.kind is Kind.RUBRIC:
+        notes += [lint_rubric(artifact), lint_judged_checks(artifact, UNKNOWN), lint_composites(artifact, lookup)]
+    elif artifact.kind is Kind.JUDGE and isinstance(artifact.document.value, dict):
+        from evalstore.lint.judges import lint_prompt
+
+        notes += [lint_prompt(artifact)]
+    return (note for note in chain(*notes) if VALIDATION_RULES[note.rule].severity is Severity.ERROR)

@@ -10,23 +10,21 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from evalstore.checks import CheckContext
-from evalstore.documents import Document, Pointer, format_json_pointer, read_yaml
+from evalstore.documents import Pointer, format_json_pointer, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.files import FolderReader, open_below
 from evalstore.lint.context import KnownRules, SeverityPolicy, ValidationContext, read_policy, read_target_policies
-from evalstore.lint.judges import lint_judge, lint_prompt, lint_wording
+from evalstore.lint.judges import lint_judge, lint_wording
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
 from evalstore.lint.mending import TextFile, find_edit, find_rename
-from evalstore.lint.notes import Note, get_mapping, list_texts, make_note
+from evalstore.lint.notes import Note, describe_note, get_mapping, list_texts, make_note
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows, read_numbered_lines
 from evalstore.lint.references import (
-    UNKNOWN,
     ArtifactFiles,
     Bundles,
     LaggingPins,
     Load,
     ReferenceLookup,
-    lint_composites,
     lint_identity,
     lint_references,
     lint_targets,
@@ -55,7 +53,7 @@ from evalstore.lint.sources import (
     read_source,
 )
 from evalstore.lint.wording import SETTINGS, lint_artifact_shape, lint_shape
-from evalstore.model import Artifact, Finding, Findings, Kind, Severity
+from evalstore.model import Artifact, Finding, Findings, Kind
 from evalstore.model.findings import SHOWN_ALIKE
 
 
@@ -144,17 +142,6 @@ def lint_file(item: ReadFile, context: ValidationContext) -> FileFindings:
     off = [note.rule for note in notes if policy.is_off(note.rule, soft=note.soft)]
     found.sort(key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule))
     return FileFindings(add_source_lines(found, item.source, None if context.whole else SHOWN_ALIKE), off, sentences)
-
-
-def describe_note(note: Note) -> tuple[str, str]:
-    """Return the sentence and the hint that a note's rule makes of its facts."""
-    rule = VALIDATION_RULES[note.rule]
-    return rule.message.format_map(note.facts), rule.hint.format_map(note.facts)
-
-
-def locate_note(note: Note, document: Document) -> Place:
-    """Return where a note of a document points: its own place, or that of its pointer."""
-    return note.place or document.locate(note.pointer, of_key=note.of_key)
 
 
 def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding | None:
@@ -258,21 +245,6 @@ def _find_gold_names(root: Path | None, context: ValidationContext) -> frozenset
         against = (get_mapping(document.value, "validation").get("validated_against") for document in documents)
         context.gold_names[root] = frozenset(text.split("@")[0] for text in against if isinstance(text, str))
     return context.gold_names[root]
-
-
-def find_obstacles(artifact: Artifact, load: Callable[[str], Artifact]) -> Iterator[Note]:
-    """Yield the errors of an artifact that keep it from being graded with, so that `bump` refuses it.
-
-    `load` reads the rubrics of its composites. Whether its references name releases is `bump`'s own question, for it
-    releases several artifacts at once.
-    """
-    lookup = ReferenceLookup(UNKNOWN.files, lambda ref: load(str(ref)))
-    notes = [lint_artifact_shape(artifact.kind, artifact.document.value)]
-    if artifact.kind is Kind.RUBRIC:
-        notes += [lint_rubric(artifact), lint_judged_checks(artifact, UNKNOWN), lint_composites(artifact, lookup)]
-    elif artifact.kind is Kind.JUDGE and isinstance(artifact.document.value, dict):
-        notes += [lint_prompt(artifact)]
-    return (note for note in chain(*notes) if VALIDATION_RULES[note.rule].severity is Severity.ERROR)
 
 
 def find_rows_path(item: ReadFile) -> str | None:

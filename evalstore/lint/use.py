@@ -10,10 +10,11 @@ from datetime import date
 from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError, FindingsError, LoadError, Place, SchemaError
 from evalstore.lint.context import KnownRules, ValidationContext, read_policy, read_target_policies
-from evalstore.lint.notes import Note, get_mapping, list_texts, note_error
+from evalstore.lint.notes import Note, describe_note, get_mapping, list_texts, locate_note, note_error
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
 from evalstore.lint.references import ArtifactFiles, Bundles, LaggingPins, ReferenceLookup
-from evalstore.lint.run import describe_note, find_obstacles, lint_alone, locate_note
+from evalstore.lint.rubrics import find_obstacles
+from evalstore.lint.run import lint_alone
 from evalstore.model import Artifact, Finding, Kind, Severity, WorktreePins, find_pins
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.store import ArtifactStore, Resolved

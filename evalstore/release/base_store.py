@@ -21,7 +21,6 @@ from evalstore.store.contents import read_tag_prefix
 from evalstore.store.ledger import Ledger, parse_ledger
 from evalstore.store.objects import find_file, has_entry, is_regular, list_folder
 from evalstore.store.revisions import find_fork, find_head, list_merged_tags, resolve_revision
-from evalstore.store.signers import build_signers_error, find_signers_file
 from evalstore.store.tags import TAG_REFS
 from evalstore.text import SHORT_DIGEST
 
@@ -100,6 +99,8 @@ class BaseStore:
 
     def read_signers(self) -> bytes:
         """Return the file of allowed signers that its settings name; `RefusedError` where there was none."""
+        from evalstore.store.signers import build_signers_error, find_signers_file
+
         name = find_signers_file(self.settings)
         data = self.read_file(name)
         if data is None:

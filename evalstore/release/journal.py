@@ -6,7 +6,6 @@ readable.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -20,13 +19,11 @@ from typing import Any, NamedTuple
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import LARGE_FILE, remove_below, sweep_below
 from evalstore.model import parse_ref
-from evalstore.own_files import has_own, open_lock, read_own, write_own
+from evalstore.own_files import has_own, read_own, write_own
 from evalstore.release.locking import (
-    LOCK,
     REFLOG_REASON,
     STATE_FOLDER,
     LockedRepository,
-    find_journal_name,
     lock_repository,
 )
 from evalstore.store import ArtifactStore
@@ -148,24 +145,8 @@ def _parse_released_version(bump: str, moved: Sequence[Sequence[str]] = (), **re
     return ReleasedVersion(**rest, bump=Bump(bump), moved=tuple(PinMove(old, new) for old, new in moved))
 
 
-def find_interrupted_bump(store: ArtifactStore) -> str | None:
-    """Say which killed bump of this working tree waits to be finished, and how; None without one. Reads only."""
-    common, name = store.git.common, find_journal_name(store.git)
-    try:
-        descriptor = open_lock(common, LOCK, make=False)
-    except OSError:
-        return None  # no bump was ever here
-    try:
-        # A running bump holds the lock: its journal is no leftover, and this fails.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return _describe_interrupted(common, name) if (common / name).exists() else None
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-
-
-def _describe_interrupted(common: Path, name: str) -> str:
+def describe_interrupted(common: Path, name: str) -> str:
+    """Say which bump the journal of a killed one names, and how it is finished."""
     try:
         refs = [parse_ref(version.ref) for version in read_journal(common, name).released]
     except EvalstoreError as error:

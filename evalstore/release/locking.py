@@ -49,6 +49,27 @@ def find_journal_name(git: Git) -> str:
 
 
 @contextmanager
+def open_leftover_journal(git: Git) -> Iterator[tuple[Path, str] | None]:
+    """Open the journal that a killed bump of this working tree left, as folder and name; None without one."""
+    common, name = git.common, find_journal_name(git)
+    try:
+        descriptor = open_lock(common, LOCK, make=False)
+    except OSError:  # no bump was ever here
+        yield None
+        return
+    try:
+        # A running bump holds the lock: its journal is no leftover, and this fails.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            if (common / name).exists():
+                yield common, name
+                return
+        yield None
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
 def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Iterator[LockedRepository]:
     """Hold the repository's lock; `ConflictError` when another bump does not release it within ten seconds."""
     top = store.repository.top

@@ -15,7 +15,6 @@ from evalstore.model import Finding, Kind, PinType, Ref
 from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.release.asked_changes import format_trailer
 from evalstore.release.base_policy import BasePolicies
-from evalstore.release.commit_files import describe_abort
 from evalstore.release.comparison import Load, compare_with_release, find_base_release
 from evalstore.release.drift import (
     MovedReferenceFinder,
@@ -25,7 +24,7 @@ from evalstore.release.drift import (
     find_moved_level,
     make_lagging_findings,
 )
-from evalstore.release.journal import find_interrupted_bump
+from evalstore.release.locking import open_leftover_journal
 from evalstore.release.references import ArtifactReference, ReferenceGraph, list_references
 from evalstore.release.status_values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
 from evalstore.release.store_diff import find_store_changes
@@ -106,8 +105,18 @@ def read_status(
         pending,
         profile=str(policy.settings.profile),
         rule_set=policy.settings.rule_set,
-        interrupted=find_interrupted_bump(store),
+        interrupted=_find_interrupted_bump(store),
     )
+
+
+def _find_interrupted_bump(store: ArtifactStore) -> str | None:
+    """Say which killed bump of this working tree waits to be finished, and how; None without one. Reads only."""
+    with open_leftover_journal(store.git) as leftover:
+        if leftover is None:
+            return None
+        from evalstore.release.journal import describe_interrupted
+
+        return describe_interrupted(*leftover)
 
 
 def _match_acceptances(
@@ -183,6 +192,8 @@ def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Relea
     try:
         return _compare_artifact(context, ref, releases)
     except EvalstoreError as error:
+        from evalstore.release.commit_files import describe_abort
+
         # What cannot be read or compared counts as major: fail closed.
         last = find_last_release(releases)
         broken = ArtifactStatus(

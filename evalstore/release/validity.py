@@ -17,7 +17,8 @@ from evalstore.versions import Version, find_version
 
 def check_gradable(resolved: Resolved, load: Callable[[str], Artifact]) -> None:
     """Refuse an artifact that nothing could be graded with (`RefusedError` at the first place)."""
-    from evalstore.lint.run import describe_note, find_obstacles, locate_note
+    from evalstore.lint.notes import describe_note, locate_note
+    from evalstore.lint.rubrics import find_obstacles
 
     note = next(find_obstacles(resolved.artifact, load), None)
     if note is not None:
