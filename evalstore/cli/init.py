@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--example", is_flag=True, help="Add one of each artifact, outputs to grade, and their first score.")
 @click.option("--ci", type=click.Choice(["github", "gitlab"]), help="Write a pipeline that is the gate for changes.")
 @click.option("--pre-commit", is_flag=True, help="Add the gate to pre-commit, as a hook of git push.")
-@click.option("--diff-driver", is_flag=True, help="Let git diff show what changed in artifacts, by .gitattributes.")
+@click.option("--diff-driver", is_flag=True, help="Let git diff show what changed in artifacts, in this clone.")
 @click.option(
     "--merge-driver", is_flag=True, help="Let git merge artifacts by item and ledgers by line, in this clone."
 )

@@ -23,7 +23,7 @@ from evalstore.store.git import Git, run_git
 from evalstore.store.locate import find_repository, find_top
 from evalstore.store.pipeline_files import (
     ATTRIBUTES,
-    DRIVER,
+    DIFF_DRIVER,
     GITHUB,
     GITLAB,
     GITLAB_ROOT,
@@ -196,9 +196,9 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
             if not (file.base / file.path).exists():
                 raise
             kept.append((name, error.message))
-    if integrations.merge_driver:
-        for key, value in MERGE_DRIVER.items():
-            git.run("config", "--local", key, value)
+    drivers = (DIFF_DRIVER if integrations.diff_driver else {}) | (MERGE_DRIVER if integrations.merge_driver else {})
+    for key, value in drivers.items():
+        git.run("config", "--local", key, value)
     return CreatedStore(
         root,
         fresh,
@@ -211,10 +211,9 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
 
 def _list_next_steps(integrations: Integrations, folder: str) -> Iterator[str]:
     """Yield the commands for every clone: git takes no program from a file that somebody else commits."""
-    if integrations.diff_driver:
-        yield from DRIVER
-    if integrations.merge_driver:
-        yield shlex.join(["evalstore", "init", *([] if folder == "." else [folder]), "--merge-driver"])
+    wanted = {"--diff-driver": integrations.diff_driver, "--merge-driver": integrations.merge_driver}
+    if options := [option for option, is_wanted in wanted.items() if is_wanted]:
+        yield shlex.join(["evalstore", "init", *([] if folder == "." else [folder]), *options])
 
 
 def _make_folder(path: Path) -> Path:

@@ -17,11 +17,11 @@ GITLAB = ".gitlab/evalstore.yml"
 GITLAB_ROOT = ".gitlab-ci.yml"
 PRE_COMMIT = ".pre-commit-config.yaml"
 ATTRIBUTES = ".gitattributes"
-DRIVER = (
-    "git config diff.evalstore.textconv 'evalstore diff --textconv --'",
-    "git config diff.evalstore.command 'evalstore diff --git-driver --'",
-)
-# Written into the config of a clone, as gitattributes(5) defines a merge driver.
+# Written into the config of a clone, as gitattributes(5) defines drivers.
+DIFF_DRIVER = {
+    "diff.evalstore.textconv": "evalstore diff --textconv --",
+    "diff.evalstore.command": "evalstore diff --git-driver --",
+}
 MERGE_DRIVER = {
     "merge.evalstore.name": "rubrics, judges and datasets by item, ledgers by line",
     "merge.evalstore.driver": "evalstore diff --git-merge -- %O %A %B %P",
@@ -43,7 +43,7 @@ jobs:
   gate:
     runs-on: ubuntu-latest
     permissions: {contents: read, pull-requests: write}
-    env: {STORE: <store>}
+    env: {STORE: <store>, MARK: <mark>}
     steps:
       - uses: <checkout>
         with: {fetch-depth: 0, persist-credentials: false}  # the tags are the releases
@@ -60,7 +60,7 @@ jobs:
           "$RUNNER_TEMP/evalstore/bin/evalstore" -C "$STORE" gate --base "$BASE" --format github \
             --write "markdown=$RUNNER_TEMP/gate.md" || code=$?
           {
-            echo '<!-- evalstore -->'
+            echo "$MARK"
             cat "$RUNNER_TEMP/gate.md" || echo "evalstore gate could not answer (exit code $code); its log says why."
           } > "$RUNNER_TEMP/comment.md"
           cat "$RUNNER_TEMP/comment.md" >> "$GITHUB_STEP_SUMMARY"
@@ -77,7 +77,7 @@ jobs:
           comments="repos/$GITHUB_REPOSITORY/issues/$NUMBER/comments"
           file="$RUNNER_TEMP/comment.md"
           # Anybody can write our mark: a comment of a person is left alone.
-          mark='select(.user.type == "Bot" and (.body | startswith("<!-- evalstore -->")))'
+          mark='select(.user.type == "Bot" and (.body | startswith($ENV.MARK)))'
           id=$(gh api --paginate "$comments" --jq "[.[] | $mark | .id] | first // empty" | head -n 1) || true
           if [ -n "$id" ]; then
             gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" -F "body=@$file" --silent
@@ -221,7 +221,10 @@ def write_attributes(old: bytes | None, prefix: str, *, diff: bool, merge: bool)
 
 def _fill(text: str, prefix: str) -> bytes:
     # A text of JSON is one of YAML, too.
-    values = {"<store>": json.dumps(prefix.rstrip("/") or "."), "<source>": REPOSITORY or UNDECIDED, **_ACTIONS}
+    store = prefix.rstrip("/") or "."
+    # Each store of a repository has a comment of its own, which begins with its mark.
+    values = {"<store>": json.dumps(store), "<mark>": json.dumps(f"<!-- evalstore {store} -->")}
+    values |= {"<source>": REPOSITORY or UNDECIDED, **_ACTIONS}
     for name, value in values.items():
         text = text.replace(name, value)
     return text.encode()

@@ -54,9 +54,9 @@ try:
 except urllib.error.HTTPError as error:
     sys.exit(f"gh: HTTP {error.code}")
 if filtered:
-    assert 'select(.user.type == "Bot" and (.body | startswith("<!-- evalstore -->")))' in filtered
+    assert 'select(.user.type == "Bot" and (.body | startswith($ENV.MARK)))' in filtered
     for one in answer:
-        if one["user"]["type"] == "Bot" and one["body"].startswith("<!-- evalstore -->"):
+        if one["user"]["type"] == "Bot" and one["body"].startswith(os.environ["MARK"]):
             print(one["id"])
             break
 '''
@@ -77,7 +77,7 @@ class Comments:
 
 
 # Anybody can write our mark.
-PEOPLES = {1: "Nice work", 2: "not ours <!-- evalstore -->", 3: "<!-- evalstore -->\nready to merge"}
+PEOPLES = {1: "Nice work", 2: "not ours <!-- evalstore evals -->", 3: "<!-- evalstore evals -->\nready to merge"}
 
 
 @pytest.fixture
@@ -260,7 +260,10 @@ def test_the_action_is_green_as_released_and_annotates_a_change_comments_once_an
     (edited,) = comments.ours
     assert "phrase-reworded" in edited
     assert comments.kept.items() >= PEOPLES.items()
-    assert [asked.split()[0] for asked in comments.asked] == ["GET", "POST", "GET", "PATCH"]
+    # Another store of the repository has a comment of its own.
+    run_action(store.parent, env, tmp_path, store="other")
+    assert [one.split("\n")[0] for one in comments.ours] == ["<!-- evalstore evals -->", "<!-- evalstore other -->"]
+    assert [asked.split()[0] for asked in comments.asked] == ["GET", "POST", "GET", "PATCH", "GET", "POST"]
 
 
 @pytest.mark.slow

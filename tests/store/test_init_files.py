@@ -152,12 +152,8 @@ def test_the_diff_driver_shows_what_changed_in_a_ruler(repo: Path, cli: Cli, she
         "*.png binary",
         "evals/rubrics/*.yaml diff=evalstore",
     ]
-    commands = [line.removeprefix("in every clone: ") for line in ran.out.splitlines() if "in every clone" in line]
-    assert len(commands) == 2
-    assert not (repo / ".git/config").read_text().count("evalstore")
+    assert "in every clone: evalstore init evals --diff-driver\n" in ran.out
     release(repo, cli)
-    for command in commands:
-        assert shell(command).returncode == 0
     (repo / "evals/rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "just"))
     assert "MAJOR" in shell("git --no-pager diff").stdout
 
@@ -173,5 +169,5 @@ def test_every_file_is_written_once(repo: Path, cli: Cli) -> None:
         assert (document["written"], document["merged"], document["kept"]) == ([], [], [])
     assert {path: path.read_bytes() for path in repo.rglob("*") if path.is_file()} == before
     jobs = yaml.safe_load((repo / ".github/workflows/evalstore.yml").read_text())["jobs"]
-    assert [job["env"] for job in jobs.values()] == [{"STORE": "my store"}] * 2
+    assert [job["env"]["STORE"] for job in jobs.values()] == ["my store"] * 2
     assert (repo / ".gitattributes").read_text().startswith('"my store/rubrics/*.yaml" diff=evalstore\n')
