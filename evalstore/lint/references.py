@@ -144,9 +144,8 @@ class Bundles:
         return self._read[root, name]
 
     def _read_bundle(self, root: Path, name: str) -> Bundle | None:
-        declared = get_mapping(self.settings, BUNDLE_FOLDER).get(name)
-        path = declared if isinstance(declared, str) else f"{BUNDLE_FOLDER}/{name}{BUNDLE_SUFFIX}"
-        if not declared and not os.path.lexists(root / path):
+        path = locate_bundle(self.settings, name)
+        if name not in get_mapping(self.settings, BUNDLE_FOLDER) and not os.path.lexists(root / path):
             return None
         return read_bundle(root, path, name)
 
@@ -160,6 +159,12 @@ class Bundles:
             }
             self._names[root] = sorted(names)
         return self._names[root]
+
+
+def locate_bundle(settings: Any, name: str) -> str:
+    """Return the path of a bundle's schema below the root of the store."""
+    declared = get_mapping(settings, BUNDLE_FOLDER).get(name)
+    return declared if isinstance(declared, str) else f"{BUNDLE_FOLDER}/{name}{BUNDLE_SUFFIX}"
 
 
 def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 
+from evalstore.documents import read_json
 from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError
+from evalstore.files import SMALL_FILE, read_below
+from evalstore.languages.schema_comparison import SchemaRelation, compare_schemas
+from evalstore.lint.references import locate_bundle
+from evalstore.lint.sources import BUNDLE_FOLDER, BUNDLE_SUFFIX
 from evalstore.model import Finding
 from evalstore.model.lock import LOCK_FILE, NO_LOCK
 from evalstore.places import SETTINGS_FILE
@@ -36,6 +42,7 @@ def find_base_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Finding
         yield from _find_lost_releases(base)
         yield from _find_signer_changes(base, store)
         yield from _find_unlocked(base, store)
+        yield from _find_looser_bundles(base, store)
     yield from _find_rewritten(store)
 
 
@@ -107,6 +114,39 @@ def _find_unlocked(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
     for ref in gone:
         if any(ref.encode() in text for text in texts):
             yield make_finding("lock-loosened", Place(LOCK_FILE), ref=ref, base=base.name)
+
+
+def _find_looser_bundles(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
+    if store.root is None:
+        return
+    folder = list_folder(store.objects, base.commit, f"{base.prefix}{BUNDLE_FOLDER}")
+    names = {name.removesuffix(BUNDLE_SUFFIX) for name in folder if name.endswith(BUNDLE_SUFFIX)}
+    declared = base.settings.get(BUNDLE_FOLDER)
+    for name in sorted({*names, *(map(str, declared) if isinstance(declared, dict) else ())}):
+        before, now = (locate_bundle(settings, name) for settings in (base.settings, store.settings))
+        old = base.read_file(before, SMALL_FILE)
+        try:
+            new = read_below(store.root, now, SMALL_FILE)
+        except LoadError:  # a file that is there and cannot be read is a finding of its own
+            new = None
+        if old is not None and old != new and (what := _describe_looser(old, new)):
+            facts = {"name": name, "base": base.name, "what": what, "path": shlex.quote(before)}
+            yield make_finding("bundle-loosened", Place(now), **facts)
+
+
+def _describe_looser(old: bytes, new: bytes | None) -> str:
+    """Say how one schema lets more rows through than another; "" where it does not."""
+    if new is None:
+        return "it is gone"
+    try:
+        found = compare_schemas(*(read_json(data, BUNDLE_FOLDER).value for data in (old, new)))
+    except EvalstoreError:
+        return "they cannot be compared"
+    if found.relation in {SchemaRelation.ASSUMED, SchemaRelation.INCOMPARABLE, SchemaRelation.LOOSENED}:
+        return found.why or (
+            f"as with {make_excerpt(json.dumps(found.examples[-1]))}" if found.examples else "it may be"
+        )
+    return ""
 
 
 def _find_rewritten(store: ArtifactStore) -> Iterator[Finding]:

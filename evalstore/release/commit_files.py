@@ -21,8 +21,8 @@ from evalstore.release.references import find_rows_path
 from evalstore.release.step import ReleaseStep
 from evalstore.release.validity import check_ledger_complete
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.git import NAME_ENCODING, ConfigSetting, Git, find_hooks_path, has_merge_driver
-from evalstore.store.index import IndexState, read_index, wait_for_index
+from evalstore.store.git import NAME_ENCODING, ConfigSetting, Git, find_hooks_path
+from evalstore.store.index import IndexState, describe_abort, find_unfinished, read_index, wait_for_index
 from evalstore.store.ledger import locate_ledger, parse_ledger
 from evalstore.store.object_reader import compute_object_id
 from evalstore.store.objects import find_file
@@ -160,15 +160,6 @@ _ROLES = ("AUTHOR", "COMMITTER")
 VARIABLES = tuple(f"GIT_{role}_{part}" for role in _ROLES for part in ("NAME", "EMAIL", "DATE"))
 _COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction")
 _PUSH_HOOKS = ("pre-push",)
-# A file of the git directory -> what is going on while it exists, and the command of git that aborts it.
-_UNFINISHED = {
-    "MERGE_HEAD": ("a merge", "git merge --abort"),
-    "CHERRY_PICK_HEAD": ("a cherry-pick", "git cherry-pick --abort"),
-    "REVERT_HEAD": ("a revert", "git revert --abort"),
-    "rebase-merge": ("a rebase", "git rebase --abort"),
-    "rebase-apply": ("a rebase", "git rebase --abort"),
-    "sequencer": ("a cherry-pick or a revert", "git cherry-pick --abort"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +180,7 @@ def find_checkout(git: Git, head: Head) -> Checkout:
     """Return the branch that is checked out; `RefusedError` during a merge or the like, and on a detached HEAD."""
     wait_for_index(git.directory)
     index = read_index(git)
-    if unfinished := _find_unfinished(git):
+    if unfinished := find_unfinished(git):
         what, abort = unfinished
         hint = describe_abort(git) or f"finish it, or {abort}; then run the bump again"
         raise RefusedError(f"{what} is still in progress", hint=hint)
@@ -203,20 +194,6 @@ def find_checkout(git: Git, head: Head) -> Checkout:
             hint="git switch to a branch, then run the bump again",
         )
     return Checkout(BRANCH_REFS + head.branch, head.commit, index)
-
-
-def _find_unfinished(git: Git) -> tuple[str, str] | None:
-    return next((row for file, row in _UNFINISHED.items() if (git.directory / file).exists()), None)
-
-
-def describe_abort(git: Git) -> str:
-    """Say how a merge with conflicts is made by evalstore instead; "" where no such merge is in progress."""
-    unfinished = _find_unfinished(git)
-    if unfinished is None or read_index(git).conflict is None:
-        return ""
-    _, abort = unfinished
-    register = "" if has_merge_driver(git) else ", else evalstore init --merge-driver, and merge again, now by item"
-    return f"{abort}; then evalstore bump --again if your release is unpushed{register}"
 
 
 def find_bypassed_hooks(

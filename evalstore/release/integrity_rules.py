@@ -219,6 +219,13 @@ _ROWS = (
         "A later release can change what it means.",
     ),
     ValidationRule(
+        "bundle-loosened",
+        _WARNING,
+        "the schema of the bundle {name} is less strict than at {base}: {what}",
+        "git checkout {base} -- {path} restores it; if it is intended, merge it knowingly",
+        "Rows that it refused would pass from now on.",
+    ),
+    ValidationRule(
         "folder-replaced",
         _ERROR,
         "{path} must be a folder: {message}",

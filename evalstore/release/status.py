@@ -36,6 +36,7 @@ from evalstore.release.validity import (
     require_version,
 )
 from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.index import describe_abort
 from evalstore.store.resolve import may_mean
 from evalstore.store.revisions import find_branch_with, resolve_revision
 from evalstore.store.tags import find_last_release

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.errors import ConflictError
-from evalstore.store.git import NAME_ENCODING, Git
+from evalstore.store.git import NAME_ENCODING, Git, has_merge_driver
 
 if TYPE_CHECKING:
     from evalstore.store.writing import IndexEntry
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 
 _TRIES, _PAUSE = 300, 0.01
 _TOKEN = "index.evalstore"
+# A file of the git directory -> what is going on while it exists, and the command of git that aborts it.
+_UNFINISHED = {
+    "MERGE_HEAD": ("a merge", "git merge --abort"),
+    "CHERRY_PICK_HEAD": ("a cherry-pick", "git cherry-pick --abort"),
+    "REVERT_HEAD": ("a revert", "git revert --abort"),
+    "rebase-merge": ("a rebase", "git rebase --abort"),
+    "rebase-apply": ("a rebase", "git rebase --abort"),
+    "sequencer": ("a cherry-pick or a revert", "git cherry-pick --abort"),
+}
 
 
 class IndexStamp(NamedTuple):
@@ -52,6 +61,21 @@ def read_index(git: Git, index: Path | None = None) -> IndexState:
 def has_staged_changes(git: Git) -> bool:
     """Whether the index differs from HEAD."""
     return bool(git.run("diff", "--cached", "--no-ext-diff", "--no-textconv", "--name-only", "-z"))
+
+
+def find_unfinished(git: Git) -> tuple[str, str] | None:
+    """Return what is in progress in the repository, as a merge, and the command that aborts it; None for nothing."""
+    return next((row for file, row in _UNFINISHED.items() if (git.directory / file).exists()), None)
+
+
+def describe_abort(git: Git) -> str:
+    """Say how a merge with conflicts is made by evalstore instead; "" where no such merge is in progress."""
+    unfinished = find_unfinished(git)
+    if unfinished is None or read_index(git).conflict is None:
+        return ""
+    _, abort = unfinished
+    register = "" if has_merge_driver(git) else ", else evalstore init --merge-driver, and merge again, now by item"
+    return f"{abort}; then evalstore bump --again if your release is unpushed{register}"
 
 
 @contextmanager

@@ -31,6 +31,8 @@ _DIFFED = tuple((pattern, "diff=evalstore") for pattern in _ARTIFACTS)
 _MERGED = tuple((pattern, "merge=evalstore") for pattern in (*_ARTIFACTS, "datasets/*.jsonl", f"{LEDGER_FOLDER}/*/*"))
 _INCLUDE = f"local: {GITLAB}"
 _HOOK = "evalstore-gate"
+# Before a push, pre-commit names what the remote has; by hand there is no such commit.
+_PUSHED_BASE = '--base "${PRE_COMMIT_FROM_REF:-HEAD}"'
 _GITHUB = """\
 # Holds every change against the releases of the store, and releases what has been merged. Who may change this file can
 # change the gate: let CODEOWNERS name who reviews .github/.
@@ -190,7 +192,7 @@ def write_pre_commit(old: bytes | None, prefix: str) -> bytes:
     hook = {
         "id": _HOOK,
         "name": "evalstore gate",
-        "entry": f"evalstore{store} gate --base HEAD",
+        "entry": shlex.join(["sh", "-c", f"evalstore{store} gate {_PUSHED_BASE}"]),
         "language": "system",
         "files": rf"^{re.escape(prefix)}(rubrics|judges|datasets|bundles|evalstore\.(yaml|lock)|\.evalstore/)",
         "pass_filenames": False,

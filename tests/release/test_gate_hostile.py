@@ -35,6 +35,7 @@ TONE, RUDE = rubric(version="2.0.0", ban="just"), rubric(version="2.0.0", ban="m
 ASKED = "id: asked\nversion: {version}\nquestions:\n- {{id: hi, input: Hello?, rubric_ref: rubric/tone@{pin}}}\n"
 LISTED = "id: listed\nversion: 1.0.0\nrows: listed.jsonl\ndefaults: {rubric_ref: rubric/tone@2.0.0}\n"
 ROWS = '{"id": "a", "input": "Why?"}\n{"id": "b", "input": "How?"}\n'
+CHAT = '{"type": "object", "properties": {"turns": {"type": "integer", "minimum": 1}}, "required": ["turns"]}'
 VALIDATION = "validation: {tpr: 0.9, tnr: 0.9, validated_at: 2026-01-01, validated_against: dataset/asked@1.0.0}\n"
 
 
@@ -99,6 +100,7 @@ def world(git: Callable[..., str], cli: Callable[..., Any], template: Callable[.
         made.release()
         assert cli("-C", made.root, "lock").code == 0
         made.write("evalstore.yaml", SETTINGS)
+        made.write("bundles/chat.schema.json", CHAT)
         made.commit("The store")
         made.git("branch", "base")
         return str(keys)
@@ -613,7 +615,21 @@ def new_lax_target(world: World) -> None:
     world.edit("evalstore.yaml", "targets:", "targets:\n  lax: {dataset: dataset/listed@1.0.0, unpinned: allow}")
 
 
+def loosen_bundle(world: World) -> None:
+    world.edit("bundles/chat.schema.json", '"minimum": 1', '"minimum": 0')
+
+
+def move_bundle(world: World) -> None:
+    world.edit("evalstore.yaml", "signed", "bundles: {chat: bundles/other.json}\nsigned")
+    world.write("bundles/other.json", "{}")
+
+
+def drop_bundle(world: World) -> None:
+    world.remove("bundles/chat.schema.json")
+
+
 LOOSENED: tuple[Edit, ...] = (
+    loosen_bundle, move_bundle, drop_bundle,
     stop_strict, allow_unpinned, age, lower_a_rule, switch_off, headline, new_lax_target,
     rename_dataset_and_target,
 )  # fmt: skip
@@ -640,7 +656,11 @@ def leave_things(world: World) -> None:
         (world.top / name).symlink_to("/etc/passwd")
 
 
-HARMLESS: tuple[Edit, ...] = (python_files, project_files, leave_things)
+def tighten_bundle(world: World) -> None:
+    world.edit("bundles/chat.schema.json", '"minimum": 1', '"minimum": 2')
+
+
+HARMLESS: tuple[Edit, ...] = (python_files, tighten_bundle, project_files, leave_things)
 
 
 def change(world: World, edit: Edit) -> None:
@@ -660,7 +680,7 @@ def test_what_a_change_loosens_is_a_finding_that_strict_fails_on(world: World, e
     change(world, edit)
     ran = world.gate()
     found = {finding["rule"] for finding in json.loads(ran.out)["findings"] + json.loads(ran.out)["status"]["findings"]}
-    assert (ran.code, bool(found & {"override-loosened", "lock-loosened"})) == (0, True), ran.out
+    assert (ran.code, bool(found & {"override-loosened", "lock-loosened", "bundle-loosened"})) == (0, True), ran.out
     assert world.gate("--strict").code == 1
 
 

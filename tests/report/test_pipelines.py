@@ -520,8 +520,14 @@ def test_the_hook_of_pre_commit_does_what_it_says(store: Path, tools: dict[str, 
     for path in ("rubrics/tone.yaml", "evals/datasets/web.jsonl", "evalstore.yaml", "a/.evalstore/accepted.yaml"):
         assert re.search(hook["files"], path)
     assert not re.search(hook["files"], "src/main.py")
-    line = " ".join([hook["entry"], *hook["args"]])
+    line = hook["entry"]
     assert bash(line, store, tools).returncode == 0
     for broken in (("values: [simply]", "values: simply"), ("simply", "just")):
         (store / "rubrics/tone.yaml").write_text(RUBRIC.replace(*broken))
         assert bash(line, store, tools).returncode == 1
+    # What was committed since the remote had it is judged by the remote's settings.
+    (store / "rubrics/tone.yaml").write_text(RUBRIC)
+    (store / "evalstore.yaml").write_text("unpinned: allow\n")
+    subprocess.run(["git", "commit", "-qam", "Loosened"], cwd=store, check=True)
+    assert bash(f"{line} --strict", store, tools).returncode == 0
+    assert bash(f"{line} --strict", store, {**tools, "PRE_COMMIT_FROM_REF": "origin/trunk"}).returncode == 1
