@@ -193,8 +193,6 @@ def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Relea
     try:
         return _compare_artifact(context, ref, releases)
     except EvalstoreError as error:
-        from evalstore.release.commit_files import describe_abort
-
         # What cannot be read or compared counts as major: fail closed.
         last = find_last_release(releases)
         broken = ArtifactStatus(
