@@ -229,7 +229,9 @@ class AuditJob:
             (self.worse if rows[0].verdict is Verdict.PASS else self.better).append(id_)
 
     def _sum_up(self) -> Audit:
-        a, b = (build_side(stored, self.sums.sum_side(side)) for side, stored in enumerate((self.a, self.b)))
+        a, b = (
+            build_side(one.run, len(one.rows), self.sums.sum_side(side)) for side, one in enumerate((self.a, self.b))
+        )
         common = self.sums.count(PairSet.COMPARED)
         compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
         lines = self.sums.sum_lines(LineEffect(*(one.total / max(common, 1) for one in self.lost)))
@@ -328,9 +330,9 @@ def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fac
             raise AssertionError(f"the causes of {factor.name} do not add up")
 
 
-def build_side(stored: StoredRun, sums: SideSum) -> RunSide:
+def build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
     """Return what a run came to; raises `RefusedError` where its aggregate says otherwise than its rows."""
-    run, score = stored.run, sums.scores.compute_mean() or _ZERO
+    score = sums.scores.compute_mean() or _ZERO
     recorded = run.rest_score if run.is_withheld else run.score
     if recorded not in {None, score}:
         raise RefusedError(
@@ -341,7 +343,7 @@ def build_side(stored: StoredRun, sums: SideSum) -> RunSide:
         run=str(run.path),
         score=score,
         passes=sums.passes.compute_mean() or _ZERO,
-        questions=len(stored.rows),
+        questions=questions,
         scored=sums.scores.count,
         model=run.model,
         dataset=run.dataset.ref if run.dataset else "",

@@ -62,20 +62,17 @@ class QuestionPair(NamedTuple):
 def list_pairs(a: StoredRun, b: StoredRun) -> Iterator[QuestionPair]:
     """Yield the questions of both runs, in the order of A's rows; those that only B has come last."""
     for id_ in chain(a.rows, (id_ for id_ in b.rows if id_ not in a.rows)):
-        yield build_pair(id_, a.rows.get(id_), b.rows.get(id_), a, b)
+        old, new = a.rows.get(id_), b.rows.get(id_)
+        yield build_pair(id_, old, new, (old is not None or id_ in a.questions, new is not None or id_ in b.questions))
 
 
-def build_pair(id_: str, old: GradedRow | None, new: GradedRow | None, a: StoredRun, b: StoredRun) -> QuestionPair:
-    """Return one question with what became of it; `a` and `b` are asked whether their datasets have it."""
-    if old is not None and new is not None:
-        return QuestionPair(id_, old, new, _sort_answered(old, new))
-    return QuestionPair(id_, old, new, _sort_absent(id_, a if old is None else b, is_new=old is None))
-
-
-def _sort_absent(id_: str, other: StoredRun, *, is_new: bool) -> PairSet:
-    if id_ in other.questions:
-        return PairSet.SILENT_A if is_new else PairSet.SILENT_B
-    return PairSet.ADDED if is_new else PairSet.REMOVED
+def build_pair(id_: str, old: GradedRow | None, new: GradedRow | None, is_asked: tuple[bool, bool]) -> QuestionPair:
+    """Return one question with what became of it; `is_asked` says whether the dataset of each run has it."""
+    if old is None:
+        return QuestionPair(id_, old, new, PairSet.SILENT_A if is_asked[0] else PairSet.ADDED)
+    if new is None:
+        return QuestionPair(id_, old, new, PairSet.SILENT_B if is_asked[1] else PairSet.REMOVED)
+    return QuestionPair(id_, old, new, _sort_answered(old, new))
 
 
 def _sort_answered(old: GradedRow, new: GradedRow) -> PairSet | None:

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 
-from evalstore.audits.edit_history import prove_directions
-from evalstore.audits.explain import build_side, open_attributor
-from evalstore.audits.question_grid import QuestionAttributor
+from evalstore.audits.explain import build_side
 from evalstore.audits.question_sets import PairSet, PairSums, QuestionPair, build_pair
 from evalstore.audits.shapley import ShareBounds, bound_shares
-from evalstore.audits.stored_run import (
-    find_renames,
-    list_score_notes,
-    locate_rulers,
-    make_disjoint_error,
-    make_unscored_error,
-)
+from evalstore.audits.static_players import PlayerFinder, open_players
+from evalstore.audits.stored_run import list_score_notes, make_disjoint_error, make_unscored_error, require_dataset
 from evalstore.audits.values import OWN_PLAYERS, LineEffect, Lines, PlayerName, RunSide
-from evalstore.audits.version_path import VersionFinder
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
-from evalstore.model import Question, has_failed_check
-from evalstore.runs import GradedRow, read_run
+from evalstore.model import has_failed_check
+from evalstore.runs import Run, read_run
 from evalstore.runs.pair_tables import open_pair_tables
-from evalstore.runs.row_pairs import AskedQuestions, PairTables, RowPair, UnstoredText
-from evalstore.scoring.judging import Judges, open_session
+from evalstore.runs.row_pairs import PairTables, RowPair, UnstoredText
 from evalstore.scoring.judging.session import Watch, watch_nothing
 from evalstore.statistics import ExactMean
-from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.rows import read_row_pieces
+from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 
 _ZERO = Fraction(0)
@@ -127,76 +115,37 @@ class _Alike:
 def audit_statically(
     run_a: Path | str,
     run_b: Path | str,
-    store: ArtifactStore,
+    store: ArtifactStore | None,
     *,
     allow_drift: bool = False,
     watch: Watch = watch_nothing,
 ) -> StaticAudit:
-    """Bound each player's share from the records of two runs alone: outputs and replies may be missing.
+    """Bound each player's share from the records of two runs: outputs, replies and the store itself may be missing.
 
+    A store that has what graded the runs proves more: in which direction a rubric moved, and what in it was idle.
     `watch` wraps the iteration over `QuestionPair`s, of which one may stand for several questions.
-    Raises `RefusedError` where a run names no versions, its rulers are not in the store, or nothing was scored in both;
-    also for scores that its rulers cannot have given (unless `allow_drift`: then they count as not reproduced).
+    Raises `RefusedError` where a run names no versions, or nothing was scored in both; also for scores that its rulers
+    cannot have given (unless `allow_drift`: then they count as not reproduced).
     """
-    with open_session(Judges(watch=watch), store.git.common) as session:
-        finder = VersionFinder(store)
-        held = _HeldQuestion(), _HeldQuestion()
-        a, b = (
-            replace(locate_rulers(read_run(Path(run)), finder), rows=one.rows, questions=one.questions)
-            for run, one in zip((run_a, run_b), held, strict=True)
-        )
-        datasets = a.dataset.resolved, b.dataset.resolved
-        is_same = datasets[0].digest == datasets[1].digest
-        asked = _list_asked(datasets[0], store), None if is_same else _list_asked(datasets[1], store)
-        with open_pair_tables((a.run, b.run), asked) as tables:
-            for side, stored in enumerate((a, b)):
-                if not tables.has_score(side):
-                    raise make_unscored_error(stored.run)
-            in_either = (partial(tables.has_question, side) for side in (0, 1))
-            tables.rename(find_renames(b, finder, *in_either))
-            attributor = open_attributor(a, b, finder, session, asks_service=False)
-            return StaticJob(attributor, tables, held, allow_drift).build_audit()
-
-
-def _list_asked(dataset: Resolved, store: ArtifactStore) -> AskedQuestions:
-    """Return the questions of a dataset, in the forms in which they can be read."""
-    value = dataset.artifact.value
-
-    def list_lines() -> Iterator[bytes]:
-        if "rows" in value:
-            return read_row_pieces(store, dataset.artifact, commit=dataset.commit)
-        return (json.dumps({"id": id_}).encode() + b"\n" for id_ in list_ids())
-
-    def list_ids() -> Iterator[str]:
-        return (question.id for question in store.questions(dataset))
-
-    return AskedQuestions(list_lines, list_ids)
-
-
-@dataclass(slots=True)
-class _HeldQuestion:
-    """The one question of a run that is looked at."""
-
-    rows: dict[str, GradedRow] = field(default_factory=dict)
-    questions: dict[str, Question] = field(default_factory=dict)
-
-    def hold(self, id_: str, row: GradedRow | None, question: Question | None) -> None:
-        """Put a question in the place of the one before."""
-        self.rows.clear()
-        self.questions.clear()
-        if row is not None:
-            self.rows[id_] = row
-        if question is not None:
-            self.questions[id_] = question
+    runs = read_run(Path(run_a)), read_run(Path(run_b))
+    for run in runs:
+        require_dataset(run)
+    with open_players(runs, store) as players, open_pair_tables(runs, players.asked) as tables:
+        for side, run in enumerate(runs):
+            if not tables.has_score(side):
+                raise make_unscored_error(run)
+        players.prepare(tables)
+        return StaticJob(runs, players, tables, watch, allow_drift).build_audit()
 
 
 @dataclass(slots=True)
 class StaticJob:
     """One pass over the records of two runs; where judges have a part, one before it for what is known of them."""
 
-    attributor: QuestionAttributor
+    runs: tuple[Run, Run]
+    players: PlayerFinder
     tables: PairTables
-    held: tuple[_HeldQuestion, _HeldQuestion]
+    watch: Watch
     allow_drift: bool
     pairs: PairSums = field(default_factory=PairSums)
     # What no ruler can have given, and how many questions of run A and of run B there are.
@@ -212,19 +161,15 @@ class StaticJob:
 
     def build_audit(self) -> StaticAudit:
         """Bound all compared questions, and sum the bounds up."""
-        if self.attributor.is_judged:
+        if self.players.is_judged:
             for pair, _ in self._list_compared():
-                self.attributor.add_evidence(pair)
+                self.players.add_evidence(pair)
         for pair, found in self._list_compared(self._add_pair):
             self._add_question(found, pair)
         count = self.pairs.count(PairSet.COMPARED)
         if not count:
-            raise make_disjoint_error(self.attributor.a.run, self.attributor.b.run)
-        stored = self.attributor.a, self.attributor.b
-        a, b = (
-            replace(build_side(run, self.pairs.sum_side(side)), questions=self.answered[side])
-            for side, run in enumerate(stored)
-        )
+            raise make_disjoint_error(*self.runs)
+        a, b = (build_side(run, self.answered[side], self.pairs.sum_side(side)) for side, run in enumerate(self.runs))
         lines = self.pairs.sum_lines(self._sum_lost(count))
         missing = ShareBounds(lines.no_answer_as_zero.score, lines.no_answer_as_zero.score)
         bounds, own = self._sum_bounds()
@@ -254,22 +199,13 @@ class StaticJob:
         self, note: Callable[[QuestionPair], None] = lambda _: None
     ) -> Iterator[tuple[QuestionPair, RowPair]]:
         """Yield the questions that are compared; `note` is told of all."""
-        attributor = self.attributor
         # What judges said tells questions apart that are graded alike.
-        for found in attributor.session.judges.watch(
-            self.tables.list_pairs(one_by_one=attributor.is_judged), attributor.a.run.questions
-        ):
-            pair = self._hold(found)
+        for found in self.watch(self.tables.list_pairs(one_by_one=self.players.is_judged), self.runs[0].questions):
+            self.players.look_at(found)
+            pair = build_pair(found.id, found.old, found.new, found.is_asked)._replace(times=found.times)
             note(pair)
             if pair.set is PairSet.COMPARED:
                 yield pair, found
-
-    def _hold(self, found: RowPair) -> QuestionPair:
-        """Let the attributor see one question: its rows, and what was recorded of it, in the dataset of either run."""
-        for held, row, is_asked in zip(self.held, (found.old, found.new), found.is_asked, strict=True):
-            held.hold(found.id, row, _build_question(row or found.old or found.new) if is_asked else None)
-        pair = build_pair(found.id, found.old, found.new, self.attributor.a, self.attributor.b)
-        return pair._replace(times=found.times)
 
     def _add_pair(self, pair: QuestionPair) -> None:
         self.pairs.add_pair(pair)
@@ -286,7 +222,7 @@ class StaticJob:
         self.ungraded += times * has_failed_check((*old.checks, *new.checks))
         if ends[1][0] != ends[1][1]:
             self.flips[ends[1][0] < ends[1][1]] += times
-        players = self.attributor.find_players(pair)
+        players = self.players.find_players(pair)
         rubrics = (old.rubric, new.rubric) if PlayerName.RUBRIC in players else None
         # Most questions of a run are like many others; whole numbers are quicker to look up than fractions are.
         key = players, rubrics, bool(old.samples or new.samples), *_list_numbers(*ends[0], *ends[1])
@@ -304,8 +240,9 @@ class StaticJob:
         players = tuple(name for name in PlayerName if name in differing)
         score = verdict = Direction.EITHER
         if rubrics is not None:
-            proved = self._proved.get(rubrics) or self._prove_directions(*rubrics)
-            self._proved[rubrics] = proved
+            if rubrics not in self._proved:
+                self._proved[rubrics] = ProvedDirection(*rubrics, *self.players.prove_directions(*rubrics))
+            proved = self._proved[rubrics]
             # A sample may lose its score by an edit, and so leave the mean of the others.
             score, verdict = (proved.score, proved.verdict) if is_lone else (Direction.EITHER,) * 2
         in_score, in_passes = (
@@ -341,14 +278,9 @@ class StaticJob:
             )
         return LineEffect(self.lost_change[0] / size, self.lost_change[1] / size)
 
-    def _prove_directions(self, old: str, new: str) -> ProvedDirection:
-        a, b = self.attributor.a.rubrics[old], self.attributor.b.rubrics[new]
-        return ProvedDirection(old, new, *prove_directions(self.attributor.finder, a.version, b.version))
-
     def _list_notes(self) -> Iterator[str]:
-        yield from dict.fromkeys(self.attributor.finder.notes)
-        yield from list_score_notes(self.attributor.a.run, self.attributor.b.run)
-        yield from self.attributor.evidence.list_notes()
+        yield from self.players.list_notes()
+        yield from list_score_notes(*self.runs)
 
 
 def _list_numbers(*fractions: Fraction) -> Iterator[int]:
@@ -364,10 +296,3 @@ def _bound_players(
         return () if old == new else None
     found = bound_shares(old, new, [rubric if name is PlayerName.RUBRIC else Direction.EITHER for name in players])
     return None if any(one.least > one.most for one in found) else found
-
-
-def _build_question(row: GradedRow | None) -> Question | None:
-    """Return a question that differs from another one where the digests do that the rows recorded."""
-    if row is None:
-        return None
-    return Question(row.id, "", {"input": row.input_digest, "expected": row.reference_digest})

@@ -83,18 +83,23 @@ def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
 
 def locate_rulers(run: Run, finder: VersionFinder) -> StoredRun:
     """Find the artifacts of a run, but no rows or questions; raises `RefusedError` with what is missing."""
+    return StoredRun(
+        run=run,
+        rows={},
+        dataset=finder.locate_pin(require_dataset(run)),
+        rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
+        questions={},
+    )
+
+
+def require_dataset(run: Run) -> UsedArtifact:
+    """Return the dataset of a run; raises `RefusedError` for one that evalstore did not score."""
     if run.dataset is None:
         raise RefusedError(
             f"{run.path} names no dataset version, so its rubrics cannot be found",
             hint=f"score its outputs here first: evalstore score DATASET {run.path}",
         )
-    return StoredRun(
-        run=run,
-        rows={},
-        dataset=finder.locate_pin(run.dataset),
-        rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
-        questions={},
-    )
+    return run.dataset
 
 
 def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRun:

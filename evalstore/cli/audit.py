@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from operator import attrgetter
@@ -15,10 +16,10 @@ from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import MOST_UNGRADED, SHARE, USER_FILE
 from evalstore.cli.progress import make_stream_watch
-from evalstore.errors import ExitCode, UsageError
+from evalstore.errors import ExitCode, GitError, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import Answer, Condition, Judges, StaticReport
+    from evalstore.api import Answer, Condition, Judges, StaticReport, Store
 
 _MOST_MOVED = 300  # questions on a page
 
@@ -112,7 +113,7 @@ def command(  # noqa: PLR0913  # the command line
     judge is asked of an endpoint. A run that names no versions is graded with those that give its scores again.
 
     With --static nothing is graded: each share has two ends, between which the recorded scores and the comparison of
-    the rubrics prove it to be. That needs neither outputs nor replies.
+    the rubrics prove it to be. That needs neither outputs nor replies, and where the store is missing, no store.
 
     With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or is undecided. Shares are parts
     of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it. A share of what was sampled
@@ -169,10 +170,18 @@ def _audit_statically(
 
     paths = settings.path / runs[0], settings.path / runs[1]
     watch = make_stream_watch("comparing", quiet=settings.quiet, weigh=attrgetter("times"))
-    with settings.open_store() as store:
+    with _open_store_if_any(settings) as store:
         found = audit_statically(*paths, store, allow_drift=allow_drift, watch=watch)
     found = replace(found, a=replace(found.a, run=str(runs[0])), b=replace(found.b, run=str(runs[1])))
     return StaticReport(found, decide_static_conditions(found, conditions, max_ungraded=max_ungraded))
+
+
+def _open_store_if_any(settings: CommandSettings) -> AbstractContextManager[Store | None]:
+    """Open the store of the directory; None outside a repository, where the records of runs are all that there is."""
+    try:
+        return settings.open_store()
+    except GitError:
+        return nullcontext()
 
 
 def _refuse_beside_static(options: dict[str, bool]) -> None:

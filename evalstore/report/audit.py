@@ -17,9 +17,9 @@ from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, fo
 from evalstore.statistics import Conclusion
 from evalstore.text import count_noun, make_excerpt
 
-_MOST_LINES, _BLANK_LINES, _FEWEST_DETAILS = 20, 3, 1  # of the text without --verbose
+MOST_LINES, _BLANK_LINES, _FEWEST_DETAILS = 20, 3, 1  # of the text without --verbose
 _MOST_SENTENCE, _MOST_ROWS, _FEWEST_ROWS = 3, 5, 2
-_ANSWERS = {"Yes": Part.PATCH, "No": Part.MAJOR, "cannot tell": Part.MINOR}
+ANSWERS = {"Yes": Part.PATCH, "No": Part.MAJOR, "cannot tell": Part.MINOR}
 _MOST_EDITS = 10
 _NAME_WIDTH = 44
 _EDIT_MARGIN = 4  # the column where an edit begins, below the name of who made it
@@ -43,7 +43,7 @@ def text(audit: Audit, screen: Screen = PAPER, *, slices: str = "", results: Seq
         blocks = [_format_factor(factor, screen) for factor in _order_factors(audit)]
         details = "\n\n".join([*blocks, "\n".join(_list_rest(audit, screen.width))])
     else:
-        room = _MOST_LINES - len(head) - len(table) - len(verdict) - _BLANK_LINES
+        room = MOST_LINES - len(head) - len(table) - len(verdict) - _BLANK_LINES
         details = "\n".join(_list_details(audit, screen, max(room, _FEWEST_DETAILS)))
     parts = ("\n".join(head), "\n".join(table), details, slices, "\n".join(verdict))
     return "\n\n".join(part for part in parts if part)
@@ -74,7 +74,7 @@ def _write_head(audit: Audit, screen: Screen) -> list[str]:
 
 def _write_answer(audit: Audit, screen: Screen) -> list[str]:
     lines = wrap_lines(write_answer(audit), width=screen.width, inner="  ")
-    return [screen.paint_words(line, _ANSWERS) for line in lines]
+    return [screen.paint_words(line, ANSWERS) for line in lines]
 
 
 def _write_verdict(audit: Audit, screen: Screen) -> list[str]:

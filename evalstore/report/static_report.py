@@ -4,36 +4,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evalstore.report.audit import ANSWERS, MOST_LINES
 from evalstore.report.audit_report import describe_result
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.static_words import list_facts, list_rows, write_sentence
-from evalstore.report.text_layout import PAPER, Screen, format_columns, wrap_lines
+from evalstore.report.static_words import list_facts, list_rows, write_answer, write_sentence
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, wrap_lines
 from evalstore.text import count_noun, make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.audits.conditions import StaticReport
+    from evalstore.audits.static_audit import StaticAudit
 
 _NAME = 44
+_BLANK_LINES = 4
 _HEAD = ("points", "score", "passes", "differs in", "proved")
 
 
 def text(report: StaticReport, screen: Screen = PAPER) -> str:
-    """Return the sentence, the table of bounds, what was proved, and the answers to the conditions."""
+    """Return the sentence and the answer, the table of bounds, what was proved, the conditions, and the answer again.
+
+    Without --verbose all of it has at most 20 lines at 80 columns, as long as there are few conditions.
+    """
     audit = report.audit
     runs = [
         (name, make_excerpt(side.model, _NAME), side.dataset, count_noun(side.scored, "scored question"))
         for name, side in (("A", audit.a), ("B", audit.b))
     ]
-    conditions = map(describe_result, report.results)
-    parts = (
-        "\n".join(wrap_lines(write_sentence(audit), width=screen.width)),
-        format_columns(runs),
-        format_columns([_HEAD, *list_rows(audit)], right={1, 2, 3}),
-        "\n".join(line for fact in list_facts(audit) for line in wrap_lines(fact, width=screen.width, inner="  ")),
-        "\n".join(line for one in conditions for line in wrap_lines(one, width=screen.width, inner="  ")),
-    )
+    sentence = [screen.paint(Part.HEAD, line) for line in wrap_lines(write_sentence(audit), width=screen.width)]
+    answer = [screen.paint_words(line, ANSWERS) for line in wrap_lines(write_answer(audit), width=screen.width)]
+    results = [
+        line for one in report.results for line in wrap_lines(describe_result(one), width=screen.width, inner="  ")
+    ]
+    table = format_columns([_HEAD, *list_rows(audit)], right={1, 2, 3})
+    head, tail = [*sentence, *answer], [*results, *answer]
+    room = MOST_LINES - len(head) - len(tail) - len(runs) - len(table.split("\n")) - _BLANK_LINES
+    facts = _list_facts(audit, screen, max(room, 1))
+    parts = ("\n".join(head), format_columns(runs), table, "\n".join(facts), "\n".join(tail))
     return "\n\n".join(part for part in parts if part)
+
+
+def _list_facts(audit: StaticAudit, screen: Screen, most: int) -> list[str]:
+    """Return the lines of what else the records say; without --verbose at most so many."""
+    lines = [line for fact in list_facts(audit) for line in wrap_lines(fact, width=screen.width, inner="  ")]
+    if screen.whole or len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], f"and {count_noun(len(lines) - most + 1, 'line')} more: --verbose"]
 
 
 def markdown(report: StaticReport) -> str:
@@ -43,6 +59,7 @@ def markdown(report: StaticReport) -> str:
         "### evalstore audit --static",
         f"{format_code(audit.a.run)} \u2192 {format_code(audit.b.run)}",
         f"**{escape_prose(write_sentence(audit))}**",
+        escape_prose(write_answer(audit)),
         "\n".join(f"- {escape_prose(describe_result(one))}" for one in report.results),
         "\n".join(format_table(_HEAD, list_rows(audit))),
         "\n".join(f"- {escape_prose(fact)}" for fact in list_facts(audit)),
@@ -72,6 +89,7 @@ def document(report: StaticReport) -> dict[str, Any]:
     ]
     proved = "from=old to=new direction=score verdict_direction=verdict questions"
     return {
+        "answer": write_answer(audit),
         "sentence": write_sentence(audit),
         **select_json_keys(audit, "delta passes_delta a b common"),
         "factors": factors,

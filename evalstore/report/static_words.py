@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from evalstore.audits.wording import format_points, format_size
@@ -32,6 +33,22 @@ def write_sentence(audit: StaticAudit) -> str:
     named = join_names([*shares, *lines]) or "nothing differs"
     count = count_noun(audit.common, "question")
     return f"The score {moved}. Nothing was graded again; the records of {count} alone prove: {named}."
+
+
+def write_answer(audit: StaticAudit) -> str:
+    """Return what the outputs did on these questions, as far as the records prove; they do not tell it from chance."""
+    question = "Is the model better?" if audit.a.model != audit.b.model else "Are the outputs better?"
+    least, most = audit.own
+    if least == most == 0:
+        return f"{question} The outputs moved no score."
+    if least > 0 or most < 0:
+        found = f"gained {_word_ends(least, most)}" if least > 0 else f"lost {_word_ends(-most, -least)}"
+        return f"{question} On these questions its outputs {found} points; records do not tell that from chance."
+    return f"{question} The records cannot tell: its outputs moved the score by {describe_bounds(audit.own)}."
+
+
+def _word_ends(least: Fraction, most: Fraction) -> str:
+    return format_size(least) if least == most else f"{format_size(least)} to {format_size(most)}"
 
 
 def list_rows(audit: StaticAudit) -> Iterator[tuple[str, ...]]:
@@ -66,8 +83,7 @@ def describe_claim(factor: BoundedFactor) -> str:
 
 
 def list_facts(audit: StaticAudit) -> Iterator[str]:
-    """Yield what else the records say: what was proved of each rubric, verdicts, and what is not stored."""
-    yield from map(_describe_proof, audit.proved)
+    """Yield what else the records say: verdicts, what is not stored, notes, and what was proved of each rubric."""
     own = audit.own
     yield f"the outputs' own share, answers that B lacks as 0: {describe_bounds(own)}"
     yield f"verdicts: {audit.flips[0]:,} from pass to fail, {audit.flips[1]:,} from fail to pass"
@@ -76,6 +92,7 @@ def list_facts(audit: StaticAudit) -> Iterator[str]:
             verb = "is" if count == 1 else "are"
             yield f"{count_noun(count, 'output')} of {run} {verb} not stored, and may differ from the other run"
     yield from (f"note: {note}" for note in audit.notes)
+    yield from map(_describe_proof, audit.proved)
 
 
 def _describe_proof(proved: ProvedDirection) -> str:

@@ -273,6 +273,11 @@ class AskedQuestions(NamedTuple):
     lines: Callable[[], Iterator[bytes]]
     ids: Callable[[], Iterable[str]]
 
+    @classmethod
+    def from_ids(cls, ids: Iterable[str]) -> AskedQuestions:
+        """Return questions that are known by their ids alone."""
+        return cls(lambda: (json.dumps({"id": id_}).encode() + b"\n" for id_ in ids), lambda: ids)
+
 
 class RowPair(NamedTuple):
     """The rows of one question in two runs (None in one that has none), and of how many questions they are true.
@@ -302,6 +307,15 @@ class PairTables:
         for table in ("old", "asked_old"):
             for name, later in names.items():
                 self.execute(f"UPDATE {table} SET id = ? WHERE id = ?", (later, name))
+
+    def ask_answered(self, *, is_same: bool) -> None:
+        """Count what has a row as a question of its run's dataset; `is_same`: both runs have one dataset."""
+        for side in SIDES:
+            for other in SIDES if is_same else (side,):
+                self.execute(
+                    f"INSERT INTO asked_{side} SELECT DISTINCT id FROM {other} "
+                    f"WHERE id NOT IN (SELECT id FROM asked_{side})"
+                )
 
     def has_question(self, side: int, id_: str) -> bool:
         """Whether the dataset of the first or the second run has a question."""

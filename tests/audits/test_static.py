@@ -85,12 +85,25 @@ def test_no_game_of_more_players_leaves_its_bounds() -> None:
 
 
 def prove(desk: Desk, runs: Sequence[Run | Path], **options: Any) -> StaticAudit:
-    """Audit two runs, and see that it is all one whether DuckDB reads them or the reader of rows."""
+    """Audit two runs, and see that it is all one whether DuckDB reads them or the reader of rows.
+
+    Without a store the records prove the same, if less.
+    """
     a, b = (run.path if isinstance(run, Run) else run for run in runs)
     with ArtifactStore.open(desk.repo.root) as store, pytest.MonkeyPatch.context() as patch:
         found = audit_statically(a, b, store, **options)
+        bare = audit_statically(a, b, None, **options)
         patch.setattr(pair_tables, "find_spec", lambda _: None)
         assert audit_statically(a, b, store, **options) == found
+        assert audit_statically(a, b, None, **options) == bare
+    kept = ("a", "b", "delta", "passes_delta", "common", "lines", "unstored", "flips", "ungraded")
+    assert [getattr(bare, name) for name in kept] == [getattr(found, name) for name in kept]
+    bounds = {factor.player: factor for factor in bare.factors}
+    for factor in found.factors:
+        for channel in ("score", "passes"):
+            inner, outer = getattr(factor, channel), getattr(bounds[factor.player], channel)
+            assert outer.least <= inner.least <= inner.most <= outer.most
+    assert "there is no store here" in bare.notes[0]
     return found
 
 
@@ -223,6 +236,35 @@ def test_it_is_said_in_every_form(ask: Callable[..., tuple[int, str]]) -> None:
             least, most = (f"{factor[f'share_{end}'] * 100:+.2f}".replace("+0.00", "0.00") for end in ("least", "most"))
             assert (f"{least} to {most}" if least != most else least) in words
     assert max(map(len, ask()[1].splitlines())) <= 100
+
+
+def test_the_answer_is_first_and_last_in_twenty_lines(ask: Callable[..., tuple[int, str]]) -> None:
+    answer = json.loads(ask("--format", "json")[1])["answer"]
+    lines = ask()[1].splitlines()
+    assert len(lines) <= 20
+    assert lines[-1] in answer
+    assert [*lines].index(lines[-1]) <= 3
+    assert len(ask("--verbose")[1].splitlines()) >= len(lines)
+
+
+def test_records_alone_are_enough(desk: Desk, cli: Callable[..., Any], tmp_path: Path) -> None:
+    """Runs that were copied out of their repository, and such as another store never heard of."""
+    runs = worsen(desk)
+    for run in runs:
+        for path in (run.path, run.samples):
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    argv = ("audit", *(run.path.name for run in runs), "--static", "--format", "json")
+    known = ("audit", *(str(run.path) for run in runs), *argv[3:])
+    found = [json.loads(cli(*known, cwd=desk.repo.root).out)]
+    found.append(json.loads(cli(*argv, cwd=tmp_path).out))
+    assert cli("init", cwd=tmp_path).code == 0
+    found.append(json.loads(cli(*argv, cwd=tmp_path).out))
+    stored, bare, foreign = found
+    assert ("there is no store here" in bare["notes"][0], "the run was graded with" in foreign["notes"][0]) == (1, 1)
+    assert {**bare, "notes": ()} == {**foreign, "notes": ()}
+    assert (stored["delta"], stored["lines"], stored["flips"]) == (bare["delta"], bare["lines"], bare["flips"])
+    assert {one["direction"] for one in bare["proved"]} == {"either"}
+    assert cli(*argv[:3], cwd=tmp_path).code == 3
 
 
 def test_a_condition_is_answered_where_the_bounds_do(ask: Callable[..., tuple[int, str]]) -> None:

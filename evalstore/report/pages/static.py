@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from evalstore.report.pages.html import BarScale, draw_range, render_page
-from evalstore.report.static_words import list_facts, list_rows, write_sentence
+from evalstore.report.static_words import list_facts, list_rows, write_answer, write_sentence
 
 if TYPE_CHECKING:
     from evalstore.audits.shapley import ShareBounds
@@ -28,6 +28,7 @@ def write_page(audit: StaticAudit, conditions: Sequence[str]) -> str:
         title=f"Audit of records: {audit.a.model} to {audit.b.model}",
         audit=audit,
         sentence=write_sentence(audit),
+        answer=write_answer(audit),
         conditions=conditions,
         rows=[(row, bars.get(row[0])) for row in list_rows(audit)],
         facts=[*list_facts(audit)],
