@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -117,9 +117,6 @@ def lint_keys(
     Where the schema is closed (by `unevaluatedProperties`) that is every key it does not name, save extensions;
     elsewhere, where extra keys are allowed, it is those that look like a known one or that other tools use for one.
     """
-    # Most values have no such key, which the keys alone tell: many rows have the same.
-    if (is_quiet := _compile_first_pass(name)) is None or is_quiet(value, declared):
-        return
     root = load_schema(name)
     yield from _lint_part(root, value, pointer, _KeyScope(root, _name_place(name), declared))
 
@@ -132,58 +129,7 @@ def _name_place(name: str) -> str:
     return _PLACES.get(name, name.split("/", maxsplit=1)[0])
 
 
-# Whether something reads all keys of a value and below it, where the second are declared.
-_FirstPass = Callable[[Any, frozenset[str]], bool]
-_NONE_DECLARED: frozenset[str] = frozenset()
 _CONTAINERS = (dict, list)
-
-
-@cache
-def _compile_first_pass(name: str) -> _FirstPass | None:
-    # What refers to itself ends at this depth.
-    return _compile_part(load_schema(name), load_schema(name), _name_place(name), 20)
-
-
-def _compile_part(part: Any, root: Mapping[str, Any], place: str, depth: int) -> _FirstPass | None:
-    """Return the first pass of a part of a schema; None where no value has a key that nothing reads."""
-    if not depth:
-        return lambda *_: False
-    part = _follow_reference(part, root)
-    item_pass = _compile_part(part["items"], root, place, depth - 1) if "items" in part else None
-    known, others = part.get("properties", {}), part.get("additionalProperties")
-    if not {"properties", "additionalProperties"} & part.keys():
-        return None if item_pass is None else lambda value, declared: _read_items(item_pass, value, declared)
-    inner = {key: found for key, schema in known.items() if (found := _compile_part(schema, root, key, depth - 1))}
-    is_free = isinstance(others, dict) and _compile_part(others, root, "", depth - 1) is None
-
-    @lru_cache(maxsize=1024)  # of one part of a schema
-    def read_all(keys: tuple[str, ...], declared: frozenset[str]) -> bool:
-        if isinstance(others, dict):
-            return is_free or known.keys() >= {*keys}
-        unknown = [key for key in keys if key not in known and key not in declared and not is_cosmetic(key)]
-        value = dict.fromkeys(keys)
-        # Where there are so many, one of them is worth a note.
-        return len(unknown) <= _NOTED_KEYS and not any(
-            any(_note_unknown_key(key, part, value, (), place)) for key in unknown
-        )
-
-    def is_quiet(value: Any, declared: frozenset[str]) -> bool:
-        if not isinstance(value, dict):
-            return _read_items(item_pass, value, declared)
-        if not read_all(tuple(value), declared):
-            return False
-        for key, found in inner.items():  # noqa: SIM110  # `all` of a generator takes twice as long
-            if key in value and not found(value[key], _NONE_DECLARED):
-                return False
-        return True
-
-    return is_quiet
-
-
-def _read_items(item_pass: _FirstPass | None, value: Any, declared: frozenset[str]) -> bool:
-    return item_pass is None or not isinstance(value, list) or all(item_pass(item, declared) for item in value)
-
-
 _NOTED_KEYS = 20  # of one mapping: a file of a megabyte can have 90,000, and each is compared with all others
 
 
