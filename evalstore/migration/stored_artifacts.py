@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections import Counter
@@ -23,11 +22,8 @@ from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
 
 # The whole value of an artifact at its last release; None where there is none to be had.
 LoadRelease = Callable[[Kind, str], dict[str, Any] | None]
-_KEY = re.compile(r"  ([a-z_]+):(?: (.*))?")
-_PLAIN = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./ @+-]*")
-_IS_NESTED = re.compile(r"   |  -")
-_BLOCK = re.compile(r"(?:\A|\n)x_source:\n((?: .*\n|\n)*)")
-_MENTION = re.compile(r"(?m)^[\"']?x_source[\"']?\s*:|^\s*\{")
+_BLOCK = re.compile(rb"(?m)^(x_source:\r?\n(?: .*\n|\r?\n)*)")
+_MENTION = re.compile(rb"(?m)^[\"']?x_source[\"']?\s*:|^\s*\{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,17 +223,15 @@ def _read_kind(root: Path, kind: Kind) -> Iterator[StoredArtifact]:
 
 
 def _read_origin(root: Path, path: str) -> ArtifactOrigin:
-    try:
+    """Return what an artifact's file says of its origin; its `x_source` is read alone, for the rest may be long."""
+    with suppress(LoadError):
         data = read_below(root, path, LARGE_FILE)
-        text = data.decode("utf-8", "replace").replace("\r\n", "\n")
-        block = _BLOCK.search(text)
-        source = _scan_block(block[1]) if block else None
-        if source is None and _MENTION.search(text):
-            value = read_yaml(data, path).value
-            source = value.get("x_source") if isinstance(value, dict) else None
-    except LoadError:
-        return ArtifactOrigin()
-    return _read_source(source)
+        if block := _BLOCK.search(data):
+            with suppress(LoadError):  # an alias of what stands elsewhere in the file
+                return _read_source(read_yaml(block[1], path).value["x_source"])
+        value = read_yaml(data, path).value if _MENTION.search(data) else None
+        return _read_source(value.get("x_source") if isinstance(value, dict) else None)
+    return ArtifactOrigin()
 
 
 def _read_source(source: Any) -> ArtifactOrigin:
@@ -245,39 +239,6 @@ def _read_source(source: Any) -> ArtifactOrigin:
     if not isinstance(source, dict):
         return ArtifactOrigin()
     return ArtifactOrigin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})
-
-
-def _scan_block(block: str) -> dict[str, str] | None:
-    """Return the texts of the lines of a mapping as this package writes it; None for any other layout.
-
-    Parsing thousands of artifacts for eight keys would take most of the time of a migration.
-    """
-    lines = block.split("\n")
-    values: dict[str, str] = {}
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        if not line or _IS_NESTED.match(line):
-            continue
-        match = _KEY.fullmatch(line)
-        if match is None:
-            return None
-        if match[1] in ORIGIN_KEYS:
-            text = _read_scalar(match[2] or "")
-            if text is None or following.startswith("   "):
-                return None
-            values[match[1]] = text
-    return values
-
-
-def _read_scalar(text: str) -> str | None:
-    if _PLAIN.fullmatch(text):
-        return text
-    if len(text) > 1 and text[0] == text[-1] == "'":
-        return text[1:-1].replace("''", "'")
-    if len(text) > 1 and text[0] == text[-1] == '"':
-        with suppress(ValueError):
-            value = json.loads(text)
-            return value if isinstance(value, str) else None
-    return None
 
 
 class CaseAnchor(NamedTuple):
