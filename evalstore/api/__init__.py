@@ -88,8 +88,7 @@ if TYPE_CHECKING:
     from evalstore.scoring.probes import probe
     from evalstore.scoring.run_record import UnmetSettingError
     from evalstore.scoring.workers import open_workers, write_run_by_workers
-    from evalstore.site import SiteAudit, SiteEntry, StoreSite, summarize_artifact
-    from evalstore.site.contents import WrittenSite
+    from evalstore.site import SiteAudit, SiteEntry, StoreSite, WrittenSite, summarize_artifact
     from evalstore.versions import Bump
 
 __all__ = [
@@ -199,8 +198,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.scoring.probes": ("probe",),
     "evalstore.scoring.run_record": ("UnmetSettingError",),
     "evalstore.scoring.workers": ("open_workers", "write_run_by_workers"),
-    "evalstore.site": ("SiteAudit", "SiteEntry", "StoreSite", "summarize_artifact"),
-    "evalstore.site.contents": ("WrittenSite",),
+    "evalstore.site": ("SiteAudit", "SiteEntry", "StoreSite", "WrittenSite", "summarize_artifact"),
     "evalstore.versions": ("Bump",),
 }
 

@@ -1,31 +1,228 @@
-"""Explains what people write and meet: every rule, every kind of artifact and check, every key; and begins files."""
+"""Explains what people write and meet: rules of any area, kinds of artifacts and checks, keys, and fingerprints."""
 
-from evalstore.catalogue.explanation import (
-    ExplainedRule,
-    Explanation,
-    RuleCatalogue,
-    RuleSubject,
-    explain_name,
-    find_rules,
-    list_rules,
-    render_template,
-)
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from string import Formatter
+from typing import TYPE_CHECKING
+
+from evalstore.catalogue.schema_topics import FILES, SchemaTopic, TopicSort, list_kinds, load_topics
+from evalstore.diff.change import ChangeRule
 from evalstore.diff.rules import RULES as CHANGES
-from evalstore.lint import VALIDATION_RULES as FILES
+from evalstore.diff.settings import RULE_SETS
+from evalstore.errors import RefError
+from evalstore.lint import VALIDATION_RULES
+from evalstore.model import Severity
+from evalstore.model.findings import ValidationRule
 from evalstore.release.integrity_rules import RULES as RELEASES
 from evalstore.release.status_values import RULES as VERSIONS
+from evalstore.text import find_nearest, make_excerpt
 
-__all__ = [
-    "CHANGES",
-    "FILES",
-    "RELEASES",
-    "VERSIONS",
-    "ExplainedRule",
-    "Explanation",
-    "RuleCatalogue",
-    "RuleSubject",
-    "explain_name",
-    "find_rules",
-    "list_rules",
-    "render_template",
-]
+if TYPE_CHECKING:
+    from evalstore.diff import DiffFinding
+    from evalstore.store import ArtifactStore
+
+
+_WHOLE = frozenset({"{message}", "{hint}"})
+
+
+class RuleSubject(StrEnum):
+    """What a rule judges, by the command that runs it: diff, validate, verify, status."""
+
+    CHANGE = "change"
+    FILE = "file"
+    RELEASE = "release"
+    VERSION = "version"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCatalogue:
+    """The rules of changes in their order, and the number of their set."""
+
+    rule_set: int
+    rules: tuple[ChangeRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedRule:
+    """One rule in words; `level` is a bump or a severity, `row` the whole row of a rule of changes."""
+
+    id: str
+    subject: RuleSubject
+    level: str
+    message: str
+    why: str
+    hint: str
+    row: ChangeRule | None = None
+    example: str = ""
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether no setting changes its level."""
+        return self.subject in {RuleSubject.RELEASE, RuleSubject.VERSION} or (
+            self.subject is RuleSubject.FILE and self.level == Severity.ERROR
+        )
+
+
+def list_rules() -> RuleCatalogue:
+    """Return the rules of changes."""
+    return RuleCatalogue(RULE_SETS[-1], tuple(CHANGES.values()))
+
+
+def find_rules(name: str) -> tuple[ExplainedRule, ...]:
+    """Return the rules of a name: an id, also as `<id>:<direction>`.
+
+    A rule of changes and one of files may have the same id.
+    """
+    return tuple(_find_explained(name.partition(":")[0]))
+
+
+def list_rule_names() -> list[str]:
+    """Return the ids of all rules."""
+    return [*CHANGES, *VALIDATION_RULES, *RELEASES, *VERSIONS]
+
+
+def render_template(template: str) -> str:
+    """Return a message template with `<name>` for each of its facts; "" for a template that is a fact as a whole."""
+    parts = [text + (f"<{name}>" if name else "") for text, name, *_ in Formatter().parse(template)]
+    return "" if template in _WHOLE else "".join(parts)
+
+
+def _find_explained(id_: str) -> Iterator[ExplainedRule]:
+    if row := CHANGES.get(id_):
+        message = render_template(row.message)
+        yield ExplainedRule(id_, RuleSubject.CHANGE, str(row.level), message, row.reason, row.instead, row)
+    for subject, rules in (
+        (RuleSubject.FILE, VALIDATION_RULES),
+        (RuleSubject.RELEASE, RELEASES),
+        (RuleSubject.VERSION, VERSIONS),
+    ):
+        if rule := rules.get(id_):
+            message, hint = render_template(rule.message), render_template(rule.hint)
+            example = rule.example if isinstance(rule, ValidationRule) else ""
+            why = rule.why.removesuffix(".")
+            yield ExplainedRule(id_, subject, str(rule.severity), message, why, hint, example=example)
+
+
+FINGERPRINT = re.compile(r"[0-9a-f]{16}")
+# Words that a place in a file begins with, and that no path of a topic has.
+_LEADS = frozenset({*FILES, "checks", "evalstore"})
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChange:
+    """A change of a store by its fingerprint, and the artifact (`<kind>/<id>`) that it is one of."""
+
+    ref: str
+    finding: DiffFinding
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a name means: the rules and topics that have it, and the change whose fingerprint it is.
+
+    Each group of topics says the same: `threshold` is one key of ten kinds.
+    """
+
+    name: str
+    rules: tuple[ExplainedRule, ...] = ()
+    topics: tuple[tuple[SchemaTopic, ...], ...] = ()
+    change: FoundChange | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicList:
+    """What can be explained: the files and kinds of check, and how many keys and rules there are besides."""
+
+    topics: tuple[SchemaTopic, ...]
+    keys: int
+    rules: int
+
+
+def list_topics() -> TopicList:
+    """Return what can be explained."""
+    topics = load_topics().values()
+    keys = {topic.name for topic in topics if topic.sort is TopicSort.KEY}
+    named = sorted((topic for topic in topics if topic.sort is not TopicSort.KEY), key=lambda topic: topic.sort)
+    return TopicList(tuple(named), len(keys), len(list_rule_names()))
+
+
+def explain_name(name: str) -> Explanation:
+    """Return what a rule, kind or key means, a key also by a path: `threshold`, `scoring.missing`, `/checks/0/values`.
+
+    Raises `RefError` for an unknown name; its hint is the nearest one.
+    """
+    rules, topics = find_rules(name), find_topics(name)
+    if not rules and not topics:
+        guess = next((known for known in list_names() if name and known.startswith(name)), None)
+        guess = guess or find_nearest(name, list_names())
+        lists = "list them: evalstore explain"
+        hint = f"did you mean {guess}?" if guess else lists
+        raise RefError(f"unknown rule, kind or key {make_excerpt(name)}", hint=hint)
+    shown = rules[0].id if rules and not topics else name
+    return Explanation(shown, rules, tuple(_group_topics(topics)))
+
+
+def explain_change(store: ArtifactStore, fingerprint: str, today: date) -> Explanation:
+    """Return what a change of the working tree since a last release means, by its fingerprint.
+
+    Raises `RefError` where no change has it.
+    """
+    for change in list_changes(store, today):
+        if change.finding.fingerprint == fingerprint:
+            return Explanation(fingerprint, find_rules(change.finding.rule), change=change)
+    raise RefError(
+        f"no change since a last release has the fingerprint {fingerprint}",
+        hint="list the fingerprints: evalstore diff",
+    )
+
+
+def list_changes(store: ArtifactStore, today: date) -> Iterator[FoundChange]:
+    """Yield every change of the working tree since the last releases, parts of changes too."""
+    from evalstore.diff import Detail
+    from evalstore.release.acceptances import read_change_policy
+    from evalstore.release.status import survey_store
+
+    survey = survey_store(store, read_change_policy(store, today), detail=Detail.WITNESSES)
+    for status in survey.artifacts:
+        yield from (FoundChange(status.ref, finding) for finding in _list_findings(status.findings))
+
+
+def _list_findings(findings: Sequence[DiffFinding]) -> Iterator[DiffFinding]:
+    for finding in findings:
+        yield finding
+        yield from _list_findings(finding.children)
+
+
+def find_topics(name: str) -> tuple[SchemaTopic, ...]:
+    """Return the topics of a path, or of its end; none where there is nothing of that name."""
+    topics = load_topics()
+    words = [word for word in re.split(r"[./]|\[\d+\]", name) if word and not word.isdigit()]
+    while words:
+        path = ".".join(words)
+        if path in topics:
+            return (topics[path],)
+        if found := tuple(topic for topic in topics.values() if topic.path.endswith(f".{path}")):
+            return found
+        if words[0] not in _LEADS:
+            return ()
+        words = words[1:]
+    return ()
+
+
+def list_names() -> list[str]:
+    """Return every name that can be explained: rules, files, kinds, keys by themselves and by their paths."""
+    topics = load_topics()
+    keys = dict.fromkeys(topic.name for topic in topics.values() if topic.sort is TopicSort.KEY)
+    return [*dict.fromkeys([*FILES, *list_kinds(), *keys, *topics, *list_rule_names()])]
+
+
+def _group_topics(topics: Sequence[SchemaTopic]) -> Iterator[tuple[SchemaTopic, ...]]:
+    groups: dict[tuple[str, str, str | None], list[SchemaTopic]] = {}
+    for topic in topics:
+        groups.setdefault((topic.description, topic.shape, topic.default), []).append(topic)
+    yield from map(tuple, groups.values())

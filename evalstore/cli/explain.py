@@ -54,7 +54,7 @@ def _find_result(settings: CommandSettings, name: str | None, *, of_rules: bool,
         from evalstore.catalogue.schema_topics import list_schemas, load_schema
 
         return load_schema(name) if name else list_schemas()
-    from evalstore.catalogue.explanation import FINGERPRINT, explain_change, explain_name, list_topics
+    from evalstore.catalogue import FINGERPRINT, explain_change, explain_name, list_topics
 
     if name is None:
         return list_topics()

@@ -164,7 +164,7 @@ def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:
 
 
 def _list_topics(_: Path, __: str) -> Iterable[str]:
-    from evalstore.catalogue.explanation import list_names
+    from evalstore.catalogue import list_names
     from evalstore.catalogue.schema_topics import list_schema_names
 
     return dict.fromkeys([*list_names(), *list_schema_names()])
@@ -174,7 +174,7 @@ def _list_fingerprints(directory: Path, _: str) -> Iterable[str]:
     from datetime import UTC, datetime
 
     from evalstore.api import Store
-    from evalstore.catalogue.explanation import list_changes
+    from evalstore.catalogue import list_changes
 
     with Store.open(directory) as store:
         return [change.finding.fingerprint for change in list_changes(store, datetime.now(UTC).date())]

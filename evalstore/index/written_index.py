@@ -12,7 +12,7 @@ from typing import Any
 
 from evalstore.documents import read_row
 from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError, UsageError
-from evalstore.index.columns import (
+from evalstore.index import (
     COLUMNS,
     IndexRow,
     RecordType,

@@ -17,8 +17,7 @@ from evalstore.text import count_noun, make_excerpt, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.catalogue import ExplainedRule, Explanation, RuleCatalogue
-    from evalstore.catalogue.explanation import TopicList
+    from evalstore.catalogue import ExplainedRule, Explanation, RuleCatalogue, TopicList
     from evalstore.catalogue.schema_topics import SchemaFile, SchemaListing, SchemaTopic
     from evalstore.diff.change import ChangeRule
 

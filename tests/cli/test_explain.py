@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.catalogue.explanation import explain_name, find_topics, list_names
+from evalstore.catalogue import explain_name, find_topics, list_names
 from evalstore.catalogue.schema_topics import TopicSort, list_kinds, list_schema_names, load_topics, read_schema
 from evalstore.checks import KINDS
 from evalstore.documents import read_yaml, write_yaml

@@ -10,9 +10,13 @@ from typing import Any
 
 import pytest
 
-from evalstore.catalogue import CHANGES, FILES, RELEASES, VERSIONS, RuleSubject, explain_name, render_template
+from evalstore.catalogue import RuleSubject, explain_name, render_template
+from evalstore.diff.rules import RULES as CHANGES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.errors import RefError
+from evalstore.lint import VALIDATION_RULES as FILES
+from evalstore.release.integrity_rules import RULES as RELEASES
+from evalstore.release.status_values import RULES as VERSIONS
 from evalstore.release.status_values import VersionRule
 from evalstore.report.explain import document, text
 from tests.rows import each

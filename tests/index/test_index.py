@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.index.columns import COLUMNS
+from evalstore.index import COLUMNS
 from evalstore.runs import UsedArtifact, write_run
 from evalstore.runs.read import find_run_time
 from evalstore.runs.tables import ColumnType, write_json_rows, write_parquet_rows

@@ -22,8 +22,7 @@ from inspect_ai.util import LimitExceededError
 from evalstore import Store
 from evalstore.checks.reply import build_reply_schema
 from evalstore.documents import compute_digest
-from evalstore.integrations.inspect import rubric_scorer
-from evalstore.integrations.inspect.scorer import ask_inspect_model
+from evalstore.integrations.inspect import ask_inspect_model, rubric_scorer
 from evalstore.model import JudgeCall, read_judge
 
 JUDGED, HOUSE = "rubric/judged@1.0.0", "rubric/house@1.0.0"

@@ -51,7 +51,7 @@ ALLOWED: dict[str, str] = {
     "diff/kinds/__init__.py:at_least": "reads as the sentence it stands for: at_least('min_chars')",
     "diff/kinds/__init__.py:at_most": "reads as the sentence it stands for: at_most('max_chars')",
     "integrations/inspect/samples.py:dataset_samples": "public, in the README",
-    "integrations/inspect/scorer.py:rubric_scorer": "public, in the README; Inspect registers it by name",
+    "integrations/inspect/__init__.py:rubric_scorer": "public, in the README; Inspect registers it by name",
     "report/__init__.py:render": "the one function of the package",
     "report/formats/__init__.py:render": "the one function of the package",
     "runs/values.py:Run.rows": "public, in SPEC 9",

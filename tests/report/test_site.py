@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from evalstore.report.pages.reference_graph import write_page
-from evalstore.site import SiteReference
-from evalstore.site.contents import build_graph
+from evalstore.site import SiteReference, build_graph
 
 Cli = Callable[..., Any]
 RUBRIC = (

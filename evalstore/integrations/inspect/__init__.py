@@ -7,6 +7,11 @@ Needs the extra `evalstore[inspect]`. In a task:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import ParamSpec, TypeVar
+
 from evalstore.about import suggest_install
 
 try:
@@ -19,7 +24,160 @@ except ModuleNotFoundError as missing:
         name="inspect_ai",
     ) from None
 
-from evalstore.integrations.inspect.samples import dataset_samples, pass_rate
-from evalstore.integrations.inspect.scorer import rubric_scorer
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    get_model,
+    model_roles,
+)
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+from inspect_ai.util import LimitExceededError, collect
+
+from evalstore.integrations.inspect.samples import (
+    GRADER_ROLE,
+    RubricCache,
+    dataset_samples,
+    locate_store,
+    make_score,
+    make_unscored,
+    pass_rate,
+    read_output,
+    read_question,
+)
+from evalstore.integrations.rubric_scorer import Ruler
+from evalstore.model import JudgeCall, JudgeReply, RubricResult, Sample
+from evalstore.scoring.judging.response import SAMPLING
+from evalstore.store import ArtifactStore
+from evalstore.text import make_excerpt
 
 __all__ = ["dataset_samples", "pass_rate", "rubric_scorer"]
+
+# A model of Inspect, or one for each model name in the store's files; None means the role, which also answers what
+# names no model.
+InspectJudge = str | Model | Mapping[str, str | Model] | None
+
+_FINISH = MappingProxyType({"max_tokens": "length", "model_length": "length"})
+
+
+async def ask_inspect_model(call: JudgeCall, judge: InspectJudge) -> JudgeReply:
+    """Ask the model of a call; returns a reply with a `problem` when none answers, raises at a limit of Inspect.
+
+    A store's files never choose the model: an id in them is only compared with the model that the task names.
+    """
+    model = _choose_model(str(call.model.get("id", GRADER_ROLE)), judge)
+    if isinstance(model, str):
+        return JudgeReply(problem=model)
+    try:
+        output = await model.generate(_list_messages(call), config=_make_config(call))
+    except LimitExceededError:
+        raise
+    except Exception as error:  # noqa: BLE001  # each provider fails in its own classes
+        return JudgeReply(problem=f"{model}: {type(error).__name__}: {make_excerpt(str(error))}")
+    return _read_reply(output, str(model))
+
+
+def _choose_model(named: str, judge: InspectJudge) -> Model | str:
+    """Return the model that answers for the name `named` in the store's files, or the reason why none does."""
+    if isinstance(judge, Mapping):
+        if named in judge:
+            return get_model(judge[named])
+        judge = None
+    if judge is None and GRADER_ROLE not in model_roles():
+        return f"no model answers as the judge: name one with judge=…, or bind the role (--model-role {GRADER_ROLE}=…)"
+    model = get_model(role=GRADER_ROLE) if judge is None else get_model(judge)
+    if named not in {GRADER_ROLE, model.name, str(model)}:
+        shown = make_excerpt(named, 60)
+        return f"the judge is to be {shown!r}, not {model}: judge={{{shown!r}: …}} says which model of Inspect that is"
+    return model
+
+
+def _list_messages(call: JudgeCall) -> list[ChatMessage]:
+    system = call.model.get("system")
+    return [*([ChatMessageSystem(content=system)] if system else []), ChatMessageUser(content=call.prompt)]
+
+
+def _make_config(call: JudgeCall) -> GenerateConfig:
+    options = {name: call.model[name] for name in SAMPLING if name in call.model}
+    if "response_format" in call.model:
+        form = call.model["response_format"]["json_schema"]
+        options["response_schema"] = {"name": form["name"], "json_schema": form["schema"], "strict": form["strict"]}
+    if "extra" in call.model:
+        options["extra_body"] = dict(call.model["extra"])
+    # A further sample is another answer, not the first one again out of a cache.
+    return GenerateConfig.model_validate({**options, "cache": False if call.sample else None})
+
+
+def _read_reply(output: ModelOutput, model: str) -> JudgeReply:
+    if output.error:
+        return JudgeReply(problem=f"{model}: {make_excerpt(output.error)}")
+    finish = "" if output.empty else output.stop_reason
+    return JudgeReply(output.completion, served=output.model or model, finish=_FINISH.get(finish, finish))
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_one_at_a_time: RunVar[CapacityLimiter] = RunVar("evalstore_turn")
+
+
+def rubric_scorer(
+    ref: str | None = None, store: ArtifactStore | Path | str = ".", *, judge: InspectJudge = None
+) -> Scorer:
+    """Grade by the rubric `ref`, or by the one that a sample's metadata names as `rubric_ref`; reports mean and passes.
+
+    `store` is the folder of the store; a task file's relative path is relative to it. Judges are answered by `judge`,
+    a model of Inspect or a mapping from the names that the store knows models by; without one by the role `grader` (of
+    several its first model); with neither they are unscored. Raises `EvalstoreError` for a rubric that is not there.
+    """
+    return _make_scorer(ref, locate_store(store), judge=judge)
+
+
+@scorer(metrics=[mean(), stderr(), pass_rate()], name="rubric_scorer")
+def _make_scorer(ref: str | None = None, store: str = ".", *, judge: InspectJudge = None) -> Scorer:
+    rulers = RubricCache(Path(store).absolute())  # tasks change the working folder while they run
+    if ref is not None:
+        rulers.load_rubric(ref)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        question, output = read_question(state, target), read_output(state)
+        named = ref or question.rubric_ref
+        if not isinstance(named, str):
+            return make_unscored(
+                "scoring_failed", "the sample names no rubric: give the scorer one, or metadata rubric_ref"
+            )
+        if output is None:
+            return make_unscored("no_response", "there is no output to grade")
+        ready = await _run_alone(rulers.load_rubric, named)
+        result, asked = await _grade_with_judges(ready, Sample(output, question), judge)
+        return make_score(result, output, rubric=ready.pin, judges=ready.judges, asked=asked)
+
+    return score
+
+
+async def _grade_with_judges(ready: Ruler, sample: Sample, judge: InspectJudge) -> tuple[RubricResult, bool]:
+    """Grade, ask the missing calls, grade again; returns whether any judge was asked. Checks themselves never wait."""
+    replies: Mapping[str, JudgeReply] = {}
+    while True:
+        result, missing = await _run_alone(ready.grade, sample, replies)
+        if not missing:
+            return result, bool(replies)
+        replies = {**replies, **await _ask_missing(missing, judge)}
+
+
+async def _ask_missing(missing: Mapping[str, JudgeCall], judge: InspectJudge) -> Mapping[str, JudgeReply]:
+    answers = await collect(*(ask_inspect_model(call, judge) for call in missing.values()))
+    return dict(zip(missing, answers, strict=True))
+
+
+async def _run_alone(function: Callable[_P, _T], *args: _P.args, **_: _P.kwargs) -> _T:
+    """Run a computation in a thread beside the event loop, one at a time: stores and parsers are not thread-safe."""
+    limiter = _one_at_a_time.get(None)
+    if limiter is None:
+        _one_at_a_time.set(limiter := CapacityLimiter(1))
+    return await to_thread.run_sync(function, *args, limiter=limiter)
