@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -13,7 +13,7 @@ from evalstore.audits.explain import open_attributor
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence
 from evalstore.audits.question_grid import QuestionAttributor
 from evalstore.audits.question_sets import QuestionPair
-from evalstore.audits.stored_run import find_renames, locate_rulers, require_dataset
+from evalstore.audits.stored_run import find_renames, locate_rulers, read_judge_model, require_dataset
 from evalstore.audits.values import PlayerName
 from evalstore.audits.version_path import VersionFinder
 from evalstore.diff.findings import Direction
@@ -162,6 +162,8 @@ class RecordedPlayers:
     b: Run
     missing: str
     evidence: JudgeEvidence = field(default_factory=JudgeEvidence)
+    # Whether one output got two scores of a judge for which its edited rubric may be the reason, or another model.
+    has_doubt: bool = False
 
     @property
     def asked(self) -> tuple[AskedQuestions, AskedQuestions | None]:
@@ -186,6 +188,7 @@ class RecordedPlayers:
         """Note what one question says of the service behind the judges."""
         if pair.old and pair.new and pair.old.score is not None and (pairs := self._read_pairs(pair.old, pair.new)):
             self.evidence.add_question(pairs, pair.old.score)
+            self.has_doubt |= self._may_have_moved(pair.old, pair.new, pairs.values())
 
     def find_players(self, pair: QuestionPair) -> frozenset[PlayerName]:
         """Return who may differ in one question."""
@@ -210,7 +213,8 @@ class RecordedPlayers:
             yield PlayerName.JUDGE
         pairs = self._read_pairs(old, new)
         # A judged check without its like may be the same one under another name.
-        if any(map(self.evidence.has_moved, pairs.values())) or all(ids - pairs.keys() for ids in judged):
+        has_other = any(map(self.evidence.has_moved, pairs.values())) or all(ids - pairs.keys() for ids in judged)
+        if has_other or self._may_have_moved(old, new, pairs.values()) or (any(judged) and not self._has_same_model):
             yield PlayerName.JUDGE_SERVICE
         if old.reference_digest != new.reference_digest:
             yield PlayerName.DATASET
@@ -219,15 +223,18 @@ class RecordedPlayers:
         elif not old.has_output_of(new):
             yield PlayerName.OUTPUTS
 
+    def _may_have_moved(self, old: GradedRow, new: GradedRow, pairs: Iterable[JudgedPair]) -> bool:
+        """Whether the model behind one judge may be another one below an edited rubric, whatever its name."""
+        if not self._has_same_judges or self._has_same_rubric(old, new):
+            return False
+        if _has_same_content(old, new):
+            return any(_read_judgement(pair.old) != _read_judgement(pair.new) for pair in pairs)
+        return self.has_doubt
+
     def _read_pairs(self, old: GradedRow, new: GradedRow) -> dict[str, JudgedPair]:
         """Return the results of the judged checks that both runs have graded, by their ids."""
         results = {check.id: check for check in old.checks if _is_judged(check)}
-        is_alike = self._has_same_judges and self._has_same_rubric(old, new)
-        is_anchor = (
-            is_alike
-            and (old.input_digest, old.reference_digest) == (new.input_digest, new.reference_digest)
-            and old.has_output_of(new)
-        )
+        is_alike = self._has_same_judges and self._has_same_model and self._has_same_rubric(old, new)
         return {
             check.id: JudgedPair(
                 check=(old.rubric, new.rubric, check.id),
@@ -235,7 +242,7 @@ class RecordedPlayers:
                 new=check,
                 is_alike=is_alike,
                 asks_alike=True,
-                is_anchor=is_anchor,
+                is_anchor=is_alike and _has_same_content(old, new),
                 has_edits=False,
             )
             for check in new.checks
@@ -261,6 +268,21 @@ class RecordedPlayers:
     def _has_same_judges(self) -> bool:
         old, new = ({*_index_digests(run.judges).values()} for run in (self.a, self.b))
         return old == new
+
+    @cached_property
+    def _has_same_model(self) -> bool:
+        """Whether the runs themselves named one model for the judges that name none."""
+        return read_judge_model(self.a) == read_judge_model(self.b)
+
+
+def _read_judgement(check: CheckResult) -> tuple[object, ...]:
+    return check.replies, check.score
+
+
+def _has_same_content(old: GradedRow, new: GradedRow) -> bool:
+    """Whether question and output are the same."""
+    same = (old.input_digest, old.reference_digest) == (new.input_digest, new.reference_digest)
+    return same and old.has_output_of(new)
 
 
 def _index_digests(used: Sequence[UsedArtifact]) -> dict[str, str]:

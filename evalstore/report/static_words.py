@@ -90,7 +90,7 @@ def list_facts(audit: StaticAudit) -> Iterator[str]:
     for run, count in zip("AB", audit.unstored, strict=True):
         if count:
             verb = "is" if count == 1 else "are"
-            yield f"{count_noun(count, 'output')} of {run} {verb} not stored, and may differ from the other run"
+            yield f"{count_noun(count, 'output')} of {run} {verb} not stored: equal only where recorded digests are"
     yield from (f"note: {note}" for note in audit.notes)
     yield from map(_describe_proof, audit.proved)
 

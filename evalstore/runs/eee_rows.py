@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.documents import read_row
 from evalstore.errors import LoadError, Place
@@ -177,10 +177,19 @@ def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
     return None if output is None else _build_graded_row(value, (id_, sample), output, place)
 
 
-def read_bare_row(value: Mapping[str, Any], place: Place) -> tuple[GradedRow, bool]:
-    """Return a row with its grade, and whether its output is stored; one that is not is an empty text."""
+class BareRow(NamedTuple):
+    """A row with its grade; an output that is not stored is an empty text, of which the run recorded the digest."""
+
+    row: GradedRow
+    is_stored: bool
+    output_digest: str
+
+
+def read_bare_row(value: Mapping[str, Any], place: Place) -> BareRow:
+    """Return a row with its grade, whether its output is stored, and the digest that the run recorded of it."""
     id_, sample, output = _read_answer(value, place)
-    return _build_graded_row(value, (id_, sample), output or Output(""), place), output is not None
+    row = _build_graded_row(value, (id_, sample), output or Output(""), place)
+    return BareRow(row, output is not None, read_text_or(value.get("metadata") or {}, "evalstore_output_digest"))
 
 
 def _build_graded_row(value: Mapping[str, Any], key: tuple[str, int], output: Output, place: Place) -> GradedRow:

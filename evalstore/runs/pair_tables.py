@@ -26,7 +26,7 @@ from evalstore.runs.tables import fit_text
 from evalstore.runs.values import Run
 
 _MEMORY = "1GB"  # what is more goes to the disk
-_TEXTS = ("verdict", "rubric", "checks", "input_digest", "reference_digest", "tool_calls")
+_TEXTS = ("verdict", "rubric", "checks", "input_digest", "reference_digest", "output_digest", "tool_calls")
 # Values that have to be texts keep the quotation marks that tell a text from a number.
 _JSON_COLUMNS = (
     "{sample_id: 'JSON', output: 'STRUCT(raw JSON[])', messages: 'JSON', interactions: 'JSON', metadata: 'STRUCT("
@@ -34,7 +34,7 @@ _JSON_COLUMNS = (
 )
 _CREATE = """
 CREATE TABLE {side} (place BIGINT, id VARCHAR, sample INTEGER, score VARCHAR, verdict VARCHAR, rubric VARCHAR,
-    checks VARCHAR, unclear BOOLEAN, input UBIGINT, reference UBIGINT, output UBIGINT)
+    checks VARCHAR, unclear BOOLEAN, input UBIGINT, reference UBIGINT, output UBIGINT, digest UBIGINT)
 """
 # A check without a score, or within a composite; a key that is written with escapes may be anything. Several short
 # searches take half of the time of one pattern.
@@ -53,6 +53,7 @@ INSERT INTO {side} SELECT * EXCLUDE (is_plain) FROM (SELECT
     hash(metadata.evalstore_input_digest) AS input,
     hash(metadata.evalstore_reference_digest) AS reference,
     CASE WHEN {text} IS NOT NULL THEN hash({text}) END AS output,
+    CASE WHEN metadata.evalstore_output_digest <> '' THEN hash(metadata.evalstore_output_digest) END AS digest,
     {is_plain} AND (output IS NULL OR len(output.raw) <= 1) AND metadata.evalstore_verdict IS NOT NULL
         AND messages IS NULL AND metadata.evalstore_tool_calls IS NULL AS is_plain
     FROM {source}
@@ -124,7 +125,7 @@ def open_pair_tables(
 
 
 def _list_values(run: Run) -> Iterator[tuple[Any, ...]]:
-    for place, (row, is_stored) in enumerate(read_bare_rows(run), 1):
+    for place, (row, is_stored, digest) in enumerate(read_bare_rows(run), 1):
         if is_stored or row.score is not None:
             yield (
                 *(
@@ -136,7 +137,7 @@ def _list_values(run: Run) -> Iterator[tuple[Any, ...]]:
                     fit_text(row.rubric),
                 ),
                 *(fit_text(write_checks(row.checks)), any(one.unscored or one.inner_errors for one in row.checks)),
-                *(row.input_digest, row.reference_digest, row.output_digest if is_stored else None),
+                *(row.input_digest, row.reference_digest, row.output_digest if is_stored else None, digest or None),
             )
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from evalstore.documents import read_row
 from evalstore.errors import EvalstoreError, LoadError, Place
-from evalstore.runs.eee_rows import read_bare_row, read_graded_row
+from evalstore.runs.eee_rows import BareRow, read_bare_row, read_graded_row
 from evalstore.runs.eee_versions import find_aggregate_doubt, parse_label
 from evalstore.runs.eee_write import PASS_RATE, SCORE
 from evalstore.runs.record_fields import (
@@ -74,15 +74,15 @@ def _read_record(value: Mapping[str, Any], place: Place) -> GradedRow | None:
         return read_graded_row(value, place)
 
 
-def read_bare_rows(run: Run) -> Iterator[tuple[GradedRow, bool]]:
-    """Yield the rows as `read_rows` does, also those whose output is not stored; the flag says whether it is."""
+def read_bare_rows(run: Run) -> Iterator[BareRow]:
+    """Yield the rows as `read_rows` does, also those whose output is not stored."""
     if run.samples == run.path:
         return (_read_bare_record(row, place) for row, place in _iterate_embedded(run))
     lines = ((data, Place(str(run.samples), line)) for line, data in read_lines(run.samples))
     return (_read_bare_record(parse_json_object(data, place), place) for data, place in lines)
 
 
-def _read_bare_record(value: Mapping[str, Any], place: Place) -> tuple[GradedRow, bool]:
+def _read_bare_record(value: Mapping[str, Any], place: Place) -> BareRow:
     with explain_shape_errors(place, _NO_ROW):
         return read_bare_row(value, place)
 

@@ -189,7 +189,7 @@ def _decode_line(data: bytes, place: Place) -> Mapping[str, Any]:
 
 
 class UnstoredText(str):
-    """Stands for the text of an output that a run does not hold: it may differ from that of any other run."""
+    """Stands for the text of an output that a run does not hold; it is equal where the recorded digests are."""
 
     __slots__ = ()
 
@@ -198,7 +198,7 @@ class TableRow(NamedTuple):
     """A row of a run as a table holds it, a column each.
 
     `unclear` says that some check has no score; what tells inputs, references and outputs apart may be any value, and
-    is null for an output that is not stored.
+    is null for an output that is not stored. `digest` is what the run recorded of its output; null where it did not.
     """
 
     place: int
@@ -212,17 +212,23 @@ class TableRow(NamedTuple):
     input: str | int
     reference: str | int
     output: str | int | None
+    digest: str | int | None
 
-    def read(self, run: Run) -> GradedRow:
-        """Return the row; raises `LoadError` where its checks are none."""
+    def read(self, run: Run, *, by_digest: bool = False) -> GradedRow:
+        """Return the row; `by_digest`: one output is told from another by what the runs recorded of them.
+
+        Raises `LoadError` where its checks are none.
+        """
         place = Place(str(run.samples), self.place)
+        output = self.digest if by_digest else self.output
+        text = f"known to {run.path} alone" if output is None else str(output)
         with explain_shape_errors(place, "this line is not a row of a run"):
             score, verdict = read_consistent_grade(self.score, self.verdict)
             return GradedRow(
                 id=self.id,
                 input="",
                 reference=(),
-                output=Output(UnstoredText(f"not stored in {run.path}") if self.output is None else str(self.output)),
+                output=Output(UnstoredText(text) if self.output is None else text),
                 score=score,
                 verdict=verdict,
                 rubric=self.rubric,
@@ -248,7 +254,11 @@ CREATE TABLE lone AS SELECT id FROM (
 _CREATE_ALL = "CREATE TABLE lone AS SELECT id FROM old UNION SELECT id FROM new"
 _KIND = (
     *("old.score", "old.verdict", "old.rubric", "new.score", "new.verdict", "new.rubric"),
-    *("old.input = new.input", "old.reference = new.reference", "coalesce(old.output = new.output, 0 = 1)"),
+    *(
+        "old.input = new.input",
+        "old.reference = new.reference",
+        "coalesce(old.output = new.output, old.digest = new.digest, 0 = 1)",
+    ),
     *("old.output IS NULL", "new.output IS NULL"),
 )
 _ALIKE = "FROM old JOIN new ON old.id = new.id WHERE old.id NOT IN (SELECT id FROM lone)"
@@ -342,9 +352,10 @@ class PairTables:
         rows = []
         for side, run in enumerate(self.runs):
             parts = ["" if is_same else SIDES[side] for is_same in kind[6:9]]
-            output = None if kind[9 + side] else parts[2]
+            stored = None if kind[9 + side] else parts[2]
             grade = kind[side * 3 : side * 3 + 3]
-            rows.append(TableRow._make([rank, id_, 0, *grade, "[]", False, *parts[:2], output]).read(run))
+            row = TableRow._make([rank, id_, 0, *grade, "[]", False, *parts[:2], stored, parts[2]])
+            rows.append(row.read(run, by_digest=True))
 
         def list_ids() -> Iterator[tuple[int, str]]:
             return iter(self.execute(_LIST_KIND, kind).fetchall())
@@ -354,9 +365,10 @@ class PairTables:
     def _list_lone(self) -> Iterator[tuple[int, RowPair]]:
         for (rank, id_, *asked), several in groupby(_fetch(self.execute(_LIST_LONE)), key=itemgetter(0, 1, 2, 3)):
             rows: tuple[list[GradedRow], list[GradedRow]] = ([], [])
-            for found in several:
-                side = found[4]
-                row = TableRow._make(found[5:]).read(self.runs[side])
+            found_rows = [(found[4], TableRow._make(found[5:])) for found in several]
+            by_digest = any(row.output is None for _, row in found_rows)
+            for side, found in found_rows:
+                row = found.read(self.runs[side], by_digest=by_digest)
                 if any(row.sample == other.sample for other in rows[side]):
                     raise make_doubled_error(self.runs[side].samples, id_)
                 rows[side].append(row)

@@ -73,7 +73,7 @@ def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunV
     histogram = [0] * _BINS
     total = 0
     # Another tool may have kept what it said of each check, and not the output.
-    rows = (row for row, is_stored in read_bare_rows(run) if is_stored or row.checks)
+    rows = (one.row for one in read_bare_rows(run) if one.is_stored or one.row.checks)
     for total, row in enumerate(rows, 1):  # noqa: B007  # counts them
         questions |= dict.fromkeys([row.id] if choice.question is not None else ())
         checks |= dict.fromkeys(check.id for check in row.checks)

@@ -177,5 +177,5 @@ def test_rows_of_the_seeds_version_are_valid_by_its_schema_and_are_read() -> Non
     outputs = list(read_outputs(path))
     assert [output.id for output in outputs] == [str(row["sample_id"]) for row in rows]
     run = read_run(VERSIONS / "0.2.0/run.json")
-    scores = [row.score for row, _ in read_bare_rows(run)]
+    scores = [one.row.score for one in read_bare_rows(run)]
     assert scores == [None if row["evaluation"]["score"] == -1 else row["evaluation"]["score"] for row in rows]

@@ -123,7 +123,20 @@ def require_within(found: Audit, static: StaticAudit) -> None:
         assert sum(end.least for end in ends) + line <= delta <= sum(end.most for end in ends) + line
 
 
-@pytest.mark.parametrize("make", [worsen, join, stay])
+def move_service(desk: Desk) -> tuple[Run, Run]:
+    """Return two runs below an edited rubric whose judge has another mind by now, and the same name."""
+    desk.judge("1.0.0")
+    desk.rubric("1.0.0", JUDGED, BAN)
+    desk.rubric("2.0.0", JUDGED, {**BAN, "values": ["foo", "x"]})
+    desk.dataset("1.0.0", 4)
+    desk.dataset("2.0.0", 4)
+    a = desk.score("1.0.0", ["good", "good ok", "x", "ok"], "a")
+    desk.repo.forget()
+    desk.server.text = lambda prompt: '{"score": 0.1}' if "good" in prompt else '{"score": 0}'
+    return a, desk.score("2.0.0", ["good", "good ok", "x", "foo"], "b")
+
+
+@pytest.mark.parametrize("make", [worsen, join, stay, move_service])
 def test_what_was_graded_lies_within_what_is_proved(desk: Desk, make: Callable[[Desk], tuple[Run, Run]]) -> None:
     runs = make(desk)
     require_within(desk.audit(*runs, asks=True), prove(desk, runs))
@@ -192,6 +205,8 @@ def test_outputs_and_replies_may_be_gone(desk: Desk, tmp_path: Path) -> None:
     static = prove(desk, bare)
     require_within(exact, static)
     assert static.unstored == (6, 6)
+    # What the digests of outputs rule out is no more than what the outputs do.
+    assert [one.changed for one in static.factors] == [one.changed for one in prove(desk, runs).factors]
     one = prove(desk, (runs[0], bare[1]))
     assert one.unstored == (0, 6)
     require_within(exact, one)

@@ -54,7 +54,7 @@ def test_a_benchmark_is_a_run_with_a_check_for_each_statement(tmp_path: Path) ->
         "Names the river": (1, 0, 0),
         "Has a sum": (Fraction(1, 2), 1, 1),
     }
-    rows = [row for row, is_stored in read_bare_rows(run) if not is_stored]
+    rows = [one.row for one in read_bare_rows(run) if not one.is_stored]
     assert [(row.id, row.score, row.verdict) for row in rows] == [
         ("1", 1, Verdict.PASS),
         ("2", Fraction(1, 2), Verdict.FAIL),
@@ -67,7 +67,7 @@ def test_configurations_are_told_apart_and_runs_of_one_are_samples(tmp_path: Pat
     runs = (graded(1, True, True), graded(1, True, False), graded(1, False, False, configuration="without_skill"))
     run = read_run(benchmark(tmp_path, *runs))
     assert count(run) == (Fraction(3, 8), 2, 0, 3)
-    rows = [row for row, _ in read_bare_rows(run)]
+    rows = [one.row for one in read_bare_rows(run)]
     assert [(row.id, row.sample) for row in rows] == [("1/with_skill", 0), ("1/with_skill", 1), ("1/without_skill", 0)]
 
 
@@ -77,7 +77,7 @@ def test_configurations_are_told_apart_and_runs_of_one_are_samples(tmp_path: Pat
 )
 def test_a_grading_is_of_the_eval_that_its_folders_name(tmp_path: Path, folder: str, id_: str) -> None:
     run = read_run(write_grading(tmp_path / folder))
-    (row,) = [row for row, _ in read_bare_rows(run)]
+    (row,) = [one.row for one in read_bare_rows(run)]
     assert (row.id, row.score, run.score) == (id_, Fraction(1, 2), Fraction(1, 2))
     assert [(check.id, check.reason) for check in row.checks] == [
         ("Names the river", "Line 2: the Elbe"),
@@ -141,6 +141,6 @@ def test_another_shape_is_refused_in_a_sentence(tmp_path: Path, value: Any) -> N
 def test_a_grading_without_a_verdict_is_unscored(tmp_path: Path) -> None:
     run = read_run(write_grading(tmp_path / "a", {"expectations": [{"text": "t"}, {"text": "t"}], "summary": {}}))
     assert count(run) == (None, 0, 1, 1)
-    (row,) = [row for row, _ in read_bare_rows(run)]
+    (row,) = [one.row for one in read_bare_rows(run)]
     assert [check.id for check in row.checks] == ["t", "t (2)"]
     assert row.reason == "its grader gave no verdict"
