@@ -10,12 +10,13 @@ from enum import StrEnum
 from string import Formatter
 from typing import TYPE_CHECKING
 
-from evalstore.catalogue.schema_topics import FILES, SchemaTopic, TopicSort, list_kinds, load_topics
+from evalstore.catalogue.schema_topics import FILES, SchemaTopic, TopicSort, load_topics
 from evalstore.diff.change import ChangeRule
 from evalstore.diff.rules import RULES as CHANGES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.errors import RefError
 from evalstore.lint import VALIDATION_RULES
+from evalstore.lint.wording import list_check_kinds
 from evalstore.model import Severity
 from evalstore.model.findings import ValidationRule
 from evalstore.release.integrity_rules import RULES as RELEASES
@@ -218,7 +219,7 @@ def list_names() -> list[str]:
     """Return every name that can be explained: rules, files, kinds, keys by themselves and by their paths."""
     topics = load_topics()
     keys = dict.fromkeys(topic.name for topic in topics.values() if topic.sort is TopicSort.KEY)
-    return [*dict.fromkeys([*FILES, *list_kinds(), *keys, *topics, *list_rule_names()])]
+    return [*dict.fromkeys([*FILES, *list_check_kinds(), *keys, *topics, *list_rule_names()])]
 
 
 def _group_topics(topics: Sequence[SchemaTopic]) -> Iterator[tuple[SchemaTopic, ...]]:

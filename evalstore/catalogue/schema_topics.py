@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from evalstore.errors import RefError
+from evalstore.lint.wording import list_check_kinds
 from evalstore.model import Kind
 from evalstore.places import find_resource_folder
 from evalstore.text import find_nearest, make_excerpt
@@ -114,7 +115,7 @@ def load_topics() -> Mapping[str, SchemaTopic]:
     topics: dict[str, SchemaTopic] = {}
     for root, name in FILES.items():
         topics |= load_file_topics(root, _BASES.get(root, name))
-    for kind in list_kinds():
+    for kind in list_check_kinds():
         schema = read_schema(f"checks/{kind}")
         topics |= _map_topics(_SchemaNode(schema, schema, kind, TopicSort.KIND, _wrap_check, schema["examples"][0]))
     return topics
@@ -124,13 +125,6 @@ def load_file_topics(root: str, name: str) -> Mapping[str, SchemaTopic]:
     """Return the topics of one schema, whose paths begin with `root`: the file, then its keys."""
     schema = read_schema(name)
     return _map_topics(_SchemaNode(schema, schema, root, TopicSort.FILE, dict, schema["examples"][0]))
-
-
-@cache
-def list_kinds() -> tuple[str, ...]:
-    """Return the kinds of checks, in the order of their names."""
-    folder = find_resource_folder("schema") / "checks"
-    return tuple(sorted(path.name.removesuffix(".schema.json") for path in folder.glob("*.schema.json")))
 
 
 @cache

@@ -8,10 +8,11 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from evalstore.catalogue.schema_topics import list_kinds, load_topics, read_schema
+from evalstore.catalogue.schema_topics import load_topics, read_schema
 from evalstore.documents import write_yaml
 from evalstore.errors import EvalstoreError, GitError, RefusedError, UsageError
 from evalstore.files import write_below
+from evalstore.lint.wording import list_check_kinds
 from evalstore.model import Artifact, Kind, is_id
 from evalstore.places import has_store_mark
 from evalstore.store import ArtifactStore
@@ -117,9 +118,9 @@ def _write_rubric(id_: str, kinds: Sequence[str], artifacts: _WorkingArtifacts) 
 
 
 def _describe_kind(kind: str) -> str:
-    if kind not in list_kinds():
-        near = find_nearest(kind, list_kinds())
-        hint = f"did you mean {near}?" if near else f"kinds are {', '.join(list_kinds())}"
+    if kind not in list_check_kinds():
+        near = find_nearest(kind, list_check_kinds())
+        hint = f"did you mean {near}?" if near else f"kinds are {', '.join(list_check_kinds())}"
         raise UsageError(f"unknown kind of check {make_excerpt(kind)}", hint=hint)
     return load_topics()[kind].description
 

@@ -181,10 +181,10 @@ def _list_fingerprints(directory: Path, _: str) -> Iterable[str]:
 
 
 def _list_check_kinds(_: Path, __: str) -> Iterable[str]:
-    from evalstore.catalogue.schema_topics import list_kinds
     from evalstore.catalogue.starters import SCORE_TYPES
+    from evalstore.lint.wording import list_check_kinds
 
-    return [*list_kinds(), *SCORE_TYPES]
+    return [*list_check_kinds(), *SCORE_TYPES]
 
 
 REF = ReferenceType()

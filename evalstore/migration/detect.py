@@ -7,10 +7,10 @@ for every case, so that one odd case turns no file into another format.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from evalstore.migration.outcome import FormatGuess, MigrationOutcome
@@ -170,19 +170,11 @@ def count_cases(value: Any, match: FormatMatch, tables: Sequence[FormatTable]) -
 
 def weigh_formats(value: Any, tables: Sequence[FormatTable]) -> tuple[FormatWeight, ...]:
     """Return the weights of the tables that a document has a list and a sign of, the heaviest first."""
-    signs = [sign for table in tables for sign in (*table.signs, *table.against)]
-    groups: dict[str, list[_CaseGroup]] = {}
-    for table in tables:
-        key = find_list(value, table)
-        if key is not None and key not in groups:
-            groups[key] = _group_cases(_list_items(value, key), signs)
+    listed = [(table, key) for table in tables if (key := find_list(value, table)) is not None]
+    cases = {key: _list_items(value, key) for _, key in listed}
     # Lists of one file weigh by their length: a single case beside twenty others makes no other format.
-    total = max((sum(count for _, count in group) for group in groups.values()), default=0)
-    weights = [
-        _weigh_table(value, table, groups[key], total)
-        for table in tables
-        if (key := find_list(value, table)) is not None
-    ]
+    total = max(map(len, cases.values()), default=0)
+    weights = [_weigh_table(value, table, cases[key], total) for table, key in listed]
     shown = [one for one in weights if any(not count.is_against for count in one.signs)]
     return tuple(sorted(shown, key=lambda one: (-one.weight, -one.confidence)))
 
@@ -192,55 +184,35 @@ def find_list(value: Any, table: FormatTable) -> str | None:
     return next((key for key in table.lists if _has_list(value, key)), None)
 
 
-_CaseGroup = tuple[dict[str, Any], int]
-
-
-def _group_cases(cases: Iterable[dict[str, Any]], signs: Sequence[FormatSign]) -> list[_CaseGroup]:
-    """Return one of all cases that are the same to all signs, and how many these are.
-
-    Files have many cases and few sorts of them: signs are looked up once for each sort.
-    """
-    keys = frozenset(key for sign in signs for key in (*sign.keys, *sign.all, *sign.values))
-    value_keys = sorted({key for sign in signs for key in sign.values})
-    firsts: dict[Any, dict[str, Any]] = {}
-    numbers: Counter[Any] = Counter()
-    for case in cases:
-        texts = tuple(text if isinstance(text := case.get(key), str) else None for key in value_keys)
-        sort = (keys.intersection(case), texts)
-        firsts.setdefault(sort, case)
-        numbers[sort] += 1
-    return [(case, numbers[sort]) for sort, case in firsts.items()]
-
-
-def _weigh_table(root: Any, table: FormatTable, groups: Sequence[_CaseGroup], total: int) -> FormatWeight:
+def _weigh_table(root: Any, table: FormatTable, cases: Sequence[dict[str, Any]], total: int) -> FormatWeight:
     roots = [root] if isinstance(root, dict) else []
-    at_root = {sign for sign in (*table.signs, *table.against) if sign.at == "root" and _find_sign(roots, sign)}
-    counts = dict.fromkeys((sign for sign in (*table.signs, *table.against) if sign in at_root), 1)
+    signs = (*table.signs, *table.against)
+    at_root = {sign for sign in signs if sign.at == "root" and _find_sign(roots, sign)}
+    counts = dict.fromkeys((sign for sign in signs if sign in at_root), 1)
     weights: list[Fraction] = []
-    votes: list[tuple[float, int]] = []
-    silent: list[tuple[float, int]] = []
+    votes: list[float] = []
+    silent: list[float] = []
     # A file with an empty list, or with no list at all, has its root alone to speak for it.
-    for case, number in groups or [({}, 1)]:
-        found = {sign for sign in (*table.signs, *table.against) if sign.at == "case" and _is_sign_of(case, sign)}
+    for case in cases or [{}]:
+        found = {sign for sign in signs if sign.at == "case" and _is_sign_of(case, sign)}
         for sign in found:
-            counts[sign] = counts.get(sign, 0) + number
+            counts[sign] = counts.get(sign, 0) + 1
         present = found | at_root
         for_ = max((sign.confidence for sign in table.signs if sign in present), default=0.0)
         against = max((sign.confidence for sign in table.against if sign in present), default=0.0)
-        weights.append(number * (-_strength(against) if against > for_ else _strength(for_)))
-        (votes if max(for_, against) >= SURE else silent).append((for_ if for_ >= against else 0.0, number))
+        weights.append(-_strength(against) if against > for_ else _strength(for_))
+        (votes if max(for_, against) >= SURE else silent).append(for_ if for_ >= against else 0.0)
     spoken = votes or silent
-    confidence = sum(vote * number for vote, number in spoken) / sum(number for _, number in spoken)
-    cases = sum(number for _, number in groups)
-    signs = [
-        SignCount(sign, sign in table.against, cases if sign in at_root else shown, cases)
+    found_signs = [
+        SignCount(sign, sign in table.against, len(cases) if sign in at_root else shown, len(cases))
         for sign, shown in counts.items()
     ]
-    signs.sort(key=lambda count: (-_strength(count.sign.confidence) * count.shown, -count.sign.confidence))
+    found_signs.sort(key=lambda count: (-_strength(count.sign.confidence) * count.shown, -count.sign.confidence))
     weight, mass = (Fraction(sum(items), max(total, 1)) for items in (weights, map(abs, weights)))
-    return FormatWeight(table, weight, mass, round(confidence, 2), tuple(signs))
+    return FormatWeight(table, weight, mass, round(sum(spoken) / len(spoken), 2), tuple(found_signs))
 
 
+@cache
 def _strength(confidence: float) -> Fraction:
     """Return how much a sign decides, from 0 to 1: below `SURE` nothing."""
     return max(Fraction(0), (Fraction(str(confidence)) - Fraction(1, 2)) * 2)

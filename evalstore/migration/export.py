@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 from evalstore.documents import Document, read_yaml
-from evalstore.errors import EvalstoreError, GitError, LoadError, RefError, RefusedError
+from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError
 from evalstore.files import LARGE_FILE, list_below, read_below, refuse_links_below, write_below
 from evalstore.lint.references import is_behind, read_origin
 from evalstore.migration.extraction import NO_PROMPTS, LegacySource, find_companion_files, parse_whole, render_legacy
@@ -21,7 +20,7 @@ from evalstore.migration.readers import has_remainder, has_run_files, restore_co
 from evalstore.migration.remainder import has_references
 from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.row_origins import fill_rows
-from evalstore.migration.stored_artifacts import read_stored_rows
+from evalstore.migration.stored_artifacts import list_runs, read_stored_rows
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, iterate_questions, parse_ref
 from evalstore.model.rubric import list_value_keys
@@ -322,7 +321,7 @@ def _export_runs(refs: Iterable[str], table: FormatTable, artifacts: ArtifactSou
     """
     if artifacts.root is None:
         raise RefError("a bare repository has no runs", hint="export from a checkout")
-    paths = [_find_run_path(text, table, artifacts) for text in refs] or sorted(_walk_runs(artifacts.root, RUNS_FOLDER))
+    paths = [_find_run_path(text, table, artifacts) for text in refs] or sorted(list_runs(artifacts.root))
     if not paths:
         raise RefError(
             f"no run is here in {RUNS_FOLDER}/", hint="`evalstore migrate` and `evalstore score` put them there"
@@ -351,19 +350,3 @@ def _export_run(root: Path, path: str) -> ExportedFile:
         return ExportedFile(file, path, read_below(root, path, LARGE_FILE).decode())
     except UnicodeDecodeError:
         raise RefusedError(f"{path} is not UTF-8") from None
-
-
-def _walk_runs(root: Path, folder: str) -> Iterator[str]:
-    try:
-        with os.scandir(root / folder) as entries:
-            children = list(entries)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise LoadError(f"{folder} cannot be listed: {error.strerror}") from None
-    for entry in children:
-        path = f"{folder}/{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk_runs(root, path)
-        elif entry.is_file(follow_symlinks=False) and STORED_PATH.fullmatch(path):
-            yield path

@@ -229,28 +229,22 @@ def _list_literals(code: str) -> list[str]:
     return [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
-def _list_files(folder: Path) -> Iterator[str]:
+def _list_files(top: Path) -> Iterator[str]:
     """Yield the paths of all files below a folder, in order; links are not followed."""
-    waiting, seen = [""], 0
-    while waiting:
-        below = waiting.pop()
-        try:
-            with os.scandir(folder / below) as entries:
-                children = sorted(entries, key=lambda entry: entry.name)
-        except OSError as error:
-            if not below:
-                raise LoadError(f"cannot be listed: {error.strerror}", place=Place(str(folder))) from None
-            continue
-        seen += len(children)
+
+    def refuse_top(error: OSError) -> None:
+        if Path(error.filename) == top:
+            raise LoadError(f"cannot be listed: {error.strerror}", place=Place(str(top)))
+
+    seen = 0
+    for folder, folders, files in os.walk(top, onerror=refuse_top):
+        folders[:] = sorted(set(folders) - _SKIPPED_FOLDERS)
+        seen += len(folders) + len(files)
         if seen > _ENTRY_LIMIT:
             hint = "name the folder of the program itself"
-            raise RefusedError(f"{folder} has more than {_ENTRY_LIMIT:,} files to look through", hint=hint)
-        for entry in children:
-            path = f"{below}/{entry.name}" if below else entry.name
-            if entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED_FOLDERS:
-                waiting.append(path)
-            elif entry.is_file(follow_symlinks=False):
-                yield path
+            raise RefusedError(f"{top} has more than {_ENTRY_LIMIT:,} files to look through", hint=hint)
+        paths = (Path(folder, name) for name in sorted(files))
+        yield from (path.relative_to(top).as_posix() for path in paths if path.is_file() and not path.is_symlink())
 
 
 def _read_stored_judges(store: Path, table: FormatTable) -> JudgePrompts:

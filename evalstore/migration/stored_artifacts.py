@@ -111,7 +111,7 @@ class StoredArtifacts:
                     by_suite.setdefault(key, []).append(artifact)
                     by_content.setdefault((kind, artifact.origin.base), []).append(artifact)
         runs: dict[str, list[str]] = {}
-        for path in _list_runs(root):
+        for path in list_runs(root):
             runs.setdefault(PurePosixPath(decode_path(path)).name, []).append(path)
         return cls(root, by_suite, by_content, frozenset(names), removed, runs)
 
@@ -208,11 +208,13 @@ def _hash_file(root: Path, path: str) -> str:
     return ""
 
 
-def _list_runs(root: Path) -> Iterator[str]:
+def list_runs(root: Path) -> Iterator[str]:
+    """Yield the paths of the stored runs; links are not followed, and what cannot be listed has none."""
     for folder, folders, files in os.walk(root / RUNS_FOLDER):
         folders.sort()
-        paths = (Path(folder, name).relative_to(root).as_posix() for name in sorted(files))
-        yield from filter(STORED_PATH.fullmatch, paths)
+        paths = (Path(folder, name) for name in sorted(files))
+        names = (path.relative_to(root).as_posix() for path in paths if not path.is_symlink())
+        yield from filter(STORED_PATH.fullmatch, names)
 
 
 def _read_kind(root: Path, kind: Kind) -> Iterator[StoredArtifact]:

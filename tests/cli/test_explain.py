@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from evalstore.catalogue import explain_name, find_topics, list_names
-from evalstore.catalogue.schema_topics import TopicSort, list_kinds, list_schema_names, load_topics, read_schema
+from evalstore.catalogue.schema_topics import TopicSort, list_schema_names, load_topics, read_schema
 from evalstore.checks import KINDS
 from evalstore.documents import read_yaml, write_yaml
 from evalstore.errors import RefError
-from evalstore.lint.wording import lint_artifact_shape
+from evalstore.lint.wording import lint_artifact_shape, list_check_kinds
 from evalstore.model import Kind
 from evalstore.report.explain import document, format_example, text
 from evalstore.report.text_layout import Screen
@@ -105,7 +105,7 @@ def test_every_example_shows_its_key() -> None:
 
 
 def test_every_kind_and_every_key_is_a_topic() -> None:
-    assert list(list_kinds()) == sorted(KINDS)
+    assert list(list_check_kinds()) == sorted(KINDS)
     for kind in KINDS:
         keys = set(read_schema(f"checks/{kind}")["properties"])
         assert keys == {path.split(".")[1] for path in load_topics() if path.startswith(f"{kind}.")}
@@ -229,7 +229,7 @@ def test_what_a_hint_says_is_explained_is() -> None:
     named: set[str] = set()
     for topic in load_topics().values():
         root = topic.path.partition(".")[0]
-        if root not in {*FOLDERS, *list_kinds()}:
+        if root not in {*FOLDERS, *list_check_kinds()}:
             continue
         kind = Kind(root) if root in FOLDERS else Kind.RUBRIC
         for value in _make_wrong(topic.document):
