@@ -60,6 +60,13 @@ class ArgumentError(UsageError, TypeError):
         return cls(f"{what} takes {names}, not {type(value).__name__}")
 
 
+def require_types(function: str, **given: tuple[object, tuple[type, ...]]) -> None:
+    """Refuse an argument of another type than a function takes: `given` has the value and the types by parameter."""
+    for name, (value, expected) in given.items():
+        if not isinstance(value, expected):
+            raise ArgumentError.from_value(f"{function}: {name}", value, expected)
+
+
 class LoadError(EvalstoreError):
     """A file is not a document that evalstore reads."""
 

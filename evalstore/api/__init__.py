@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from evalstore.api.functions import Store, audit, compare, evaluate, export, migrate, open_kept_replies, score
+from evalstore.api.functions import Store, audit, compare, evaluate, open_kept_replies, score
 from evalstore.errors import EvalstoreError
 from evalstore.lazy_names import import_lazily
 from evalstore.model.artifact import Artifact
@@ -60,7 +60,15 @@ if TYPE_CHECKING:
     from evalstore.diff.document import normalize_artifact
     from evalstore.diff.suggestions import find_suggestion
     from evalstore.index.written_index import find_store_folders, write_index
-    from evalstore.migration import LossKind, MigrationOutcome, MigrationReport, detect_file, explain_format
+    from evalstore.migration import (
+        LossKind,
+        MigrationOutcome,
+        MigrationReport,
+        detect_file,
+        explain_format,
+        export,
+        migrate,
+    )
     from evalstore.migration.merge_driver import MergeSides, merge_file
     from evalstore.migration.sources import LegacyFile
     from evalstore.migration.table import list_formats
@@ -155,7 +163,15 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.diff.document": ("normalize_artifact",),
     "evalstore.diff.suggestions": ("find_suggestion",),
     "evalstore.index.written_index": ("find_store_folders", "write_index"),
-    "evalstore.migration": ("LossKind", "MigrationOutcome", "MigrationReport", "detect_file", "explain_format"),
+    "evalstore.migration": (
+        "LossKind",
+        "MigrationOutcome",
+        "MigrationReport",
+        "detect_file",
+        "explain_format",
+        "export",
+        "migrate",
+    ),
     "evalstore.migration.merge_driver": ("MergeSides", "merge_file"),
     "evalstore.migration.sources": ("LegacyFile",),
     "evalstore.migration.table": ("list_formats",),

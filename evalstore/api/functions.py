@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import evalstore.report  # noqa: F401  # it registers how results are shown in a notebook
-from evalstore.errors import ArgumentError, UsageError
+from evalstore.errors import UsageError, require_types
 from evalstore.model.artifact import Artifact
 from evalstore.model.refs import Ref
 from evalstore.store import ArtifactStore, Resolved
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from evalstore.diff import ComparisonSettings, Diff, Profile
     from evalstore.diff.changes.by_kind import DatasetRows
     from evalstore.diff.references import ArtifactLoader
-    from evalstore.migration import ExportResult, MigrationReport
     from evalstore.model import Output, Question, RubricResult
     from evalstore.release import Released
     from evalstore.runs import Run
@@ -38,13 +37,6 @@ if TYPE_CHECKING:
 
 _PATH = (str, Path)
 _NOTHING: type = type(None)
-
-
-def _require_types(function: str, **given: tuple[object, tuple[type, ...]]) -> None:
-    """Refuse an argument of another type than a function takes: `given` has the value and the types by parameter."""
-    for name, (value, expected) in given.items():
-        if not isinstance(value, expected):
-            raise ArgumentError.from_value(f"{function}: {name}", value, expected)
 
 
 class Store(ArtifactStore):
@@ -149,79 +141,12 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
 
     runs = (Run, *_PATH)
     types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
-    _require_types("audit", run_a=(run_a, runs), run_b=(run_b, runs), **types)
+    require_types("audit", run_a=(run_a, runs), run_b=(run_b, runs), **types)
     a, b = (run if isinstance(run, Run) else Path(run) for run in (run_a, run_b))
     with grade_bare_outputs(a, b, store, judges) as opened:
         a, b = opened.read
         found = explain(a, b, store, allow_drift=allow_drift, judges=judges, ask=ask, by=by, moved=moved)
         return opened.name_sides(found)
-
-
-def export(
-    refs: str | Iterable[str] = (),
-    *,
-    to: str,
-    store: Path | str = ".",
-    out: Path | str | None = None,
-    tables: Iterable[Path | str] = (),
-) -> ExportResult:
-    """Return datasets as files of the format `to`: the named ones, else all on disk that came from it (SPEC 7).
-
-    For formats whose files are runs, return the stored runs. With `out`, write the files below that folder under their
-    original names; a file that differs is never overwritten. `tables` are paths of tables of one's own. Raises
-    `RefusedError` for a rubric that the format cannot express.
-    """
-    from evalstore.migration import export as run_export
-
-    _require_types("export", store=(store, _PATH), out=(out, (*_PATH, _NOTHING)))
-    return run_export(refs, to=to, store=store, out=out, tables=tables)
-
-
-def migrate(  # noqa: PLR0913  # the options of the command line
-    paths: Path | str | Iterable[Path | str],
-    *,
-    into: Path | str,
-    format: str | None = None,  # noqa: A002  # the word of the command line
-    dialect: str | None = None,
-    dry_run: bool = False,
-    force: bool = False,
-    keep: bool = False,
-    merge: bool = False,
-    share: str | None = None,
-    judges_from: Path | str | None = None,
-    tables: Iterable[Path | str] = (),
-    **progress: Any,
-) -> MigrationReport:
-    """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing (SPEC 7).
-
-    What was migrated before is merged: a change at the source goes in, a change in the store stays, and an artifact
-    with both is a conflict, in which `force` takes the source's side, `keep` the store's, and `merge` both where they
-    touch different places. `share` says who shares a rubric: `suite`, the cases of a suite whose checks differ only in
-    values, which go to the questions; `all`, those of all suites; `cases`, cases with equal checks. `tables` are paths
-    of tables of one's own, for further formats. `dialect` overrides the detected dialect of every file whose format has
-    it. `judges_from` is the folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An
-    entry that cannot be migrated is reported and stops nothing. `progress` are the bars that
-    `evalstore.migration.migrate` takes, too.
-    Raises `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be written,
-    `ConflictError` when another process made a file meanwhile.
-    """
-    from evalstore.migration import migrate as run_migration
-
-    _require_types("migrate", into=(into, _PATH), judges_from=(judges_from, (*_PATH, _NOTHING)))
-    return run_migration(
-        paths,
-        into=into,
-        format=format,
-        dialect=dialect,
-        dry_run=dry_run,
-        force=force,
-        keep=keep,
-        merge=merge,
-        share=share,
-        judges_from=judges_from,
-        tables=tables,
-        **progress,
-    )
 
 
 def compare(  # noqa: PLR0913  # two sides, and what is known beside them
@@ -246,7 +171,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     `watch` wraps the iteration over the rows of each side (a progress bar). Examples are graded by the replies that are
     kept, as `judges` says; its endpoint is not asked.
     """
-    _require_types("compare", old=(old, _RULER), new=(new, _RULER), store=(store, (*_STORE, _NOTHING)))
+    require_types("compare", old=(old, _RULER), new=(new, _RULER), store=(store, (*_STORE, _NOTHING)))
     if store is None:
         from evalstore.diff import ComparisonSettings, Profile
         from evalstore.diff import compare as compare_documents
@@ -310,7 +235,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
 
     types = {"store": (store, (*_STORE, _NOTHING)), "judges": (judges, (Judges, _NOTHING))}
     row_types = (Question, Mapping, _NOTHING)
-    _require_types("evaluate", rubric=(rubric, _RULER), question=(question, row_types), **types)
+    require_types("evaluate", rubric=(rubric, _RULER), question=(question, row_types), **types)
     if worktree is not None:
         if store is None:
             raise UsageError("evaluate: worktree needs a store", hint="evaluate(…, store=Store.open(path))")
@@ -371,7 +296,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     from evalstore.scoring.judging import Judges
 
     types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
-    _require_types("score", dataset=(dataset, (str,)), outputs=(outputs, _PATH), out=(out, _PATH), **types)
+    require_types("score", dataset=(dataset, (str,)), outputs=(outputs, _PATH), out=(out, _PATH), **types)
     job = open_job(
         dataset,
         locate_file(outputs),

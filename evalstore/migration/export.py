@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from types import NoneType
 from typing import Any, Self
 
 from evalstore.documents import Document, read_yaml
-from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError
+from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError, require_types
 from evalstore.files import LARGE_FILE, list_below, read_below, refuse_links_below, write_below
 from evalstore.lint.references import is_behind, read_origin
 from evalstore.migration.extraction import NO_PROMPTS, LegacySource, find_companion_files, parse_whole, render_legacy
@@ -121,7 +122,13 @@ def export(
     out: Path | str | None = None,
     tables: Iterable[Path | str] = (),
 ) -> ExportResult:
-    """Return datasets as files of the format `to`; `evalstore.api.export` says what the arguments mean."""
+    """Return datasets as files of the format `to`: the named ones, else all on disk that came from it (SPEC 7).
+
+    For formats whose files are runs, return the stored runs. With `out`, write the files below that folder under their
+    original names; a file that differs is never overwritten. `tables` are paths of tables of one's own. Raises
+    `RefusedError` for a rubric that the format cannot express.
+    """
+    require_types("export", store=(store, (str, Path)), out=(out, (str, Path, NoneType)))
     table = load_tables(to, load_own_tables(map(Path, tables)))[0]
     with ArtifactSource.open(Path(store)) as artifacts:
         names = [refs] if isinstance(refs, str) else refs

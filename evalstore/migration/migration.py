@@ -6,9 +6,10 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import NoneType
 from typing import Any, Self
 
-from evalstore.errors import ConflictError, EvalstoreError, GitError, RefusedError
+from evalstore.errors import ConflictError, EvalstoreError, GitError, RefusedError, require_types
 from evalstore.migration.artifact_merge import (
     ConflictSide,
     digest_content,
@@ -165,11 +166,20 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
     watch_survey: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
 ) -> MigrationReport:
-    """Turn legacy files into artifacts of the store at `into`; `evalstore.api.migrate` says what the arguments mean.
+    """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing (SPEC 7).
 
-    `watch` wraps the iteration over the sources (a progress bar), `watch_survey` the one before it, which finds what
-    the suites are called.
+    What was migrated before is merged: a change at the source goes in, a change in the store stays, and an artifact
+    with both is a conflict, in which `force` takes the source's side, `keep` the store's, and `merge` both where they
+    touch different places. `share` says who shares a rubric: `suite`, the cases of a suite whose checks differ only in
+    values, which go to the questions; `all`, those of all suites; `cases`, cases with equal checks. `tables` are paths
+    of tables of one's own, for further formats. `dialect` overrides the detected dialect of every file whose format has
+    it. `judges_from` is the folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An
+    entry that cannot be migrated is reported and stops nothing. `watch` wraps the iteration
+    over the sources (a progress bar), `watch_survey` the one before it, which finds what the suites are called.
+    Raises `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be written,
+    `ConflictError` when another process made a file meanwhile.
     """
+    require_types("migrate", into=(into, (str, Path)), judges_from=(judges_from, (str, Path, NoneType)))
     root, known_tables = _open_root(into), load_tables(format, load_own_tables(map(Path, tables)))
     check_dialect(dialect, known_tables)
     # A str is iterable too: "/" would be the first of its paths.
