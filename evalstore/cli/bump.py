@@ -10,9 +10,8 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.option_sections import SectionedCommand
-from evalstore.cli.param_types import PROSE, REF
+from evalstore.cli.param_types import PROSE, REF, name_artifact, read_ref
 from evalstore.cli.progress import make_watch
-from evalstore.cli.ref_words import name_artifact, read_ref
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.diff_sides import compare_sides, read_side
-from evalstore.cli.param_types import REF
-from evalstore.cli.ref_words import name_artifact, read_ref
+from evalstore.cli.param_types import REF, name_artifact, read_ref
 from evalstore.errors import ExitCode, UsageError
 from evalstore.report.text_layout import join_names
 from evalstore.text import count_noun

@@ -21,9 +21,8 @@ from evalstore.cli.diff_sides import (
 )
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
-from evalstore.cli.param_types import REF
+from evalstore.cli.param_types import REF, name_artifact, read_ref
 from evalstore.cli.progress import make_count_watch, make_watch
-from evalstore.cli.ref_words import name_artifact, read_ref
 from evalstore.cli.saved_examples import WantedExample, add_save_option
 from evalstore.errors import EvalstoreError, ExitCode, UsageError
 from evalstore.model import Artifact

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evalstore.cli.context import CommandSettings
-from evalstore.cli.ref_words import read_ref
+from evalstore.cli.param_types import read_ref
 from evalstore.errors import EvalstoreError, LoadError, UsageError
 from evalstore.model import Artifact, find_kind
 

@@ -11,8 +11,7 @@ import click
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
-from evalstore.cli.param_types import CONTENT_REF, REF, USER_FILE
-from evalstore.cli.ref_words import check_ref
+from evalstore.cli.param_types import CONTENT_REF, REF, USER_FILE, check_ref
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

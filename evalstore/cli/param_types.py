@@ -1,4 +1,4 @@
-"""Types of click parameters: references and other names, which a shell completes, and prose."""
+"""What the words of a command line mean: references, files and other names, which a shell completes, and prose."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
-from evalstore.cli.ref_words import ID, KINDS, check_ref
-from evalstore.errors import EvalstoreError, UsageError
+from evalstore.errors import EvalstoreError, RefError, UsageError
 from evalstore.files import list_below, read_below
 from evalstore.text import make_excerpt
+
+if TYPE_CHECKING:
+    from evalstore.model import Ref
+
+KINDS = ("rubric", "judge", "dataset")
+ID = "[a-z][a-z0-9_]{0,63}"
+# Compiled when they are first used: most words are references.
+_PATH = r"(?P<path>[^\0]+\.ya?ml)(?:@(?P<pin>[^@/]*))?"
+_ARTIFACT = rf"(?:{'|'.join(KINDS)})s/{ID}\.yaml"
 
 # What the file behind a URL may take at most (`UrlBudget`), and the variable of the environment that says so.
 _URL_LIMITS = {"size": "EVALSTORE_URL_BYTES", "seconds": "EVALSTORE_URL_SECONDS"}
@@ -25,6 +33,45 @@ _LIMIT = 1 << 20
 _FILE = re.compile(rf"({ID})\.yaml")
 _LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # of a ledger
 _NAME = re.compile(rf"(?:{'|'.join(KINDS)})/{ID}")
+
+
+def check_ref(word: str, directory: Path, *, of_content: bool = False) -> str:
+    """Return the reference that a word is, or whose file it names; raises `UsageError` when it is neither."""
+    ref = name_artifact(word, directory, of_content=of_content)
+    read_ref(ref)
+    return ref
+
+
+def name_artifact(word: str, directory: Path, *, of_content: bool = False) -> str:
+    """Return the reference of an artifact's file in the store around `directory`; any other word as it is.
+
+    Raises `UsageError` for a file that is none of the store's artifacts.
+    """
+    match = re.fullmatch(_PATH, word, re.DOTALL)
+    if match is None:
+        return word
+    from evalstore.store.locate import find_enclosing_store, resolve_folder
+
+    # The folder's real path, but the file's own name: no link is followed in its place.
+    folder, file = (directory / match["path"]).parent.resolve(), Path(match["path"]).name
+    root = find_enclosing_store(resolve_folder(directory))
+    if root is None or folder.parent != root or not re.fullmatch(_ARTIFACT, f"{folder.name}/{file}"):
+        raise UsageError(
+            f"'{make_excerpt(word)}' is not a file of an artifact in this store",
+            hint="its artifacts are rubrics/<id>.yaml, judges/<id>.yaml and datasets/<id>.yaml; another store: -C DIR",
+        )
+    pin = match["pin"] or ("worktree" if of_content else "")
+    return f"{folder.name.removesuffix('s')}/{file.removesuffix('.yaml')}{'@' if pin else ''}{pin}"
+
+
+def read_ref(text: str) -> Ref:
+    """Read a reference of the command line; raises `UsageError` when it is none."""
+    from evalstore.model import parse_ref
+
+    try:
+        return parse_ref(text)
+    except RefError as error:
+        raise UsageError(error.message, hint=error.hint) from None
 
 
 class UserFile(click.Path):

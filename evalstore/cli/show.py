@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import REF, USER_FILE
-from evalstore.cli.ref_words import name_artifact, read_ref
+from evalstore.cli.param_types import REF, USER_FILE, name_artifact, read_ref
 from evalstore.errors import UsageError
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ RENDERERS = {
     "StoreDiff": "diff.store",
     "StoreListing": "resolve.listing",
     "TopicList": "explain.topics",
-    "Verification": "verify",
+    "Verification": "findings.verification",
     "WrittenAcceptance": "written.acceptance",
     "WrittenIndex": "written.index",
     "WrittenRun": "run_view.written",

@@ -1,16 +1,20 @@
-"""Renders findings of validation as text and JSON, with the line of the source that each is about."""
+"""Renders findings of validation and of releases as text, with the line of the source that each is about."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate, groupby
+from typing import TYPE_CHECKING
 
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, MendedPlace, Severity, SourceLine
 from evalstore.model.findings import SHOWN_ALIKE
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, measure_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_names, measure_columns, wrap_lines
 from evalstore.text import count_noun, escape_ci_commands, make_printable
+
+if TYPE_CHECKING:
+    from evalstore.release.verify import Verification
 
 _TAB = "    "
 _CUT = "…"
@@ -166,3 +170,17 @@ def _lines_of_finding(finding: Finding, screen: Screen) -> list[str]:
         return [*message, *hint]
     excerpt = format_excerpt(finding.source, finding.line, _PARTS[finding.severity], screen, _INDENT)
     return [*message, *excerpt, *hint]
+
+
+def text_verification(result: Verification, screen: Screen = PAPER) -> str:
+    """Return what `verify` or `lock --check` found, in the layout of validate, and the numbers of what was checked."""
+    lines = wrap_lines(summarize_verification(result), width=screen.width, inner="  ")
+    end = "\n".join(screen.paint(None if result.findings else Part.PATCH, line) for line in lines)
+    return "\n\n".join([*([format_groups(result.findings, screen)] if result.findings else []), end])
+
+
+def summarize_verification(result: Verification) -> str:
+    """Return the numbers of what was checked, and of the findings."""
+    counts = ((result.releases, "release"), (result.ledgers, "ledger"), (result.locked, "locked reference"))
+    scope = join_names(count_noun(number, word) for number, word in counts)
+    return f"{scope}: {count_by_severity(result.findings) if result.findings else 'all as they were released'}"

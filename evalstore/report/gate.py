@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from evalstore.model import Findings, Severity
-from evalstore.report import findings, status, verify
+from evalstore.report import findings, status
 from evalstore.report.text_layout import PAPER, Part, Screen, wrap_lines
 from evalstore.text import SHORT_DIGEST, count_noun
 
@@ -46,5 +46,5 @@ def _list_parts(result: GateResult, screen: Screen) -> Iterator[tuple[str, str]]
         off=result.validation.off,
     )
     yield "validate", findings.text(validation, screen)
-    yield "verify", verify.text(result.verification, screen)
+    yield "verify", findings.text_verification(result.verification, screen)
     yield "status", status.text(result.status, screen)

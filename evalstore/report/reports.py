@@ -13,7 +13,6 @@ from evalstore.release.status_values import MOVED_HINT, VersionRule
 from evalstore.report import findings as validated
 from evalstore.report import gate as gates
 from evalstore.report import status as standings
-from evalstore.report import verify as verified
 from evalstore.report.diff import list_uncompared, summarize_store
 from evalstore.report.diff_words import (
     can_accept_changes,
@@ -173,7 +172,9 @@ def _report_findings(result: Findings) -> ProblemReport:
 
 def _report_verification(result: Verification) -> ProblemReport:
     return make_report(
-        result.command, verified.summary(result), map(_place_on_disk, map(make_problem, result.findings))
+        result.command,
+        validated.summarize_verification(result),
+        map(_place_on_disk, map(make_problem, result.findings)),
     )
 
 
@@ -190,7 +191,7 @@ def _report_gate(result: GateResult) -> ProblemReport:
     report = make_report("gate", gates.summary(result), [*map(_place_on_disk, found), *_status_problems(result.status)])
     parts = (
         f"validate: {validated.summary(result.validation)}",
-        f"verify: {verified.summary(result.verification)}",
+        f"verify: {validated.summarize_verification(result.verification)}",
         f"status: {standings.summary(result.status)}",
     )
     return replace(report, remarks=parts)

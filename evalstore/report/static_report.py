@@ -69,9 +69,9 @@ def markdown(report: StaticReport) -> str:
 
 def html(report: StaticReport) -> str:
     """Return a page of its own."""
-    from evalstore.report.pages.static import write_page
+    from evalstore.report.pages.audit import write_static_page
 
-    return write_page(report.audit, [*map(describe_result, report.results)])
+    return write_static_page(report.audit, [*map(describe_result, report.results)])
 
 
 def document(report: StaticReport) -> dict[str, Any]:
