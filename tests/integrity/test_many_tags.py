@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import resource
 import subprocess
 import sys
@@ -104,8 +105,44 @@ def test_twice_as_many_take_twice_as_long(tmp_path: Path, work: Callable[[Path, 
 def test_sixty_thousand_light_tags_of_one_rubric(tmp_path: Path) -> None:
     tags = [(f"1.0.{patch}", 1) for patch in range(60_000)]
     store = make_store(tmp_path / "store", [("1.0.5", "a")], tags)
-    for ref, lines in (("rubric/tone@1.0.5", 1), ("rubric/tone", 60_000)):
+    git(store, "reset", "-q", "--hard")
+    for ref, lines in (
+        ("rubric/tone@1.0.5", 1),
+        ("rubric/tone", 60_000),
+    ):  # a note of the missing ledger, and an error each
         argv = [sys.executable, "-m", "evalstore", "verify", ref, "--format", "github"]
         done = subprocess.run(argv, cwd=store, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout.count("::error") + done.stdout.count("::notice")) == (1, lines)
+        found = done.stdout.count("::error") + done.stdout.count("::notice")
+        assert (done.returncode, found) == (int(lines > 1), lines)
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 400 << 10
+
+
+def make_history(folder: Path, number: int) -> Path:
+    """Make a repository of as many releases of one rubric, each a commit that adds a line to its ledger."""
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    stream, ledger = "", ""
+    for mark in range(1, number + 1):
+        text = RUBRIC.format(version=f"{mark}.0.0", words=f"w{mark}")
+        ledger += f"{mark}.0.0 {hashlib.sha256(text.encode()).hexdigest()}\n"
+        stream += f"commit refs/heads/main\nmark :{mark}\n{HEADER}" + (f"from :{mark - 1}\n" if mark > 1 else "")
+        for path, content in (("rubrics/tone.yaml", text), (".evalstore/sums/rubric/tone", ledger)):
+            stream += f"M 100644 inline {path}\ndata {len(content)}\n{content}\n"
+        stream += f"tag rubric/tone@{mark}.0.0\nfrom :{mark}\n{HEADER.replace('committer', 'tagger')}"
+    git(folder, "fast-import", "--quiet", "--force", stdin=stream)
+    git(folder, "reset", "-q", "--hard")
+    return folder
+
+
+@pytest.mark.slow
+def test_a_ledger_of_twice_as_many_lines_takes_twice_as_long(tmp_path: Path) -> None:
+    took = []
+    for number in (1_000, 2_000):
+        store = make_history(tmp_path / str(number), number)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        done = subprocess.run(
+            [sys.executable, "-m", "evalstore", "verify"], cwd=store, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stdout
+        took.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    assert took[1] < 2.6 * took[0]
