@@ -129,16 +129,8 @@ class Measurement:
 
     def measure_agreement(self) -> Agreement:
         """Judge, ask for missing replies and judge again until none is missing; refuses where no row is left."""
-        tally = self._count_rows()
-        # A pass that lacks replies notes its calls; they are asked at once, and the rows counted again.
-        while self.session.can_ask:
-            self.session.ask_missing()
-            tally = self._count_rows()
-        if self.session.missing:
-            count = len(self.session.missing)
-            raise RefusedError(
-                f"judge replies that are missing: {count:,}, and no judge was asked", hint=_NO_ENDPOINT_HINT
-            )
+        tally = self.session.repeat_until_answered(self._count_rows)
+        self.session.refuse_missing(_NO_ENDPOINT_HINT)
         agreement = self.build_agreement(tally)
         # Where labels brought all verdicts, nothing is known of a model.
         retires = self.session.find_retirement(self._judge_under_test.model) if agreement.engines else None

@@ -28,7 +28,7 @@ from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_sessi
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 
-_NO_ENDPOINT_HINT = "name an endpoint that answers them: --judge-url, EVALSTORE_JUDGE_URL"
+NO_ENDPOINT_HINT = "name an endpoint that answers them: --judge-url, EVALSTORE_JUDGE_URL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +124,8 @@ class NoiseMeasurement:
     def measure_noise(self) -> JudgeNoise:
         """Judge, ask for missing replies and judge again until none is missing; refuses where nothing was judged."""
         units = self._choose_units()
-        found = self._judge_outputs(units)
-        while self.session.can_ask:
-            self.session.ask_missing()
-            found = self._judge_outputs(units)
-        if self.session.missing:
-            count = len(self.session.missing)
-            raise RefusedError(f"replies that are missing: {count:,}, and no judge was asked", hint=_NO_ENDPOINT_HINT)
+        found = self.session.repeat_until_answered(lambda: self._judge_outputs(units))
+        self.session.refuse_missing(NO_ENDPOINT_HINT)
         if not found.judgements:
             raise RefusedError(
                 f"none of {len(units):,} outputs could be judged {self.request.repeat} times",

@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from evalstore.agreement.noise import NO_ENDPOINT_HINT
 from evalstore.audits.rubric_edits import match_checks
 from evalstore.audits.side_replay import ChangeSide, GradingRule, SideReplay
 from evalstore.audits.stored_run import StoredRun, read_judge_model, read_stored_run, read_strictness
@@ -31,7 +32,6 @@ from evalstore.store import ArtifactStore
 
 _SPARE = 2  # candidates a stratum holds for each verdict that is wanted: some are asked the same on both sides
 _EXAMPLES = 5
-_NO_ENDPOINT_HINT = "name an endpoint that answers them: --judge-url, EVALSTORE_JUDGE_URL"
 _Ask = Callable[[JudgeCall], JudgeReply]
 
 
@@ -149,13 +149,8 @@ class WordingTrial:
     def ask_judges(self) -> AskedChange:
         """Judge, ask for missing replies and judge again until none is missing; refuses where nothing was judged."""
         units = self._choose_units()
-        found = self._judge_units(units)
-        while self.session.can_ask:
-            self.session.ask_missing()
-            found = self._judge_units(units)
-        if self.session.missing:
-            count = len(self.session.missing)
-            raise RefusedError(f"replies that are missing: {count:,}, and nobody was asked", hint=_NO_ENDPOINT_HINT)
+        found = self.session.repeat_until_answered(lambda: self._judge_units(units))
+        self.session.refuse_missing(NO_ENDPOINT_HINT)
         return self._count_flips(found)
 
     def list_notes(self) -> Iterator[str]:

@@ -251,11 +251,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     ruler = _read_ruler(rubric, store, "evaluate")
     with open_session(judges or Judges(), store.git.common) as panel:
         context = CheckContext(lambda ref: find(ref).artifact, panel.ask, panel.judges.model, strict=store.strict)
-        while True:
-            result = grade(ruler, output, question, context=context)
-            if not panel.can_ask:
-                return result
-            panel.ask_missing()
+        return panel.repeat_until_answered(lambda: grade(ruler, output, question, context=context))
 
 
 def score(  # noqa: PLR0913  # what a command line can say, each by its name

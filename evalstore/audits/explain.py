@@ -130,14 +130,13 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
 ) -> Audit:
     """Explain why the mean score of run B differs from run A's; `evalstore.api.audit` says what the arguments mean."""
     with open_session(judges or Judges(), store.git.common) as session:
-        # Each pass notes the calls that it lacks; the loop ends because every pass asks for all of them.
-        while True:
+
+        def build_audit() -> Audit:
             attributor = _open_runs(run_a, run_b, store, session, ask=ask)
             job = AuditJob(attributor, session, MovedQuestions(moved), Slicer(by))
-            found = job.build_audit(allow_drift=allow_drift)
-            if not session.can_ask:
-                return found
-            session.ask_missing()
+            return job.build_audit(allow_drift=allow_drift)
+
+        return session.repeat_until_answered(build_audit)
 
 
 @dataclass(slots=True)

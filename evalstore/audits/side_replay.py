@@ -382,10 +382,7 @@ def grade_with_judges(
     It is called again after the calls that it lacked were priced and made; so it must start anew.
     """
     with open_session(judges, store.git.common) as session:
-        answer = attempt(VersionFinder(store), session)
-        while session.can_ask:
-            session.ask_missing()
-            answer = attempt(VersionFinder(store), session)
+        answer = session.repeat_until_answered(lambda: attempt(VersionFinder(store), session))
         return answer, len(session.missing)
 
 

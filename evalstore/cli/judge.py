@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -19,6 +20,8 @@ from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from evalstore.api import Endpoint, Judges
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 @click.group(
@@ -55,6 +58,30 @@ def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ..
     return variables
 
 
+_add_against = click.option(
+    "--against", metavar="REF", type=CONTENT_REF, help="The dataset that the rows are of, as in dataset/gold@1.0.0."
+)
+_add_variables = click.option(
+    "--var", "variables", multiple=True, metavar="NAME=TEXT", callback=_parse_variables, help="Fill a variable."
+)
+_add_no_write = click.option("--no-write", is_flag=True, help="Only measure; the judge's file stays as it is.")
+_add_dry_run = click.option(
+    "--dry-run", is_flag=True, help="Ask nobody, write nothing: say which calls it takes, or show the diff."
+)
+
+
+def _add_threshold(help_text: str) -> Callable[[_F], _F]:
+    return click.option(
+        "--threshold",
+        metavar="SCORE",
+        type=SHARE,
+        default=0.7,
+        show_default=True,
+        callback=_parse_threshold,
+        help=help_text,
+    )
+
+
 @command.command(
     cls=SectionedCommand,
     first="--labels --against --judge-url --judge-model --threshold --var --check --no-write --dry-run --format",
@@ -68,28 +95,16 @@ def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ..
 )
 @click.argument("judge", type=CONTENT_REF)
 @click.option("--labels", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The labelled rows.")
-@click.option(
-    "--against", metavar="REF", type=CONTENT_REF, help="The dataset that the rows are of, as in dataset/gold@1.0.0."
-)
-@click.option(
-    "--threshold",
-    metavar="SCORE",
-    type=SHARE,
-    default=0.7,
-    show_default=True,
-    callback=_parse_threshold,
-    help="The judge says pass from this score on, of 0 to 1.",
-)
-@click.option(
-    "--var", "variables", multiple=True, metavar="NAME=TEXT", callback=_parse_variables, help="Fill a variable."
-)
+@_add_against
+@_add_threshold("The judge says pass from this score on, of 0 to 1.")
+@_add_variables
 @click.option(
     "--check",
     is_flag=True,
     help="Exit 1 unless the judge surely beats a constant answer, on at least 98 % of the rows.",
 )
-@click.option("--no-write", is_flag=True, help="Only measure; the judge's file stays as it is.")
-@click.option("--dry-run", is_flag=True, help="Ask nobody, write nothing: say which calls it takes, or show the diff.")
+@_add_no_write
+@_add_dry_run
 @add_output_options((*PLAIN_FORMATS, "html"))
 @add_judge_options
 def validate(  # noqa: PLR0913  # one a word of the command line
@@ -158,8 +173,8 @@ def validate(  # noqa: PLR0913  # one a word of the command line
 @click.option(
     "--sample", metavar="N", type=click.IntRange(1), default=30, show_default=True, help="Outputs of the run, at most."
 )
-@click.option("--no-write", is_flag=True, help="Only measure; the judge's file stays as it is.")
-@click.option("--dry-run", is_flag=True, help="Ask nobody, write nothing: say which calls it takes, or show the diff.")
+@_add_no_write
+@_add_dry_run
 @add_output_options()
 @add_judge_options
 def measure_noise(  # noqa: PLR0913  # one a word of the command line
@@ -215,21 +230,9 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
 @click.option("--model", required=True, metavar="NEW", help="The model that takes the place of the judge's own.")
 @click.option("--run", metavar="RUN", type=USER_FILE, help="The run whose outputs both models judge.")
 @click.option("--labels", metavar="FILE", type=click.Path(path_type=Path), help="Labelled rows that both models judge.")
-@click.option(
-    "--against", metavar="REF", type=CONTENT_REF, help="The dataset that the rows are of, as in dataset/gold@1.0.0."
-)
-@click.option(
-    "--threshold",
-    metavar="SCORE",
-    type=SHARE,
-    default=0.7,
-    show_default=True,
-    callback=_parse_threshold,
-    help="The judge says pass of a labelled row from this score on, of 0 to 1.",
-)
-@click.option(
-    "--var", "variables", multiple=True, metavar="NAME=TEXT", callback=_parse_variables, help="Fill a variable."
-)
+@_add_against
+@_add_threshold("The judge says pass of a labelled row from this score on, of 0 to 1.")
+@_add_variables
 @click.option(
     "--endpoint",
     metavar="URL",
@@ -246,8 +249,8 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
     "--without", multiple=True, metavar="KEY", help="Leave out a parameter of `model` that NEW does not take."
 )
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Questions of the run, at most; else all of them.")
-@click.option("--no-write", is_flag=True, help="Only measure; the judge's file stays as it is.")
-@click.option("--dry-run", is_flag=True, help="Ask nobody, write nothing: say which calls it takes, or show the diff.")
+@_add_no_write
+@_add_dry_run
 @add_output_options()
 @add_judge_options
 def replace_model(  # noqa: PLR0913  # one a word of the command line

@@ -150,7 +150,7 @@ def test_what_cannot_be_asked_is_said(store: Path, run: Path, cli: Cli, judge_se
     for more, code, words in (
         ((), 2, "--ask takes its outputs from one run"),
         (("--run", run, "--run", run), 2, "from one run"),
-        (("--run", run), 3, "replies that are missing: 20, and nobody was asked"),
+        (("--run", run), 3, "judge replies that are missing: 20, and no judge was asked"),
         (("--run", run, "--dry-run", "--format", "sarif"), 2, "no format sarif"),
         (("--run", run, "--max-calls", "3", "--judge-url", judge_server.url), 3, "more than --max-calls 3"),
     ):

@@ -13,7 +13,7 @@ from datetime import date
 from functools import cache, cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from evalstore.errors import RefusedError, UsageError
 from evalstore.model import JudgeCall, JudgeReply
@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # most sessions ask nobody, and find no reply to look up
 
 _TABLE = "CREATE TABLE call (place BLOB PRIMARY KEY, pickled BLOB)"
 _GroupKey = tuple[str, str]  # judge, model
+_Graded = TypeVar("_Graded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +251,23 @@ class JudgeSession:
         # The caller grades again: what was answered is found in the cache, what failed in `failures`.
         self.missing.clear()
         self.reuse_count = self.new_count = 0
+
+    def repeat_until_answered(self, grade: Callable[[], _Graded]) -> _Graded:
+        """Return what `grade` returns once every judge that can be asked was; it starts anew each time.
+
+        Each pass notes the calls that it lacks; the loop ends because all of them are asked after it.
+        """
+        graded = grade()
+        while self.can_ask:
+            self.ask_missing()
+            graded = grade()
+        return graded
+
+    def refuse_missing(self, hint: str) -> None:
+        """Raise `RefusedError` where replies are still missing."""
+        if self.missing:
+            count = f"judge replies that are missing: {len(self.missing):,}"
+            raise RefusedError(f"{count}, and no judge was asked", hint=hint)
 
     def ask_again(self, call: JudgeCall) -> None:
         """Note a call as missing although replies to it are kept, unless it was asked in this job already."""

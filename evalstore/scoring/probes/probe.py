@@ -203,11 +203,8 @@ def probe(
         raise RefusedError("this judge has no examples to try", place=ruler.artifact.document.locate(), hint=hint)
     questions = ProbeQuestions(store, ruler.name, _resolve(store, dataset, Kind.DATASET) if dataset else None)
     with open_session(judges or Judges(), store.git.common) as session:
-        while True:
-            found = _probe_once(ruler, questions, outputs, session)
-            if not session.can_ask:
-                return replace(found, calls=len(session.missing))
-            session.ask_missing()
+        found = session.repeat_until_answered(lambda: _probe_once(ruler, questions, outputs, session))
+        return replace(found, calls=len(session.missing))
 
 
 @dataclass(frozen=True, slots=True)
