@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import random
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evalstore.checks import KINDS, evaluate, phrases
+from evalstore.checks import KINDS, phrases
 from evalstore.checks.context import NO_CONTEXT
 from evalstore.diff.kinds import KINDS as COMPARED
 from evalstore.errors import RefError
@@ -217,30 +216,3 @@ def test_more_phrases_than_steps_allow_are_unscored_and_counted(kind: str, monke
     # As many as any dataset has are looked for in a text of any length.
     few = {name: values[:4096] for name, values in params.items()}
     assert KINDS[kind].prepare_grading(few, NO_CONTEXT)(Sample(Output("x" * 100_000))).score is not None
-
-
-def test_many_phrases_in_a_long_text_are_found_as_one_by_one() -> None:
-    draw = random.Random(3)  # noqa: S311  # a sample that repeats
-    text = "".join(draw.choice(["ab", "b", "é", " ", "\n", "\ud800", "ſK"]) for _ in range(2_000))
-    places = [(draw.randrange(len(text)), draw.choice([0, 1, 3, 4, 7, 8, 20, 900])) for _ in range(1_500)]
-    there = [text[place : place + length] for place, length in places]
-    asked = [*there, *(f"{phrase}b" for phrase in there), *(f"b{phrase}x" for phrase in there), text, f"{text}b"]
-    index = phrases.PhraseIndex(text)
-    assert [index.has_phrase(phrase) for phrase in asked] == [phrase in text for phrase in asked]
-    assert set(index._pieces) == {4, 8}
-
-
-@pytest.mark.parametrize(
-    ("kind", "key"), [("must_contain_any", "values"), ("must_not_contain", "values"), ("fact_match", "facts")]
-)
-def test_checks_of_many_phrases_answer_as_those_of_few(kind: str, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = [f"{'Ab' * 5}{number}" for number in range(1_000)]
-    checks: list[dict[str, Any]] = [
-        {"id": f"c{part}", "kind": kind, key: many[part : part + 500], "case_sensitive": part > 300}
-        for part in range(0, 501, 100)
-    ]
-    texts = ["ab" * 1_500 + end for end in ("", "7", "AbAbAbAbAb417 ababababab600", "Ab" * 9 + "999")]
-    rubric = {"checks": checks, "scoring": {"combine": "min"}}
-    found = [evaluate(rubric, text).checks for text in texts]
-    monkeypatch.setattr(phrases, "_INDEXED_LENGTH", 1_000_000)
-    assert [evaluate(rubric, text).checks for text in texts] == found

@@ -15,7 +15,7 @@ from evalstore.checks.judges import (
     grade_answers,
     prepare_judge,
 )
-from evalstore.checks.phrases import find_excess, prepare_search
+from evalstore.checks.phrases import find_excess
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.text import make_excerpt
@@ -74,8 +74,7 @@ def _search_facts(
         if excess := find_excess(facts, sample.text):
             return grade_error(excess)
         text = spell(sample.text if exact else sample.lowercase_text)
-        is_stated = prepare_search(text, len(facts))
-        absent = [written for written, wanted in facts if not is_stated(wanted)]
+        absent = [written for written, wanted in facts if wanted not in text]
         stated = len(facts) - len(absent)
         reason = f"{stated} of {len(facts)} facts found" + (f", not '{make_excerpt(absent[0])}'" if absent else "")
         return Grade(Fraction(stated, len(facts)), reason)

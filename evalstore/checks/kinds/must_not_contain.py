@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
-from evalstore.checks.phrases import find_excess, prepare_search
+from evalstore.checks.phrases import find_excess
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 from evalstore.text import make_excerpt
@@ -22,9 +22,8 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
         text = sample.text if exact else sample.lowercase_text
         if excess := find_excess(values, text):
             return grade_error(excess)
-        is_found = prepare_search(text, len(values))
         for value, written in values:
-            if is_found(value):
+            if value in text:
                 return grade_binary(False, f"found {make_excerpt(written)!r}")
         return clean
 
