@@ -25,9 +25,8 @@ How, a module a step:
     patterns.alphabet   all code points -> a few letters that no part of either pattern tells apart
     patterns.pattern_graph   both trees -> one graph of "what must follow", in which equal parts are one node
     automaton           a graph and a letter -> what the rest must meet; worked example at its top
-    compare             both sides at once, breadth first -> the shortest texts of one side only, or the proof of none;
-                        many languages at once -> the combinations of them that texts have, a shortest text for each;
-                        the order of these, the answer, its confirmation
+    compare             all languages at once, breadth first -> the combinations of them that texts have, with a
+                        shortest text each; of two, texts of one side only, or the proof of none, and their confirmation
 
 Steps, not time: a question may take `QUESTION_STEPS`, and questions that belong together share `TOTAL_STEPS`
 (`evalstore.budget`). The same pair ends at the same step on every machine; 200,000 are about a third of a second. In

@@ -26,13 +26,13 @@ old one) and 7 ask for an `a`, then 3 and 5 for "a `b` or the end"; after that `
 a [[[3]], [[5]]] [True, True]
 b [[[1]], [[5]]] [True, True]
 b [[], [[5]]] [False, True]
->>> compare.find_difference(automaton, letters, (starts[0], starts[1]))
-LanguageDifference(only_old=None, only_new='abb', is_complete=True)
+>>> compare.compare_languages(*trees, SharedBudget(1_000)).only_new
+'abb'
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from evalstore.languages.patterns.pattern_graph import NodeKind, PatternGraph
@@ -82,10 +82,6 @@ class AlternatingAutomaton:
             parts = [self._read_conjunction(conjunction, letter) for conjunction in expanded]
             self._successors[key] = self._drop_subsumed(conjunction for part in parts for conjunction in part)
         return self._successors[key]
-
-    def split_letters(self, letters: int, expanded: Iterable[Formula]) -> Iterator[int]:
-        """Yield one letter of each group that some expanded formulas read alike, of the letters of a mask."""
-        return ((group & -group).bit_length() - 1 for group in self.group_letters(letters, expanded))
 
     def group_letters(self, letters: int, expanded: Iterable[Formula]) -> list[int]:
         """Return the groups of letters of a mask that some expanded formulas read alike, a mask each."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from operator import itemgetter
+from itertools import product
 from typing import NamedTuple
 
 from evalstore.budget import OutOfStepsError, SharedBudget
@@ -22,79 +22,6 @@ from evalstore.languages.patterns.alphabet import PLAIN_CHARS, Alphabet, build_a
 from evalstore.languages.patterns.matcher import compile_matcher
 from evalstore.languages.patterns.pattern_graph import PatternGraph
 from evalstore.languages.patterns.syntax_tree import NOTHING, Neighbour, RegexTree, UndecidedError
-
-
-class LanguageDifference(NamedTuple):
-    """The shortest text that only the first language has, and only the second; when complete, None means none."""
-
-    only_old: str | None
-    only_new: str | None
-    is_complete: bool
-
-
-class _ProductState(NamedTuple):
-    before: Neighbour
-    old: Formula
-    new: Formula
-
-
-# Each state with the one that it was reached from, and the character that led there.
-_Trail = dict[_ProductState, tuple[_ProductState | None, str]]
-
-
-def find_difference(
-    automaton: AlternatingAutomaton, alphabet: Alphabet, sides: tuple[Formula, Formula]
-) -> LanguageDifference:
-    """Return what only one of two languages has; incomplete when the budget ended the search."""
-    found: dict[bool, str] = {}
-    try:
-        _search_breadth_first(automaton, alphabet, _ProductState(NOTHING, *sides), found)
-    except OutOfStepsError:
-        return LanguageDifference(found.get(False), found.get(True), is_complete=False)
-    return LanguageDifference(found.get(False), found.get(True), is_complete=True)
-
-
-def _search_breadth_first(
-    automaton: AlternatingAutomaton, alphabet: Alphabet, start: _ProductState, found: dict[bool, str]
-) -> None:
-    """Find the shortest text that only the second language has (True), and only the first (False)."""
-    trail: _Trail = {start: (None, "")}
-    queue = deque([start])
-    while queue and not {False, True} <= found.keys():
-        state = queue.popleft()
-        old, new = (automaton.can_end(side, state.before) for side in (state.old, state.new))
-        if old is not new and new not in found:
-            found[new] = _spell_trail(state, trail)
-        for letter, following in _find_successors(automaton, alphabet, state):
-            # Where both sides ask for the same, no text tells them apart.
-            if following.old != following.new and following not in trail:
-                trail[following] = state, alphabet.examples[letter]
-                queue.append(following)
-
-
-def _find_successors(
-    automaton: AlternatingAutomaton, alphabet: Alphabet, state: _ProductState
-) -> list[tuple[int, _ProductState]]:
-    """Return where one more letter leads, with the number of the first letter that leads there."""
-    successors: list[tuple[int, _ProductState]] = []
-    for neighbour, letters in alphabet.by_neighbour.items():
-        old, new = (automaton.expand(side, state.before, neighbour) for side in (state.old, state.new))
-        successors += [
-            (letter, _ProductState(neighbour, automaton.read_letter(old, letter), automaton.read_letter(new, letter)))
-            for letter in automaton.split_letters(letters, (old, new))
-        ]
-    # Readable letters have low numbers: of the shortest texts, a readable one is found first.
-    return sorted(successors, key=itemgetter(0))
-
-
-def _spell_trail(state: _ProductState, trail: _Trail) -> str:
-    chars: list[str] = []
-    step: _ProductState | None = state
-    while step is not None:
-        step, char = trail[step]
-        chars.append(char)
-    return "".join(reversed(chars))
-
 
 # About a third of a second on a slow machine; ordinary patterns take a hundredth of it.
 QUESTION_STEPS = 200_000
@@ -151,33 +78,24 @@ def compare_patterns(old: Expression, new: Expression, budget: SharedBudget | No
 def compare_languages(old: RegexTree, new: RegexTree, budget: SharedBudget) -> LanguageComparison:
     """Return what the texts of `new` are to those of `old`; an example of a language that is undecided may be there.
 
-    Raises `UndecidedError` where the steps end before the search for examples does begin, or after it.
+    Raises `UndecidedError` where a language is beyond what is read.
     """
-    try:
-        difference, why = _compare_trees((old, new), budget)
-    except OutOfStepsError:
-        raise UndecidedError(_OUT_OF_STEPS) from None
-    relation = LanguageRelation.UNDECIDED if why else _classify(difference)
-    return LanguageComparison(relation, difference.only_old, difference.only_new, why)
+    if old == new:
+        return LanguageComparison(LanguageRelation.EQUAL)
+    found = _search((old, new), budget, apart=True)
+    texts = found.texts.get(_ONLY_OLD), found.texts.get(_ONLY_NEW)
+    if not found.is_complete:
+        return LanguageComparison(LanguageRelation.UNDECIDED, *texts, _OUT_OF_STEPS)
+    return LanguageComparison(_RELATIONS[texts[0] is None, texts[1] is None], *texts)
 
 
-def _compare_trees(trees: tuple[RegexTree, RegexTree], budget: SharedBudget) -> tuple[LanguageDifference, str]:
-    """Return what only one side has, and why that does not settle it."""
-    if trees[0] == trees[1]:
-        return LanguageDifference(None, None, is_complete=True), ""
-    alphabet = build_alphabet(trees, budget)
-    graph = PatternGraph(alphabet.masks, budget)
-    old, new = (make_literal(graph.add_tree(tree, graph.any_rest)) for tree in trees)
-    difference = find_difference(AlternatingAutomaton(graph), alphabet, (old, new))
-    if not difference.is_complete:
-        return difference, _OUT_OF_STEPS
-    return difference, ""
-
-
-def _classify(difference: LanguageDifference) -> LanguageRelation:
-    if difference.only_old is None:
-        return LanguageRelation.EQUAL if difference.only_new is None else LanguageRelation.WIDER
-    return LanguageRelation.NARROWER if difference.only_new is None else LanguageRelation.INCOMPARABLE
+# By whether no text is of the old language only, and none of the new one only.
+_RELATIONS = {
+    (True, True): LanguageRelation.EQUAL,
+    (True, False): LanguageRelation.WIDER,
+    (False, True): LanguageRelation.NARROWER,
+    (False, False): LanguageRelation.INCOMPARABLE,
+}
 
 
 def _may_exceed(expression: Expression) -> bool:
@@ -192,6 +110,7 @@ def _match(expression: Expression, text: str) -> bool | None:
 
 # Whether a text is in each language, in their order.
 Membership = tuple[bool, ...]
+_ONLY_OLD, _ONLY_NEW = (True, False), (False, True)
 
 
 class MembershipTable(NamedTuple):
@@ -206,12 +125,18 @@ def find_memberships(languages: Sequence[RegexTree], budget: SharedBudget) -> Me
 
     Raises `UndecidedError` where a language is beyond what is read.
     """
+    return _search(languages, budget)
+
+
+def _search(languages: Sequence[RegexTree], budget: SharedBudget, *, apart: bool = False) -> MembershipTable:
+    """Return what `find_memberships` does; if `apart`, only the shortest texts that tell two languages apart."""
+    combinations = (_ONLY_OLD, _ONLY_NEW) if apart else product((False, True), repeat=len(languages))
     texts: dict[Membership, str] = {}
     try:
         alphabet = build_alphabet(languages, budget)
         graph = PatternGraph(alphabet.masks, budget)
         starts = tuple(make_literal(graph.add_tree(tree, graph.any_rest)) for tree in languages)
-        _Search(AlternatingAutomaton(graph), alphabet, budget, texts).run(starts)
+        _Search(AlternatingAutomaton(graph), alphabet, budget, {*combinations}, texts, apart).run(starts)
     except OutOfStepsError:
         return MembershipTable(texts, is_complete=False)
     except RecursionError:
@@ -232,36 +157,48 @@ _Move = tuple[int, Neighbour, Formula]
 
 @dataclass(slots=True)
 class _Search:
+    """One search, breadth first, until each of the combinations `wanted` has a text, or none is left to be read."""
+
     automaton: AlternatingAutomaton
     alphabet: Alphabet
     budget: SharedBudget
+    wanted: set[Membership]
     texts: dict[Membership, str]
+    apart: bool
     moves: dict[tuple[Formula, Neighbour], list[_Move]] = field(default_factory=dict)
 
     def run(self, starts: tuple[Formula, ...]) -> None:
+        # The shortest texts that tell two languages apart may be any; of others, those come first that can be typed.
         plain = self._select_plain_letters()
         start = _CombinedState(NOTHING, starts)
-        seen, last = {start}, 1 << len(starts)
+        seen = {start}
         typed, others = deque([(start, "")]), deque[_Reached]()
-        while len(self.texts) < last and (typed or others):
+        while self.wanted and (typed or others):
             # What is reached by typing alone is followed first, whatever else leads to the same state.
             is_typed = bool(typed)
             state, text = (typed or others).popleft()
             if not is_typed and state in seen:
                 continue
             seen.add(state)
-            self.texts.setdefault(self._find_membership(state), text)
+            self._note(self._find_membership(state), text)
             if all(formula in {TRUE, FALSE} for formula in state.formulas):
                 continue
             for letters, following in self._list_successors(state):
-                if following in seen:
+                # Where two languages ask for the same, no text tells them apart any more.
+                if following in seen or (self.apart and following.formulas[0] == following.formulas[1]):
                     continue
-                char = self.alphabet.examples[_find_lowest_bit(letters & plain or letters)]
-                if is_typed and char in PLAIN_CHARS:
+                letter = _find_lowest_bit(letters & plain or letters)
+                reached = following, text + self.alphabet.examples[letter]
+                if is_typed and plain >> letter & 1:
                     seen.add(following)
-                    typed.append((following, text + char))
+                    typed.append(reached)
                 else:
-                    others.append((following, text + char))
+                    others.append(reached)
+
+    def _note(self, membership: Membership, text: str) -> None:
+        if membership in self.wanted:
+            self.wanted.remove(membership)
+            self.texts[membership] = text
 
     def _find_membership(self, state: _CombinedState) -> Membership:
         return tuple(self.automaton.can_end(formula, state.before) for formula in state.formulas)
@@ -297,7 +234,8 @@ class _Search:
         return self.moves[key]
 
     def _select_plain_letters(self) -> int:
-        return sum(1 << letter for letter, char in enumerate(self.alphabet.examples) if char in PLAIN_CHARS)
+        examples = enumerate(self.alphabet.examples)
+        return sum(1 << letter for letter, char in examples if self.apart or char in PLAIN_CHARS)
 
 
 def _find_lowest_bit(mask: int) -> int:
