@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from evalstore.checks.phrases import Phrase, read_phrase
+from evalstore.checks.context import Phrase, read_phrase
 from evalstore.documents import write_canonical
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 from evalstore.model.rubric import list_question_values

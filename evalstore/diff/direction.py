@@ -76,6 +76,11 @@ def is_counted(check: CheckState, rubric: RubricState) -> bool:
     return rubric.combine is not Combine.WEIGHTED_AVG or check.weight > 0
 
 
+def is_always_scored(rubric: RubricState) -> bool:
+    """Whether every output has a score: some check always counts."""
+    return any(not rubric.may_leave_out(check) and is_counted(check, rubric) for check in rubric.checks)
+
+
 def is_advisory(check: CheckState, rubric: RubricState) -> bool:
     """Whether the rubric reads neither the check's score nor its verdict."""
     fatal = check.may_err and rubric.errors == "fail"

@@ -11,7 +11,7 @@ from evalstore.diff.findings import Side
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
-from evalstore.documents import Pointer, compute_digest, convert_fraction
+from evalstore.documents import Pointer, compute_digest, convert_fraction, follow_pointer
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Kind, find_kind
 
@@ -47,24 +47,14 @@ class ComparedDocument:
 
     def cut_to_written(self, pointer: Pointer | None) -> Pointer | None:
         """Return the longest part of a pointer that exists in the document: a default is written nowhere."""
-        return None if pointer is None else self._descend(pointer)[0]
+        return None if pointer is None else follow_pointer(self.value, pointer)[0]
 
     def get_written_value(self, pointer: Pointer | None, fact: Any) -> Any:
         """Return the value at a pointer; `fact` where nothing is written there: a default, or a row of another file."""
         if not pointer:
             return None
-        written_part, value = self._descend(pointer)
+        written_part, value = follow_pointer(self.value, pointer)
         return value if written_part == pointer else fact
-
-    # Follows a pointer as far as the value goes: the part that exists, and what stands there.
-    def _descend(self, pointer: Pointer) -> tuple[Pointer, Any]:
-        value: Any = self.value
-        for length, step in enumerate(pointer):
-            inside = step in value if isinstance(value, dict) else isinstance(value, list) and step in range(len(value))
-            if not inside:
-                return pointer[:length], value
-            value = value[step]
-        return pointer, value
 
 
 def read_document(side: Artifact | Mapping[str, Any]) -> ComparedDocument:

@@ -34,7 +34,7 @@ from evalstore.diff.direction import (
     STRICTER,
     bound_direction,
     intersect_directions,
-    is_counted,
+    is_always_scored,
     join_directions,
 )
 from evalstore.diff.findings import DiffFinding, Direction, TotalEffect
@@ -331,11 +331,6 @@ def _read_effect(finding: DiffFinding) -> TotalEffect:
 
 def _moves(finding: DiffFinding) -> bool:
     return {finding.direction, finding.verdict_direction} != {NONE}
-
-
-def is_always_scored(rubric: RubricState) -> bool:
-    """Whether every output has a score: some check always counts."""
-    return any(not rubric.may_leave_out(check) and is_counted(check, rubric) for check in rubric.checks)
 
 
 def _search_changed_texts(

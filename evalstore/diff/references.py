@@ -7,10 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from evalstore.diff.change import Change, Decision, Proof, name_decider
-from evalstore.diff.direction import EITHER, is_counted
+from evalstore.diff.direction import EITHER, is_always_scored
 from evalstore.diff.findings import Certainty, Diff, Direction
 from evalstore.diff.plain_data import make_plain
-from evalstore.diff.rubric_state import RubricState, read_rubric
+from evalstore.diff.rubric_state import read_rubric
 from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact, PinType, Ref, parse_ref
 from evalstore.versions import Bump
@@ -161,10 +161,5 @@ def _may_lose_score(change: Change, imported: Diff, sides: tuple[Artifact, Artif
         return False
     if not any(finding.rule in _RULES_OF_UNSCORING and finding.level is Bump.MAJOR for finding in imported.findings):
         return False
-    return not all(map(_is_always_scored, (read_rubric(make_plain(side.value)) for side in sides)))
-
-
-def _is_always_scored(rubric: RubricState | None) -> bool:
-    return rubric is not None and any(
-        not rubric.may_leave_out(one) and is_counted(one, rubric) for one in rubric.checks
-    )
+    rubrics = [read_rubric(make_plain(side.value)) for side in sides]
+    return not all(rubric and is_always_scored(rubric) for rubric in rubrics)

@@ -38,7 +38,9 @@ def find_setting_changes(
     for name, (kind, default, effects) in _SETTINGS.items():
         was, now = old.get(name, default), new.get(name, default)
         if was != now and now in effects and _uses_kind(artifact, kind, load):
-            yield SettingChange(name, _write(was), _write(now), Bump.MAJOR, Direction.EITHER, effects[now])
+            yield SettingChange(
+                name, write_setting(was), write_setting(now), Bump.MAJOR, Direction.EITHER, effects[now]
+            )
 
 
 def _uses_kind(artifact: Artifact, kind: str, load: Callable[[str], Artifact]) -> bool:
@@ -64,7 +66,8 @@ def _names_kind(ref: str, kind: str, load: Callable[[str], Artifact]) -> bool:
         return True
 
 
-def _write(value: Any) -> str:
+def write_setting(value: Any) -> str:
+    """Return the value of a setting as its file has it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

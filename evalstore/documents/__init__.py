@@ -10,6 +10,7 @@ from evalstore.documents.document import (
     Pointer,
     Span,
     encode_document,
+    follow_pointer,
     format_json_pointer,
     read_text,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "compute_document_digest",
     "convert_fraction",
     "encode_document",
+    "follow_pointer",
     "format_exact",
     "format_json_pointer",
     "read_json",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -82,8 +82,7 @@ class Document:
 
     def rename(self, file: str) -> Document:
         """Return the same document as if it were read from another file."""
-        positions = self.spans, self.key_spans
-        return Document(file, self.text, self.value, *positions, self.bom, self.doubled, self.opaque)
+        return replace(self, file=file)
 
     def locate(self, pointer: Pointer = (), *, of_key: bool = False) -> Place:
         """Return the place of the value at `pointer` (or of its key), or of its nearest ancestor in the text."""
@@ -108,6 +107,16 @@ def encode_document(document: Document) -> bytes:
 def format_json_pointer(pointer: Pointer) -> str:
     """Write a pointer as RFC 6901 does."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in pointer)
+
+
+def follow_pointer(value: Any, pointer: Pointer) -> tuple[Pointer, Any]:
+    """Return the part of a pointer that exists in a value, and what is there: as far as the value goes."""
+    for length, step in enumerate(pointer):
+        inside = step in value if isinstance(value, dict) else isinstance(value, list) and step in range(len(value))
+        if not inside:
+            return pointer[:length], value
+        value = value[step]
+    return pointer, value
 
 
 def parse_number(lexeme: str, place: Place | None = None) -> int | Decimal:

@@ -5,6 +5,7 @@ Every other byte stays: each edit is proved by reading the new text and comparin
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,7 +48,7 @@ def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Docum
             place=document.locate(pointer),
             hint=f"write {new} there by hand",
         )
-    return Document(edited.file, edited.text, edited.value, edited.spans, edited.key_spans, document.bom)
+    return dataclasses.replace(edited, bom=document.bom)
 
 
 def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool = False) -> Document:
@@ -68,7 +69,7 @@ def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], 
             place=document.locate((key,), of_key=True),
             hint="write each item as a block of lines that begins with a dash",
         )
-    return Document(edited.file, edited.text, edited.value, edited.spans, edited.key_spans, document.bom)
+    return dataclasses.replace(edited, bom=document.bom)
 
 
 class SplitItems(NamedTuple):
@@ -245,7 +246,7 @@ def _apply_splices(document: Document, splices: Sequence[_Splice]) -> Document |
         edited = read_yaml("".join([*parts, document.text[position:]]), document.file)
     except LoadError:
         return None
-    return Document(edited.file, edited.text, edited.value, edited.spans, edited.key_spans, document.bom)
+    return dataclasses.replace(edited, bom=document.bom)
 
 
 def _plan_edits(document: Document, key: str, entries: Mapping[str, Scalar | None]) -> Iterator[Sequence[_Splice]]:

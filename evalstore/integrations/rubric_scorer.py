@@ -24,7 +24,7 @@ from evalstore.model import (
     RubricResult,
     Sample,
     Verdict,
-    format_decimal,
+    format_exact_score,
     has_failed_check,
     read_rubric,
 )
@@ -43,18 +43,13 @@ def explain_result(result: RubricResult) -> str:
 
 
 def _list_lines(result: RubricResult) -> Iterator[str]:
-    score = "" if result.score is None else f" ({_format_score(result.score)})"
+    score = "" if result.score is None else f" ({format_exact_score(result.score)})"
     yield f"{result.verdict}{score}" + (f": {make_printable(result.reason)}" if result.reason else "")
     for check in result.checks:
         if check.verdict is Verdict.FAIL and check.score is not None:
-            yield f"- {check.id} failed ({_format_score(check.score)}): {make_printable(check.reason)}"
+            yield f"- {check.id} failed ({format_exact_score(check.score)}): {make_printable(check.reason)}"
         elif check.unscored:
             yield f"- {check.id} unscored ({check.unscored}): {make_printable(check.reason)}"
-
-
-def _format_score(score: Fraction) -> str:
-    near = format_decimal(score)
-    return near if Fraction(near) == score else str(score)
 
 
 def convert_numbers(value: Any, number: Callable[[Any], Any]) -> Any:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         UnscoredReason,
         Verdict,
         format_decimal,
+        format_exact_score,
         has_failed_check,
     )
     from evalstore.model.question import (
@@ -89,6 +90,7 @@ __all__ = [
     "find_kind",
     "find_pins",
     "format_decimal",
+    "format_exact_score",
     "has_failed_check",
     "is_cosmetic",
     "is_id",
@@ -115,11 +117,11 @@ __getattr__ = import_lazily(
             "Grade",
             "Output",
             "OutputEnd",
-            "OutputEnd",
             "RubricResult",
             "UnscoredReason",
             "Verdict",
             "format_decimal",
+            "format_exact_score",
             "has_failed_check",
         ),
         ".question": (

@@ -156,6 +156,12 @@ def format_decimal(score: Fraction) -> str:
     return format_exact(Decimal(round(score * 10**_PLACES)).scaleb(-_PLACES))
 
 
+def format_exact_score(score: Fraction) -> str:
+    """Write a score as its decimal, or as the fraction that it is where twelve places do not hold it."""
+    decimal = format_decimal(score)
+    return decimal if Fraction(decimal) == score else str(score)
+
+
 def grade_binary(holds: bool, reason: str, engine: str = "evalstore") -> Grade:  # noqa: FBT001  # the answer itself
     """Return the grade of a check that either holds or does not."""
     return Grade(_ONE if holds else _ZERO, reason, engine=engine)

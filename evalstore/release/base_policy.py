@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from evalstore.diff import ComparisonSettings, Profile
-from evalstore.documents import Document, Pointer, format_json_pointer
+from evalstore.diff.settings import write_setting
+from evalstore.documents import Document, Pointer, follow_pointer, format_json_pointer
 from evalstore.errors import Place
 from evalstore.lint import VALIDATION_RULES
 from evalstore.lint.context import MAX_AGE_DAYS
@@ -60,7 +61,7 @@ def find_loosenings(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[
 def make_loosening_finding(loosening: Loosening, document: Document, base: str) -> Finding:
     """Return the finding of a setting that was loosened since `base`, the name of a commit or a release."""
     row = VERSION_RULES[VersionRule.LOOSENED]
-    place = document.locate(_cut_to_present(loosening.pointer, document.value))
+    place = document.locate(follow_pointer(document.value, loosening.pointer)[0])
     place = place if document.value else Place(SETTINGS_FILE)
     facts = {"now": loosening.now, "was": loosening.was, "base": base}
     return Finding(
@@ -79,7 +80,7 @@ def _find_lower_words(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterato
     for key, ladder in _LADDERS.items():
         was, now = old.get(key, _DEFAULTS[key]), new.get(key, _DEFAULTS[key])
         if was in ladder and now in ladder and ladder.index(now) < ladder.index(was):
-            yield Loosening((key,), f"{key}: {_write(now)}", _write(was))
+            yield Loosening((key,), f"{key}: {write_setting(now)}", write_setting(was))
     ages = [settings.get(_MAX_AGE, MAX_AGE_DAYS) for settings in (old, new)]
     if all(isinstance(age, int) for age in ages) and ages[1] > ages[0]:
         yield Loosening((_MAX_AGE,), f"{_MAX_AGE}: {ages[1]}", str(ages[0]))
@@ -137,16 +138,6 @@ def _name_dataset(target: Any) -> str | None:
     return ref.partition("@")[0] if isinstance(ref, str) else None
 
 
-def _cut_to_present(pointer: Pointer, value: Any) -> Pointer:
-    found: list[str | int] = []
-    for step in pointer:
-        if not isinstance(value, Mapping) or step not in value:
-            break
-        found.append(step)
-        value = value[step]
-    return tuple(found)
-
-
 def _get_mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = value.get(key)
     return found if isinstance(found, Mapping) else {}
@@ -154,10 +145,6 @@ def _get_mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _list_words(value: Any) -> list[str]:
     return [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
-
-
-def _write(word: Any) -> str:
-    return str(word).lower() if isinstance(word, bool) else str(word)
 
 
 _SEVERITIES = list(Severity)

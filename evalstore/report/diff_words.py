@@ -11,7 +11,7 @@ from evalstore.diff.findings import ASKED_RULES, ReplyWitness
 from evalstore.diff.plain_data import describe_value
 from evalstore.documents import write_canonical
 from evalstore.errors import Place
-from evalstore.model import Verdict, format_decimal
+from evalstore.model import Verdict, format_decimal, format_exact_score
 from evalstore.report.text_layout import join_names
 from evalstore.report.value_diff import Line, compare_values, format_one_line
 from evalstore.text import count_noun, list_odd_letters, make_excerpt, make_printable, name_letter
@@ -123,9 +123,9 @@ def describe_movement(effect: DiffFinding | TotalEffect) -> str:
 
 def _describe_bound(effect: DiffFinding | TotalEffect) -> str:
     if effect.max_shift and effect.max_shift < 1:
-        return f", by at most {_format_exact_points(effect.max_shift)}"
+        return f", by at most {format_exact_score(effect.max_shift)}"
     if effect.max_shift_scored and effect.max_shift_scored < 1:
-        return f", by at most {_format_exact_points(effect.max_shift_scored)} where every check has a score"
+        return f", by at most {format_exact_score(effect.max_shift_scored)} where every check has a score"
     return ", by up to 1" if effect.max_shift else ""
 
 
@@ -222,7 +222,7 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
     if isinstance(witness, ReplyWitness):
         reply = make_excerpt(witness.reply, _QUOTE_LIMIT)
         old, new = (
-            "no score" if score is None else _format_exact_points(score)
+            "no score" if score is None else format_exact_score(score)
             for score in (witness.old_score, witness.new_score)
         )
         return f"the reply '{reply}' gave {old} and gives {new}"
@@ -234,7 +234,7 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
         output += f", to a question with {asked}"
     kind = f"example on {_format_line(witness.example)}," if witness.example else "output"
     old, new = (
-        f"{'unscored' if score is None else _format_exact_points(score)}{'' if score is None else f' ({verdict})'}"
+        f"{'unscored' if score is None else format_exact_score(score)}{'' if score is None else f' ({verdict})'}"
         for score, verdict in (
             (witness.old_score, witness.old_verdict),
             (witness.new_score, witness.new_verdict),
@@ -284,10 +284,10 @@ def _describe_judgements(witness: Witness) -> str:
     """Return under which scores of judges that is so, and how far the score moves whatever they are."""
     if not witness.judged:
         return ""
-    scores = join_names(f"{make_excerpt(name)} scores {_format_exact_points(score)}" for name, score in witness.judged)
+    scores = join_names(f"{make_excerpt(name)} scores {format_exact_score(score)}" for name, score in witness.judged)
     if not witness.least_shift:
         return f" where {scores}"
-    verb, points = "rises" if witness.least_shift > 0 else "falls", _format_exact_points(abs(witness.least_shift))
+    verb, points = "rises" if witness.least_shift > 0 else "falls", format_exact_score(abs(witness.least_shift))
     return f" where {scores}, and {verb} by at least {points} whatever it scores"
 
 
@@ -298,11 +298,6 @@ def _repository_path(place: Place) -> str:
 
 def _format_line(place: Place) -> str:
     return f"{make_printable(_repository_path(place))}:{place.line}"
-
-
-def _format_exact_points(score: Fraction) -> str:
-    decimal = format_decimal(score)
-    return decimal if Fraction(decimal) == score else str(score)
 
 
 def _measurement_sentence(measurement: RunMeasurement) -> str:

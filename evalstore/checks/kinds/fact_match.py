@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, find_excess
 from evalstore.checks.judges import (
     CALL_LIMIT,
     FACT_VARIABLE,
@@ -15,7 +15,6 @@ from evalstore.checks.judges import (
     grade_answers,
     prepare_judge,
 )
-from evalstore.checks.phrases import find_excess
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.text import make_excerpt

@@ -14,7 +14,7 @@ from evalstore.diff.changes.edit_script import find_extra_key_changes, find_key_
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.deciders.bounds import find_attainable_scores
-from evalstore.diff.direction import is_counted
+from evalstore.diff.direction import is_always_scored
 from evalstore.diff.document import ComparedDocument
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS
@@ -176,8 +176,7 @@ def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:
     inner = load_inner_rubric(ref, load)
     if inner is None or any(check.kind == _KIND for check in inner.checks):
         return None
-    # A rubric has a score as soon as one check that counts has one.
-    is_sure = any(is_counted(check, inner) and not inner.may_leave_out(check) for check in inner.checks)
+    is_sure = is_always_scored(inner)
     # An engine that only comes close answers for no check in strict mode, and so for none that holds it.
     is_portable = all(KINDS[check.kind].is_portable for check in inner.checks)
     scores = find_attainable_scores(inner) or frozenset()

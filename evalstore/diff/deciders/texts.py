@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.checks.phrases import PHRASE_LIMIT
+from evalstore.checks.context import PHRASE_LIMIT
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.direction import NONE, bound_direction, flip_direction
 from evalstore.diff.findings import Direction
@@ -186,16 +186,6 @@ def _fold_case(texts: Sequence[str], check: CheckState) -> list[str]:
     return [*texts] if check.params["case_sensitive"] else [text.lower() for text in texts]
 
 
-@name_decider("same_text")
-def prove_same_text(change: Change) -> Proof | None:
-    """Prove that the old and the new kind look for the same phrases, also where these are beyond what is compared."""
-    before, after = change.checks
-    old, new = _find_phrases(before), _find_phrases(after)
-    if old is None or old != new or not (before.binary and after.binary):
-        return None
-    return Proof("both kinds look for the same plain text in the same way")
-
-
 def _find_limit(check: CheckState) -> object:
     """Return what says on which outputs a check takes too many steps; None where it never does."""
     if check.kind != "regex":
@@ -217,15 +207,6 @@ def _build_found_language(check: CheckState) -> RegexTree:
     if _needs_one_phrase(check):
         return pattern_comparison.build_phrase_language(params["values"], case_sensitive=params["case_sensitive"])
     raise pattern_comparison.UndecidedError("it is not a check for one text of a list")
-
-
-def _find_phrases(check: CheckState) -> tuple[object, ...] | None:
-    """Return the phrases of a check, how they are read, and whether it passes with one of them or with none."""
-    if not _needs_one_phrase(check):
-        return None
-    sensitive, values = check.params["case_sensitive"], check.params["values"]
-    phrases = frozenset(_fold_case(values, check))
-    return phrases, sensitive, check.negate is (check.kind == "must_contain_any")
 
 
 def _needs_one_phrase(check: CheckState) -> bool:

@@ -139,6 +139,10 @@ def read_no_question(_: Params) -> Iterator[Pointer]:
     yield from ()
 
 
+def _yield_nothing(_: Params) -> Iterator[Any]:
+    yield from ()
+
+
 def _fill_nothing(_: Params, __: Row) -> dict[str, Any]:
     return {}
 
@@ -164,7 +168,7 @@ class CheckKind:
     may_miss: Predicate
     may_err: Predicate
     question_parts: Callable[[Params], Iterator[Pointer]]
-    sample_texts: Callable[[Params], Iterator[str]]
+    sample_texts: Callable[[Params], Iterator[str]] = _yield_nothing
     fill_from_question: Callable[[Params, Row], dict[str, Any]] = _fill_nothing
     ungraded_texts: Sequence[str] = ()
     bans: bool = False
@@ -239,7 +243,6 @@ def _leave_open(known: CheckKind) -> CheckKind:
         may_miss=say_always,
         may_err=say_always,
         question_parts=_list_open_parts,
-        sample_texts=lambda _: iter(()),
         bans=known.bans,
         asks_judges=known.asks_judges if judge else say_never,
         reads_more_than_text=say_always,

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from evalstore.diff.kinds import REQUIRED, CheckKind, Param, Params, read_no_question, read_text, say_always, say_never
-
-
-def _yield_texts(_: Params) -> Iterator[str]:
-    # The comparison of that rubric brings its own.
-    yield from ()
-
+from evalstore.diff.kinds import REQUIRED, CheckKind, Param, read_no_question, read_text, say_always, say_never
 
 KIND = CheckKind(
     params={"rubric_ref": Param(REQUIRED, read_text, rule="composite-ref-changed")},
@@ -18,5 +10,4 @@ KIND = CheckKind(
     may_miss=say_always,
     may_err=say_always,
     question_parts=read_no_question,
-    sample_texts=_yield_texts,
 )

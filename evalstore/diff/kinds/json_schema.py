@@ -25,15 +25,19 @@ from evalstore.diff.kinds import (
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState
-from evalstore.documents import Pointer, format_json_pointer, write_canonical
+from evalstore.documents import Pointer, follow_pointer, format_json_pointer, write_canonical
 from evalstore.languages.schema_comparison import (
     ANNOTATIONS,
     SchemaComparison,
     SchemaRelation,
     compare_schemas,
+)
+from evalstore.languages.schemas import (
+    SCHEMA_LIST_KEYWORDS,
+    SCHEMA_MAP_KEYWORDS,
+    SINGLE_SCHEMA_KEYWORDS,
     find_dialect,
 )
-from evalstore.languages.schemas import SCHEMA_LIST_KEYWORDS, SCHEMA_MAP_KEYWORDS, SINGLE_SCHEMA_KEYWORDS
 
 _SCHEMA, _FIELDS = "schema", "expected_fields"
 _NOTES = ANNOTATIONS | {"$schema", "$id"}
@@ -161,12 +165,8 @@ def _iterate_named_edits(old: dict[str, Any], new: dict[str, Any], at: Pointer) 
 
 def _find_keyword(schema: Any, pointer: Pointer) -> Any:
     """Return what a schema says at a pointer; None where it says nothing."""
-    for step in pointer:
-        inside = step in schema if isinstance(schema, dict) else isinstance(schema, list) and step in range(len(schema))
-        if not inside:
-            return None
-        schema = schema[step]
-    return schema
+    found, value = follow_pointer(schema, pointer)
+    return value if found == pointer else None
 
 
 def _explain_relation(known: _SchemaRule, comparison: SchemaComparison) -> str:
@@ -239,11 +239,6 @@ def _drop_duplicates(values: list[Any]) -> list[Any]:
     return list({write_canonical(value): value for value in values}.values())
 
 
-def _yield_texts(_: Params) -> Iterator[str]:
-    # What tells two schemas apart is built by the comparison, and JSON that another check asks for by the candidates.
-    yield from ()
-
-
 KIND = CheckKind(
     params={
         "schema": Param(None, _read_schema, rule="json-schema-changed", edits=find_schema_changes),
@@ -255,7 +250,6 @@ KIND = CheckKind(
     may_err=say_always,  # JSON beyond the limits, or a schema that takes too many steps
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
-    sample_texts=_yield_texts,
     ungraded_texts=(
         f"```json\n{DEEP_JSON}\n```",
         DEEP_JSON,

@@ -138,11 +138,6 @@ def _is_majority(params: Params) -> bool:
     return params["jury"] is not None and params["jury"]["aggregate"] == "majority"
 
 
-def _yield_texts(_: Params) -> Iterator[str]:
-    # What a model says of a text, nobody knows without asking it.
-    yield from ()
-
-
 KIND = CheckKind(
     params={
         "judge_prompt_ref": Param(None, read_text, rule="judge-ref-changed", edits=find_jury_changes),
@@ -157,7 +152,6 @@ KIND = CheckKind(
     may_miss=_takes_values,
     may_err=say_always,
     question_parts=_list_question_parts,
-    sample_texts=_yield_texts,
     reads_threshold=_is_majority,
     asks_judges=say_always,
 )

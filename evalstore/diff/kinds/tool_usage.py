@@ -188,11 +188,6 @@ def _read_expected_tool(entry: Any) -> dict[str, Any]:
     return {"name": read_text(entry)}
 
 
-def _yield_texts(_: Params) -> Iterator[str]:
-    # It reads calls, no text: records of them are tried instead.
-    yield from ()
-
-
 def _asks_nothing(params: Params) -> bool:
     if params["tools"] is None or params["forbidden"] or params["mode"] == "exact":
         return False
@@ -218,7 +213,6 @@ KIND = CheckKind(
     may_err=lambda params: params["tools"] is None or len(params["tools"]) > TOOL_LIMIT,
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
-    sample_texts=_yield_texts,
     passes_all=_asks_nothing,
     score_parts=lambda params: count_required_tools(params) or 0,
 )

@@ -19,7 +19,6 @@ from evalstore.diff.deciders.bounds import (
     prove_weightless,
     prove_weights_unread,
 )
-from evalstore.diff.deciders.texts import prove_same_text
 from evalstore.diff.deciders.tool_calls import prove_one_share, prove_tool_share_unread
 from evalstore.diff.direction import LOOSER, STRICTER, bound_share, bound_weight_variation
 from evalstore.diff.direction_rules import (
@@ -108,7 +107,6 @@ ROWS = (
         reason="another kind of check grades, and kinds cannot be ordered",
         example="kind: must_contain_any → kind: llm_judge",
         instead="values: ['a.b'], case_sensitive: true → kind: regex, pattern: 'a\\.b' (the same texts pass)",
-        deciders=(prove_same_text,),
     ),
     ChangeRule(
         id="check-renamed",

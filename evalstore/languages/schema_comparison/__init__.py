@@ -7,7 +7,7 @@ SchemaComparison(relation=<SchemaRelation.TIGHTENED: 'tightened'>, examples=({},
 'equivalent'
 
 `compare_schemas` takes two schemas as plain data; `find_instances` builds small JSON that one schema lets through, and
-some that it does not. `find_dialect` and `ANNOTATIONS` are facts of JSON Schema. Nothing else is for use from outside,
+some that it does not. `ANNOTATIONS` is a fact of JSON Schema. Nothing else is for use from outside,
 and nothing here knows what the answer is for.
 
 What is told: "same normal form" and "equivalent" hold for all JSON, the limits of the check included: two schemas that
@@ -22,10 +22,10 @@ see what several say together.
 
 How, a module a step:
 
-    normalization   references resolved, annotations and order gone; in its own words, or in the latest dialect's
+    normalization   references resolved, annotations and order gone; in its own words, or in the latest dialect's;
+                    texts that one pattern is found in and another is not, asked of `pattern_comparison`
     monotony        keyword -> which way an edit of it moves what is accepted: a direction of the whole schema
     examples        small values near what differs
-    texts           texts that one pattern is found in and another is not, asked of `pattern_comparison`
     compare         the order of these, and the answer
 
 Steps, not time: schemas that belong together share `TOTAL_STEPS` (`evalstore.budget`).
@@ -38,7 +38,7 @@ from evalstore.languages.schema_comparison.compare import (
     compare_schemas,
     find_instances,
 )
-from evalstore.languages.schema_comparison.normalization import ANNOTATIONS, find_dialect
+from evalstore.languages.schema_comparison.normalization import ANNOTATIONS
 
 __all__ = [
     "ANNOTATIONS",
@@ -46,6 +46,5 @@ __all__ = [
     "SchemaComparison",
     "SchemaRelation",
     "compare_schemas",
-    "find_dialect",
     "find_instances",
 ]

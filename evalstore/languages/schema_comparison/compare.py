@@ -21,11 +21,10 @@ from evalstore.languages.schema_comparison.normalization import (
     NormalSchema,
     UnsupportedSchemaError,
     check_supported,
-    find_dialect,
     normalize_as_written,
     normalize_schema,
 )
-from evalstore.languages.schemas import Schema
+from evalstore.languages.schemas import Schema, find_dialect
 from evalstore.languages.schemas.untrusted import compile_untrusted
 from evalstore.text import make_excerpt
 

@@ -15,8 +15,14 @@ from evalstore.budget import SharedBudget
 from evalstore.documents import convert_fraction, write_canonical
 from evalstore.languages.limits import EXAMPLES
 from evalstore.languages.schema_comparison.monotony import TYPES, find_type
-from evalstore.languages.schema_comparison.normalization import NormalSchema, SchemaObject
-from evalstore.languages.schema_comparison.texts import ANY_PATTERN, NO_PATTERN, find_text, is_pattern_found
+from evalstore.languages.schema_comparison.normalization import (
+    ANY_PATTERN,
+    NO_PATTERN,
+    NormalSchema,
+    SchemaObject,
+    find_text,
+    is_pattern_found,
+)
 
 _LETTERS = "a1A"
 _OFFSETS = tuple(map(Fraction, ("0", "1", "-1", "0.5", "-0.5", "2")))

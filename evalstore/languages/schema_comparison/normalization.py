@@ -1,24 +1,29 @@
 """Normalizes a schema: references resolved, annotations and order gone; in its own words, or in the latest dialect's.
 
 Two schemas of one normal form in their own words are applied step by step alike. What is not read exactly is refused,
-with the reason.
+with the reason. What its patterns find is asked here, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from evalstore.budget import SharedBudget
 from evalstore.documents import write_canonical
 from evalstore.languages.limits import COMPARISON
+from evalstore.languages.pattern_comparison import Expression, compare_patterns
 from evalstore.languages.patterns.engine import count_items
+from evalstore.languages.patterns.matcher import compile_matcher
 from evalstore.languages.schemas import (
     LOOKING_KEYWORDS,
     SCHEMA_LIST_KEYWORDS,
     SCHEMA_MAP_KEYWORDS,
     SINGLE_SCHEMA_KEYWORDS,
+    find_dialect,
     list_keywords,
 )
 from evalstore.text import make_excerpt
@@ -43,12 +48,6 @@ _LACKS: Mapping[str, frozenset[str]] = {
 _LATEST, *_BEFORE_2020 = _LACKS
 _LATER = " (of a later dialect)"
 _BEFORE_2019 = frozenset(_BEFORE_2020[1:])
-
-
-def find_dialect(schema: Any) -> str:
-    """Return the dialect that a schema names, the latest where it names none."""
-    named = schema.get("$schema") if isinstance(schema, dict) else None
-    return named.removesuffix("#") if isinstance(named, str) else _LATEST
 
 
 def _drop_unread(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
@@ -246,3 +245,24 @@ def _iterate_values(value: Any) -> Iterator[Any]:
         yield inner
         if isinstance(inner, dict | list):
             waiting.extend(inner.values() if isinstance(inner, dict) else inner)
+
+
+# Found in every text, and in none.
+ANY_PATTERN, NO_PATTERN = "", "(?!)"
+
+
+@lru_cache(maxsize=4096)
+def is_pattern_found(pattern: str, text: str) -> bool:
+    """Whether a pattern is found in a text; `UnsupportedSchemaError` where that takes too many steps."""
+    matcher = compile_matcher(pattern, "", "search")
+    found = None if isinstance(matcher, str) else matcher.is_found(text)
+    if found is None:
+        raise UnsupportedSchemaError("one of its patterns takes too many steps")
+    return found
+
+
+@lru_cache(maxsize=4096)
+def find_text(found: str, unfound: str) -> tuple[str, ...]:
+    """Return a shortest text in which the first pattern is found and the second is not, if one can be found."""
+    text = compare_patterns(Expression(found), Expression(unfound), SharedBudget(COMPARISON.text_steps)).only_old
+    return () if text is None else (text,)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         compile_schema,
         compile_shipped_schema,
         describe_engine,
+        find_dialect,
         find_flaws,
     )
     from evalstore.languages.schemas.guard import TRUSTED, Flaw, Guard, SchemaPatterns, Violation
@@ -41,6 +42,7 @@ __all__ = [
     "compile_shipped_schema",
     "compile_untrusted",
     "describe_engine",
+    "find_dialect",
     "find_flaws",
     "find_unread_keywords",
     "find_untrusted_flaws",
@@ -51,7 +53,14 @@ __all__ = [
 __getattr__ = import_lazily(
     __name__,
     {
-        ".compiled": ("Schema", "compile_schema", "compile_shipped_schema", "describe_engine", "find_flaws"),
+        ".compiled": (
+            "Schema",
+            "compile_schema",
+            "compile_shipped_schema",
+            "describe_engine",
+            "find_dialect",
+            "find_flaws",
+        ),
         ".guard": ("TRUSTED", "Flaw", "Guard", "SchemaPatterns", "Violation"),
         ".predicates": ("Predicate", "compile_predicate"),
         ".subschemas": (

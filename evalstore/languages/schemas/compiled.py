@@ -82,7 +82,7 @@ def compile_schema(schema: Any, guard: Guard = TRUSTED) -> Schema:
 def compile_shipped_schema(schema: Any) -> Schema:
     """Compile a schema of the package; the tests hold it against its dialect, which takes longer than its whole use."""
     schema_copy = copy_plain(schema)
-    validator = _make_validator(_DIALECTS[_find_dialect(schema_copy)], schema_copy, literal=TRUSTED.literal)
+    validator = _make_validator(_DIALECTS[find_dialect(schema_copy)], schema_copy, literal=TRUSTED.literal)
     return _guard_validator(validator, find_subschemas(schema_copy, "$id"), TRUSTED.read_patterns(()), TRUSTED)
 
 
@@ -92,6 +92,12 @@ def describe_engine() -> str:
     from importlib.metadata import version
 
     return f"jsonschema {version('jsonschema')}"
+
+
+def find_dialect(schema: Any) -> str:
+    """Return the dialect that a schema names, the latest where it names none."""
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    return named.removesuffix("#") if isinstance(named, str) else _DEFAULT_DIALECT
 
 
 def find_flaws(schema: Any, guard: Guard) -> list[Flaw]:
@@ -107,7 +113,7 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
         return [Flaw((), error.message, "make it smaller")]
     # Free of aliases: the place of a subschema is known by the `id()` of its mapping.
     schema_copy = copy_plain(schema)
-    dialect = _DIALECTS.get(_find_dialect(schema_copy))
+    dialect = _DIALECTS.get(find_dialect(schema_copy))
     if dialect is None:
         return [Flaw(("$schema",), f"the dialect {schema_copy['$schema']!r} is not known", _DIALECTS_HINT)]
     parts = find_subschemas(schema_copy, "id" if dialect == "Draft4Validator" else "$id")
@@ -131,11 +137,6 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
 
 def _guard_validator(validator: Any, parts: SchemaParts, patterns: SchemaPatterns, guard: Guard) -> Schema:
     return Schema(validator, lambda: ValidationRun(SharedBudget(guard.steps), patterns.start_search(), parts.targets))
-
-
-def _find_dialect(schema: Any) -> str:
-    named = schema.get("$schema") if isinstance(schema, dict) else None
-    return named.removesuffix("#") if isinstance(named, str) else _DEFAULT_DIALECT
 
 
 def _find_dialect_flaws(schema: Any, dialect: str, guard: Guard) -> list[Flaw]:
@@ -165,7 +166,7 @@ def _make_validator(dialect: str, schema: Any, *, literal: bool) -> Any:
 
 def _find_foreign_dialects(parts: SchemaParts, dialect: str) -> Iterator[Flaw]:
     for subschema in parts.subschemas:
-        if "$schema" in subschema.schema and _DIALECTS.get(_find_dialect(subschema.schema)) != dialect:
+        if "$schema" in subschema.schema and _DIALECTS.get(find_dialect(subschema.schema)) != dialect:
             yield Flaw((*subschema.pointer, "$schema"), "a part of the schema names another dialect", "keep to one")
 
 
