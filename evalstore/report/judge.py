@@ -7,9 +7,18 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.agreement import Agreement, Confusion, JudgeNoise, LabelledCase, Rate, RepeatedJudgement
+from evalstore.agreement import (
+    Agreement,
+    Confusion,
+    JudgeNoise,
+    JudgeReplacement,
+    LabelledCase,
+    Rate,
+    RepeatedJudgement,
+)
 from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_number
+from evalstore.report.run_words import format_interval
 from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, wrap_lines
 from evalstore.scoring.judging import CallPlan
 from evalstore.statistics import compute_noise_reach
@@ -105,7 +114,7 @@ def _report_lines(agreement: Agreement, screen: Screen) -> Iterator[str]:
         )
     if agreement.diff or agreement.written:
         yield ""
-        yield from _validation_lines(agreement, screen)
+        yield from list_file_lines(agreement, screen)
 
 
 def _head_lines(agreement: Agreement) -> Iterator[str]:
@@ -124,20 +133,21 @@ def _head_lines(agreement: Agreement) -> Iterator[str]:
 def _confusion_table(agreement: Agreement) -> Iterator[str]:
     counts = agreement.confusion
     yield f"{'':12}{'judge: pass':>13}{'judge: fail':>13}{'':14}{'95 % interval':>20}"
-    yield f"{'label: pass':12}{counts.true_pass:>13,}{counts.false_fail:>13,}     {_format_rate('TPR', counts.tpr)}"
-    yield f"{'label: fail':12}{counts.false_pass:>13,}{counts.true_fail:>13,}     {_format_rate('TNR', counts.tnr)}"
+    yield f"{'label: pass':12}{counts.true_pass:>13,}{counts.false_fail:>13,}     {format_rate('TPR  ', counts.tpr)}"
+    yield f"{'label: fail':12}{counts.false_pass:>13,}{counts.true_fail:>13,}     {format_rate('TNR  ', counts.tnr)}"
 
 
-def _format_rate(name: str, rate: Rate) -> str:
+def format_rate(name: str, rate: Rate) -> str:
+    """Return a rate and its interval behind a name, which is as wide as the names around it."""
     if not rate.of:
-        return f"{name}  undefined without such rows"
-    return f"{name}  {_format_percent(rate.value)}   {_format_interval(rate)}"
+        return f"{name}undefined without such rows"
+    return f"{name}{_format_percent(rate.value)}   {format_interval(rate.interval)}"
 
 
 def _summary_lines(agreement: Agreement) -> Iterator[str]:
     counts = agreement.confusion
     hits = f"{counts.accuracy.hits:,} of {count_noun(counts.rows, 'row')}"
-    yield f"agreement  {_format_percent(counts.accuracy.value)}   {_format_interval(counts.accuracy)}   {hits}"
+    yield f"agreement  {_format_percent(counts.accuracy.value)}   {format_interval(counts.accuracy.interval)}   {hits}"
     constant = f"baseline   {_format_percent(counts.baseline.value)}   always saying {counts.constant}"
     yield f"{constant}; {_describe_advantage(counts)}"
     if counts.kappa is None:
@@ -186,21 +196,17 @@ def _format_verdict(case: LabelledCase) -> str:
     return str(case.verdict) if case.score is None else f"{case.verdict} {format_decimal(case.score)}"
 
 
-def _validation_lines(agreement: Agreement, screen: Screen) -> Iterator[str]:
-    if not agreement.diff:
-        yield f"{agreement.written} already says so"
+def list_file_lines(measured: Agreement | JudgeNoise | JudgeReplacement, screen: Screen) -> Iterator[str]:
+    """Yield what a measurement changes in the judge's file, and whether it is written."""
+    if not measured.diff:
+        yield f"{measured.written or 'the file'} already says so"
         return
-    yield f"written into {agreement.written}:" if agreement.written else "would be written:"
-    yield from screen.paint_diff(agreement.diff)
+    yield f"written into {make_printable(measured.written)}:" if measured.written else "would be written:"
+    yield from screen.paint_diff(measured.diff)
 
 
 def _format_percent(share: Fraction | None) -> str:
     return f"{format_percent(share, 1) + ' %' * (share is not None):>7}"
-
-
-def _format_interval(rate: Rate) -> str:
-    low, high = rate.interval or (0.0, 1.0)
-    return f"{low * 100:>5.1f} to {high * 100:>5.1f}"
 
 
 _NOISIEST = 5
@@ -249,20 +255,12 @@ def _noise_lines(noise: JudgeNoise, screen: Screen) -> Iterator[str]:
         yield format_columns([_judgement_row(one) for one in differing[:_NOISIEST]])
     if noise.entries:
         yield ""
-        yield from _noise_block_lines(noise, screen)
+        yield from list_file_lines(noise, screen)
 
 
 def _judgement_row(one: RepeatedJudgement) -> tuple[str, ...]:
     scores = make_excerpt(" ".join(format_decimal(score) for score in one.scores), 60)
     return f"  {make_excerpt(one.id, 30)}", make_excerpt(one.check, 30), scores
-
-
-def _noise_block_lines(noise: JudgeNoise, screen: Screen) -> Iterator[str]:
-    if not noise.diff:
-        yield f"{noise.written or 'the file'} already says so"
-        return
-    yield f"written into {noise.written}:" if noise.written else "would be written:"
-    yield from screen.paint_diff(noise.diff)
 
 
 def text_plan(plan: CallPlan, screen: Screen = PAPER) -> str:

@@ -11,7 +11,7 @@ from evalstore.agreement.confusion import Agreement, Confusion, Rate
 from evalstore.audits.wording import format_points
 from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_number, write_json_value
-from evalstore.report.judge import write_entry, write_rate
+from evalstore.report.judge import format_rate, list_file_lines, write_entry, write_rate
 from evalstore.report.run_words import describe_correction, format_interval
 from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, wrap_lines
 from evalstore.statistics import CorrectedShare, bound_rate
@@ -120,18 +120,12 @@ def _head_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
 
 def _agreement_lines(verdicts: Confusion) -> Iterator[str]:
     yield f"{'':12}{'new: pass':>11}{'new: fail':>11}{'':25}95 % interval"
-    agreement = _format_rate("agreement", verdicts.accuracy)
+    agreement = format_rate("agreement".ljust(11), verdicts.accuracy)
     kappa = "undefined" if verdicts.kappa is None else f"{float(verdicts.kappa):>7.3f}"
     ends = verdicts.kappa_interval
     reach = f"     {ends[0]:>7.3f} to {ends[1]:>6.3f}" if ends else ""
     yield f"{'old: pass':12}{verdicts.true_pass:>11,}{verdicts.false_fail:>11,}     {agreement}"
     yield f"{'old: fail':12}{verdicts.false_pass:>11,}{verdicts.true_fail:>11,}     {'kappa':<11}{kappa}{reach}"
-
-
-def _format_rate(name: str, rate: Rate) -> str:
-    if not rate.of:
-        return f"{name:<11}undefined without such rows"
-    return f"{name:<11}{format_percent(rate.value, 1):>5} %   {format_interval(rate.interval)}"
 
 
 def _flip_lines(moved: JudgeReplacement) -> Iterator[str]:
@@ -197,8 +191,7 @@ def _rate_cells(rate: Rate) -> Sequence[str]:
 
 def _file_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
     if moved.diff:
-        yield f"written into {make_printable(moved.written)}:" if moved.written else "would be written:"
-        yield from screen.paint_diff(moved.diff)
+        yield from list_file_lines(moved, screen)
     if moved.required_bump:
         version = f": the next version is {moved.next_version}" if moved.next_version else ""
         yield f"This needs a {moved.required_bump} bump{version}"
