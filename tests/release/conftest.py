@@ -98,6 +98,38 @@ def released(shop: Shop, template: Callable[..., Any]) -> Shop:
     return shop
 
 
+HOOKS = [
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "pre-applypatch",
+    "reference-transaction",
+    "post-index-change",
+    "post-rewrite",
+    "pre-push",
+    "fsmonitor-watchman",
+    "post-checkout",
+]
+
+
+def set_traps(shop: Shop, folder: Path) -> Path:
+    """Let every hook, filter and driver of a repository leave a file, which is returned, in a folder outside of it."""
+    marker, script = folder / "ran", folder / "script"
+    script.write_text(f"#!/bin/sh\necho $0 >> {marker}\ncat\n")
+    script.chmod(0o755)
+    for name in HOOKS:
+        (shop.top / ".git/hooks" / name).write_bytes(script.read_bytes())
+        (shop.top / ".git/hooks" / name).chmod(0o755)
+    programs = ("core.fsmonitor", "core.editor", "gpg.program", "diff.external", "merge.x.driver")
+    for key in ("filter.x.clean", "filter.x.smudge", *programs):
+        shop.git("config", key, str(script))
+    for key in ("filter.x.required", "commit.gpgSign", "tag.gpgSign"):
+        shop.git("config", key, "true")
+    marker.unlink(missing_ok=True)
+    return marker
+
+
 def count_killed(died: int) -> int:
     """Print how many bumps of a test were killed, which `pytest -rP` shows; the next bump has finished every one."""
     sys.stdout.write(f"killed: {died}\n")

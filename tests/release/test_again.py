@@ -15,7 +15,7 @@ from evalstore.errors import RefusedError
 from evalstore.release import PushOutcome, Released
 from evalstore.release.renumber import AgainRequest, bump_again
 from evalstore.store import ArtifactStore
-from tests.release.conftest import Shop, check_sound, rubric
+from tests.release.conftest import Shop, check_sound, rubric, set_traps
 
 pytestmark = pytest.mark.process  # git starts the merge driver
 STEPS = {"subprocess.Popen", "os.rename", "os.link", "os.remove", "os.mkdir", "os.utime"}
@@ -95,7 +95,13 @@ def test_what_the_remote_has_already_is_not_withdrawn(team: Team, cli: Callable[
     ben.git("tag", "-f", "-a", "-m", "Release", "rubric/voice@1.0.0")
     # What `git push origin main --tags` leaves: the branch and the taken tag are refused, the other tag arrives.
     ben.git("push", "-q", "origin", "rubric/voice@1.0.0")
+    (ben.top / ".git/info").mkdir(exist_ok=True)
+    (ben.top / ".git/info/attributes").write_text("* filter=x merge=x\n")
+    marker = set_traps(ben, ben.top.parent)
     result = team.again()
+    assert not marker.exists()
+    (ben.top / ".git/info/attributes").unlink()
+    ben.git("config", "--unset", "core.fsmonitor")
     assert result.renumbered == ("rubric/tone@2.0.0",)
     assert (ben.read("notes.txt"), ben.git("status", "--porcelain")) == (b"amended\n", "")
     assert cli("-C", ben.root, "verify", "--remote").code == 0

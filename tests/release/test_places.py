@@ -18,21 +18,7 @@ from evalstore.store import ArtifactStore, index
 from evalstore.store import working_files as blobs
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.listing import list_artifacts
-from tests.release.conftest import Shop, check_sound, rubric
-
-HOOKS = [
-    "pre-commit",
-    "prepare-commit-msg",
-    "commit-msg",
-    "post-commit",
-    "pre-applypatch",
-    "reference-transaction",
-    "post-index-change",
-    "post-rewrite",
-    "pre-push",
-    "fsmonitor-watchman",
-    "post-checkout",
-]
+from tests.release.conftest import Shop, check_sound, rubric, set_traps
 
 
 def test_staged_work_stays_staged_and_uncommitted(released: Shop) -> None:
@@ -279,24 +265,15 @@ def test_a_bare_repository_has_nothing_to_release(released: Shop, tmp_path: Path
         bump(store, all_=True)
 
 
-def test_nothing_of_the_repository_runs(released: Shop, tmp_path: Path) -> None:
-    marker = tmp_path / "ran"
-    script = tmp_path / "script"
-    script.write_text(f"#!/bin/sh\necho $0 >> {marker}\ncat\n")
-    script.chmod(0o755)
-    for name in HOOKS:
-        (released.top / ".git/hooks" / name).write_bytes(script.read_bytes())
-        (released.top / ".git/hooks" / name).chmod(0o755)
-    for key in ("filter.x.clean", "filter.x.smudge", "core.fsmonitor", "core.editor", "gpg.program", "diff.external"):
-        released.git("config", key, str(script))
-    for key in ("filter.x.required", "commit.gpgSign", "tag.gpgSign"):
-        released.git("config", key, "true")
-    marker.unlink(missing_ok=True)
-    released.write(".gitattributes", "* filter=x\n")
+def test_nothing_of_the_repository_runs(released: Shop, cli: Callable[..., Any], tmp_path: Path) -> None:
+    marker = set_traps(released, tmp_path)
+    released.write(".gitattributes", "* filter=x merge=x\n")
     released.write("rubrics/tone.yaml", rubric(ban="just"))
     released.bump()
     released.bump(dry_run=True)
     assert released.status().ok
+    for words in (["gate", "--base", "HEAD"], ["diff"], ["blame", "rubric/tone"], ["bump", "--again"]):
+        assert cli("-C", released.root, *words).code in {0, 1, 3}
     assert not marker.exists()
     subprocess.run(["git", "status"], cwd=released.top, capture_output=True, check=False)
     assert marker.exists()  # so they were there to be run
