@@ -7,10 +7,10 @@ for every case, so that one odd case turns no file into another format.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 from evalstore.migration.outcome import FormatGuess, MigrationOutcome
@@ -189,30 +189,31 @@ def _weigh_table(root: Any, table: FormatTable, cases: Sequence[dict[str, Any]],
     signs = (*table.signs, *table.against)
     at_root = {sign for sign in signs if sign.at == "root" and _find_sign(roots, sign)}
     counts = dict.fromkeys((sign for sign in signs if sign in at_root), 1)
-    weights: list[Fraction] = []
-    votes: list[float] = []
-    silent: list[float] = []
+    tally = Counter[tuple[float, float]]()  # cases by what speaks for the format in them, and against it
     # A file with an empty list, or with no list at all, has its root alone to speak for it.
     for case in cases or [{}]:
-        found = {sign for sign in signs if sign.at == "case" and _is_sign_of(case, sign)}
+        found = [sign for sign in signs if sign.at == "case" and _is_sign_of(case, sign)]
         for sign in found:
             counts[sign] = counts.get(sign, 0) + 1
-        present = found | at_root
+        present = at_root.union(found)
         for_ = max((sign.confidence for sign in table.signs if sign in present), default=0.0)
         against = max((sign.confidence for sign in table.against if sign in present), default=0.0)
-        weights.append(-_strength(against) if against > for_ else _strength(for_))
-        (votes if max(for_, against) >= SURE else silent).append(for_ if for_ >= against else 0.0)
-    spoken = votes or silent
+        tally[for_, against] += 1
+    weights = [
+        number * (-_strength(against) if against > for_ else _strength(for_))
+        for (for_, against), number in tally.items()
+    ]
+    spoken = {sides: number for sides, number in tally.items() if max(sides) >= SURE} or tally
+    votes = sum(number * for_ for (for_, against), number in spoken.items() if for_ >= against)
     found_signs = [
         SignCount(sign, sign in table.against, len(cases) if sign in at_root else shown, len(cases))
         for sign, shown in counts.items()
     ]
     found_signs.sort(key=lambda count: (-_strength(count.sign.confidence) * count.shown, -count.sign.confidence))
     weight, mass = (Fraction(sum(items), max(total, 1)) for items in (weights, map(abs, weights)))
-    return FormatWeight(table, weight, mass, round(sum(spoken) / len(spoken), 2), tuple(found_signs))
+    return FormatWeight(table, weight, mass, round(votes / sum(spoken.values()), 2), tuple(found_signs))
 
 
-@cache
 def _strength(confidence: float) -> Fraction:
     """Return how much a sign decides, from 0 to 1: below `SURE` nothing."""
     return max(Fraction(0), (Fraction(str(confidence)) - Fraction(1, 2)) * 2)
