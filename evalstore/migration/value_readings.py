@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from evalstore.documents import OpaqueValue, Pointer, write_canonical
+from evalstore.lint.wording import QUESTION, is_valid_by_schema
 from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.extraction import MigrationNote
 from evalstore.migration.outcome import MigrationOutcome, classify_losses, find_worst_outcome
@@ -89,6 +90,11 @@ def describe_misfits(raw: Mapping[str, Any], question: Mapping[str, Any], mirror
     fields = [(key, field) for key, field in mirrors.items() if field and field != "id" and raw.get(key) is not None]
     misfits = [key for key, field in fields if field not in question or not is_same_data(question[field], raw[key])]
     return [f"{', '.join(misfits)}: not as graders read it, kept as data"] if misfits else []
+
+
+def fits_question(field: str, value: Any) -> bool:
+    """Whether a question can hold a value in a field of its schema."""
+    return is_valid_by_schema(QUESTION, {"id": "x", "input": "x", field: value})
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_value
 from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
-from evalstore.migration.value_readings import describe_misfits, describe_type, describe_unknown_keys
+from evalstore.migration.value_readings import describe_misfits, describe_type, describe_unknown_keys, fits_question
 from evalstore.model import Kind, is_id
 from evalstore.text import make_excerpt
 from evalstore.versions import find_version
@@ -32,6 +32,7 @@ from evalstore.versions import find_version
 _REF = re.compile(r"rubric/(?P<id>[^@]+)@(?P<version>[^@]+)")
 _ALPHA = "alpha"
 _SHAPE = ("check-kind-", "key-missing", "value-")  # validation rules about the shape of a rubric
+_TOOL = {"name", "args"}
 _TWO_PARTS = re.compile(r"[0-9]+\.[0-9]+")
 _CHECK_KEYS = ("id", "kind", "values", "case_sensitive", "metadata")
 _SCORING_KEYS = ("combine", "weights", "threshold")
@@ -100,7 +101,7 @@ def _find_row_problem(row: Any) -> str:
 def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> dict[str, Any]:
     """Return the question: mirrored fields where their values fit, and the criteria as context for a judge."""
     fields = ((key, field) for key, field in table.mirrors.items() if field and key in row)
-    mapped = {field: row[key] for key, field in fields if _FITS.get(field, _is_text)(row[key])}
+    mapped = {field: row[key] for key, field in fields if _fits(field, row[key])}
     criteria = {"context": mapped["criteria"]} if "criteria" in mapped and "context" not in row else {}
     return mapped | {"id": name} | criteria
 
@@ -121,46 +122,14 @@ def _parse_version(text: str) -> str | None:
     return full if find_version(full) else None
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _is_facts(value: Any) -> bool:
-    return isinstance(value, list) and all(_is_text(item) or _has_texts(item, "id", "value") for item in value)
-
-
-def _is_tools(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        (isinstance(item, str) and item)
-        or (_has_texts(item, "name") and item.keys() <= {"name", "args"} and isinstance(item.get("args", {}), dict))
-        for item in value
-    )
+def _fits(field: str, value: Any) -> bool:
+    """Whether a question can hold a value; what else is said of an expected tool may be that it is forbidden."""
+    tools = value if field == "expected_tools" and isinstance(value, list) else []
+    return fits_question(field, value) and not any(isinstance(item, dict) and item.keys() - _TOOL for item in tools)
 
 
 def _has_texts(item: Any, *keys: str) -> bool:
     return isinstance(item, dict) and all(isinstance(item.get(key), str) and item[key] for key in keys)
-
-
-def _is_expected(value: Any) -> bool:
-    return not isinstance(value, dict) or value.get("format", "text") in (
-        "json",
-        "text",
-    )  # a tuple: a list is not hashable
-
-
-_FITS: Mapping[str, Callable[[Any], object]] = {
-    "bundle": lambda value: isinstance(value, str) and is_id(value),
-    "expected": _is_expected,
-    "also_valid": lambda value: isinstance(value, dict) and all(isinstance(item, list) for item in value.values()),
-    "expected_facts": _is_facts,
-    "expected_tools": _is_tools,
-    "tags": _is_texts,
-    "metadata": lambda value: isinstance(value, dict),
-}
 
 
 def _read_rubric(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -> Extraction:

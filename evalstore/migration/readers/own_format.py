@@ -10,7 +10,7 @@ from typing import Any
 from evalstore.checks import KINDS
 from evalstore.documents import Pointer, compute_digest
 from evalstore.errors import LoadError
-from evalstore.lint.wording import QUESTION, is_valid_by_schema, load_schema
+from evalstore.lint.wording import is_valid_by_schema, load_schema
 from evalstore.migration.artifact_names import UniqueLabels, make_id, make_slug
 from evalstore.migration.detect import find_list, select_variant
 from evalstore.migration.extraction import (
@@ -29,6 +29,7 @@ from evalstore.migration.table import CheckRow, FormatTable, get_path, has_path,
 from evalstore.migration.value_readings import (
     describe_type,
     describe_unknown_keys,
+    fits_question,
     is_plain,
     read_messages,
     read_value,
@@ -254,9 +255,7 @@ def _read_fields(row: Mapping[str, Any], table: FormatTable) -> tuple[dict[str, 
     taken = {
         field: value
         for field, value in found.items()
-        if value is not None
-        and is_same_data(encode_value(value), value)
-        and is_valid_by_schema(QUESTION, {"id": "x", "input": "x", field: value})
+        if value is not None and is_same_data(encode_value(value), value) and fits_question(field, value)
     }
     odd = [field for field, value in found.items() if value is not None and field not in taken]
     return taken, [_NO_FIELD.format(table.fields[field], field) for field in odd]

@@ -27,13 +27,12 @@ from evalstore.migration.readers.agentevals.grading import (
 from evalstore.migration.readers.agentevals.model_graders import grade_by_criteria, read_bare_texts, read_points
 from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.table import FormatTable
-from evalstore.migration.value_readings import is_plain, read_messages, render_input
+from evalstore.migration.value_readings import fits_question, is_plain, read_messages, render_input
 from evalstore.text import make_excerpt
 
 _CRITERIA = ("criteria", "expected_outcome", "outcome")
 _SEVERAL = "a judge reads the messages as one text, in another layout than the runner's"
 _LAYOUT = "a judge reads the expected answer in another layout than the runner's"
-_FORMATS = ("json", "text")  # a tuple: raw values may not be hashable
 
 
 def find_input(raw: Raw, root: Raw) -> Any:
@@ -106,9 +105,7 @@ def build_question(raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]) 
 
 def _fits_dataset(expected: Any) -> bool:
     """Whether a question can hold an expected value: there, a mapping's `format` has another meaning."""
-    if not is_same_data(encode_value(expected), expected):
-        return False
-    return not isinstance(expected, dict) or expected.get("format", "text") in _FORMATS
+    return is_same_data(encode_value(expected), expected) and fits_question("expected", expected)
 
 
 _ALONE = "versions of the runner leave a test that has an execution of its own without the checks of its suite"
