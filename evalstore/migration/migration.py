@@ -24,7 +24,7 @@ from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.part_merge import PartNode
 from evalstore.migration.plan import SourcePlan, plan_source, survey_source
-from evalstore.migration.planned_writes import TextSpool, plan_file, refuse_late_files
+from evalstore.migration.planned_writes import plan_file, refuse_late_files
 from evalstore.migration.shared_rubrics import Share
 from evalstore.migration.source_results import MigrationOptions, SourceResult, read_sources
 from evalstore.migration.sources import LegacyFile, find_gone, find_missing, find_sources
@@ -195,7 +195,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         shared = None if share is None else Share(share)
         target = StoreTarget(survey.stored, names, side, releases.find, releases.load_base, shared, ids)
         found = read_sources(watch(sources), replace(options, plan=_make_planner(survey, target)))
-        results, files, claimed = _plan_files(found, _FilePlanner(root, stage, TextSpool()))
+        results, files, claimed = _plan_files(found, root, stage)
         files += list_orphans(survey.stored, survey.places, survey.gone, claimed, results)
         results.sort(key=lambda result: result.source.file)
         check_dialect_use(dialect, {result.source.format for result in results} - {None}, known_tables)
@@ -220,12 +220,12 @@ def _find_all_prompts(
 
 
 def _plan_files(
-    found: Iterable[SourceResult], planner: _FilePlanner
+    found: Iterable[SourceResult], root: Path, stage: StagedWrites | None
 ) -> tuple[list[SourceResult], list[PlannedFile], set[str]]:
     """Plan the files of all sources, one after the other: the results, the files, and the artifacts that they claim."""
     results, files, claimed = list[SourceResult](), list[PlannedFile](), set[str]()
     for result in found:
-        files += planner.plan(result.plan)
+        files += _stage_files(result.plan, root, stage)
         claimed |= result.plan.claimed
         source = replace(result.source, entries=len(result.plan.entries))
         # The texts are on disk by now: a plan without them keeps memory flat.
@@ -292,20 +292,10 @@ def _make_planner(survey: _SuiteSurvey, target: StoreTarget) -> Callable[[Source
     return plan
 
 
-@dataclass(frozen=True, slots=True)
-class _FilePlanner:
-    """Plans the files of one source after the other; without a stage it is a dry run, whose diffs are kept."""
-
-    root: Path
-    stage: StagedWrites | None
-    diffs: TextSpool
-
-    def plan(self, plan: SourcePlan) -> Iterator[PlannedFile]:
-        """Yield the files of a plan, and stage those that are to be written."""
-        for path, text in plan.files.items():
-            # Both sides of a conflict are always shown; what is written can be seen in the store.
-            is_shown = self.stage is None or text.state is FileState.CONFLICT
-            file = plan_file(self.root, path, text, self.diffs if is_shown else None)
-            if self.stage and file.is_written:
-                self.stage.add(path, text.new.encode())
-            yield file
+def _stage_files(plan: SourcePlan, root: Path, stage: StagedWrites | None) -> Iterator[PlannedFile]:
+    """Yield the files of a plan, and stage those that are to be written; without a stage it is a dry run."""
+    for path, text in plan.files.items():
+        file = plan_file(root, path, text, is_dry=stage is None)
+        if stage and file.is_written:
+            stage.add(path, text.new.encode())
+        yield file

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -147,19 +147,15 @@ class MigrationEntry:
 class PlannedFile:
     """One file of the store that a migration has to do with, and why it has its state (empty where that is plain).
 
-    `load_diff` returns its unified diff: of a conflict always, of what is to be written in a dry run only.
+    `diff` is the unified one, from the file to what the source asks for: of a conflict always, of what is to be written
+    in a dry run only; else it is empty.
     """
 
     path: str
     state: FileState
     reason: str = ""
     is_written: bool = False
-    load_diff: Callable[[], str] = str
-
-    @property
-    def diff(self) -> str:
-        """The unified diff, from the file to what the source asks for; empty where there is none or it was written."""
-        return self.load_diff()
+    diff: str = ""
 
 
 class PinBehind(NamedTuple):

@@ -10,11 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, NamedTuple
-from weakref import finalize
 
 from evalstore.documents import LINE_LIMIT, read_yaml, replace_scalars, write_row, write_yaml
 from evalstore.errors import AbsentError, ConflictError, LoadError, RefusedError
@@ -271,23 +268,6 @@ def _keep_line_ends(new: str, current: str | None, state: FileState, reason: str
     return PlannedText(new, current, state, reason)
 
 
-class TextSpool:
-    """Texts in an unnamed temporary file instead of memory; it is closed with the last reference to a text."""
-
-    def __init__(self) -> None:
-        self._file = TemporaryFile()  # noqa: SIM115  # as long as a text of it can be asked for
-        finalize(self, self._file.close)
-
-    def put(self, text: str) -> Callable[[], str]:
-        """Store a text, and return a function that loads it."""
-        start = self._file.seek(0, os.SEEK_END)
-        return partial(self._load_text, start, self._file.write(text.encode("utf-8", "surrogateescape")))
-
-    def _load_text(self, start: int, size: int) -> str:
-        self._file.seek(start)
-        return self._file.read(size).decode("utf-8", "surrogateescape")
-
-
 def read_current(root: Path, path: str) -> str | None:
     """Return the text of a file of the store; None where none can be read."""
     with suppress(LoadError, UnicodeDecodeError):
@@ -296,8 +276,8 @@ def read_current(root: Path, path: str) -> str | None:
     return None
 
 
-def plan_file(root: Path, path: str, text: PlannedText, diffs: TextSpool | None) -> PlannedFile:
-    """Return the plan of a file; store its unified diff in `diffs`, unless that is None or nothing differs.
+def plan_file(root: Path, path: str, text: PlannedText, *, is_dry: bool) -> PlannedFile:
+    """Return the plan of a file; with its unified diff for a conflict, and in a dry run for what is to be written.
 
     Raises `LoadError` where a symbolic link stands in the file's place.
     """
@@ -310,9 +290,10 @@ def plan_file(root: Path, path: str, text: PlannedText, diffs: TextSpool | None)
     is_kept = text.state is FileState.KEPT and old is not None
     is_written = (text.state in _WRITTEN or is_kept) and old != text.new
     reason = text.reason if state is not FileState.UNCHANGED else ""
-    has_diff = is_written or (state is FileState.CONFLICT and old != text.new)
-    load_diff = diffs.put(_render_diff(path, old, text.new)) if diffs is not None and has_diff else str
-    return PlannedFile(path, state, reason, is_written=is_written, load_diff=load_diff)
+    # Both sides of a conflict are always shown; what is written can be seen in the store.
+    has_diff = (is_dry and is_written) or (state is FileState.CONFLICT and old != text.new)
+    diff = _render_diff(path, old, text.new) if has_diff else ""
+    return PlannedFile(path, state, reason, is_written=is_written, diff=diff)
 
 
 def refuse_late_files(files: Iterable[PlannedFile], root: Path) -> None:

@@ -48,17 +48,16 @@ def test_a_file_that_says_the_same_stays_as_somebody_wrote_it(forms: Path, tmp_p
 PEAK = r"""
 import re, sys
 from evalstore.migration import migrate
-migrate(sys.argv[3:], into=sys.argv[2], dry_run=sys.argv[1] == "dry")
+migrate(sys.argv[2:], into=sys.argv[1])
 print(re.search(r"VmHWM:\s*([0-9]+)", open("/proc/self/status").read())[1])
 """
 
 
 @pytest.mark.process
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells how much memory a process took")
-@pytest.mark.parametrize("run", ["real", mark_slow("dry")])
-def test_memory_follows_the_largest_file(suite: Suite, tmp_path: Path, run: str) -> None:
+def test_memory_follows_the_largest_file(suite: Suite, tmp_path: Path) -> None:
     def peak(into: str, folders: list[Path]) -> float:
-        command = [sys.executable, "-c", PEAK, run, str(tmp_path / into), *map(str, folders)]
+        command = [sys.executable, "-c", PEAK, str(tmp_path / into), *map(str, folders)]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
         return int(done.stdout) / 1024
 
