@@ -92,7 +92,7 @@ def describe_misfits(raw: Mapping[str, Any], question: Mapping[str, Any], mirror
     return [f"{', '.join(misfits)}: not as graders read it, kept as data"] if misfits else []
 
 
-def fits_question(field: str, value: Any) -> bool:
+def is_question_value(field: str, value: Any) -> bool:
     """Whether a question can hold a value in a field of its schema."""
     return is_valid_by_schema(QUESTION, {"id": "x", "input": "x", field: value})
 

@@ -24,7 +24,7 @@ from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_value
 from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
-from evalstore.migration.value_readings import describe_misfits, describe_type, describe_unknown_keys, fits_question
+from evalstore.migration.value_readings import describe_misfits, describe_type, describe_unknown_keys, is_question_value
 from evalstore.model import Kind, is_id
 from evalstore.text import make_excerpt
 from evalstore.versions import find_version
@@ -125,7 +125,7 @@ def _parse_version(text: str) -> str | None:
 def _fits(field: str, value: Any) -> bool:
     """Whether a question can hold a value; what else is said of an expected tool may be that it is forbidden."""
     tools = value if field == "expected_tools" and isinstance(value, list) else []
-    return fits_question(field, value) and not any(isinstance(item, dict) and item.keys() - _TOOL for item in tools)
+    return is_question_value(field, value) and not any(isinstance(item, dict) and item.keys() - _TOOL for item in tools)
 
 
 def _has_texts(item: Any, *keys: str) -> bool:

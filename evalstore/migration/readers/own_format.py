@@ -29,8 +29,8 @@ from evalstore.migration.table import CheckRow, FormatTable, get_path, has_path,
 from evalstore.migration.value_readings import (
     describe_type,
     describe_unknown_keys,
-    fits_question,
     is_plain,
+    is_question_value,
     read_messages,
     read_value,
     render_input,
@@ -255,7 +255,7 @@ def _read_fields(row: Mapping[str, Any], table: FormatTable) -> tuple[dict[str, 
     taken = {
         field: value
         for field, value in found.items()
-        if value is not None and is_same_data(encode_value(value), value) and fits_question(field, value)
+        if value is not None and is_same_data(encode_value(value), value) and is_question_value(field, value)
     }
     odd = [field for field, value in found.items() if value is not None and field not in taken]
     return taken, [_NO_FIELD.format(table.fields[field], field) for field in odd]

@@ -29,7 +29,7 @@ from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
-from evalstore.migration.value_readings import describe_misfits, describe_type, describe_unknown_keys, fits_question
+from evalstore.migration.value_readings import describe_misfits, describe_type, describe_unknown_keys, is_question_value
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 
@@ -213,7 +213,7 @@ def _build_question(row: Mapping[str, Any], name: str, prompt: str, table: Forma
         "id": name,
         "input": prompt,
         **({"expected": expected} if expected is not None else {}),
-        **({"tags": tags} if fits_question("tags", tags) else {}),
+        **({"tags": tags} if is_question_value("tags", tags) else {}),
         **({"metadata": metadata} if metadata else {}),
     }
 

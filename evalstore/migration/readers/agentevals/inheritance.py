@@ -27,7 +27,7 @@ from evalstore.migration.readers.agentevals.grading import (
 from evalstore.migration.readers.agentevals.model_graders import grade_by_criteria, read_bare_texts, read_points
 from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.table import FormatTable
-from evalstore.migration.value_readings import fits_question, is_plain, read_messages, render_input
+from evalstore.migration.value_readings import is_plain, is_question_value, read_messages, render_input
 from evalstore.text import make_excerpt
 
 _CRITERIA = ("criteria", "expected_outcome", "outcome")
@@ -105,7 +105,7 @@ def build_question(raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]) 
 
 def _fits_dataset(expected: Any) -> bool:
     """Whether a question can hold an expected value: there, a mapping's `format` has another meaning."""
-    return is_same_data(encode_value(expected), expected) and fits_question("expected", expected)
+    return is_same_data(encode_value(expected), expected) and is_question_value("expected", expected)
 
 
 _ALONE = "versions of the runner leave a test that has an execution of its own without the checks of its suite"
