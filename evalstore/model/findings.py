@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
+
+from evalstore.errors import Place
 
 SHOWN_ALIKE = 3  # findings of one rule in one file that are shown: the others say the same
 
@@ -32,6 +35,14 @@ class ValidationRule:
     why: str
     once: bool = False
     example: str = ""
+
+    def make_finding(
+        self, place: Place, facts: Mapping[str, object], pointer: str = "", *, severity: Severity | None = None
+    ) -> Finding:
+        """Return the finding of this rule at a place, as severe as the row says, unless `severity` says otherwise."""
+        message, hint = self.message.format_map(facts), self.hint.format_map(facts)
+        level = severity or self.severity
+        return Finding(self.id, level, place.file, place.line, place.column, pointer, message, hint)
 
 
 class SourceLine(NamedTuple):

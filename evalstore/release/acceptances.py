@@ -11,7 +11,7 @@ from typing import Any
 
 from evalstore.diff import AcceptedLevel, ComparisonSettings, Profile, read_comparison_settings
 from evalstore.documents import Document, read_yaml
-from evalstore.errors import EvalstoreError, LoadError, Place
+from evalstore.errors import EvalstoreError, LoadError
 from evalstore.files import MIDDLE_FILE
 from evalstore.lint import ACCEPTED, VALIDATION_RULES
 from evalstore.lint.notes import Note
@@ -78,10 +78,10 @@ def read_change_policy_at(
 
     Raises as `read_change_policy`.
     """
-    locked = _read_committed(store, commit, LOCK_FILE, LOCK_LIMIT)
+    locked = store.read_file_at(commit, LOCK_FILE, LOCK_LIMIT)
     refs = read_lock(locked).refs if locked else {}
     terms = replace(read_comparison_settings(read_settings_at(store, commit), profile), locked=frozenset(refs))
-    data = _read_committed(store, commit, ACCEPTED, MIDDLE_FILE)
+    data = store.read_file_at(commit, ACCEPTED)
     accepted = None if data is None else _read_accepted(data, f"git:{commit[:12]}:{ACCEPTED}")
     return ChangePolicy(terms, _parse_document(accepted), today)
 
@@ -96,7 +96,7 @@ def find_policy_blobs(store: ArtifactStore, commits: Iterable[str]) -> dict[str,
     found = {}
     for commit in asked:
         with suppress(EvalstoreError):
-            found[commit] = tuple(_find_committed(store, commit, name) for name in (SETTINGS_FILE, LOCK_FILE, ACCEPTED))
+            found[commit] = tuple(store.find_file_at(commit, name) for name in (SETTINGS_FILE, LOCK_FILE, ACCEPTED))
     return found
 
 
@@ -117,21 +117,7 @@ def _check_settings(store: ArtifactStore) -> None:
 
 def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
     """Return the settings of a store as of a commit; none where it had no such file."""
-    file = f"git:{commit[:12]}:{SETTINGS_FILE}"
-    data = _read_committed(store, commit, SETTINGS_FILE, MIDDLE_FILE)
-    value = read_yaml(data, file).value if data else None
-    if not isinstance(value, dict | None):
-        raise LoadError("settings must be a mapping", place=Place(file))
-    return value or {}
-
-
-def _find_committed(store: ArtifactStore, commit: str, name: str) -> str | None:
-    return find_file(store.objects, commit, store.moves.find_prefix(commit) + name)
-
-
-def _read_committed(store: ArtifactStore, commit: str, name: str, limit: int) -> bytes | None:
-    blob = _find_committed(store, commit, name)
-    return store.objects.read(blob, limit).data if blob else None
+    return store.read_settings_at(commit).value or {}
 
 
 def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> ComparisonSettings:

@@ -60,20 +60,12 @@ def find_loosenings(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[
 
 def make_loosening_finding(loosening: Loosening, document: Document, base: str) -> Finding:
     """Return the finding of a setting that was loosened since `base`, the name of a commit or a release."""
-    row = VERSION_RULES[VersionRule.LOOSENED]
     place = document.locate(follow_pointer(document.value, loosening.pointer)[0])
     place = place if document.value else Place(SETTINGS_FILE)
+    pointer = format_json_pointer(loosening.pointer)
+    row = VERSION_RULES[VersionRule.LOOSENED]
     facts = {"now": loosening.now, "was": loosening.was, "base": base}
-    return Finding(
-        row.id,
-        row.severity,
-        SETTINGS_FILE,
-        place.line,
-        place.column,
-        format_json_pointer(loosening.pointer),
-        row.message.format(**facts),
-        row.hint.format(**facts),
-    )
+    return row.make_finding(place, facts, pointer)
 
 
 def _find_lower_words(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:

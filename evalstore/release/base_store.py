@@ -9,17 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evalstore.documents import read_yaml
-from evalstore.errors import LoadError, Place
-from evalstore.files import MIDDLE_FILE
-from evalstore.model import Kind, is_id
+from evalstore.errors import LoadError
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.places import LEDGER_FOLDER, SETTINGS_FILE
 from evalstore.store import ArtifactStore
 from evalstore.store.contents import read_tag_prefix
-from evalstore.store.ledger import Ledger, parse_ledger
-from evalstore.store.objects import find_file, has_entry, is_regular, list_folder
+from evalstore.store.ledger import Ledger, list_ledgers, parse_ledger
+from evalstore.store.objects import has_entry, is_regular
 from evalstore.store.revisions import find_fork, find_head, list_merged_tags, resolve_revision
 from evalstore.store.tags import TAG_REFS
 from evalstore.text import SHORT_DIGEST
@@ -71,7 +68,7 @@ class BaseStore:
     @cached_property
     def lock(self) -> Lock:
         """The lock of the base; none where it cannot be read, for then nothing could go by it."""
-        data = self.read_file(LOCK_FILE, LOCK_LIMIT)
+        data = self.store.read_file_at(self.commit, LOCK_FILE, LOCK_LIMIT)
         with suppress(LoadError):
             return NO_LOCK if data is None else read_lock(data)
         return NO_LOCK
@@ -92,17 +89,12 @@ class BaseStore:
         """The releases that had reached the base."""
         return BaseReleases(self.store, self.commit)
 
-    def read_file(self, name: str, limit: int = MIDDLE_FILE) -> bytes | None:
-        """Return a file of the store; None where there was none."""
-        blob = find_file(self.store.objects, self.commit, self.prefix + name)
-        return self.store.objects.read(blob, limit).data if blob else None
-
     def read_signers(self) -> bytes:
         """Return the file of allowed signers that its settings name; `RefusedError` where there was none."""
         from evalstore.store.signers import build_signers_error, find_signers_file
 
         name = find_signers_file(self.settings)
-        data = self.read_file(name)
+        data = self.store.read_file_at(self.commit, name)
         if data is None:
             raise build_signers_error(name)
         return data
@@ -114,12 +106,7 @@ def read_base_store(store: ArtifactStore, revision: str, folder: Path) -> BaseSt
     prefix = _find_prefix(store, commit, folder)
     # From here on the base's files are those of that folder, wherever the change says that they come from.
     store.moves.place(commit, prefix)
-    data = find_file(store.objects, commit, prefix + SETTINGS_FILE)
-    document = read_yaml(
-        store.objects.read(data, MIDDLE_FILE).data if data else b"", f"git:{commit[:SHORT_DIGEST]}:{SETTINGS_FILE}"
-    )
-    if not isinstance(document.value, dict | None):
-        raise LoadError("settings are a mapping", place=Place(document.file))
+    document = store.read_settings_at(commit)
     tag_prefix = read_tag_prefix(document) if store.moves.has_store(commit, prefix) else store.tag_prefix
     return BaseStore(store.with_tag_prefix(tag_prefix), commit, prefix, document.value or {}, tag_prefix)
 
@@ -136,12 +123,8 @@ def _find_prefix(store: ArtifactStore, commit: str, folder: Path) -> str:
 
 
 def _read_ledgers(store: ArtifactStore, commit: str, prefix: str) -> Iterator[tuple[str, Ledger]]:
-    listed = {
-        f"{kind}/{id_}": entry.oid
-        for kind in Kind
-        for id_, entry in list_folder(store.objects, commit, f"{prefix}{LEDGER_FOLDER}/{kind}").items()
-        if is_id(id_) and is_regular(entry)
-    }
+    found = list_ledgers(store.objects, commit, prefix)
+    listed = {name: entry.oid for name, entry in found.items() if is_regular(entry)}
     blobs = store.objects.read_many(listed.values())
     for name, oid in listed.items():
         yield name, parse_ledger((blobs.get(oid) or store.objects.read(oid)).data)

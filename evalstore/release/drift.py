@@ -20,7 +20,6 @@ from evalstore.release.references import ArtifactReference, ReferenceGraph, read
 from evalstore.release.status_values import ArtifactState, ArtifactStatus, MovedReference, VersionRule
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.artifacts import ARTIFACT_LIMIT
-from evalstore.store.objects import find_file
 from evalstore.store.resolve import can_mean, find_locked_version
 from evalstore.store.revisions import is_ancestor
 from evalstore.store.tags import find_last_release
@@ -67,7 +66,7 @@ class MovedReferenceFinder:
         return find_locked_version(ref, entry) if entry else next((release.version for release in newest), None)
 
     def _read_lock_at(self, commit: str) -> Lock:
-        blob = find_file(self.store.objects, commit, self.store.moves.find_prefix(commit) + LOCK_FILE)
+        blob = self.store.find_file_at(commit, LOCK_FILE)
         if blob and blob not in self._locks:
             self._locks[blob] = read_lock(self.store.objects.read(blob, LOCK_LIMIT).data)
         return self._locks[blob] if blob else NO_LOCK
@@ -191,9 +190,7 @@ def make_lagging_findings(store: ArtifactStore, pins: Iterable[tuple[ArtifactRef
         if severity is None:
             return
         facts = {"found": str(reference.ref), "name": reference.ref.name, "version": version}
-        file, line, column = reference.place.file, reference.place.line, reference.place.column
-        message, hint = _BEHIND.message.format(**facts), _BEHIND.hint.format(**facts)
-        yield Finding(_BEHIND.id, severity, file, line, column, "", message, hint)
+        yield _BEHIND.make_finding(reference.place, facts, severity=severity)
 
 
 def _is_migrated(store: ArtifactStore, key: str) -> bool:

@@ -290,7 +290,5 @@ RULES = {rule.id: rule for rule in _ROWS}
 
 def make_finding(rule: str, place: Place, pointer: str = "", **facts: object) -> Finding:
     """Return a finding of a rule; its facts are cut and escaped, because they come from foreign files."""
-    row = RULES[rule]
     safe = {key: make_excerpt(str(fact), LONG_EXCERPT) for key, fact in facts.items()}
-    message, hint = row.message.format_map(safe), row.hint.format_map(safe)
-    return Finding(row.id, row.severity, place.file, place.line, place.column, pointer, message, hint)
+    return RULES[rule].make_finding(place, safe, pointer)

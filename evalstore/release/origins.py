@@ -23,7 +23,7 @@ from evalstore.release.artifact_parts import (
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.file_history import FileHistory, read_file_history
 from evalstore.store.object_reader import MissingObjectError
-from evalstore.store.objects import find_file, read_tagger
+from evalstore.store.objects import read_tagger
 from evalstore.store.renames import list_renames
 from evalstore.store.revisions import find_head
 from evalstore.store.rows import read_rows
@@ -362,7 +362,7 @@ def _read_committed_parts(rows: QuestionRows, artifact: Resolved, oid: str) -> P
     """Return the parts of an artifact at a commit: none where its file is absent, None where it is malformed."""
     store = rows.store
     try:
-        blob = find_file(store.objects, oid, store.moves.find_prefix(oid) + artifact.path)
+        blob = store.find_file_at(oid, artifact.path)
         if blob is None:
             return _ABSENT
         document = read_yaml(store.objects.read(blob).data, artifact.path)

@@ -15,7 +15,7 @@ from evalstore.files import BLOCK, open_below
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
 from evalstore.places import SETTINGS_FILE
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.objects import list_folder
+from evalstore.store.artifacts import list_committed_artifacts
 from evalstore.store.resolve import expect_releases, resolve_unlocked
 from evalstore.store.revisions import resolve_head
 from evalstore.store.working_files import read_working_files
@@ -195,10 +195,8 @@ def list_root_artifacts(store: ArtifactStore) -> list[Ref]:
         return store.working()
     commit = resolve_head(store.git)
     return [
-        Ref(kind, name[:-5], f"git:{commit}", PinType.REVISION, revision=commit)
-        for kind in Kind
-        for name in sorted(list_folder(store.objects, commit, store.prefix + kind.folder))
-        if name.endswith(".yaml") and is_id(name[:-5])
+        Ref(kind, id_, f"git:{commit}", PinType.REVISION, revision=commit)
+        for kind, id_ in list_committed_artifacts(store, commit)
     ]
 
 

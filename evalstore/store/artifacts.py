@@ -6,9 +6,9 @@ import re
 
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError, Place
-from evalstore.model import Artifact, Kind, Ref
+from evalstore.model import Artifact, Kind, Ref, is_id
 from evalstore.store.contents import StoreContents
-from evalstore.store.objects import find_file
+from evalstore.store.objects import find_file, list_folder
 from evalstore.text import make_excerpt
 from evalstore.versions import Version, find_version
 
@@ -44,6 +44,16 @@ def make_artifact(ref: Ref, document: Document) -> Artifact:
             hint=f"write id: {ref.id}, or rename the file",
         )
     return Artifact(ref.kind, ref.id, _require_version(document, ref.kind), document)
+
+
+def list_committed_artifacts(store: StoreContents, commit: str) -> dict[tuple[Kind, str], str]:
+    """Return the blob of every artifact's file at a commit, by kind and id, in order."""
+    return {
+        (kind, name[:-5]): entry.oid
+        for kind in Kind
+        for name, entry in sorted(list_folder(store.objects, commit, store.prefix + kind.folder).items())
+        if name.endswith(".yaml") and is_id(name[:-5])
+    }
 
 
 def find_rows_blob(store: StoreContents, dataset: Artifact, commit: str | None) -> str | None:

@@ -30,7 +30,7 @@ from evalstore.store.objects import Commit, expect_folder, find_file, read_commi
 from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import StoreMoves
 from evalstore.store.tags import GitTag, Release, TagGrammar, Tags
-from evalstore.text import make_excerpt
+from evalstore.text import SHORT_DIGEST, make_excerpt
 
 
 @dataclass(slots=True)
@@ -166,7 +166,11 @@ def find_bare_prefix(git: Git) -> str:
 def read_settings(repository: Repository, objects: ObjectReader, *, root: Path | None, prefix: str) -> Document:
     """Return the settings of a store; an empty document when it has none."""
     data = read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=MIDDLE_FILE)
-    document = read_yaml(data or b"", SETTINGS_FILE)
+    return _parse_settings(data or b"", SETTINGS_FILE)
+
+
+def _parse_settings(data: bytes, file: str) -> Document:
+    document = read_yaml(data, file)
     if document.value is not None and not isinstance(document.value, dict):
         raise LoadError("settings must be a mapping", place=document.locate(), hint="see .evalstore/schema")
     return document
@@ -320,6 +324,20 @@ class StoreContents:
         self.ledgers.expect(names)
         lines = ((name, version) for name in names for version in self.ledgers.read(name).by_version)
         return [f"{self.tag_prefix}{name}@{version}" for name, version in lines]
+
+    def find_file_at(self, commit: str, path: str) -> str | None:
+        """Return the blob of a file of the store at a commit, wherever the store lay then; None where there is none."""
+        return find_file(self.objects, commit, self.moves.find_prefix(commit) + path)
+
+    def read_file_at(self, commit: str, path: str, limit: int = MIDDLE_FILE) -> bytes | None:
+        """Return a file of the store at a commit, wherever the store lay then; None where there is none."""
+        blob = self.find_file_at(commit, path)
+        return self.objects.read(blob, limit).data if blob else None
+
+    def read_settings_at(self, commit: str) -> Document:
+        """Return the settings of the store at a commit; an empty document where it had no such file."""
+        data = self.read_file_at(commit, SETTINGS_FILE)
+        return _parse_settings(data or b"", f"git:{commit[:SHORT_DIGEST]}:{SETTINGS_FILE}")
 
     def commit(self, oid: str) -> Commit:
         """Return a commit by its full id."""

@@ -22,6 +22,7 @@ from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import find_committed_blobs, find_file, is_regular, list_folder
 from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import StoreMoves
+from evalstore.store.trees import TreeEntry
 from evalstore.versions import Version, find_version
 
 _MANY = 32  # ledgers, from which on all are listed
@@ -104,10 +105,7 @@ class Ledgers:
         return self._names
 
     def _list_names(self, commit: str) -> list[str]:
-        folders = (
-            (kind, list_folder(self.objects, commit, f"{self.moves.prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind
-        )
-        listed = {f"{kind}/{id_}": entry for kind, entries in folders for id_, entry in entries.items() if is_id(id_)}
+        listed = list_ledgers(self.objects, commit, self.moves.prefix)
         self._blobs = {name: entry.oid for name, entry in listed.items() if is_regular(entry)}
         return sorted(listed)
 
@@ -134,6 +132,12 @@ class Ledgers:
         if self._head is None:
             self._head = find_head(self.git) or ""
         return self._head
+
+
+def list_ledgers(objects: ObjectReader, commit: str, prefix: str) -> dict[str, TreeEntry]:
+    """Return by `<kind>/<id>` what lies in the places of ledgers at a commit, in a store with that prefix."""
+    folders = ((kind, list_folder(objects, commit, f"{prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind)
+    return {f"{kind}/{id_}": entry for kind, entries in folders for id_, entry in entries.items() if is_id(id_)}
 
 
 def locate_ledger(name: str) -> str:

@@ -14,9 +14,8 @@ from evalstore.documents import encode_document
 from evalstore.errors import EvalstoreError, GitError, RefError
 from evalstore.files import FolderReader
 from evalstore.model import Kind, Ref
-from evalstore.model.refs import ArtifactIdentity, is_id
-from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
-from evalstore.store.objects import list_folder
+from evalstore.model.refs import ArtifactIdentity
+from evalstore.store.artifacts import ARTIFACT_LIMIT, list_committed_artifacts, read_artifact
 from evalstore.store.resolve import Resolved, build_unknown_error, describe_missing_tags, is_covered
 from evalstore.store.revisions import resolve_revision
 from evalstore.store.store import ArtifactStore
@@ -221,9 +220,4 @@ def _parse_record(store: ArtifactStore, row: list[str]) -> tuple[Release, Releas
 def list_committed(store: ArtifactStore, revision: str) -> dict[str, str]:
     """Return the blob of every artifact's file at a revision, by name (`<kind>/<id>`)."""
     commit = resolve_revision(store.git, store.objects, revision)
-    return {
-        f"{kind}/{name[:-5]}": entry.oid
-        for kind in Kind
-        for name, entry in list_folder(store.objects, commit, store.prefix + kind.folder).items()
-        if name.endswith(".yaml") and is_id(name[:-5])
-    }
+    return {"/".join(key): blob for key, blob in list_committed_artifacts(store, commit).items()}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.model import Kind
-from evalstore.model.refs import build_artifact_path
+from evalstore.model.refs import ArtifactIdentity
 from evalstore.store.git import Git
 from evalstore.versions import Version, find_version
 
@@ -22,7 +22,8 @@ _UNREAD_FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)"
 _FORMAT = "--format=" + "%00".join(f"%({field})" for field in TAG_FIELDS)
 
 
-class Release(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Release(ArtifactIdentity):
     """One released version: its tag, the tag object (None for a lightweight tag) and the commit."""
 
     kind: Kind
@@ -31,16 +32,6 @@ class Release(NamedTuple):
     tag: str
     tag_object: str | None
     commit: str
-
-    @property
-    def name(self) -> str:
-        """`<kind>/<id>`, without the version."""
-        return self.kind + "/" + self.id
-
-    @property
-    def path(self) -> str:
-        """The artifact's file, relative to the store."""
-        return build_artifact_path(self.kind, self.id)
 
 
 class GitTag(NamedTuple):

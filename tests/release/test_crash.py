@@ -71,7 +71,7 @@ def test_bumps_killed_at_their_steps_are_finished_by_the_next(released: Shop) ->
 
 @pytest.mark.slow
 def test_bumps_killed_at_every_step_are_finished_by_the_next(released: Shop) -> None:
-    assert sweep(released, stride=1) > 40
+    assert sweep(released, stride=1) > 25
 
 
 def sweep(shop: Shop, stride: int) -> int:
