@@ -15,10 +15,10 @@ from evalstore.agreement.noise import JudgeNoise
 from evalstore.documents import Document, encode_document
 from evalstore.documents.edit import Scalar, set_entries, set_root_entry
 from evalstore.errors import ConflictError, Place, RefusedError
-from evalstore.files import read_below, sweep_below, write_below
+from evalstore.files import read_below
 from evalstore.model import Artifact, PinType, format_decimal, parse_ref
 from evalstore.model.rubric import JUDGED_THRESHOLD
-from evalstore.release.locking import lock_repository
+from evalstore.release.locking import lock_repository, write_locked_file
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 
@@ -49,10 +49,8 @@ class ValidationDraft(Generic[_Measured]):
                     place=Place(self.path),
                     hint="run it again: the replies are kept, and nothing is asked twice",
                 )
-            # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
-            sweep_below(store.root, self.path)
             if self.after.text != self.before.text:
-                write_below(store.root, self.path, encode_document(self.after))
+                write_locked_file(store.root, self.path, encode_document(self.after))
         return replace(self.result, written=self.path)
 
 

@@ -11,11 +11,10 @@ from evalstore.diff import AcceptedLevel, DiffFinding
 from evalstore.documents import encode_document, write_yaml
 from evalstore.documents.edit import put_item
 from evalstore.errors import RefError, RefusedError, UsageError
-from evalstore.files import sweep_below, write_below
 from evalstore.lint import ACCEPTED
 from evalstore.release.acceptances import Acceptance, read_accepted_file, read_change_policy
 from evalstore.release.commit_files import complete_signature
-from evalstore.release.locking import lock_repository
+from evalstore.release.locking import lock_repository, write_locked_file
 from evalstore.release.status import survey_store
 from evalstore.release.status_values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore
@@ -73,9 +72,7 @@ def accept(
         )
         since = parse_version(status.released or "")
         acceptance = Acceptance(status.ref, since, finding.fingerprint, finding.rule, finding.message, accepted)
-        # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
-        sweep_below(store.root, ACCEPTED)
-        write_below(store.root, ACCEPTED, insert_acceptance(store, acceptance))
+        write_locked_file(store.root, ACCEPTED, insert_acceptance(store, acceptance))
     after = survey_store(store, read_change_policy(store, today)).artifacts
     return WrittenAcceptance(acceptance, ACCEPTED, next(other for other in after if other.ref == status.ref))
 

@@ -164,16 +164,11 @@ def _release_without_commit(
         for step in plan.steps:
             _write_step_files(store, step)
     released = _list_released_versions(store, plan.steps, tagged=request.tag)
-    return Released(
-        released,
-        plan.unchanged,
+    return replace(
+        _describe_plan(plan, request),
+        released=released,
         committed=head is not None,
         dry_run=dry_run,
-        pinned=plan.pinned,
-        followed=request.options.dependents,
-        followers=plan.followers,
-        findings=plan.findings,
-        lowered=_list_lowered_versions(plan),
         unreviewed=unreviewed,
     )
 
@@ -209,22 +204,26 @@ def _commit_release(
     release = ReleaseContext(repository, versions, request.watch_writing, request.watch_signing)
     journal = publish_release(release, draft, checkout.tip)
     store.forget()
-    return Released(
-        journal.released,
-        plan.unchanged,
+    return replace(
+        _describe_plan(plan, request),
+        released=journal.released,
         branch=checkout.name,
         signed=request.sign,
-        pinned=plan.pinned,
-        followed=request.options.dependents,
-        followers=plan.followers,
-        findings=plan.findings,
-        lowered=_list_lowered_versions(plan),
         unreviewed=_list_unreviewed(store, plan, journal.old),
     )
 
 
-def _list_lowered_versions(plan: BumpPlan) -> tuple[LoweredVersion, ...]:
-    return tuple(LoweredVersion(step.ref, step.adjustment_lines) for step in plan.steps if step.adjustments)
+def _describe_plan(plan: BumpPlan, request: BumpRequest) -> Released:
+    """Return what is known of a release before there is one."""
+    return Released(
+        (),
+        plan.unchanged,
+        pinned=plan.pinned,
+        followed=request.options.dependents,
+        followers=plan.followers,
+        lowered=tuple(LoweredVersion(step.ref, step.adjustment_lines) for step in plan.steps if step.adjustments),
+        findings=plan.findings,
+    )
 
 
 def _list_unreviewed(store: ArtifactStore, plan: BumpPlan, tip: str | None) -> tuple[str, ...]:

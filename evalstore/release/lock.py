@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
-from evalstore.files import read_below, sweep_below, write_below
+from evalstore.files import read_below
 from evalstore.model import Artifact, Finding, PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Lock, LockedLedger, LockEntry, write_lock
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import ReleaseRecords, describe_rewrite, find_tag_object
-from evalstore.release.locking import lock_repository
+from evalstore.release.locking import lock_repository, write_locked_file
 from evalstore.release.references import FindPlace, walk_references
 from evalstore.release.release_tags import (
     ReleaseTag,
@@ -81,9 +81,7 @@ def lock(
     written = not old.exists or read_below(store.root, LOCK_FILE, LIMIT) != data
     if written:
         with lock_repository(store, {}):
-            # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
-            sweep_below(store.root, LOCK_FILE)
-            write_below(store.root, LOCK_FILE, data)
+            write_locked_file(store.root, LOCK_FILE, data)
         store.forget()
     locked = tuple(_make_locked_ref(ref, entry, old.refs.get(ref)) for ref, entry in sorted(entries.items()))
     return LockResult(LOCK_FILE, written, locked, tuple(sorted(old.refs.keys() - entries.keys())), len(new.ledgers))

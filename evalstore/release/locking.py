@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.files import describe_error
+from evalstore.files import describe_error, sweep_below, write_below
 from evalstore.own_files import open_lock
 from evalstore.store import ArtifactStore
 from evalstore.store.git import Git
@@ -83,6 +83,13 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
         yield LockedRepository(git, top, store.objects, store.repository.hex_digits, signature)
     finally:
         os.close(descriptor)
+
+
+def write_locked_file(root: Path, path: str, data: bytes) -> None:
+    """Write a file of a store whose repository is locked."""
+    # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
+    sweep_below(root, path)
+    write_below(root, path, data)
 
 
 def _open_lock_file(common: Path) -> int:

@@ -11,10 +11,9 @@ from evalstore.diff.attempts import repeat_sample
 from evalstore.documents import encode_document
 from evalstore.documents.edit import put_item
 from evalstore.errors import Place, RefError, RefusedError
-from evalstore.files import sweep_below, write_below
 from evalstore.model import Kind, Question, Sample, Verdict, parse_ref
 from evalstore.model.example import EXAMPLES, Example, read_examples, write_example
-from evalstore.release.locking import lock_repository
+from evalstore.release.locking import lock_repository, write_locked_file
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.text import make_excerpt
@@ -55,9 +54,7 @@ def save_example(
         data = encode_document(edited)
         if len(data) > ARTIFACT_LIMIT:
             raise RefusedError(f"with this example it would have more than {ARTIFACT_LIMIT:,} bytes", place=Place(path))
-        # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
-        sweep_below(store.root, path)
-        write_below(store.root, path, data)
+        write_locked_file(store.root, path, data)
     return SavedExample(edited.locate((EXAMPLES, len(listed))), str(item.get("verdict", item.get("score"))), added=True)
 
 
