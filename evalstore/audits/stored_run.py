@@ -35,7 +35,7 @@ from evalstore.runs.row_pairs import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples
 from evalstore.scoring.judging import NO_REPLY, JudgeSession
 from evalstore.store import ArtifactStore
-from evalstore.store.renames import list_renames
+from evalstore.store.rows import list_renames
 from evalstore.versions import find_version
 
 _Item = TypeVar("_Item")

@@ -16,7 +16,7 @@ from evalstore.release.acceptances import Acceptance, read_accepted_file, read_c
 from evalstore.release.commit_files import complete_signature
 from evalstore.release.locking import lock_repository, write_locked_file
 from evalstore.release.status import survey_store
-from evalstore.release.status_values import ArtifactState, ArtifactStatus
+from evalstore.release.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore
 from evalstore.store.git import read_config
 from evalstore.versions import Bump, Version, parse_version

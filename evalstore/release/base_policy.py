@@ -16,8 +16,8 @@ from evalstore.model import Finding, Findings, Severity
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.acceptances import ChangePolicy, read_change_policy_at, read_settings_at
 from evalstore.release.base_store import BaseReleases
-from evalstore.release.status_values import RULES as VERSION_RULES
-from evalstore.release.status_values import VersionRule
+from evalstore.release.values import RULES as VERSION_RULES
+from evalstore.release.values import VersionRule
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.contents import read_settings
 from evalstore.store.revisions import resolve_revision

@@ -17,7 +17,7 @@ from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.release.acceptances import ChangePolicy
 from evalstore.release.comparison import compare_versions
 from evalstore.release.references import ArtifactReference, ReferenceGraph, read_references, scan_working_file
-from evalstore.release.status_values import ArtifactState, ArtifactStatus, MovedReference, VersionRule
+from evalstore.release.values import ArtifactState, ArtifactStatus, MovedReference, VersionRule
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.resolve import can_mean, find_locked_version

@@ -24,9 +24,8 @@ from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.file_history import FileHistory, read_file_history
 from evalstore.store.object_reader import MissingObjectError
 from evalstore.store.objects import read_tagger
-from evalstore.store.renames import list_renames
 from evalstore.store.revisions import find_head
-from evalstore.store.rows import read_rows
+from evalstore.store.rows import list_renames, read_rows
 from evalstore.store.tags import list_patterns
 
 

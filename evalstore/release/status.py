@@ -26,7 +26,6 @@ from evalstore.release.drift import (
 )
 from evalstore.release.locking import open_leftover_journal
 from evalstore.release.references import ArtifactReference, ReferenceGraph, list_references
-from evalstore.release.status_values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
 from evalstore.release.store_diff import find_store_changes
 from evalstore.release.validity import (
     check_gradable,
@@ -35,6 +34,7 @@ from evalstore.release.validity import (
     read_working_ledger,
     require_version,
 )
+from evalstore.release.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.index import describe_abort
 from evalstore.store.resolve import may_mean

@@ -29,8 +29,8 @@ from evalstore.release.comparison import (
     scan_working_files,
 )
 from evalstore.release.drift import describe_moved_references
-from evalstore.release.status_values import ArtifactState, ArtifactStatus
 from evalstore.release.validity import check_ledger_complete, read_working_ledger
+from evalstore.release.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.objects import find_committed_blobs
 from evalstore.store.revisions import find_fork, find_head

@@ -1,15 +1,23 @@
-"""What a bump answers: the versions that it released, and what became of their push."""
+"""What a bump and a status answer: released versions, what became of their push, and where each artifact stands."""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from evalstore.diff.settings import RULE_SETS
+from evalstore.errors import Place
+from evalstore.model import Finding, Severity
+from evalstore.model.findings import ValidationRule
 from evalstore.notebook import ReportValue, format_repr
 from evalstore.release.journal import ReleasedVersion
-from evalstore.versions import Bump
+from evalstore.versions import Bump, Version, bump_version, compute_bump
+
+if TYPE_CHECKING:
+    from evalstore.diff import DiffFinding
 
 
 class PinnedVersion(NamedTuple):
@@ -103,3 +111,213 @@ class Released(ReportValue):
     def done(self) -> tuple[ReleasedVersion, ...]:
         """Everything that this run released, the interrupted bump's first."""
         return (*self.recovered, *self.released)
+
+
+class VersionRule(StrEnum):
+    """The rules by id; each is judged after the diff, with overrides and acceptances applied."""
+
+    NOT_BUMPED = "version-not-bumped"
+    TOO_SMALL = "version-bump-too-small"
+    DECREASED = "version-decreased"
+    WITHOUT_CHANGE = "version-bump-without-change"
+    REFERENCE_MOVED = "reference-moved"
+    LOOSENED = "override-loosened"
+
+
+MOVED_HINT = "pin the version you mean, then bump; to keep it floating, write the next major version into the file"
+_BUMP = "set the version that the change needs: evalstore bump REF"
+
+_VERSION_ROWS = (
+    ValidationRule(
+        VersionRule.NOT_BUMPED,
+        Severity.ERROR,
+        "needs {needed}, but is still {version}",
+        _BUMP,
+        "Two different contents would have the same version.",
+    ),
+    ValidationRule(
+        VersionRule.TOO_SMALL,
+        Severity.ERROR,
+        "needs {needed}, but {version} is too low",
+        f"{_BUMP}; or lower the level, on record: evalstore accept, or rules in evalstore.yaml",
+        "A minor version tells people that scores are comparable.",
+    ),
+    ValidationRule(
+        VersionRule.DECREASED,
+        Severity.ERROR,
+        "{version} is below the released {released}",
+        "write a version above the last release; a release is undone by a new one: evalstore bump REF",
+        "A released version never changes its content.",
+    ),
+    ValidationRule(
+        VersionRule.WITHOUT_CHANGE,
+        Severity.INFO,
+        "{version} is higher than the change needs, or nothing changed",
+        "nothing to do if it is intended: a version may always be higher",
+        "A version that is too high makes people look for a change that did not happen.",
+    ),
+    ValidationRule(
+        VersionRule.REFERENCE_MOVED,
+        Severity.ERROR,
+        "a floating reference now means another version, by a major change since the release",
+        MOVED_HINT,
+        "Scores move although the version stays the same.",
+    ),
+    ValidationRule(
+        VersionRule.LOOSENED,
+        Severity.WARNING,
+        "{now} is less strict than {base} ({was})",
+        "a bump would use and record it; to use the reviewed settings of REV: evalstore gate --base REV",
+        "A change must not relax the settings that judge it.",
+    ),
+)
+
+RULES = {rule.id: rule for rule in _VERSION_ROWS}
+
+
+class VersionJudgement(NamedTuple):
+    """Whether a version is enough, and in which words; `rule` is None where no rule applies."""
+
+    rule: VersionRule | None
+    ok: bool
+    message: str
+
+
+def judge_version(released: Version, working: Version, required: Bump) -> VersionJudgement:
+    """Judge the version of a working file whose change since `released` needs `required`."""
+    # Precedence (SemVer 2.0.0, section 11) ignores build metadata.
+    old, new = released.without_build, working.without_build
+    needed = bump_version(old, required)
+    if new < old:
+        # Where nothing else changed, bump has nothing to release.
+        mend = "" if required else f", and nothing else changed: write {released} there again"
+        return VersionJudgement(VersionRule.DECREASED, False, f"{working} is below the released {released}{mend}")
+    if required is Bump.NONE:
+        return _judge_unneeded(released, working)
+    if new == old:
+        return VersionJudgement(VersionRule.NOT_BUMPED, False, f"needs {needed}, but is still {working}")
+    if new.prerelease:
+        message = f"needs {needed}, but {working} is a pre-release; for the final version: bump --level {required}"
+        return VersionJudgement(VersionRule.TOO_SMALL, False, message)
+    if compute_bump(old, new) < required:
+        return VersionJudgement(VersionRule.TOO_SMALL, False, f"needs {needed}, but {working} is too low")
+    if new > needed:
+        return VersionJudgement(
+            VersionRule.WITHOUT_CHANGE, True, f"{working} is higher than the {needed} it needs; not released yet"
+        )
+    return VersionJudgement(None, True, f"{working} is high enough; not released yet")
+
+
+def _judge_unneeded(released: Version, working: Version) -> VersionJudgement:
+    if working.without_build == released.without_build:
+        return VersionJudgement(None, True, "no noticeable change")
+    return VersionJudgement(VersionRule.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed")
+
+
+class ArtifactState(StrEnum):
+    """Where an artifact stands against its last release.
+
+    Two are of unchanged files: `behind`, released again where this branch has not been; `moved`, with a floating
+    reference that means another version now.
+    """
+
+    NEW = "new"
+    CHANGED = "changed"
+    BEHIND = "behind"
+    MOVED = "moved"
+    REMOVED = "removed"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class MovedReference:
+    """A floating reference of an unchanged artifact: its version at the artifact's release, and now, and their bump."""
+
+    ref: str
+    was: Version
+    now: Version
+    level: Bump
+    place: Place
+
+    @property
+    def sentence(self) -> str:
+        """The move in one sentence, with file and line."""
+        where = f"{self.place.file}:{self.place.line}"
+        return f"{self.ref} now means {self.now}, was {self.was} ({self.level}), {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class StalePin:
+    """A pin in a working file (`user`) that will not follow the next release by itself, and its first place."""
+
+    user: str
+    ref: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class ReachCounts:
+    """How many rubrics, datasets and questions depend on an artifact, directly or not."""
+
+    rubrics: int = 0
+    datasets: int = 0
+    questions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactStatus:
+    """One artifact: its last release, its working file, and whether the version there is high enough (`ok`).
+
+    `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would stay behind its next
+    release. `place` is where its version stands in the working file, or what is wrong there; `hint` is what to do about
+    one that cannot be compared. `asked` is what judges said of its change, where somebody asked them.
+    `is_released`: its version was released since the base.
+    """
+
+    ref: str
+    state: ArtifactState
+    ok: bool
+    message: str
+    released: str | None = None
+    working: str | None = None
+    required_bump: Bump = Bump.NONE
+    next_version: str | None = None
+    rule: VersionRule | None = None
+    dependents: tuple[str, ...] = ()
+    reached: ReachCounts = ReachCounts()
+    pins: tuple[StalePin, ...] = ()
+    moved: tuple[MovedReference, ...] = ()
+    findings: tuple[DiffFinding, ...] = ()
+    place: Place | None = None
+    hint: str = ""
+    asked: str | None = None
+    is_released: bool = False
+
+    @property
+    def adjusted(self) -> tuple[DiffFinding, ...]:
+        """The findings that count at another level than their rule's: overridden in the settings, or accepted."""
+        return tuple(finding for finding in self.findings if finding.adjusted)
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Every artifact that differs from its last release, by kind and id, and how many artifacts there are.
+
+    `findings` are of acceptances that ended or that nothing needs. `pending` are the acceptances of changes since the
+    last releases (artifact, release, fingerprint), and whether there is such a change. `rule_set` is the number of the
+    rules that judged: the newest, where evalstore.yaml names none. `interrupted` says how a killed
+    bump is finished, None without one.
+    """
+
+    artifacts: tuple[ArtifactStatus, ...]
+    total: int
+    findings: tuple[Finding, ...] = ()
+    pending: Mapping[tuple[str, str, str], bool] = field(default_factory=dict)
+    profile: str = "score"
+    rule_set: int = RULE_SETS[-1]
+    interrupted: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether every change has a high enough version."""
+        return all(artifact.ok for artifact in self.artifacts)

@@ -34,8 +34,14 @@ from evalstore.release.lock import (
 )
 from evalstore.release.references import FindPlace, ReferenceResolver, walk_references
 from evalstore.release.release_bumps import BumpChecker
-from evalstore.release.release_tags import ReleaseTag, TagListing, check_release, list_tag_refs
-from evalstore.release.signatures import SignatureTerms, check_signatures
+from evalstore.release.release_tags import (
+    ReleaseTag,
+    SignatureTerms,
+    TagListing,
+    check_release,
+    check_signatures,
+    list_tag_refs,
+)
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.git import read_config
 from evalstore.store.resolve import (

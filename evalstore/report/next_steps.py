@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from evalstore.release.accept import WrittenAcceptance
     from evalstore.release.gate import GateResult
     from evalstore.release.release_log import ReleaseLog
-    from evalstore.release.status_values import Status
     from evalstore.release.store_diff import StoreDiff
+    from evalstore.release.values import Status
     from evalstore.release.verify import Verification
     from evalstore.runs import Run
     from evalstore.runs.run_view import RunView, WrittenRun

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import Place
 from evalstore.model import Findings, Severity, parse_ref
-from evalstore.release.status_values import MOVED_HINT, VersionRule
+from evalstore.release.values import MOVED_HINT, VersionRule
 from evalstore.report import findings as validated
 from evalstore.report import gate as gates
 from evalstore.report import status as standings
@@ -40,8 +40,8 @@ from evalstore.versions import Bump
 if TYPE_CHECKING:
     from evalstore.diff import Diff, DiffFinding
     from evalstore.release.gate import GateResult
-    from evalstore.release.status_values import ArtifactStatus, MovedReference, Status
     from evalstore.release.store_diff import StoreDiff
+    from evalstore.release.values import ArtifactStatus, MovedReference, Status
     from evalstore.release.verify import Verification
 
 _SEVERITIES = {Bump.MAJOR: Severity.WARNING}  # every other change is a note

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.release.status_values import MOVED_HINT
+from evalstore.release.values import MOVED_HINT
 from evalstore.report.diff_words import describe_adjustments
 from evalstore.report.findings import format_groups
 from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, join_names, wrap_lines, wrap_rows
 from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
-    from evalstore.release.status_values import ArtifactStatus, Status
+    from evalstore.release.values import ArtifactStatus, Status
 
 _NAMES_LIMIT = 3
 _MARGIN = " " * 4

@@ -1,19 +1,21 @@
-"""Streams the rows that a large dataset keeps in a file beside it."""
+"""Streams the rows that a large dataset keeps in a file beside it, and lists the questions that got another id."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 from evalstore import documents  # its names for rows are imported where a row is read
 from evalstore.errors import LoadError, Place
 from evalstore.files import iterate_pieces, open_below
-from evalstore.model import Artifact, Question
-from evalstore.model.question import make_question, read_defaults
+from evalstore.model import Artifact, Kind, Question
+from evalstore.model.question import list_noted_renames, make_question, read_defaults
 from evalstore.store.artifacts import find_rows_path, require_blob
 from evalstore.store.contents import StoreContents
+from evalstore.store.resolve import Resolved
 
 _REQUIRED_KEYS = ("id", "input")
 
@@ -123,3 +125,24 @@ def parse_row(line: RowLine) -> Mapping[str, Any]:
                 f"the row has no {key}", place=Place(file, number), hint=f"every row needs a string {key!r}"
             )
     return row
+
+
+def list_renames(store: StoreContents, dataset: Resolved) -> dict[str, str]:
+    """Return the new ids of questions by the old ones; a declared rename wins over a noted one."""
+    if dataset.kind is not Kind.DATASET:
+        return {}
+    declared = store.settings.get("renames", {})
+    own = declared.get(dataset.name, {}) if isinstance(declared, dict) else {}
+    return {**list_noted_renames(_list_noted_rows(store, dataset)), **(own if isinstance(own, dict) else {})}
+
+
+def _list_noted_rows(store: StoreContents, dataset: Resolved) -> Iterator[Any]:
+    questions = dataset.artifact.value.get("questions")
+    yield from questions if isinstance(questions, list) else ()
+    if "x_source" not in dataset.artifact.value:
+        return
+    # Only what a migration noted is parsed: the other rows may be many.
+    with suppress(LoadError):  # a finding of whoever reads the questions
+        for line in read_row_lines(store, dataset.artifact, commit=dataset.commit, tag=dataset.tag):
+            if b'"renamed_from"' in line.data:
+                yield documents.read_row(line.data, line.file, line.number)

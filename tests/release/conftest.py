@@ -16,7 +16,7 @@ from evalstore.documents import read_yaml
 from evalstore.release import Released
 from evalstore.release.bump import bump
 from evalstore.release.status import read_status
-from evalstore.release.status_values import Status
+from evalstore.release.values import Status
 from evalstore.store import ArtifactStore
 
 JUDGE = """\

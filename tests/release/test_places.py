@@ -13,7 +13,7 @@ import pytest
 from evalstore.errors import ConflictError, GitError, RefusedError
 from evalstore.release import references
 from evalstore.release.bump import bump
-from evalstore.release.status_values import ArtifactState, VersionRule
+from evalstore.release.values import ArtifactState, VersionRule
 from evalstore.store import ArtifactStore, index
 from evalstore.store import working_files as blobs
 from evalstore.store.artifacts import ARTIFACT_LIMIT
