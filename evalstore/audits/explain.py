@@ -8,10 +8,19 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
+from evalstore.audits.claims import list_noise_notes
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.judge_evidence import JudgeNoiseReader, estimate_judge_noise, has_other_engines
 from evalstore.audits.question_grid import AttributedQuestion, QuestionAttributor
-from evalstore.audits.question_sets import COMPARABLE, PairSet, PairSums, SideSum, list_pairs, read_question_history
+from evalstore.audits.question_sets import (
+    COMPARABLE,
+    PairSet,
+    PairSums,
+    SideSum,
+    find_untold_renames,
+    list_pairs,
+    read_question_history,
+)
 from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.question_view import MovedQuestions
 from evalstore.audits.rubric_plan import RunRulers, TokenLoader
@@ -31,7 +40,7 @@ from evalstore.audits.stored_run import (
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import Audit, Drift, Factor, Flips, LineEffect, PlayerName, RunSide
 from evalstore.audits.version_path import VersionFinder
-from evalstore.audits.wording import list_noise_notes, write_sentence
+from evalstore.audits.wording import describe_renames, write_sentence
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import OutputEnd, UnscoredReason, Verdict
@@ -43,6 +52,7 @@ from evalstore.text import make_excerpt
 
 _JUDGED = frozenset({"llm_judge", "fact_match", "composite"})
 _EMPTY = "empty"
+_WEIGHT = 0.02  # of the questions: what concerns more of them belongs to the answer
 # Outputs that are no answers, in words: without a text or a tool call, or as the model's API said.
 _POOR = {
     _EMPTY: "empty outputs",
@@ -53,12 +63,15 @@ _POOR = {
 
 @dataclass(slots=True)
 class RunNotes:
-    """What was noted of the compared questions so far; engines are by run (0 for A) and by kind of check.
+    """What was noted of the questions so far; engines are by run (0 for A) and by kind of check.
+
+    `questions` counts those that are compared, `outputs` those of all questions in the run that has more of them.
 
     On `ungraded` of them a check failed in both runs, or in the one that has it.
     """
 
     questions: int = 0
+    outputs: int = 0
     ungraded: int = 0
     engines: dict[tuple[int, str, str], None] = field(default_factory=dict)
     failed: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -68,6 +81,7 @@ class RunNotes:
 
     def add_outputs(self, rows: tuple[GradedRow | None, GradedRow | None]) -> None:
         """Count the outputs of one question that are empty, cut off or refused, whatever their score."""
+        self.outputs += max(len(row.outputs) if row else 0 for row in rows)
         for side, row in enumerate(rows):
             for output in (one.output for one in row.outputs) if row else ():
                 self.poor[_EMPTY][side] += not output.text.strip() and not output.tool_calls
@@ -92,25 +106,45 @@ class RunNotes:
 
     def list_notes(self) -> Iterator[str]:
         """Yield the notes."""
-        for poor, counts in self.poor.items():
-            if counts[0] != counts[1]:
-                yield f"{_POOR[poor]}: {counts[0]:,} in A, {counts[1]:,} in B"
-        for kind in dict.fromkeys(kind for _, kind, _ in self.engines if kind not in _JUDGED):
-            old, new = ({name for at, one, name in self.engines if (at, one) == (side, kind)} for side in (0, 1))
+        yield from self._list_poor(least=0)
+        for kind, old, new in self._pair_engines():
             if has_other_engines(old, new):
-                yield f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
+                yield _word_engines(kind, old, new)
             elif any(name.endswith("(approximate)") for name in new):
                 runs = "both runs" if old else "B"
                 yield f"{kind} was graded by {', '.join(sorted(new))} in {runs}, which is an approximation"
-        for (id_, where), count in self.failed.items():
-            reason = self.reasons[id_, where]
+        for failed in self.failed:
+            reason = self.reasons[failed]
             # An audit asks for no reply that neither run had.
             unasked = reason.endswith(NO_REPLY.problem)
-            yield (
-                f"{make_excerpt(id_, 60)} could not be graded in {where} on {count:,} of {self.questions:,} "
-                f"questions: {make_excerpt(reason)}"
-                + ("; evalstore score with --judge-url asks, into new runs" if unasked else "")
-            )
+            more = "; evalstore score with --judge-url asks, into new runs" if unasked else ""
+            yield f"{self._word_failed(failed)}: {make_excerpt(reason)}{more}"
+
+    def list_asides(self) -> Iterator[str]:
+        """Yield those of the notes without which the answer would mislead: what concerns many questions."""
+        poor = self._list_poor(least=_WEIGHT * self.outputs)
+        yield from (f"{one[0].upper()}{one[1:]}" for one in poor)
+        yield from (_word_engines(*one) for one in self._pair_engines() if has_other_engines(*one[1:]))
+        yield from (self._word_failed(one) for one, count in self.failed.items() if count > _WEIGHT * self.questions)
+
+    def _list_poor(self, *, least: float) -> Iterator[str]:
+        for poor, counts in self.poor.items():
+            if abs(counts[0] - counts[1]) > least:
+                yield f"{_POOR[poor]}: {counts[0]:,} in A, {counts[1]:,} in B"
+
+    def _pair_engines(self) -> Iterator[tuple[str, set[str], set[str]]]:
+        for kind in dict.fromkeys(kind for _, kind, _ in self.engines if kind not in _JUDGED):
+            old, new = ({name for at, one, name in self.engines if (at, one) == (side, kind)} for side in (0, 1))
+            yield kind, old, new
+
+    def _word_failed(self, failed: tuple[str, str]) -> str:
+        id_, where = failed
+        count = f"{self.failed[failed]:,} of {self.questions:,} questions"
+        return f"{make_excerpt(id_, 60)} could not be graded in {where} on {count}"
+
+
+def _word_engines(kind: str, old: set[str], new: set[str]) -> str:
+    return f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
 
 
 _SHOWN_DRIFTS = 5
@@ -256,6 +290,7 @@ class AuditJob:
             price=self.attributor.price.count_calls(),
             judge_noise=estimate_judge_noise(self.noise, common),
             ungraded=self.notes.ungraded,
+            asides=tuple(self.notes.list_asides()),
             notes=tuple(self._list_notes()),
         )
 
@@ -280,6 +315,8 @@ class AuditJob:
         yield from self.attributor.evidence.list_notes()
         yield from self.notes.list_notes()
         yield from self.session.list_failure_notes()
+        if renamed := find_untold_renames(self.a, self.b, self.sums.ids):
+            yield describe_renames(self.b.dataset.resolved.name, renamed)
 
 
 def _open_runs(

@@ -8,14 +8,14 @@ the lines and the difference on the compared questions sum to the whole.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain
 from typing import NamedTuple
 
 from evalstore.audits.stored_run import StoredRun
-from evalstore.audits.values import EditSource, FailedCheck, LineEffect, Lines, Mix, Origin
+from evalstore.audits.values import VALUE_RULE, EditSource, FailedCheck, LineEffect, Lines, Mix, Origin
 from evalstore.audits.version_path import VersionFinder
 from evalstore.model import CheckResult, Question, UnscoredReason
 from evalstore.model.question import REFERENCE_KEYS, is_read_by_checks
@@ -41,7 +41,7 @@ class PairSet(Enum):
 COMPARABLE = (PairSet.COMPARED, PairSet.ERRORS, PairSet.SILENT_A, PairSet.SILENT_B)
 _SILENT = (PairSet.SILENT_A, PairSet.SILENT_B)
 _REFERENCE_RULE = "question-reference-changed"
-_VALUE_RULE = "question-value-changed"
+_MOST_RENAMES = 1_000  # questions that are looked at for a rename: nobody writes more by hand
 _REFERENCE_KEYS = frozenset(REFERENCE_KEYS)
 _REFERENCE_MESSAGE = "the expected answer changed"
 
@@ -184,6 +184,25 @@ class PairSums:
         return LineEffect(means[1][0] - means[0][0], means[1][1] - means[0][1])
 
 
+def find_untold_renames(a: StoredRun, b: StoredRun, ids: Mapping[PairSet, Sequence[str]]) -> dict[str, str]:
+    """Return questions that one dataset lacks and that have the input and the output of one that the other lacks."""
+    removed, added = (
+        _index_contents(stored, ids.get(one, ())) for stored, one in ((a, PairSet.REMOVED), (b, PairSet.ADDED))
+    )
+    # Where several have the same, nothing says which of them was renamed.
+    return {
+        removed[content][0]: new[0] for content, new in added.items() if len(new) == len(removed.get(content, ())) == 1
+    }
+
+
+def _index_contents(stored: StoredRun, ids: Sequence[str]) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for id_ in ids[:_MOST_RENAMES]:
+        row = stored.rows[id_]
+        found.setdefault((row.input_digest, row.output_digest), []).append(id_)
+    return found
+
+
 def _make_side_sum() -> SideSum:
     return SideSum(ExactMean(), ExactMean())
 
@@ -257,7 +276,7 @@ def trace_reference(
     old, new = (question.row for question in questions)
     moved = sorted(key for key in {*old, *new} if key not in _REFERENCE_KEYS and old.get(key) != new.get(key))
     if names := ", ".join(make_excerpt(key) for key in moved if is_read_by_checks(key)):
-        return EditSource(_VALUE_RULE, origin, rules=(_VALUE_RULE,), message=f"the question has other values: {names}")
+        return EditSource(VALUE_RULE, origin, rules=(VALUE_RULE,), message=f"the value of a check changed: {names}")
     return EditSource(_REFERENCE_RULE, origin, rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from evalstore.audits.claims import choose_claim
 from evalstore.audits.question_grid import AttributedQuestion
 from evalstore.audits.question_shares import BlockShare, Players
 from evalstore.audits.values import (
@@ -20,7 +21,7 @@ from evalstore.audits.values import (
     QuestionShare,
     name_players,
 )
-from evalstore.audits.wording import choose_claim, describe_cancelled
+from evalstore.audits.wording import describe_cancelled
 from evalstore.statistics import (
     AnchorShift,
     ChangeEstimate,

@@ -32,6 +32,8 @@ class PlayerName(StrEnum):
         return self.replace("_", " ")
 
 
+# The rule of an edit that gave a question other values for the checks that take them from it.
+VALUE_RULE = "question-value-changed"
 # Who has a part in what the outputs themselves did.
 OWN_PLAYERS = frozenset({PlayerName.INPUT, PlayerName.OUTPUTS})
 
@@ -359,8 +361,8 @@ class Audit(PageValue):
     """Why run B scores otherwise than run A: `delta` is the sum of the shares of all factors and of all lines.
 
     `moved` are the questions that some factor moved, as many as were asked for: flips first, then the most moved.
-    `moved_count` is how many there are. On `ungraded` of the compared questions a check failed in both runs, or in the
-    one that has it.
+    `moved_count` is how many there are. `asides` belong to the answer, which would mislead without. On `ungraded` of
+    the compared questions a check failed in both runs, or in the one that has it.
     """
 
     a: RunSide
@@ -381,6 +383,7 @@ class Audit(PageValue):
     price: Price = Price()
     judge_noise: JudgeNoiseEstimate | None = None
     ungraded: int = 0
+    asides: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     slices: tuple[AuditSlice, ...] = ()
     moved: tuple[MovedQuestion, ...] = ()

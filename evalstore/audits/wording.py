@@ -1,4 +1,4 @@
-"""Words an audit: the sentence that answers the question, the claim about each factor, and notes on both runs; pure.
+"""Words an audit: the sentence that says what moved the score, and the answer whether the outputs are better; pure.
 
 A sentence says no more than its table: it names a direction of outputs only where the table calls it significant, it
 names players jointly where they cannot be told apart, and it calls exact only what was graded again.
@@ -6,13 +6,13 @@ names players jointly where they cannot be told apart, and it calls exact only w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import ceil
 
-from evalstore.audits.values import OWN_PLAYERS, Audit, Cause, Factor, Lines, PlayerName
-from evalstore.statistics import FEWEST_ANCHORS, ChangeEstimate, Conclusion, bound_rate
-from evalstore.text import count_noun
+from evalstore.audits.values import OWN_PLAYERS, VALUE_RULE, Audit, Cause, Factor, Lines, PlayerName
+from evalstore.statistics import Conclusion
+from evalstore.text import count_noun, make_excerpt
 
 _PHRASES = {
     PlayerName.RUBRIC: "the rubric",
@@ -25,6 +25,8 @@ _NAMES = {**_PHRASES, PlayerName.DATASET: "references", PlayerName.INPUT: "quest
 _OUTPUTS = {False: "worse outputs", True: "better outputs"}
 _NOTHING = 1e-12  # what is left of a float where nothing is
 _WIDE = Fraction(1, 2)  # of the larger: rulers that far apart are said
+_SHOWN_RENAMES = 5
+_FEW_PEOPLE, _NAME_WIDTH = 3, 30
 _MANY = 100_000  # questions: beyond these nobody asks so many
 
 
@@ -51,7 +53,8 @@ def write_answer(audit: Audit) -> str:
     question = "Is the model better?" if audit.a.model != audit.b.model else "Are the outputs better?"
     zero, own = audit.lines.no_answer_as_zero.score, audit.own_as_zero.shapley
     rest = "" if not zero or own is None else f" With missing answers counted as 0, {_word_total(own)}."
-    return f"{question} {_word_answer(audit)}.{rest}"
+    asides = "".join(f" {one}." for one in audit.asides)
+    return f"{question} {_word_answer(audit)}.{rest}{asides}"
 
 
 def _word_answer(audit: Audit) -> str:
@@ -115,26 +118,6 @@ def _word_total(share: Fraction) -> str:
     return f"it {_word_gain(share)}" if share else "it neither gained nor lost"
 
 
-def describe_certainty(factor: Factor) -> str:
-    """Return in plain words how certain a share is, for a row of the waterfall."""
-    span = f", {format_points(factor.ci[0])} to {format_points(factor.ci[1])}" if factor.ci else ""
-    words = {
-        None: factor.claim,
-        Conclusion.SIGNIFICANT: f"more than chance{span}",
-        Conclusion.NOT_RESOLVABLE: f"could be chance{span}",
-        Conclusion.BOUNDED_NULL: f"next to nothing{span}",
-        Conclusion.BOUNDED: f"estimated{span}",
-        Conclusion.MOVED_NONE: "moved nothing",
-    }[factor.conclusion]
-    if not factor.anchors or not factor.conclusion:
-        return words
-    # A row ends at the screen's edge, so that it is an estimate, and how wide it is, comes before all else.
-    how = words.removesuffix(span)
-    return ", ".join(
-        [f"estimated on {factor.anchors:,}{span.replace(',', ':', 1)}", *([how] if how != "estimated" else [])]
-    )
-
-
 def _word_price(audit: Audit) -> str:
     """Return what would grade shares that their anchors cannot tell apart; empty where they can, or nothing would."""
     has_doubt = any(one.anchors and one.conclusion is Conclusion.NOT_RESOLVABLE for one in audit.factors)
@@ -158,7 +141,7 @@ def _word_change(audit: Audit, idle: str) -> str:
         return "The score did not move."
     if (audit.a.dataset, audit.a.rubrics) != (audit.b.dataset, audit.b.rubrics):
         return "The score did not move: the versions differ, but nothing that was graded does."
-    return "The score did not move: nothing changed."
+    return f"The score did not move: {'no edit and no output' if audit.asides else 'nothing'} changed."
 
 
 def _word_change_of(factor: Factor) -> str:
@@ -182,82 +165,14 @@ def describe_cancelled(causes: Sequence[Cause]) -> str:
     return ""
 
 
-def choose_claim(
-    players: Sequence[PlayerName],
-    estimate: ChangeEstimate | None,
-    conclusion: Conclusion | None,
-    *,
-    is_judged: bool,
-    anchors: int,
-) -> str:
-    """Return what may be concluded from one factor's shares for questions like these; numbers are in points.
-
-    There is no `conclusion` where nothing was sampled.
-    """
-    if estimate is None:
-        return "unchanged"
-    if anchors:
-        how = f"estimated on {count_noun(anchors, 'anchor')}"
-        return f"{how}, {_describe_estimated(estimate, conclusion, players)}"
-    if conclusion is not None:
-        return describe_conclusion(estimate, conclusion)
-    # A judge asked again may answer otherwise, so only what no judge has a part in is exact beyond its replies.
-    judged = is_judged or PlayerName.JUDGE in players or PlayerName.JUDGE_SERVICE in players
-    return "exact for the replies kept" if judged else "exact on these questions"
-
-
-def _describe_estimated(estimate: ChangeEstimate, conclusion: Conclusion | None, players: Sequence[PlayerName]) -> str:
-    if estimate.mean is None:
-        return f"too few to tell ({FEWEST_ANCHORS} or more would)"
-    if conclusion is Conclusion.MOVED_NONE:
-        return "moved none"
-    if conclusion is Conclusion.BOUNDED:
-        low, high = estimate.mean.interval
-        return f"between {format_points(low)} and {format_points(high)}"
-    if conclusion is Conclusion.NOT_RESOLVABLE and estimate.conclusion is Conclusion.SIGNIFICANT:
-        other = "the outputs" if PlayerName.JUDGE_SERVICE in players else "the judge service"
-        return f"which cannot tell it from {other}"
-    return describe_conclusion(estimate, conclusion)
-
-
-def describe_conclusion(estimate: ChangeEstimate, conclusion: Conclusion | None = None) -> str:
-    """Return the conclusion of an estimate in words, or another one; numbers are in points."""
-    conclusion, mean = conclusion or estimate.conclusion, estimate.mean
-    if conclusion is Conclusion.MOVED_NONE:
-        return f"moved none; at most {_format_bound(100 * bound_rate(max(1, estimate.units)), 0)}% would"
-    if conclusion is Conclusion.SIGNIFICANT:
-        return "significant"
-    if mean is None:
-        return "could be chance: too few questions or groups"
-    if conclusion is Conclusion.BOUNDED_NULL:
-        return f"bounded null (below {_format_bound(100 * Fraction(max(map(abs, mean.interval))), 2)})"
-    return f"could be chance (needs {mean.detectable_effect * 100:.1f})"
-
-
-def _format_bound(bound: Fraction, digits: int) -> str:
-    """Format what nothing exceeds; rounded up, or it would be exceeded."""
-    return f"{ceil(bound * 10**digits) / 10**digits:.{digits}f}"
-
-
-def format_p(p: float) -> str:
-    """Format a p-value; the smallest only as a bound."""
-    return f"{p:.3f}" if p >= 0.001 else "below 0.001"  # noqa: PLR2004  # a convention
-
-
-def list_noise_notes(audit: Audit) -> Iterator[str]:
-    """Yield how far judges alone move the change, and which estimated shares and residuals lie within that."""
-    noise = audit.judge_noise
-    if noise is None or not noise.reach:
-        return
-    measured = join_phrases([f"{ref} has a standard deviation of {value:.3g}" for ref, value in noise.measured.items()])
-    yield f"judges alone move this change by up to {format_size(noise.reach)} (95 %): {measured}"
-    shares = [(factor.name, factor.share) for factor in audit.factors if factor.anchors]
-    shares.append(("what was not reproduced", audit.lines.not_reproduced.score))
-    within = [f"{name} ({format_points(share)})" for name, share in shares if share and abs(share) <= noise.reach]
-    if within:
-        yield f"within the noise of the judges: {join_phrases(within)}"
-    if noise.unmeasured:
-        yield f"their noise was never measured (evalstore judge noise): {', '.join(noise.unmeasured)}"
+def describe_renames(dataset: str, names: Mapping[str, str]) -> str:
+    """Return what to write where questions that look removed and added were renamed."""
+    pairs = [f"{json.dumps(old)}: {json.dumps(new)}" for old, new in [*names.items()][:_SHOWN_RENAMES]]
+    more = f", and {len(names) - len(pairs):,} more" if len(names) > len(pairs) else ""
+    return (
+        f"{count_noun(len(names), 'removed question')} came back with the same input and output under another id; if "
+        f"that is a rename, write it into evalstore.yaml: renames: {{{dataset}: {{{', '.join(pairs)}}}}}{more}"
+    )
 
 
 def join_phrases(parts: Sequence[str]) -> str:
@@ -299,7 +214,20 @@ def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
     if players == [PlayerName.OUTPUTS] and not by_ruler:
         name = _OUTPUTS[factor.share > 0]
     how = f", estimated on {count_noun(factor.anchors, 'question')}" if factor.anchors else ""
-    return f"{name} {'took' if factor.share < 0 else 'gave'} {format_size(factor.share)}{how}"
+    return f"{name} {'took' if factor.share < 0 else 'gave'} {format_size(factor.share)}{how}{_word_people(factor)}"
+
+
+def _word_people(factor: Factor) -> str:
+    """Return who made the edits that moved something, where that is one person or a few and all are known."""
+    causes = [one for one in factor.causes if one.share or one.passes]
+    origins = [one.source.origin for one in sorted(causes, key=lambda one: -abs(one.share))]
+    if not origins or any(one.author is None or one.undoes for one in origins):
+        return ""
+    people = list(dict.fromkeys(name for one in origins for name in (str(one.author), *one.co_authors)))
+    if len(people) > _FEW_PEOPLE:
+        return ""
+    names = join_phrases([make_excerpt(name, _NAME_WIDTH) for name in people])
+    return f" ({'edit' if len(origins) == 1 else 'edits'} by {names})"
 
 
 def _name_doubt(factor: Factor) -> str:
@@ -311,8 +239,14 @@ def _name_doubt(factor: Factor) -> str:
 
 def name_factor(factor: Factor) -> str:
     """Return the players of a factor, jointly where they cannot be told apart."""
-    name = join_phrases([_PHRASES.get(player, "the outputs") for player in _sort_joint(factor.players)])
+    name = join_phrases([_name_player(player, factor) for player in _sort_joint(factor.players)])
     return f"{name} together" if len(factor.players) > 1 else name
+
+
+def _name_player(player: PlayerName, factor: Factor) -> str:
+    if player is PlayerName.DATASET and factor.causes and all(VALUE_RULE in one.source.rules for one in factor.causes):
+        return "changed values of checks"
+    return _PHRASES.get(player, "the outputs")
 
 
 def _word_rulers(audit: Audit) -> str:
@@ -389,7 +323,10 @@ def _describe_flips(audit: Audit) -> str:
     counts = ((flips.pass_to_fail, "pass to fail"), (flips.fail_to_pass, "fail to pass"))
     numbers = [(sum(id_ in ids for id_ in turned), how) for turned, how in counts]
     turned = join_phrases([f"{count_noun(number, 'verdict')} from {how}" for number, how in numbers if number])
-    parts = [(len(ids.intersection(flips.by.get(factor.name, ()))), name_factor(factor)) for factor in audit.factors]
+    parts = [
+        (len(ids.intersection(flips.by.get(factor.name, ()))), f"{name_factor(factor)}{_word_people(factor)}")
+        for factor in audit.factors
+    ]
     names = [name for number, name in sorted(parts, key=lambda part: -part[0]) if number]
     return f"{join_phrases(names)} turned {turned}" if turned else ""
 

@@ -9,8 +9,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from evalstore.audits import Audit, Factor, Lines, Origin
+from evalstore.audits.claims import describe_certainty, format_p
 from evalstore.audits.values import OWN_PLAYERS, PlayerName, RunSide
-from evalstore.audits.wording import describe_certainty, format_p, format_points, name_own, write_answer
+from evalstore.audits.wording import format_points, name_own, write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, wrap_columns, wrap_lines
@@ -274,9 +275,12 @@ def _list_warnings(audit: Audit, width: int) -> list[str]:
             f"  {drift.run} {make_excerpt(drift.id, _NAME_WIDTH)}: {make_excerpt(drift.what, 60)}"
             for drift in audit.drift[:_MOST_EDITS]
         ]
+    # What the answer says is not said again.
+    asides = {one.lower() for one in audit.asides}
+    notes = (note for note in audit.notes if note.lower() not in asides)
     return [
         *lines,
-        *(line for note in audit.notes for line in wrap_lines(f"note: {note}", width=width, inner=" " * _NOTE_WORDS)),
+        *(line for note in notes for line in wrap_lines(f"note: {note}", width=width, inner=" " * _NOTE_WORDS)),
     ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.audits import Audit, Cause
+from evalstore.audits.claims import describe_certainty
 from evalstore.audits.conditions import AuditReport, ConditionResult
 from evalstore.audits.wording import format_points, write_answer
 from evalstore.report import audit as plain
@@ -96,7 +97,7 @@ def _list_waterfall(audit: Audit) -> Iterator[tuple[str, ...]]:
     yield "A", format_percent(audit.a.score), format_percent(audit.a.passes), audit.a.model
     for factor in audit.factors:
         if factor.changed or factor.share:
-            yield factor.label, format_points(factor.share), format_points(factor.passes), factor.claim
+            yield factor.label, format_points(factor.share), format_points(factor.passes), describe_certainty(factor)
     for name, line in audit.lines.told.items():
         yield audit.lines.labels[name], format_points(line.score), format_points(line.passes), ""
     yield "B", format_percent(audit.b.score), format_percent(audit.b.passes), audit.b.model

@@ -11,7 +11,7 @@ import pytest
 
 from evalstore.audits import Audit
 from evalstore.audits.explain import RunNotes
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording import format_points, write_answer
 from evalstore.checks.kinds import php_lint
 from evalstore.checks.php import LintResult, PhpEngine
 from evalstore.report import render
@@ -55,6 +55,20 @@ def test_a_rename_is_one_question(desk: Desk, where: str) -> None:
     assert (points(found), found.common) == ({"outputs": 8.3333}, 6)
 
 
+def test_an_untold_rename_has_the_line_to_write(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN)
+    for version, names in (("1.0.0", ("q0", "q1", "q2", "q3")), ("2.0.0", ("q zero", "q1", "q4", "q5"))):
+        desk.dataset(version, [{"id": name, "input": f"x{number}"} for number, name in enumerate(names)], "1.0.0")
+    a = desk.score("1.0.0", {"q0": "ok", "q1": "ok", "q2": "ok", "q3": "foo"})
+    b = desk.score("2.0.0", {"q zero": "ok", "q1": "ok", "q4": "other", "q5": "foo"}, "b")
+    (note,) = desk.audit(a, b).notes
+    line = 'renames: {dataset/d: {"q0": "q zero", "q3": "q5"}}'
+    assert note.endswith(f"write it into evalstore.yaml: {line}")
+    desk.repo.write("evalstore.yaml", f"{line}\n")
+    found = desk.audit(a, b)
+    assert (found.common, found.notes) == (3, ())
+
+
 def test_a_threshold_that_turns_verdicts_is_not_nothing(desk: Desk) -> None:
     desk.rubric("1.0.0", BAN, BRIEF, threshold=0.5)
     desk.rubric("2.0.0", BAN, BRIEF, threshold=0.9)
@@ -64,7 +78,7 @@ def test_a_threshold_that_turns_verdicts_is_not_nothing(desk: Desk) -> None:
     found = desk.audit(desk.score("1.0.0", texts), desk.score("2.0.0", texts))
     assert (points(found), found.passes_delta * 100, factor(found, "rubric").passes * 100) == ({}, -50, -50)
     assert (len(found.flips.pass_to_fail), [*found.flips.by], found.flips.mid_p) == (6, ["rubric"], None)
-    assert found.sentence == "The score did not move, but the rubric turned 6 verdicts from pass to fail."
+    assert found.sentence == "The score did not move, but the rubric (edit by Ada) turned 6 verdicts from pass to fail."
     assert [cause.source.part for cause in factor(found, "rubric").causes if cause.passes] == ["scoring.threshold"]
 
 
@@ -120,7 +134,7 @@ def test_a_judge_that_drifted_is_estimated_on_equal_outputs(desk: Desk, served: 
     found = desk.audit(a, b)
     assert points(found) == {"judge_service": -10.0}
     service = factor(found, "judge_service")
-    assert (service.anchors, service.claim) == (10, "estimated on 10 anchors, could be chance (needs 27.6)")
+    assert (service.anchors, service.claim) == (10, "estimated on 10 anchors, not resolvable (MDE 27.6)")
     assert any("standard deviations" in note for note in found.notes)
     assert found.sentence.startswith(
         "The score fell by 10.00 points: the judge service lost 10.00, which 10 questions cannot tell from chance."
@@ -130,7 +144,7 @@ def test_a_judge_that_drifted_is_estimated_on_equal_outputs(desk: Desk, served: 
     assert (found.price.calls, priced) == ((20, True) if served else (0, False))
     outputs = factor(found, "outputs")
     assert (outputs.anchors, outputs.conclusion) == (10, service.conclusion)
-    assert outputs.claim.startswith("estimated on 10 anchors, could be chance (needs ")
+    assert outputs.claim.startswith("estimated on 10 anchors, not resolvable (MDE ")
     (cause,) = service.causes
     assert (cause.source.origin.old, cause.source.origin.new) == ("m-served", served or "m-served")
     assert cause.source.message.endswith(", since run B of 2026-11-01")
@@ -273,7 +287,11 @@ def test_empty_outputs_are_counted_on_both_sides(desk: Desk) -> None:
     runs = [
         desk.score("1.0.0", texts, name) for name, texts in (("a", ["", "ok", "ok", "ok"]), ("b", ["", " ", "", "ok"]))
     ]
-    assert "empty outputs: 1 in A, 3 in B" in desk.audit(*runs).notes
+    found = desk.audit(*runs)
+    assert "empty outputs: 1 in A, 3 in B" in found.notes
+    # The answer would mislead without, so it is no note below it.
+    assert write_answer(found).endswith(" Empty outputs: 1 in A, 3 in B.")
+    assert "note: empty outputs" not in render(found, "text")
     assert desk.audit(runs[0], runs[0]).notes == ()
 
 
@@ -314,7 +332,10 @@ def test_a_rubric_and_the_facts_that_only_it_reads_move_together(desk: Desk) -> 
     desk.dataset("2.0.0", [{"id": f"q{i}", "input": "x", **(moved if i < 2 else {})} for i in range(6)], "1.0.0")
     found = desk.audit(desk.score("1.0.0", ["ok"] * 6), desk.score("2.0.0", ["ok"] * 6))
     assert points(found) == {"rubric + dataset": -33.3333}
-    assert found.sentence == "The score fell by 33.33 points: the rubric and changed references together took 33.33."
+    assert (
+        found.sentence
+        == "The score fell by 33.33 points: the rubric and changed references together took 33.33 (edit by Ada)."
+    )
     (origin,) = (cause.source.origin for one in found.factors for cause in one.causes)
     assert (origin.ref, origin.old, origin.new) == ("dataset/d", "1.0.0", "2.0.0")
     assert (origin.author, origin.released_in) == ("Ada", "2.0.0")
@@ -350,7 +371,7 @@ def test_an_interaction_is_told_as_one(desk: Desk) -> None:
     found = desk.audit(a, b)
     assert points(found) == {"rubric": -12.5, "outputs": -12.5}
     assert [end * 100 for end in (found.own.shapley, found.own.old, found.own.new)] == [-12.5, 0, -25]
-    assert "the rubric took 12.50 and the outputs took 12.50, together" in found.sentence
+    assert "the rubric took 12.50 (edit by Ada) and the outputs took 12.50, together" in found.sentence
     assert found.sentence.endswith(", together: the outputs lose nothing under A's rubrics, 25.00 under B's.")
 
 
@@ -449,5 +470,5 @@ def test_what_is_not_nothing_is_not_said_to_be_nothing(desk: Desk) -> None:
         desk.dataset(version, 2)
     runs = [desk.score(version, ["ok", "fine"], version[0]) for version in ("1.0.0", "2.0.0")]
     found = desk.audit(*runs)
-    assert found.sentence == "The score fell by less than 0.01 points: the rubric took less than 0.01."
+    assert found.sentence == "The score fell by less than 0.01 points: the rubric took less than 0.01 (edit by Ada)."
     assert [format_points(one) for one in (found.delta, Fraction(0), -found.delta)] == ["-0.00", "0.00", "+0.00"]

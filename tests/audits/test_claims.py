@@ -24,11 +24,11 @@ HEAD = "id: small\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/clean@1.0.0}\nq
 @pytest.mark.parametrize(
     ("size", "worse", "text", "interval", "p", "claim"),
     [
-        (2, 2, "foo", (-100, 100), 0.25, "could be chance (needs 454.5)"),
-        (3, 3, "foo", (-100, 79.70), 0.125, "could be chance (needs 136.7)"),
-        (13, 3, "foo bar", (-47.72, 7.72), 0.125, "could be chance (needs 38.8)"),
+        (2, 2, "foo", (-100, 100), 0.25, "not resolvable (MDE 454.5)"),
+        (3, 3, "foo", (-100, 79.70), 0.125, "not resolvable (MDE 136.7)"),
+        (13, 3, "foo bar", (-47.72, 7.72), 0.125, "not resolvable (MDE 38.8)"),
         # The test of signs alone would call it so; an interval that holds 0 does not.
-        (20, 6, "foo", (-27.72, 0.44), 0.015625, "could be chance (needs 19.9)"),
+        (20, 6, "foo", (-27.72, 0.44), 0.015625, "not resolvable (MDE 19.9)"),
         (20, 8, "foo", (-32.86, -3.50), 0.00390625, "significant"),
     ],
 )

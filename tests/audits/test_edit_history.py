@@ -62,7 +62,7 @@ def test_each_release_on_the_way_is_named_for_what_it_brought(repo: Any, answers
         ("ban-phrase-added", "calm: 'well'", first, "Ines", Fraction(-1, 4)),
     ]
     assert [factor.changed for factor in found.factors] == [2, 0, 0, 0, 0, 0]
-    assert found.sentence == "The score fell by 50.00 points: the rubric took 50.00."
+    assert found.sentence == "The score fell by 50.00 points: the rubric took 50.00 (edits by Paul and Ines)."
 
 
 def test_an_edit_that_two_releases_made_together_is_the_last_ones(repo: Any, answers: Answers) -> None:
@@ -170,9 +170,10 @@ def test_an_edit_of_what_a_check_takes_from_the_question_is_the_datasets_with_it
     runs = [repo.score(f"dataset/small@{version}.0.0", outputs) for version in (1, 2, 3)]
     dataset = factor(repo.audit(runs[0], runs[1]), "dataset")
     (cause,) = dataset.causes
+    assert repo.audit(runs[0], runs[1]).sentence.endswith(": changed values of checks took 100.00 (edit by Ines).")
     assert (cause.source.rule, cause.source.message) == (
         "question-value-changed",
-        "the question has other values: banned",
+        "the value of a check changed: banned",
     )
     assert (cause.source.origin.author, cause.share) == ("Ines", dataset.share)
     assert dataset.share < 0

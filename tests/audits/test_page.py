@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from evalstore.audits import Audit
+from evalstore.audits.claims import describe_certainty
 from evalstore.audits.conditions import AuditReport
 from evalstore.audits.wording import write_answer
 from evalstore.report import render
@@ -218,9 +219,10 @@ def test_the_numbers_are_those_of_the_json(desk: Desk, name: str) -> None:
     shares = [one for one in found["factors"] if one["changed"] or one["share"]]
     lines = [key for key in ("mix", "no_answer", "judge_errors", "not_reproduced") if found["lines"][key]]
     assert len(sums) == len(shares) + len(lines)
-    for one, row in zip(shares, sums, strict=False):
+    told = [replace(one, ci=None) for one in report.audit.factors if one.changed or one.share]
+    for one, certain, row in zip(shares, map(describe_certainty, told), sums, strict=False):
         assert [row[0], row[1], row[3]] == [one["name"].replace("_", " "), points(one["share"]), points(one["passes"])]
-        assert [row[6], row[7]] == [f"{one['moved']} of {found['common']}", one["claim"]]
+        assert [row[6], row[7]] == [f"{one['moved']} of {found['common']}", certain]
     for key, row in zip(lines, sums[len(shares) :], strict=True):
         assert [row[1], row[3]] == [points(found["lines"][key]), points(found["lines"]["passes"][key])]
     edits = [cause for one in found["factors"] for cause in one["causes"] if cause["moved"]]

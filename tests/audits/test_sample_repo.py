@@ -47,7 +47,7 @@ def test_the_shares(found: Audit) -> None:
 
 def test_the_sentence(found: Audit) -> None:
     assert found.sentence == (
-        "The score fell by 6.79 points: the rubric took 18.27, 1 added question and 1 removed question took 1.40, "
+        "The score fell by 6.79 points: the rubric took 18.27 (edits by Jonas Brandt), 1 added question and 1 removed question took 1.40, "
         "and the outputs gained 12.88, which 13 questions cannot tell from chance."
     )
 
@@ -87,7 +87,7 @@ def test_outputs_and_flips(found: Audit) -> None:
     assert [len(found.flips.pass_to_fail), len(found.flips.fail_to_pass), found.flips.mid_p] == [3, 3, 35 / 2**7]
     assert outputs.ci is not None
     assert outputs.ci[0] < 0 < outputs.ci[1]
-    assert outputs.claim.startswith("could be chance")
+    assert outputs.claim.startswith("not resolvable")
     assert factor(found, "rubric").claim == "exact on these questions"
     assert factor(found, "dataset").claim == "unchanged"
 

@@ -74,7 +74,7 @@ def test_the_change_is_that_of_the_question_means(store: Repo, tmp_path: Path) -
     # Over four questions, not over twelve outputs, of which it would be 16.6667.
     assert round(outputs.standard_error * 100, 4) == 21.5166
     assert (outputs.moved, outputs.p) == (3, 0.5)
-    assert outputs.claim.startswith("could be chance")
+    assert outputs.claim.startswith("not resolvable")
     assert (found.flips.pass_to_fail, found.flips.fail_to_pass) == ((), ("q2", "q3"))
 
 

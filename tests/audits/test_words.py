@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pytest
 
-from evalstore.audits.wording import describe_conclusion
+from evalstore.audits.claims import describe_conclusion
 from evalstore.report import audit as report
 from evalstore.report.text_layout import Screen
 from evalstore.statistics import ShareMoves, UnitTotals, estimate_change

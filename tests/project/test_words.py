@@ -28,7 +28,7 @@ PHRASES = {
     "is no X": (r"(?<![Tt]here )\b(is|are) no (?!longer|more\b|such|matter|harm|trouble)\w", 0),  # is not a valid X
     "stands twice": (r"\bstands? twice\b", 0),  # duplicate key
     "not resolvable": (r"\bresolvable\b", 1),  # could be chance
-    "MDE": (r"\bMDE\b", 0),  # shows only changes of N points or more
+    "MDE": (r"\bMDE\b", 1),  # could be chance; the claim of a JSON document has it by its contract
     "part of no mean": (r"\bpart of (no|any) mean\b", 0),  # counted in no mean
     "players": (r"\bplayers?\b", 5),  # what changed: the rubric, the outputs
     "ruler": (r"\brulers?\b", 18),  # rubric, judge

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from evalstore.audits import Audit, Cause, Factor, LineEffect, Origin
+from evalstore.audits.claims import describe_certainty
 from evalstore.audits.conditions import AuditReport
 from evalstore.audits.wording import format_points, write_answer
 from evalstore.report import static_words as words
@@ -96,7 +97,8 @@ def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
             moved = f"{factor.moved:,} of {audit.common:,}"
             effect = LineEffect(factor.share, factor.passes)
             is_open = not is_resolved(factor)
-            yield WaterfallStep(factor.label, effect, span, moved, factor.claim, is_open, factor.ci)
+            claim = describe_certainty(replace(factor, ci=None))  # the interval has a column of its own
+            yield WaterfallStep(factor.label, effect, span, moved, claim, is_open, factor.ci)
     lines = audit.lines
     counts = {
         "mix": count_noun(sum(map(len, (lines.questions.added, lines.questions.removed))), "question"),

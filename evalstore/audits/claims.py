@@ -1,0 +1,110 @@
+"""Words what may be concluded of each share, in JSON and for people, and how far judges alone move it; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import ceil
+
+from evalstore.audits.values import Audit, Factor, PlayerName
+from evalstore.audits.wording import format_points, format_size, join_phrases
+from evalstore.statistics import FEWEST_ANCHORS, ChangeEstimate, Conclusion, bound_rate
+from evalstore.text import count_noun
+
+
+def choose_claim(
+    players: Sequence[PlayerName],
+    estimate: ChangeEstimate | None,
+    conclusion: Conclusion | None,
+    *,
+    is_judged: bool,
+    anchors: int,
+) -> str:
+    """Return what may be concluded from one factor's shares for questions like these; numbers are in points.
+
+    There is no `conclusion` where nothing was sampled.
+    """
+    if estimate is None:
+        return "unchanged"
+    if anchors:
+        how = f"estimated on {count_noun(anchors, 'anchor')}"
+        return f"{how}, {_describe_estimated(estimate, conclusion, players)}"
+    if conclusion is not None:
+        return describe_conclusion(estimate, conclusion)
+    # A judge asked again may answer otherwise, so only what no judge has a part in is exact beyond its replies.
+    judged = is_judged or PlayerName.JUDGE in players or PlayerName.JUDGE_SERVICE in players
+    return "exact for the replies kept" if judged else "exact on these questions"
+
+
+def _describe_estimated(estimate: ChangeEstimate, conclusion: Conclusion | None, players: Sequence[PlayerName]) -> str:
+    if estimate.mean is None:
+        return f"too few to tell ({FEWEST_ANCHORS} or more would)"
+    if conclusion is Conclusion.MOVED_NONE:
+        return "moved none"
+    if conclusion is Conclusion.BOUNDED:
+        low, high = estimate.mean.interval
+        return f"between {format_points(low)} and {format_points(high)}"
+    if conclusion is Conclusion.NOT_RESOLVABLE and estimate.conclusion is Conclusion.SIGNIFICANT:
+        other = "the outputs" if PlayerName.JUDGE_SERVICE in players else "the judge service"
+        return f"which cannot tell it from {other}"
+    return describe_conclusion(estimate, conclusion)
+
+
+def describe_conclusion(estimate: ChangeEstimate, conclusion: Conclusion | None = None) -> str:
+    """Return the conclusion of an estimate in words, or another one; numbers are in points."""
+    conclusion, mean = conclusion or estimate.conclusion, estimate.mean
+    if conclusion is Conclusion.MOVED_NONE:
+        return f"moved none; at most {_format_bound(100 * bound_rate(max(1, estimate.units)), 0)}% would"
+    if conclusion is Conclusion.SIGNIFICANT:
+        return "significant"
+    if mean is None:
+        return f"{conclusion}: too few questions or groups"
+    if conclusion is Conclusion.BOUNDED_NULL:
+        return f"bounded null (below {_format_bound(100 * Fraction(max(map(abs, mean.interval))), 2)})"
+    return f"{conclusion} (MDE {mean.detectable_effect * 100:.1f})"
+
+
+def _format_bound(bound: Fraction, digits: int) -> str:
+    """Format what nothing exceeds; rounded up, or it would be exceeded."""
+    return f"{ceil(bound * 10**digits) / 10**digits:.{digits}f}"
+
+
+def format_p(p: float) -> str:
+    """Format a p-value; the smallest only as a bound."""
+    return f"{p:.3f}" if p >= 0.001 else "below 0.001"  # noqa: PLR2004  # a convention
+
+
+def describe_certainty(factor: Factor) -> str:
+    """Return in plain words how certain a share is, for a row of the waterfall."""
+    span = f", {format_points(factor.ci[0])} to {format_points(factor.ci[1])}" if factor.ci else ""
+    words = {
+        None: factor.claim,
+        Conclusion.SIGNIFICANT: f"more than chance{span}",
+        Conclusion.NOT_RESOLVABLE: f"could be chance{span}",
+        Conclusion.BOUNDED_NULL: f"next to nothing{span}",
+        Conclusion.BOUNDED: f"estimated{span}",
+        Conclusion.MOVED_NONE: "moved nothing",
+    }[factor.conclusion]
+    if not factor.anchors or not factor.conclusion:
+        return words
+    # A row ends at the screen's edge, so that it is an estimate, and how wide it is, comes before all else.
+    how = words.removesuffix(span)
+    return ", ".join(
+        [f"estimated on {factor.anchors:,}{span.replace(',', ':', 1)}", *([how] if how != "estimated" else [])]
+    )
+
+
+def list_noise_notes(audit: Audit) -> Iterator[str]:
+    """Yield how far judges alone move the change, and which estimated shares and residuals lie within that."""
+    noise = audit.judge_noise
+    if noise is None or not noise.reach:
+        return
+    measured = join_phrases([f"{ref} has a standard deviation of {value:.3g}" for ref, value in noise.measured.items()])
+    yield f"judges alone move this change by up to {format_size(noise.reach)} (95 %): {measured}"
+    shares = [(factor.name, factor.share) for factor in audit.factors if factor.anchors]
+    shares.append(("what was not reproduced", audit.lines.not_reproduced.score))
+    within = [f"{name} ({format_points(share)})" for name, share in shares if share and abs(share) <= noise.reach]
+    if within:
+        yield f"within the noise of the judges: {join_phrases(within)}"
+    if noise.unmeasured:
+        yield f"their noise was never measured (evalstore judge noise): {', '.join(noise.unmeasured)}"
