@@ -9,8 +9,9 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Collection, Iterator
-from itertools import accumulate, count, islice
+import sys
+from collections.abc import Callable, Collection, Iterator
+from itertools import accumulate, count
 from typing import Any, NoReturn, Protocol
 
 from evalstore.documents.document import DEPTH_LIMIT
@@ -19,29 +20,20 @@ from evalstore.errors import LimitError, LoadError, Place
 
 _CHUNK = 256 << 10
 _PART_LIMIT = 1_000_000
+_PART_COST, _MEMBER_COST = 8, 100  # steps to read a comma or bracket, and to find a key or an item
 _MEMBER_LIMIT = 100_000  # keys of an object that is read one by one: formats know some dozens
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING = r'"(?:[^"\\]++|\\.)*+"'
 _TEXT = re.compile(_STRING, re.DOTALL)
+_TEXT_REST = re.compile(r'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _SCALAR = re.compile(r"[^\s,:\"\[\]{}]++")
-_PARTS = re.compile(rf"{_STRING}|[\[{{,]", re.DOTALL)
-
-
-def _build_balanced_pattern(levels: int) -> str:
-    """Return a pattern for text with whole strings and closed brackets, nested up to `levels` deep."""
-    flat = rf'[^"\[\]{{}}]++|{_STRING}'
-    within = rf"|[\[{{]{_build_balanced_pattern(levels - 1)}[\]}}]" if levels else ""
-    return rf"(?:{flat}{within})*+"
-
-
-_BALANCED = re.compile(_build_balanced_pattern(3), re.DOTALL)
-_CLOSED = re.compile(rf"[\[{{]{_BALANCED.pattern}[\]}}]", re.DOTALL)  # most containers, at once
-_WHOLE = re.compile(rf'(?:[^"]++|{_STRING})*+', re.DOTALL)
-_NO_BRACKETS = re.compile(rf'[^"\[\]{{}}]++|{_STRING}', re.DOTALL)
 _BRACKET = re.compile(rf"{_STRING}|([\[\]{{}}])", re.DOTALL)
-_DEPTH_CHANGES = {"[": 1, "{": 1, "]": -1, "}": -1}
+_FLAT = re.compile(rf'[\[{{](?:[^"\[\]{{}}]++|{_STRING})*+[\]}}]', re.DOTALL)
+_CLOSED = (b"[]", b"{}") * 4
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_DEPTH_CHANGES = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _SKIP_DEPTH = 1000  # levels of a part that is skipped; no reader of JSON in Python goes deeper
-_WINDOW = 1 << 10  # characters of a deep container that are looked at first; twice as many each time
+_WINDOW = 256  # characters of a container that are looked at first; twice as many each time
 
 
 class Readable(Protocol):
@@ -52,10 +44,15 @@ class Readable(Protocol):
 
 
 class JsonStream:
-    """A JSON text that is read once, forwards: peek at the next part, then read it, skip it, or iterate over it."""
+    """A JSON text that is read once, forwards: peek at the next part, then read it, skip it, or iterate over it.
 
-    def __init__(self, file: Readable, name: str) -> None:
+    `spend` is called with the steps that are taken, of about 0.1 µs each, and may raise; `limit` is how many bytes of
+    memory the text of one value may take that is read.
+    """
+
+    def __init__(self, file: Readable, name: str, *, spend: Callable[[int], object] = int, limit: int = LIMIT) -> None:
         self.name = name
+        self._spend, self._limit = spend, limit
         self._file = file
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._text = ""
@@ -81,8 +78,10 @@ class JsonStream:
         """Return the next value as plain data with exact numbers; `LoadError` where it is not sound JSON."""
         place = self.locate()
         text = self._take_text()
-        if text.count(",") + text.count("[") + text.count("{") > _PART_LIMIT:
-            _check_parts(text, place)
+        parts = count_parts(text)
+        self._spend(_PART_COST * parts)
+        if parts > _PART_LIMIT:
+            raise LimitError(f"one value has more than {_PART_LIMIT:,} parts", place=place)
         try:
             value = decode_row(text, place)
         except json.JSONDecodeError as error:
@@ -110,6 +109,7 @@ class JsonStream:
             self._offset += 1
             return
         for number in count(1):
+            self._spend(_MEMBER_COST)
             if number > _MEMBER_LIMIT:
                 raise LimitError(f"one object has more than {_MEMBER_LIMIT:,} keys", place=self._locate_position())
             key = self._take_key()
@@ -126,6 +126,7 @@ class JsonStream:
             return
         number = 0
         while True:
+            self._spend(_MEMBER_COST)
             yield number
             number += 1
             if self._take_character(",]", "a comma or ]") == "]":
@@ -165,11 +166,16 @@ class JsonStream:
         return key
 
     def _skip_string(self) -> None:
-        while not (match := _TEXT.match(self._text, self._offset)):
+        self._offset += 1
+        while True:
+            match = _TEXT_REST.match(self._text, self._offset)
+            self._offset = match.end() if match else self._offset
+            if self._text.startswith('"', self._offset):
+                self._offset += 1
+                return
             if not self._fill_buffer():
                 self._offset = len(self._text)
                 self._refuse_here("it ends in the middle of a string")
-        self._offset = match.end()
 
     def _skip_scalar(self) -> None:
         while not (match := _SCALAR.match(self._text, self._offset)) or match.end() == len(self._text):
@@ -180,35 +186,35 @@ class JsonStream:
         self._offset = match.end()
 
     def _skip_container(self) -> None:
-        if match := _CLOSED.match(self._text, self._offset):
+        if match := _FLAT.match(self._text, self._offset, self._offset + _WINDOW):
             self._offset = match.end()
             return
-        # Where much is nested no deeper than `_BALANCED` reads, one match skips it. Elsewhere brackets are counted
-        # by the thousand: a loop over them would take a minute for what compresses to nothing.
-        depth, window = 0, _WINDOW
-        while self.peek():
-            if depth and (match := _BALANCED.match(self._text, self._offset)):
-                is_shallow = match.end() - self._offset >= _WINDOW
-                self._offset = match.end()
-                if is_shallow or not self.peek():
-                    window = _WINDOW
-                    continue
-            match = _WHOLE.match(self._text, self._offset, self._offset + window)
-            end = match.end() if match else self._offset
-            if end == self._offset:
-                self._skip_string()
-                continue
-            brackets = _NO_BRACKETS.sub("", self._text[self._offset : end])
-            depths = list(accumulate(map(_DEPTH_CHANGES.__getitem__, brackets), initial=depth))[1:]
-            if max(depths, default=0) > _SKIP_DEPTH:
-                raise LimitError(f"nested deeper than {_SKIP_DEPTH:,} levels", place=self._locate_position())
-            if 0 in depths:
-                found = (match for match in _BRACKET.finditer(self._text, self._offset, end) if match[1])
-                self._offset = next(islice(found, depths.index(0), None)).end()
+        # Windows of text are reduced to their brackets at C speed: a loop over them, or a pattern, would take minutes
+        # for what compresses to nothing. Only the window in which the container ends is looked at bracket by bracket.
+        self._offset += 1
+        depth, in_string, window, is_last = 1, False, _WINDOW, False
+        while part := self._peek_part(window):
+            bare, ends_in_string = _remove_strings(part, in_string=in_string)
+            depths = _list_depths(bare, depth)
+            self._spend(sum(map(bare.count, '"[]{}')) + 2 * len(depths))
+            if all(depths):
+                if max(depths) > _SKIP_DEPTH:
+                    raise LimitError(f"nested deeper than {_SKIP_DEPTH:,} levels", place=self._locate_position())
+                self._offset += len(part)
+                depth, in_string = depths[-1], ends_in_string
+                window = window if is_last else min(2 * window, _CHUNK)
+            elif len(part) > _WINDOW:
+                window, is_last = len(part) // 2, True
+            else:
+                self._offset += _find_end(part, depth, in_string=in_string)
                 return
-            depth = depths[-1] if depths else depth
-            self._offset, window = end, min(2 * window, _CHUNK)
         self._refuse_here("it ends in the middle of a value")
+
+    def _peek_part(self, size: int) -> str:
+        """Return at most `size` characters from here on, without half of an escape; empty at the end of the text."""
+        while not (part := _cut_part(self._text, self._offset, size)) and self._fill_buffer():
+            pass
+        return part
 
     def _take_character(self, characters: str, expected: str) -> str:
         character = self.peek()
@@ -229,13 +235,12 @@ class JsonStream:
     def _fill_buffer(self) -> bool:
         """Read more text and drop what was read before; False at the end.
 
-        The buffer doubles while one part needs it, so that matching a long string again stays linear.
+        The buffer grows by a quarter while one value needs it, so that copying a long one stays linear.
         """
         first = self._offset if self._keep_from is None else self._keep_from
         size = len(self._text) - first
-        if size > LIMIT:
-            raise LimitError(f"one value is larger than {LIMIT:,} bytes", place=self._locate_position())
-        data = b"" if self._at_end else self._file.read(max(_CHUNK, size))
+        self._check_size(size, self._limit)
+        data = b"" if self._at_end else self._file.read(max(_CHUNK, size // 4))
         self._at_end = not data
         more = self._decode_chunk(data)
         if not data:
@@ -244,7 +249,13 @@ class JsonStream:
         self._text = self._text[first:] + more
         self._offset = self._counted_to = self._offset - first
         self._keep_from = None if self._keep_from is None else 0
+        # One character may have made all others four times as wide.
+        self._check_size(size, 2 * self._limit)
         return True
+
+    def _check_size(self, size: int, limit: int) -> None:
+        if size * sys.getsizeof(self._text) > limit * len(self._text):
+            raise LimitError(f"one value is larger than {self._limit:,} bytes", place=self._locate_position())
 
     def _decode_chunk(self, data: bytes) -> str:
         """Decode bytes; those that are not UTF-8 are refused only after all the text before them has been read."""
@@ -262,8 +273,42 @@ class JsonStream:
         return more
 
 
-def _check_parts(text: str, place: Place) -> None:
-    """Raise `LimitError` for a value whose parts would fill memory; commas and brackets in strings do not count."""
-    parts = (match for match in _PARTS.finditer(text) if not match[0].startswith('"'))
-    if next(islice(parts, _PART_LIMIT, None), None):
-        raise LimitError(f"one value has more than {_PART_LIMIT:,} parts", place=place)
+def _cut_part(text: str, start: int, size: int) -> str:
+    """Return at most `size` characters from `start` on, without half of an escape."""
+    part = text[start : start + size]
+    return part[:-1] if (len(part) - len(part.rstrip("\\"))) % 2 else part
+
+
+def _remove_strings(part: str, *, in_string: bool) -> tuple[str, bool]:
+    """Return a part without its strings but one mark each, and whether it ends in a string; it may begin in one."""
+    if "\\" in part:
+        part = part.replace("\\\\", "").replace('\\"', "")
+    pieces = part.split('"')
+    return '"'.join(pieces[in_string::2]), in_string ^ (len(pieces) % 2 == 0)
+
+
+def count_parts(text: str) -> int:
+    """Return how many commas and opening brackets a text has outside of its strings."""
+    offset, in_string, parts = 0, False, 0
+    while part := _cut_part(text, offset, _CHUNK):
+        bare, in_string = _remove_strings(part, in_string=in_string)
+        parts += sum(map(bare.count, ",[{"))
+        offset += len(part)
+    return parts
+
+
+def _list_depths(bare: str, depth: int) -> list[int]:
+    """Return how deep a text without strings goes on from a depth, bracket by bracket."""
+    brackets = bare.encode("utf-8", "replace").translate(None, _NO_BRACKETS)
+    for closed in _CLOSED:
+        brackets = brackets.replace(closed, b"")
+    return list(accumulate(map(_DEPTH_CHANGES.__getitem__, brackets), initial=depth))
+
+
+def _find_end(part: str, depth: int, *, in_string: bool) -> int:
+    """Return where in a part, which may begin in a string, the container ends that is open so deep."""
+    for match in _BRACKET.finditer('"' * in_string + part):
+        depth += _DEPTH_CHANGES[ord(match[1])] if match[1] else 0
+        if match[1] and not depth:
+            return match.end() - in_string
+    return len(part)

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from evalstore.about import suggest_install
 from evalstore.documents import LINE_LIMIT, read_row, write_row
+from evalstore.documents.json_stream import count_parts
 from evalstore.errors import LimitError, LoadError, Place, RefusedError
 from evalstore.files import open_user_file
 from evalstore.runs.parquet_pages import (
@@ -32,7 +33,9 @@ from evalstore.runs.unpack_budget import UnpackBudget
 from evalstore.runs.values import UNKNOWN
 
 _BATCH_LIMIT = 4 * LINE_LIMIT  # characters of the rows that are decoded at once
-_ROW_COST = 200  # bytes that a row counts for besides its own: to read one takes as long
+_STEPS = 32  # that each byte of a file may take; runs of short outputs take twenty
+# To write a row as JSON and read it again, for each of its columns, and for each comma or bracket in it.
+_ROW_STEPS, _COLUMN_STEPS, _PART_STEPS = 220, 8, 36
 _GROUP_SIZE = 8 << 20  # bytes of the lines of a row group
 # Where texts hold JSON, as in tables whose tool had no other way to nest.
 _NESTED = frozenset({"tool_calls", "messages", "interactions", "metadata", "evaluation"})
@@ -73,7 +76,9 @@ def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[t
     Rows are counted from 1 in the whole file. Raises `LoadError` at the row that cannot be read.
     """
     with _open_parquet(path) as (source, file, dictionaries):
-        budget = UnpackBudget(source.seek(0, SEEK_END), Place(str(path)))
+        size, advice = source.seek(0, SEEK_END), "write the table as JSON Lines"
+        budget = UnpackBudget(size, Place(str(path)), steps=_STEPS, advice=advice)
+        row_steps = _ROW_STEPS + _COLUMN_STEPS * file.metadata.num_columns
         for part in _iterate_groups(file):
             if span is not None and not span.start <= part.offset < span.end:
                 continue
@@ -82,7 +87,8 @@ def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[t
             for batch in file.iter_batches(count, row_groups=[part.number], use_threads=False):
                 for line in _write_lines(batch, Place(str(path), number)):
                     data = line.encode()
-                    budget.spend(len(data) + _ROW_COST)
+                    budget.spend_bytes(len(data))
+                    budget.spend_steps(row_steps + _PART_STEPS * count_parts(line))
                     yield number, data
                     number += 1
 
@@ -146,20 +152,28 @@ def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any, frozenset[str]]]:
 
 
 def _write_lines(batch: Any, place: Place) -> Iterator[str]:
-    """Yield the JSON of each row from the one at `place` on; what fails is tried in halves, down to the row."""
+    """Yield the JSON of each row from the one at `place` on; what Arrow cannot list is tried in halves."""
+    first = place.line or 1
     try:
-        lines = _write_batch(batch, min(_BATCH_LIMIT, batch.num_rows * LINE_LIMIT))
+        rows = _list_rows(batch, min(_BATCH_LIMIT, batch.num_rows * LINE_LIMIT))
     except LoadError as error:
         if batch.num_rows == 1:
             raise type(error)(error.message, place=place, hint=error.hint) from None
         half = batch.num_rows // 2
         yield from _write_lines(batch.slice(0, half), place)
-        yield from _write_lines(batch.slice(half), Place(place.file, (place.line or 1) + half))
-    else:
-        yield from lines
+        yield from _write_lines(batch.slice(half), Place(place.file, first + half))
+        return
+    for number, row in enumerate(rows, first):
+        try:
+            line = _write_row(row)
+        except UnicodeDecodeError:
+            raise LoadError("a text is not UTF-8", place=Place(place.file, number)) from None
+        except LoadError as error:
+            raise type(error)(error.message, place=Place(place.file, number), hint=error.hint) from None
+        yield line
 
 
-def _write_batch(batch: Any, limit: int) -> list[str]:
+def _list_rows(batch: Any, limit: int) -> list[dict[str, Any]]:
     names = batch.schema.names
     if len(set(names)) < len(names):
         raise LoadError("two columns have the same name")
@@ -167,9 +181,10 @@ def _write_batch(batch: Any, limit: int) -> list[str]:
     if keys + sum(map(_count_bytes, batch.columns)) > limit:
         raise LimitError(f"a row is larger than {limit:,} characters")
     try:
-        return [_write_row(row) for row in batch.to_pylist(maps_as_pydicts="strict")]
+        rows: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="strict")
     except UnicodeDecodeError:
         raise LoadError("a text is not UTF-8") from None
+    return rows
 
 
 def _count_bytes(array: Any) -> int:

@@ -18,11 +18,13 @@ class _PageLimits(NamedTuple):
     """What a file may say of itself, and what may be decoded of it."""
 
     decoded: int = 256 << 20  # bytes of the pages that are decoded at once
-    lists: int = 1 << 30  # bytes of all lists of a row group: nothing says before they are decoded where a row ends
+    lists: int = 64 << 20  # bytes of all lists of a row group: nothing says before they are decoded where a row ends
+    lists_ratio: int = 32  # bytes of them for each byte of a larger file
     columns: int = 10_000
     footer: int = 64 << 20  # bytes
     containers: int = 100_000  # columns, or row groups, in a footer
     batch: int = 1024  # rows
+    values: int = 20_000  # of a batch of several rows
     guessed_header: int = 256  # bytes of a header that are read first
     header: int = 16 << 20  # bytes: Arrow's own limit
     width: int = 12  # bytes of the widest value that is not text
@@ -64,6 +66,7 @@ class _Page(NamedTuple):
 class _ColumnBound(NamedTuple):
     """What a column of a row group can take in bytes: one page, all values, and a row (of lists the mean of them)."""
 
+    values: int
     page: int
     whole: int
     row: int
@@ -120,13 +123,15 @@ def count_batch_rows(source: BinaryIO, metadata: Any, group: int, dictionaries: 
     ]
     if sum(bound.page for bound in bounds) > LIMITS.decoded:
         raise LimitError(f"its pages need more than {LIMITS.decoded:,} bytes of memory at once", place=place)
-    if sum(bound.whole for bound in bounds if bound.has_lists) > LIMITS.lists:
+    most = max(LIMITS.lists, LIMITS.lists_ratio * source.seek(0, SEEK_END))
+    if sum(bound.whole for bound in bounds if bound.has_lists) > most:
         raise LimitError(
-            f"the lists of a row group need more than {LIMITS.lists:,} bytes of memory",
+            f"the lists of a row group need more than {most:,} bytes of memory",
             place=place,
             hint="write it again with fewer rows per row group",
         )
-    count = LIMITS.batch
+    values: int = sum(bound.values for bound in bounds)
+    count = max(1, min(LIMITS.batch, LIMITS.values * rows // max(values, 1)))
     while count > 1 and sum(bound.bound_rows(count) for bound in bounds) > LIMITS.decoded:
         count //= 2
     return count
@@ -141,7 +146,7 @@ def _bound_column(column: Any, pages: Sequence[_Page], rows: int, *, is_dictiona
         whole += values * largest if repeats else sum(page.unpacked for page in pages)
         value += largest
     a_row = ceil(values / max(rows, 1)) if column.max_repetition_level else 1
-    return _ColumnBound(largest, whole, a_row * value, bool(column.max_repetition_level))
+    return _ColumnBound(values, largest, whole, a_row * value, bool(column.max_repetition_level))
 
 
 def _list_columns(metadata: Any, group: int) -> Iterator[tuple[Any, Any]]:

@@ -1,4 +1,4 @@
-"""Bounds what a packed file of outputs unpacks to, by its size: a few kilobytes must not take minutes or gigabytes."""
+"""Bounds what reading a packed file takes, by its size: a few kilobytes must not take minutes or gigabytes."""
 
 from __future__ import annotations
 
@@ -6,24 +6,32 @@ from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.errors import LimitError, Place
 
 # Logs and runs are near 20:1; a small file may be packed as tightly as it likes.
-_RATIO = 100
+_RATIO = 64
 _ALWAYS = 16 << 20
 
 
 class UnpackBudget:
-    """The bytes that one file may unpack to."""
+    """The bytes that one file may unpack to, and the steps that it may take to find its values in them."""
 
-    def __init__(self, size: int, place: Place) -> None:
-        """Begin with the size of the packed file."""
-        self._steps, self._place = SharedBudget(max(_ALWAYS, _RATIO * size)), place
+    def __init__(self, size: int, place: Place, *, steps: int, advice: str) -> None:
+        """Begin with the size of the packed file, each of whose bytes may take so many steps.
 
-    def spend(self, size: int) -> None:
+        `advice` says what to do with one that takes more.
+        """
+        self._bytes, self._steps = SharedBudget(max(_ALWAYS, _RATIO * size)), SharedBudget(max(_ALWAYS, steps * size))
+        self._place, self._advice = place, advice
+
+    def spend_bytes(self, size: int) -> None:
         """Take bytes that were or will be unpacked; `LimitError` when they are more than the file may have."""
+        self._spend(self._bytes, size, "unpacks to more than {:,} bytes")
+
+    def spend_steps(self, steps: int) -> None:
+        """Take steps of a reader, about 0.1 µs each; `LimitError` when they are more than the file may have."""
+        self._spend(self._steps, steps, "takes more than {:,} steps to read")
+
+    def _spend(self, budget: SharedBudget, amount: int, sentence: str) -> None:
         try:
-            self._steps.spend(size)
+            budget.spend(amount)
         except OutOfStepsError:
-            raise LimitError(
-                f"unpacks to more than {self._steps.limit:,} bytes, the limit for a file of its size",
-                place=self._place,
-                hint=f"a file may unpack to {_ALWAYS >> 20} MiB, or to {_RATIO} times its size",
-            ) from None
+            problem = f"{sentence.format(budget.limit)}, the limit for a packed file of its size"
+            raise LimitError(problem, place=self._place, hint=self._advice) from None

@@ -136,7 +136,7 @@ def swollen(size: int) -> bytes:
     ("announced", "error", "sentence"),
     [
         (1 << 31, LimitError, "unpacks to far more than a log can have"),
-        (50 << 20, LimitError, "unpacks to more than 16,777,216 bytes, the limit for a file of its size"),
+        (50 << 20, LimitError, "unpacks to more than 16,777,216 bytes, the limit for a packed file of its size"),
         (15 << 20, LoadError, "its content does not match the archive's index"),
     ],
 )
@@ -150,6 +150,36 @@ def test_a_bomb_is_refused_whatever_it_announces(
         list(read_outputs(path))
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()
+
+
+DENSE = {
+    "read": ("messages", b"{},", 6 << 20),
+    "skipped": ("scores", (b"[" * 900 + b"]" * 900 + b","), 8 << 20),
+}
+
+
+@pytest.mark.parametrize("kind", ["read", "skipped"])
+def test_values_without_end_are_refused_by_the_steps_that_they_take(kind: str, archive: Callable[..., Path]) -> None:
+    key, unit, size = DENSE[kind]
+    data = b'{"id": "a", "epoch": 1, "%s": [%s1]}' % (key.encode(), unit * (size // len(unit)))
+    with pytest.raises(
+        LimitError, match="takes more than 16,777,216 steps to read, the limit for a packed file"
+    ) as raised:
+        list(read_outputs(archive(HEADER, member(SAMPLE.name, data))))
+    assert raised.value.hint == "convert the log: inspect log convert --to json"
+
+
+def test_a_long_log_that_packs_well_is_read(archive: Callable[..., Path]) -> None:
+    def write_sample(number: int) -> bytes:
+        text = random.Random(number).randbytes(8_000).hex()  # noqa: S311  # no secret
+        turns = [{"role": "user", "content": text, "id": str(number)}] * 24
+        return json.dumps({**json.loads(sample(str(number))), "events": turns}).encode()
+
+    members = [member(f"samples/{number}_epoch_1.json", write_sample(number)) for number in range(60)]
+    path = archive(HEADER, *members)
+    assert 20 < sum(one.size for one in members) / path.stat().st_size < 60
+    assert sum(one.size for one in members) > 20 << 20
+    assert len(list(read_outputs(path))) == 60
 
 
 def test_many_members_of_the_same_bytes_are_refused(archive: Callable[..., Path]) -> None:

@@ -187,5 +187,7 @@ def test_a_few_kilobytes_do_not_unpack_to_hundreds_of_megabytes(tmp_path: Path) 
     path = tmp_path / "outputs.parquet"
     pytest.importorskip("pyarrow.parquet").write_table(pa.table(columns), path, compression="zstd")
     assert path.stat().st_size < 20_000
-    with pytest.raises(LimitError, match="unpacks to more than 16,777,216 bytes, the limit for a file of its size"):
+    with pytest.raises(
+        LimitError, match="unpacks to more than 16,777,216 bytes, the limit for a packed file of its size"
+    ):
         list(parquet_rows.read_parquet_lines(path))

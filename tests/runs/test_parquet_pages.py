@@ -18,7 +18,6 @@ from evalstore.runs import parquet, parquet_pages
 pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
 
-LIMIT = 1 << 30
 texts = st.text(max_size=4) | st.sampled_from(['"', "\\", "\x00", "\u2028", "ü", "\U0001f600"])
 leaves = [
     (pa.string(), texts),
@@ -74,7 +73,9 @@ def drop_empty(value: Any) -> Any:
 @given(tables(), st.integers(0, 4))
 def test_each_row_is_the_json_of_its_values(batch: Any, start: int) -> None:
     for part in (batch, batch.slice(start), batch.slice(0, start)):
-        assert [json.loads(row) for row in parquet._write_batch(part, LIMIT)] == drop_empty(part.to_pylist())
+        assert [json.loads(row) for row in parquet._write_lines(part, Place("a.parquet", 1))] == drop_empty(
+            part.to_pylist()
+        )
 
 
 @pytest.fixture
@@ -134,7 +135,7 @@ def test_one_row_that_repeats_a_text_or_a_key_is_refused_in_little_memory(
     ("limit", "value", "columns", "sentence"),
     [
         ("decoded", 1000, {"id": ["a"], "output": ["x" * 2000]}, "its pages need more than 1,000 bytes"),
-        ("lists", 1000, {"id": ["a"], "tool_calls": [[1] * 500]}, "the lists of a row group need more than"),
+        ("lists", 1000, {"id": ["a"], "tool_calls": [[1] * 50_000]}, "the lists of a row group need more than"),
         ("columns", 9, {f"c{number}": [1] for number in range(10)}, "more than 9 columns"),
         ("footer", 50, {"id": ["a"], "output": ["x"]}, "its footer is larger than 50 bytes"),
     ],
@@ -179,5 +180,5 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_texts_are_encoded_together_as_they_are_alone(text: str) -> None:
     rows = [{text: text}, {text: "plain"}, {text: None}]
     batch = pa.record_batch([pa.array([row[text] for row in rows]).dictionary_encode()], names=[text])
-    assert [json.loads(row) for row in parquet._write_batch(batch, LIMIT)] == drop_empty(rows)
-    assert [json.loads(row) for row in parquet._write_batch(batch.slice(0, 2), LIMIT)] == rows[:2]
+    assert [json.loads(row) for row in parquet._write_lines(batch, Place("a.parquet", 1))] == drop_empty(rows)
+    assert [json.loads(row) for row in parquet._write_lines(batch.slice(0, 2), Place("a.parquet", 1))] == rows[:2]

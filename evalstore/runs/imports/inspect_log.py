@@ -41,6 +41,9 @@ from evalstore.runs.unpack_budget import UnpackBudget
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _ZSTD = 93
+_VALUE_LIMIT = 16 << 20  # bytes of memory for the text of one value; reading it takes some times as much
+_STEPS = 8  # that each byte of an archive may take; logs take about two
+_MEMBER_STEPS = 1_000  # to open a member
 _MEMBER_LIMIT = 1 << 30  # bytes that one member may unpack to, however large the archive is
 _BROKEN = (
     zipfile.BadZipFile,
@@ -58,14 +61,18 @@ _BROKEN = (
 class Archive:
     """An open archive: its members by name (of several with one name the last counts), and their content as streams."""
 
-    def __init__(self, file: zipfile.ZipFile, name: str) -> None:
-        self.name = name
+    def __init__(self, file: zipfile.ZipFile, name: str, budget: UnpackBudget) -> None:
+        self.name, self._budget = name, budget
         self.members: Mapping[str, zipfile.ZipInfo] = {member.filename: member for member in file.infolist()}
         self._file = file
 
-    def open_member(self, member: str) -> ArchiveMember:
-        """Open a member for reading."""
-        return ArchiveMember(self._file, self.members[member], self.place_of(member))
+    @contextmanager
+    def open_member(self, member: str) -> Iterator[JsonStream]:
+        """Open a member for reading; `LimitError` when the archive takes more steps than its size allows."""
+        place = self.place_of(member)
+        with ArchiveMember(self._file, self.members[member], place) as source:
+            self._budget.spend_steps(_MEMBER_STEPS)
+            yield JsonStream(source, place.file, spend=self._budget.spend_steps, limit=_VALUE_LIMIT)
 
     def place_of(self, member: str) -> Place:
         """Return where a member is, written like a path into the archive."""
@@ -119,11 +126,13 @@ def open_archive(path: Path) -> Iterator[Archive]:
         with _explain_damage(Place(str(path)), _BROKEN):
             file = zipfile.ZipFile(raw)
         with file:
-            _check_sizes(file.infolist(), raw.seek(0, 2), Place(str(path)))
-            yield Archive(file, str(path))
+            size, place = raw.seek(0, 2), Place(str(path))
+            budget = UnpackBudget(size, place, steps=_STEPS, advice="convert the log: inspect log convert --to json")
+            _check_sizes(file.infolist(), size, place, budget)
+            yield Archive(file, str(path), budget)
 
 
-def _check_sizes(members: list[zipfile.ZipInfo], size: int, place: Place) -> None:
+def _check_sizes(members: list[zipfile.ZipInfo], size: int, place: Place, budget: UnpackBudget) -> None:
     """Refuse an archive by what it announces, before anything of it is unpacked."""
     if any(member.flag_bits & 1 for member in members):
         raise LoadError("this archive is encrypted", place=place)
@@ -131,7 +140,7 @@ def _check_sizes(members: list[zipfile.ZipInfo], size: int, place: Place) -> Non
     largest = max((member.file_size for member in members), default=0)
     if packed > size or largest > _MEMBER_LIMIT:
         raise LimitError("this archive unpacks to far more than a log can have", place=place)
-    UnpackBudget(size, place).spend(unpacked)
+    budget.spend_bytes(unpacked)
 
 
 @contextmanager
@@ -302,8 +311,7 @@ def _require_whole_samples(archive: Archive) -> list[str]:
 
 
 def _read_sample(archive: Archive, name: str) -> dict[str, Any]:
-    with archive.open_member(name) as member:
-        stream = JsonStream(member, archive.place_of(name).file)
+    with archive.open_member(name) as stream:
         sample = stream.read_fields(_SAMPLE_KEYS)
         stream.expect_end()
     return sample
@@ -311,8 +319,8 @@ def _read_sample(archive: Archive, name: str) -> dict[str, Any]:
 
 def _read_model(archive: Archive) -> str | None:
     header = next(filter(archive.members.__contains__, _HEADERS))
-    with archive.open_member(header) as member:
-        stream, model = JsonStream(member, archive.place_of(header).file), None
+    model = None
+    with archive.open_member(header) as stream:
         for key in stream.iterate_members():
             if key == "version":
                 check_version(stream.read(), Place(archive.name))
