@@ -72,6 +72,8 @@ def iterate_http(url: str, seconds: float) -> Iterator[bytes]:
             if error.code in _NOT_FOUND:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url) from None
             raise OSError(f"the server answers {error.code} {error.reason}") from None
+    except TimeoutError:
+        raise LoadError(f"sends nothing for {seconds:g} seconds", place=Place(url)) from None
     except URLError as error:
         raise OSError(str(error.reason)) from None
 

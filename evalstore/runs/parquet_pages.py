@@ -114,7 +114,7 @@ def count_batch_rows(source: BinaryIO, metadata: Any, group: int, dictionaries: 
     `dictionaries` are the columns that are read as such; in others a text may be as large as the largest page, whatever
     stands there of it. Raises `ValueError` where a header makes no sense.
     """
-    rows = metadata.row_group(group).num_rows
+    rows: int = metadata.row_group(group).num_rows
     bounds = [
         _bound_column(
             column, list(_list_pages(source, *_find_range(chunk))), rows, is_dictionary=column.path in dictionaries
@@ -130,7 +130,7 @@ def count_batch_rows(source: BinaryIO, metadata: Any, group: int, dictionaries: 
             place=place,
             hint="write it again with fewer rows per row group",
         )
-    values: int = sum(bound.values for bound in bounds)
+    values = sum(bound.values for bound in bounds)
     count = max(1, min(LIMITS.batch, LIMITS.values * rows // max(values, 1)))
     while count > 1 and sum(bound.bound_rows(count) for bound in bounds) > LIMITS.decoded:
         count //= 2

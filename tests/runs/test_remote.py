@@ -14,7 +14,7 @@ import pytest
 
 from evalstore.errors import EvalstoreError, LoadError, UsageError
 from evalstore.runs import GradedRow, Run, read_outputs, read_rows
-from evalstore.runs.remote import locate_file
+from evalstore.runs.remote import UrlBudget, locate_file
 
 fsspec = pytest.importorskip("fsspec", reason="URLs need fsspec")
 
@@ -125,7 +125,9 @@ def stranger() -> Iterator[str]:
                     self.wfile.write(b" " * 10_000)
             except OSError:
                 return
-            if self.path == "/silent.json":
+            if self.path == "/begun.json":
+                self.wfile.write(b'{"id": "a", ')
+            if self.path in {"/silent.json", "/begun.json"}:
                 is_over.wait(20)
 
         def log_message(self, *_: object) -> None:
@@ -153,6 +155,13 @@ def test_what_a_stranger_sends_is_bounded(
     assert done.code == 3
     assert f"error: {stranger}/{name}.json: {sentence}" in done.err
     assert all(f"hint: copy the file yourself and name the copy, or allow more: {one}" in done.err for one in limits)
+
+
+def test_a_server_that_falls_silent_is_not_waited_for(stranger: str) -> None:
+    for name in ("silent.json", "begun.json"):
+        path = locate_file(f"{stranger}/{name}", UrlBudget(silence=0.3))
+        with pytest.raises(LoadError, match=f"{name}: sends nothing for 0.3 seconds"):
+            list(read_outputs(path))
 
 
 def test_a_limit_that_is_not_a_number_is_a_wrong_command_line(cli: Callable[..., Any], tmp_path: Path) -> None:
