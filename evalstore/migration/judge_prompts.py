@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
-from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError
 from evalstore.files import SMALL_FILE, list_below, read_below
 from evalstore.migration.extraction import (
@@ -25,8 +24,8 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.outcome import JudgeFacts
 from evalstore.migration.shared_rubrics import restore_judge
+from evalstore.migration.stored_artifacts import read_stored_value
 from evalstore.migration.table import FormatTable, PromptRow
-from evalstore.store.artifacts import ARTIFACT_LIMIT
 
 _UNKNOWN = "the prompt in {} belongs to no known release; its parts identify it"
 _EDITED = "its words were changed here since they came from {}"
@@ -250,7 +249,7 @@ def _list_files(top: Path) -> Iterator[str]:
 def _read_stored_judges(store: Path, table: FormatTable) -> JudgePrompts:
     ids = tuple(row.judge for row in table.prompts)
     names = [name for name in _list_judges(store) if name.startswith(ids)] if ids else []
-    values = (_read_mapping(store, f"judges/{name}") for name in names)
+    values = (read_stored_value(store, f"judges/{name}") for name in names)
     return collect_stored_prompts((value for value in values if value), table)
 
 
@@ -259,11 +258,3 @@ def _list_judges(store: Path) -> list[str]:
         return sorted(list_below(store, "judges"))
     except EvalstoreError:
         return []
-
-
-def _read_mapping(store: Path, path: str) -> dict[str, object]:
-    try:
-        value = read_yaml(read_below(store, path, ARTIFACT_LIMIT), path).value
-    except LoadError:
-        return {}  # planning the judge meets the same file, and says what is wrong with it
-    return value if isinstance(value, dict) else {}

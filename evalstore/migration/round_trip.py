@@ -11,7 +11,7 @@ from evalstore.errors import RefusedError
 from evalstore.migration.artifact_merge import is_same_artifact
 from evalstore.migration.artifact_names import REF_KEYS, make_slug, rename_checks, take_first_words
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
-from evalstore.migration.outcome import EditedRubricError
+from evalstore.migration.outcome import EDIT_HINT, EditedRubricError
 from evalstore.migration.readers import restore_companions, restore_source
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.shared_rubrics import fill_rubric, restore_judge
@@ -20,7 +20,6 @@ from evalstore.model import Artifact, Kind, Question, Ref, parse_ref, select_sco
 from evalstore.model.rubric import list_value_keys
 
 _PLACES = ("here", "in the source")
-_HINT = "export an earlier version, or take the edit back"
 LoadArtifact = Callable[[Ref], Artifact]
 ExpandRef = Callable[[str], Any]
 
@@ -35,7 +34,7 @@ def check_unchanged(extraction: Extraction, main: Artifact, questions: Sequence[
         rubrics = [(main.id, main.versioned, main.value, cases[0].rubric)]
     else:
         if len(questions) != len(cases):
-            raise RefusedError(f"the source has {len(cases)} questions, the dataset {len(questions)}", hint=_HINT)
+            raise RefusedError(f"the source has {len(cases)} questions, the dataset {len(questions)}", hint=EDIT_HINT)
         pairs = [(question, case) for question, case in zip(questions, cases, strict=True) if case.rubric]
         used = {ref: load(parse_ref(ref)).value for ref in {question.rubric_ref or "" for question, _ in pairs}}
         _check_questions(questions, cases, list_value_keys(used.values()))
@@ -90,10 +89,10 @@ def _check_questions(questions: Sequence[Question], cases: Sequence[LegacyCase],
         ours, theirs = _strip_row(row, case), _strip_row(case.question, case)
         pins = [row.pop("rubric_ref", None) for row in (ours, theirs)]
         if not is_same_data(ours, theirs):
-            raise RefusedError(f"{question.id}: it was edited since it was migrated", hint=_HINT)
+            raise RefusedError(f"{question.id}: it was edited since it was migrated", hint=EDIT_HINT)
         if pins[0] != pins[1]:
             said = " and ".join(f"{pin or 'nothing'} {place}" for pin, place in zip(pins, _PLACES, strict=True))
-            raise RefusedError(f"{question.id}: its rubric is {said}", hint=_HINT)
+            raise RefusedError(f"{question.id}: its rubric is {said}", hint=EDIT_HINT)
 
 
 def _strip_row(row: Mapping[str, Any], case: LegacyCase) -> dict[str, Any]:
