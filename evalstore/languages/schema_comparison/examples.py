@@ -93,7 +93,7 @@ class _Builder:
             elif type_ == "string":
                 yield from _build_texts(parts)
             elif type_ == "array":
-                yield self._build_array(parts, max(_get_all(parts, "minItems", "minContains"), default=0))
+                yield self._build_array(parts, int(max(_get_all(parts, "minItems", "minContains"), default=0)))
             elif type_ == "object":
                 yield self._build_object(parts, max(_get_all(parts, "minProperties"), default=0))
             else:

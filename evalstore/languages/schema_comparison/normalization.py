@@ -52,8 +52,9 @@ _BEFORE_2019 = frozenset(_BEFORE_2020[1:])
 
 def _drop_unread(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
     """Return a schema without the keywords beside a reference, which older dialects do not read."""
-    is_alone = dialect in _BEFORE_2019 and "$ref" in schema
-    return {"$ref": schema["$ref"]} if is_alone else _simplify_unevaluated(schema)
+    if dialect not in _BEFORE_2019:
+        return _simplify_unevaluated(schema)
+    return {"$ref": schema["$ref"]} if "$ref" in schema else schema
 
 
 def _convert_old_keywords(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
