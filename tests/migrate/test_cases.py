@@ -155,4 +155,4 @@ def test_a_label_used_very_often_costs_no_more_than_others(tmp_path: Path) -> No
     start = time.process_time()
     report = migrate([source], into=tmp_path, dry_run=True)
     assert report.entries[-1].target == "datasets/evals.yaml#B01_20000"
-    assert time.process_time() - start < 20  # quadratic, it would be minutes
+    assert time.process_time() - start < 60  # quadratic, it would be minutes

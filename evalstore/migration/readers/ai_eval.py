@@ -307,7 +307,8 @@ def _find_odd_graders(value: Any) -> list[tuple[MigrationNote, Any]]:
     items = list(enumerate(value)) if isinstance(value, list) else []
     settings = value.items() if isinstance(value, dict) else ()
     problems = [(key, item, _NO_NAME.format(describe_type(item))) for key, item in items if not isinstance(item, str)]
-    problems += [(key, item, _AGAIN.format(make_excerpt(item))) for key, item in items if item in value[:key]]
+    names = [(key, item) for key, item in items if isinstance(item, str)]
+    problems += [(key, name, _AGAIN.format(make_excerpt(name))) for key, name in names if name in value[:key]]
     problems += [
         (key, item, _OWN.format(make_excerpt(str(key)))) for key, item in settings if item and not _is_switch(item)
     ]
