@@ -129,7 +129,9 @@ class CommandSettings:
         screen = find_screen(sys.stderr)
         lines = [line for step in self.next_steps for line in screen.fold(step, len(_NEXT))]
         for index, line in enumerate(lines):
-            self._write_message(f"{' ' * len(_NEXT) if index else _NEXT}{line}", Part.QUIET)
+            # A word that is wider than the screen stays whole: cut, it could not be pasted.
+            safe = escape_ci_commands(make_printable(f"{' ' * len(_NEXT) if index else _NEXT}{line}"))
+            write_safely(sys.stderr, screen.paint(Part.QUIET, safe) + "\n")
 
     def print_message(self, line: str) -> None:
         """Print a message that is not the result, on stderr."""
@@ -137,10 +139,9 @@ class CommandSettings:
             self._write_message(line)
 
     @staticmethod
-    def _write_message(line: str, part: Part | None = None) -> None:
+    def _write_message(line: str) -> None:
         screen = find_screen(sys.stderr)
-        safe = escape_ci_commands(make_printable(line))
-        write_safely(sys.stderr, screen.fit(screen.paint(part, safe) if part else screen.paint_lead(safe)) + "\n")
+        write_safely(sys.stderr, screen.fit(screen.paint_lead(escape_ci_commands(make_printable(line)))) + "\n")
 
     def print_warnings(self, notes: Iterable[str]) -> None:
         """Print the notes of a result as warnings, on stderr."""

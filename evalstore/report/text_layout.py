@@ -67,7 +67,7 @@ def fold_text(text: str, width: int) -> str:
 
 
 def _fold_line(line: str, width: int) -> Iterator[str]:
-    """Yield a line in several, the later ones indented below it; a word that is longer than a line is cut."""
+    """Yield a line in several, the later ones indented below it; a word longer than a line is cut, but in a command."""
     plain = _COLOUR.sub("", line)
     commands = [found.span() for found in re.finditer(COMMAND, plain)]
     margin = " " * min(len(plain) - len(plain.lstrip(" ")) + 2, width // 2)
@@ -83,6 +83,9 @@ def _fold_line(line: str, width: int) -> Iterator[str]:
             word = word.lstrip(" ")
             current = margin if len(margin) + measure_columns(word) <= room else ""
             column = len(current)
+        if is_inside:
+            current, column = current + word, column + measure_columns(word)
+            continue
         for character in _CHARACTER.findall(word):
             size = measure_columns(character)
             if column + size > width:
