@@ -32,7 +32,7 @@ CASES = [
     (["bump"], 2),
     (["lock", "--check"], 1),
     (["verify"], 0),
-    (["gate", "--base", "HEAD"], 0),
+    (["gate", "--base", "HEAD"], 1),
     (["score", "dataset/web_answers@9.9.9", "outputs/model_a.jsonl"], 3),
     (["judge"], 2),
     (["explain", "check-added"], 0),

@@ -151,7 +151,7 @@ def edited(random: Random, old: Mapping, held: Store) -> Mapping:
         elif isinstance(new.get(key), dict) and random.random() < 0.7:
             new[key]["a"] = [2, random.choice((1, True))] if key == "also_valid" else random.choice((1, 2, True))
         else:
-            new[key] = random.choice(FIELDS[key])
+            new[key] = copy.deepcopy(random.choice(FIELDS[key]))
     return {key: item for key, item in new.items() if item is not None}
 
 

@@ -92,7 +92,8 @@ def test_the_installed_command_tells_the_whole_story(wheel: Path, demo: Any, tmp
         re.sub(r"\b[0-9a-f]{7,64}\b", "…", text.replace(str(folder), "DIR")).rpartition("\nThe repository is yours")[0]
         for text, folder in ((ran.stdout, tmp_path / "store"), (demo.text, demo.folder))
     )
-    assert said == expected
+    # Where a command goes on in the next line depends on how long the folder's name is.
+    assert said.replace("\\\n", " ").split() == expected.replace("\\\n", " ").split()
 
 
 def run_installed(wheel: Path, folder: Path, *argv: str | Path) -> subprocess.CompletedProcess[str]:
