@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
@@ -13,6 +14,18 @@ from evalstore.model import Artifact, Grade, JudgeCall, JudgeReply, Kind, Sample
 
 # A check with everything that its parameters alone decide done once, before the first output.
 GradeFunction = Callable[[Sample], Grade]
+
+
+def answer_always(graded: Grade) -> GradeFunction:
+    """Return a check that gives every output this grade."""
+    return lambda _: graded
+
+
+def find_median(scores: Sequence[Fraction]) -> Fraction:
+    """Return the exact median of at least one score: of an even number, the mean of the middle two."""
+    ordered = sorted(scores)
+    # Both indices are the middle one where the number of scores is odd.
+    return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
 class CheckProblem(NamedTuple):

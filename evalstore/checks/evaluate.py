@@ -9,7 +9,7 @@ from math import lcm
 from operator import mul
 from typing import Any, NamedTuple
 
-from evalstore.checks.context import NO_CONTEXT, CheckContext, GradeFunction
+from evalstore.checks.context import NO_CONTEXT, CheckContext, GradeFunction, answer_always, find_median
 from evalstore.checks.kinds import KINDS
 from evalstore.checks.question_values import fill_from_question
 from evalstore.documents import format_json_pointer
@@ -132,28 +132,14 @@ def _scale_to_integers(numbers: Sequence[Fraction]) -> tuple[list[int], int]:
     return [above * (unit // below) for above, below in pairs], unit
 
 
-def _find_lowest(checks: Sequence[CountedCheck]) -> Fraction:
-    return min(check.score for check in checks)
-
-
-def _find_highest(checks: Sequence[CountedCheck]) -> Fraction:
-    return max(check.score for check in checks)
-
-
-def _find_median(checks: Sequence[CountedCheck]) -> Fraction:
-    scores = sorted(check.score for check in checks)
-    middle = len(scores) // 2
-    return scores[middle] if len(scores) % 2 else (scores[middle - 1] + scores[middle]) / 2
-
-
 # At least one check each; None only where nothing has weight.
 MODES: Mapping[Combine, Callable[[Sequence[CountedCheck]], Fraction | None]] = {
     Combine.ALL_PASS: _score_all_pass,
     Combine.ANY_PASS: _score_any_pass,
     Combine.WEIGHTED_AVG: _average_by_weight,
-    Combine.MIN: _find_lowest,
-    Combine.MAX: _find_highest,
-    Combine.MEDIAN: _find_median,
+    Combine.MIN: lambda checks: min(check.score for check in checks),
+    Combine.MAX: lambda checks: max(check.score for check in checks),
+    Combine.MEDIAN: lambda checks: find_median([check.score for check in checks]),
 }
 
 
@@ -221,10 +207,10 @@ def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
     if check.kind not in KINDS:
         guess = find_nearest(check.kind, KINDS)
         hint = f"; did you mean {guess}?" if guess else ""
-        return _answer_always(grade_error(f"unknown check kind {make_excerpt(check.kind)!r}{hint}"))
+        return answer_always(grade_error(f"unknown check kind {make_excerpt(check.kind)!r}{hint}"))
     try:
         if context.load is None and (pins := [ref for _, ref in find_check_pins((), check.params)]):
-            return _answer_always(grade_error(f"no store was given to resolve {make_excerpt(', '.join(pins))}"))
+            return answer_always(grade_error(f"no store was given to resolve {make_excerpt(', '.join(pins))}"))
         # The threshold of the check, not of what it was written in: the members of a jury vote by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
         params, values = {**check.params, **bar, "kind": check.kind}, list_question_values(check.params)
@@ -245,16 +231,12 @@ def _prepare_each_question(
     def prepare(question: Question | None) -> GradeFunction:
         filled = fill_from_question(params, values, question)
         if isinstance(filled, Grade):
-            return _answer_always(filled)
+            return answer_always(filled)
         return KINDS[params["kind"]].prepare_grading(filled, context)
 
     # The samples of a question come one after the other.
     prepared = IdentityCache(prepare, size=8)
     return lambda sample: prepared.find(sample.question)(sample)
-
-
-def _answer_always(graded: Grade) -> GradeFunction:
-    return lambda _: graded
 
 
 def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult:

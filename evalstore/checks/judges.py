@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.context import CheckContext
+from evalstore.checks.context import CheckContext, find_median
 from evalstore.checks.reply import ParsedReply, build_reply_schema, read_reply
 from evalstore.checks.template import Template, compile_template, fill_template
 from evalstore.documents import compute_digest, write_canonical
@@ -236,20 +236,6 @@ def _average_by_weight(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
     return sum((vote.weight * vote.score for vote in votes), _ZERO) / _sum_weights(votes)
 
 
-def _find_median(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
-    scores = sorted(vote.score for vote in votes)
-    # Both indices are the middle one where the number of scores is odd.
-    return (scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2
-
-
-def _find_lowest(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
-    return min(vote.score for vote in votes)
-
-
-def _find_highest(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
-    return max(vote.score for vote in votes)
-
-
 def _ask_majority(votes: Sequence[JudgeVote], threshold: Fraction) -> Fraction:
     passing = sum((vote.weight for vote in votes if vote.score >= threshold), _ZERO)
     return Fraction(int(passing * 2 > _sum_weights(votes)))
@@ -262,9 +248,9 @@ def _sum_weights(votes: Sequence[JudgeVote]) -> Fraction:
 # Of at least one vote and the check's threshold; those of `WEIGHTED_AGGREGATES` need a total weight above 0.
 AGGREGATES: Mapping[str, Callable[[Sequence[JudgeVote], Fraction], Fraction]] = {
     "mean": _average_by_weight,
-    "median": _find_median,
-    "min": _find_lowest,
-    "max": _find_highest,
+    "median": lambda votes, _: find_median([vote.score for vote in votes]),
+    "min": lambda votes, _: min(vote.score for vote in votes),
+    "max": lambda votes, _: max(vote.score for vote in votes),
     "majority": _ask_majority,
 }
 WEIGHTED_AGGREGATES = frozenset({"mean", "majority"})

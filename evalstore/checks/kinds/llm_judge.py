@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, answer_always
 from evalstore.checks.judges import (
     AGGREGATES,
     BUILTIN_VARIABLES,
@@ -45,14 +45,14 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     for ref in _list_judge_refs(params):
         judge = prepare_judge(ref, context, model=params.get("model", {}), variable_names=names)
         if isinstance(judge, Grade):
-            return _answer_always(judge)
+            return answer_always(judge)
         judges.append(judge)
     if problem := (
         _find_obstacle(aggregate, samples, weights, statements)
         or _find_unread_statement(statements, judges)
         or find_weight_problem(_read_statement_aggregate(params), statements)
     ):
-        return _answer_always(grade_error(problem))
+        return answer_always(grade_error(problem))
 
     def combine_replies(scores: list[Fraction]) -> Fraction:
         # The answers come judge by judge, `samples` of each.
@@ -108,10 +108,6 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
         if name in BUILTIN_VARIABLES and name != CRITERIA:
             message = f"`{name}` comes from the question or the output, so this value has no effect"
             yield CheckProblem(("variables", name), message, "rename the variable, in the judge too")
-
-
-def _answer_always(graded: Grade) -> GradeFunction:
-    return lambda _: graded
 
 
 def _find_obstacle(aggregate: str, samples: int, weights: list[Fraction], statements: Sequence[Statement]) -> str:

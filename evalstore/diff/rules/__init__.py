@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from evalstore.diff.change import CHECK_SCOPES, ChangeRule
 from evalstore.diff.deciders.bounds import prove_weightless
-from evalstore.diff.rules import dataset, judge, references, rubric, shared, structure, text
+from evalstore.diff.rules import checks, dataset, judge, rubric, shared
 
 
 def _complete_row(rule: ChangeRule) -> ChangeRule:
@@ -17,7 +17,5 @@ def _complete_row(rule: ChangeRule) -> ChangeRule:
 
 
 RULES: Mapping[str, ChangeRule] = {
-    rule.id: _complete_row(rule)
-    for area in (shared, rubric, text, structure, references, judge, dataset)
-    for rule in area.ROWS
+    rule.id: _complete_row(rule) for area in (shared, rubric, checks, judge, dataset) for rule in area.ROWS
 }

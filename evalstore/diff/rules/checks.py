@@ -1,17 +1,25 @@
-"""Rules for phrases and letter case (catalogue B)."""
+"""Rules for what checks look for: texts and patterns (catalogue B, C), JSON (D), structure (E), calls and facts (F)."""
 
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, Scope
+from evalstore.diff.deciders.bounds import prove_demand_implied, prove_fact_share_unread, prove_not_binding
 from evalstore.diff.deciders.judges import prove_judge_reads
-from evalstore.diff.deciders.texts import prove_redundant, prove_rewording_equivalent
+from evalstore.diff.deciders.texts import prove_redundant, prove_rewording_equivalent, prove_same_share
+from evalstore.diff.deciders.tool_calls import prove_demand_idle, prove_one_order, prove_tool_share_unread
 from evalstore.diff.direction import LOOSER, STRICTER
 from evalstore.diff.direction_rules import (
+    BOUND,
     BY_CASE,
     BY_INCLUSION,
+    DEMAND,
+    FACTS,
+    FORMAT,
     NEVER,
+    TOOLS,
     UNKNOWN,
     compare_numbers,
+    direct_json_demand,
     fix_direction,
     rank_words,
 )
@@ -193,4 +201,155 @@ _PATTERN_ROWS = (
         instead="pattern: '\\Acim\\Z' → pattern: '\\Acim\\Z', mode: fullmatch (already anchored at both ends)",
     ),
 )
-ROWS = (*_TEXT_ROWS, *_PATTERN_ROWS)
+
+_SCHEMA_ROWS = (
+    ChangeRule(
+        id="json-schema-tightened",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=direct_json_demand(STRICTER),
+        scope=Scope.CHECK,
+        message="{check} asks more of the JSON ({keywords})",
+        reason="all JSON that passes now passed before, and some that passed before does not",
+        mirror="json-schema-loosened",
+        example="nothing → required: [route]",
+        instead="title: Route → title: The route (title, description and examples decide nothing)",
+        certainty=Certainty.PROVED,
+    ),
+    ChangeRule(
+        id="json-schema-loosened",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=direct_json_demand(LOOSER),
+        scope=Scope.CHECK,
+        message="{check} asks less of the JSON ({keywords})",
+        reason="all JSON that passed before still passes, and some more does",
+        mirror="json-schema-tightened",
+        example="enum: [low, high] → enum: [low, high, urgent]",
+        instead="title: Route → title: The route (title, description and examples decide nothing)",
+        certainty=Certainty.PROVED,
+    ),
+    ChangeRule(
+        id="json-schema-annotation-changed",
+        artifact="rubric",
+        level=Bump.PATCH,
+        direction=NEVER,
+        scope=Scope.NOTHING,
+        message="{check} changes the notation of its schema ({keywords})",
+        reason="only notes, order or names of definitions differ, and they decide nothing",
+        example="title: Route → title: The route",
+        certainty=Certainty.PROVED,
+    ),
+    ChangeRule(
+        id="json-schema-changed",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=UNKNOWN,
+        scope=Scope.CHECK,
+        message="{check} asks for other JSON ({keywords})",
+        reason="evalstore cannot prove which of the two accepts more",
+        example="{enum: [low, high]}}} → {enum: [low, high, urgent]}}, required: [tier]}",
+        instead="minLength: 1}} → anyOf: [{type: 'null'} (the same in another notation)",
+        certainty=Certainty.ASSUMED,
+    ),
+)
+
+
+_STRUCTURE_ROWS = (
+    ChangeRule(
+        id="php-lint-options-changed",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=rank_words("pass", "fail"),
+        scope=Scope.CHECK,
+        message="{check} grades an output without PHP code as {new} (was {old})",
+        reason="outputs without code get another grade",
+        example="on_no_code: pass → on_no_code: fail",
+        instead="nothing → on_no_code: pass (it is the default)",
+    ),
+    ChangeRule(
+        id="markdown-requirement-changed",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=DEMAND,
+        scope=Scope.CHECK,
+        message="{check} {came} the demand {demand}",
+        reason="the output must meet one demand more or less",
+        example="required_sections: [Usage] → required_sections: [Usage, Limits]",
+        instead="required_sections: [Usage notes] → required_sections: [Usage notes, usage] (one implies the other)",
+        deciders=(prove_demand_implied,),
+    ),
+    ChangeRule(
+        id="markdown-bound-changed",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=BOUND,
+        scope=Scope.CHECK,
+        message="{check} has {name} {new} (was {old})",
+        reason="other outputs meet the limit",
+        example="min_paragraphs: 1 → min_paragraphs: 2",
+        instead="nothing → min_headings: 1 (a required section is a heading)",
+        deciders=(prove_not_binding,),
+    ),
+    ChangeRule(
+        id="format-changed",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=FORMAT,
+        scope=Scope.CHECK,
+        message="{check} has {name} {new} (was {old})",
+        reason="the output must have another format or length",
+        example="format: json → format: text",
+        instead="format: text} → format: text, min_chars: 1} (text is never empty)",
+        deciders=(prove_not_binding,),
+    ),
+    ChangeRule(
+        id="tool-required-changed",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=TOOLS,
+        scope=Scope.CHECK,
+        message="{check} {came} the tool {item}",
+        reason="the calls must meet one demand more or less",
+        example="tools: [{name: search}] → tools: [{name: search}, {name: read}]",
+        instead="tools: [{name: search, min: 2}] → tools: [{name: search, min: 2}, {name: search}] (implied)",
+        deciders=(prove_demand_idle, prove_tool_share_unread),
+    ),
+    ChangeRule(
+        id="tool-constraint-changed",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=TOOLS,
+        scope=Scope.CHECK,
+        message="{check} has {name} {new} (was {old})",
+        reason="the check allows other calls, or another number of them",
+        example="nothing → forbidden: [drop]",
+        instead="nothing → forbidden: [drop] (in mode exact, which already forbids other calls)",
+        deciders=(prove_demand_idle, prove_tool_share_unread),
+    ),
+    ChangeRule(
+        id="tool-order-mode-changed",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=rank_words("any_order", "in_order", "exact"),
+        scope=Scope.CHECK,
+        message="{check} wants the calls {new} (was {old})",
+        reason="the calls must come in another order",
+        example="nothing → mode: exact",
+        instead="nothing → mode: in_order (one required tool has no order)",
+        deciders=(prove_one_order,),
+    ),
+    ChangeRule(
+        id="fact-changed",
+        artifact="rubric",
+        level=Bump.MAJOR,
+        direction=FACTS,
+        scope=Scope.CHECK,
+        message="the facts that {check} looks for change ({what})",
+        reason="the share of facts found is taken of another list",
+        example="facts: [8 MB] → facts: [8 MB, 30 s]",
+        instead="facts: [8 MB, {id: wait, value: 30 s}] → facts: [{value: 8 MB}, 30 s] (other names, the same facts)",
+        deciders=(prove_same_share, prove_fact_share_unread),
+    ),
+)
+ROWS = (*_TEXT_ROWS, *_PATTERN_ROWS, *_SCHEMA_ROWS, *_STRUCTURE_ROWS)
