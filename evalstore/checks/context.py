@@ -16,7 +16,7 @@ from evalstore.model import Artifact, Grade, JudgeCall, JudgeReply, Kind, Sample
 GradeFunction = Callable[[Sample], Grade]
 
 
-def answer_always(graded: Grade) -> GradeFunction:
+def grade_always(graded: Grade) -> GradeFunction:
     """Return a check that gives every output this grade."""
     return lambda _: graded
 

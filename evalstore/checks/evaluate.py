@@ -9,7 +9,7 @@ from math import lcm
 from operator import mul
 from typing import Any, NamedTuple
 
-from evalstore.checks.context import NO_CONTEXT, CheckContext, GradeFunction, answer_always, find_median
+from evalstore.checks.context import NO_CONTEXT, CheckContext, GradeFunction, find_median, grade_always
 from evalstore.checks.kinds import KINDS
 from evalstore.checks.question_values import fill_from_question
 from evalstore.documents import format_json_pointer
@@ -207,10 +207,10 @@ def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
     if check.kind not in KINDS:
         guess = find_nearest(check.kind, KINDS)
         hint = f"; did you mean {guess}?" if guess else ""
-        return answer_always(grade_error(f"unknown check kind {make_excerpt(check.kind)!r}{hint}"))
+        return grade_always(grade_error(f"unknown check kind {make_excerpt(check.kind)!r}{hint}"))
     try:
         if context.load is None and (pins := [ref for _, ref in find_check_pins((), check.params)]):
-            return answer_always(grade_error(f"no store was given to resolve {make_excerpt(', '.join(pins))}"))
+            return grade_always(grade_error(f"no store was given to resolve {make_excerpt(', '.join(pins))}"))
         # The threshold of the check, not of what it was written in: the members of a jury vote by it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
         params, values = {**check.params, **bar, "kind": check.kind}, list_question_values(check.params)
@@ -231,7 +231,7 @@ def _prepare_each_question(
     def prepare(question: Question | None) -> GradeFunction:
         filled = fill_from_question(params, values, question)
         if isinstance(filled, Grade):
-            return answer_always(filled)
+            return grade_always(filled)
         return KINDS[params["kind"]].prepare_grading(filled, context)
 
     # The samples of a question come one after the other.

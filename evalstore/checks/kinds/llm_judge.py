@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, answer_always
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, grade_always
 from evalstore.checks.judges import (
     AGGREGATES,
     BUILTIN_VARIABLES,
@@ -45,14 +45,14 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     for ref in _list_judge_refs(params):
         judge = prepare_judge(ref, context, model=params.get("model", {}), variable_names=names)
         if isinstance(judge, Grade):
-            return answer_always(judge)
+            return grade_always(judge)
         judges.append(judge)
     if problem := (
         _find_obstacle(aggregate, samples, weights, statements)
         or _find_unread_statement(statements, judges)
         or find_weight_problem(_read_statement_aggregate(params), statements)
     ):
-        return answer_always(grade_error(problem))
+        return grade_always(grade_error(problem))
 
     def combine_replies(scores: list[Fraction]) -> Fraction:
         # The answers come judge by judge, `samples` of each.
