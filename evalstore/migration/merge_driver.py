@@ -15,7 +15,7 @@ from evalstore.migration.planned_writes import keep_layout, write_artifact_text
 from evalstore.model import Kind
 from evalstore.places import LEDGER_FOLDER
 from evalstore.store.ledger import parse_ledger, split_ledger
-from evalstore.store.writing import merge_texts, merge_texts_marked
+from evalstore.store.scratch import merge_texts, merge_texts_marked
 from evalstore.versions import find_version
 
 _VERSION = ("version",)

@@ -22,7 +22,7 @@ from evalstore.migration.outcome import FileState, PlannedFile
 from evalstore.migration.stored_artifacts import ArtifactOrigin, locate_rows
 from evalstore.migration.suite_artifacts import PlannedArtifact
 from evalstore.model import Kind
-from evalstore.store.writing import merge_texts
+from evalstore.store.scratch import merge_texts
 
 _COMMENT_LINE = re.compile(r"\s*(?:#.*)?\s*")
 _LINE_TAIL = re.compile(r"\s+#.*\s*")

@@ -44,6 +44,7 @@ from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
 from evalstore.store.index import (
     IndexCopy,
+    IndexEntry,
     IndexState,
     copy_index,
     is_copy_current,
@@ -53,14 +54,13 @@ from evalstore.store.index import (
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import find_entry
 from evalstore.store.revisions import find_refs
+from evalstore.store.scratch import open_scratch_repository
 from evalstore.store.signers import open_signature_check
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.trees import TreeEntry
 from evalstore.store.writing import (
     REGULAR_MODE,
-    IndexEntry,
     RefUpdate,
-    open_scratch_repository,
     sign_commit,
     sign_tags,
     update_refs,

@@ -22,18 +22,25 @@ from evalstore.release.journal import (
     remove_stale_locks,
 )
 from evalstore.release.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository
-from evalstore.store.index import IndexCopy, StagedEntry, copy_index, lock_index, place_index, release_index_lock
+from evalstore.store.index import (
+    IndexCopy,
+    IndexEntry,
+    StagedEntry,
+    copy_index,
+    lock_index,
+    place_index,
+    release_index_lock,
+)
 from evalstore.store.object_reader import ObjectReader
-from evalstore.store.packing import release_packs
 from evalstore.store.revisions import find_head_ref, find_missing_objects, find_refs, is_ancestor
 from evalstore.store.working_files import hash_working_file
 from evalstore.store.writing import (
     EXECUTABLE_MODE,
     MANY,
-    IndexEntry,
     RefUpdate,
     can_sync_all,
     pack_tags,
+    release_packs,
     update_refs,
     wait_for_disk,
 )

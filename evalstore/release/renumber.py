@@ -26,7 +26,7 @@ from evalstore.release.step import BumpOptions
 from evalstore.release.values import Released
 from evalstore.store import ArtifactStore
 from evalstore.store.git import read_config
-from evalstore.store.index import read_index
+from evalstore.store.index import IndexEntry, read_index
 from evalstore.store.ledger import locate_ledger
 from evalstore.store.objects import find_entry
 from evalstore.store.remote import fetch_objects, list_remote_refs
@@ -38,12 +38,12 @@ from evalstore.store.revisions import (
     list_refs,
     read_head,
 )
-from evalstore.store.scratch_clone import CloneSeed, ScratchClone, open_scratch_clone
+from evalstore.store.scratch import CloneSeed, ScratchClone, open_scratch_clone
 from evalstore.store.signers import is_signature_required
 from evalstore.store.store_moves import read_changes
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import find_normalized, hash_working_file, normalize_line_ends
-from evalstore.store.writing import IndexEntry, write_objects
+from evalstore.store.writing import write_objects
 
 _LINK, _MODULE = "120000", "160000"
 _BOTH_HINT = "write there what both of you want (theirs: git show {theirs}:{path}), then run it again"

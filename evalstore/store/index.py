@@ -7,14 +7,10 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from evalstore.errors import ConflictError
 from evalstore.store.git import NAME_ENCODING, Git, has_merge_driver
-
-if TYPE_CHECKING:
-    from evalstore.store.writing import IndexEntry
-
 
 _TRIES, _PAUSE = 300, 0.01
 _TOKEN = "index.evalstore"
@@ -91,6 +87,13 @@ def lock_index(git: Git) -> Iterator[None]:
         release_index_lock(git.directory)
 
 
+class IndexEntry(NamedTuple):
+    """The entry of a file in the index or in a tree that is written: its mode and blob."""
+
+    mode: str
+    blob: str
+
+
 class StagedEntry(NamedTuple):
     """An entry that the index is to get, and the blob that it has now: what somebody has staged since stays."""
 
@@ -115,8 +118,6 @@ def copy_index(git: Git, entries: Mapping[str, StagedEntry], known: IndexState |
     """
     from shutil import copyfileobj
     from tempfile import TemporaryDirectory
-
-    from evalstore.store.writing import format_index_info
 
     index, copy = git.directory / "index", git.directory / f"{_TOKEN}.new"
     _make_token(git.directory)  # a killed process leaves a copy that is known by it
@@ -207,3 +208,8 @@ def _build_busy_error(directory: Path) -> ConflictError:
         "the index is locked by another git process",
         hint=f"wait for it (or remove {lock} when there is none), then run the same command again",
     )
+
+
+def format_index_info(files: Mapping[str, IndexEntry]) -> bytes:
+    """Return the lines that `update-index -z --index-info` reads."""
+    return "".join(f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items()).encode(*NAME_ENCODING)

@@ -5,75 +5,29 @@ Signing is the exception that runs a program, and is done in a scratch repositor
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from evalstore.errors import GitError, RefusedError
-from evalstore.store.environment import USER
-from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, ConfigSetting, Git, find_global_settings, run_git
+from evalstore.errors import GitError, LoadError, RefusedError
+from evalstore.files import list_below, read_below, remove_below
+from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, Git
+from evalstore.store.index import IndexEntry
 from evalstore.store.object_reader import ObjectReader, compute_object_id
 from evalstore.store.objects import find_folder, read_object
-from evalstore.store.packing import build_pack, write_packed_objects
+from evalstore.store.scratch import FORMATS
 from evalstore.store.trees import TreeEditor, TreeEntry
 from evalstore.store.watchdog import read_output, wait_for_output
 from evalstore.text import make_excerpt
-
-FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
-
-
-def init_like(common: Path, folder: Path, hex_digits: int, *, is_bare: bool) -> Path:
-    """Make an empty repository without hooks, as shallow as that of `common`; return its git directory."""
-    kind = ("--bare",) if is_bare else ()
-    format_ = f"--object-format={FORMATS[hex_digits]}"
-    run_git(("init", "--quiet", *kind, "--template=", format_, "--", os.fspath(folder)))
-    directory = folder if is_bare else folder / ".git"
-    # Without it git would look for the parents that a shallow clone lacks.
-    with suppress(FileNotFoundError):
-        shutil.copyfile(common / "shallow", directory / "shallow")
-    return directory
-
-
-@contextmanager
-def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[ConfigSetting] = ()) -> Iterator[Git]:
-    """Make an empty repository without hooks or refs, which reads and writes the objects of `git`'s repository.
-
-    Its config holds what the user's global config has for the repository of `git` alone (`includeIf`), and `settings`.
-    """
-    common = git.common
-    with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
-        init_like(common, Path(folder), hex_digits, is_bare=True)
-        scratch = git._replace(directory=Path(folder), common=Path(folder))
-        # What the global config sets for every repository holds there anyhow.
-        conditional = Counter(find_global_settings(git)) - Counter(find_global_settings(scratch))
-        with Path(folder, "config").open("a", encoding="utf-8", errors="surrogateescape") as config:
-            config.writelines(_format_setting(setting) for setting in (*conditional.elements(), *settings))
-        variables = {**USER.variables, "GIT_OBJECT_DIRECTORY": str(common / "objects")}
-        yield scratch._replace(environment=USER._replace(variables=variables))
-
-
-def _format_setting(setting: ConfigSetting) -> str:
-    section, _, rest = setting.key.partition(".")
-    name, dot, variable = rest.rpartition(".")
-    head = f'{section} "{_escape_value(name)}"' if dot else section
-    return f'[{head}]\n\t{variable} = "{_escape_value(setting.value)}"\n'
-
-
-def _escape_value(text: str) -> str:
-    escaped = "".join(_ESCAPES.get(character, character) for character in text)
-    if any(ord(character) < ord(" ") for character in escaped):
-        raise GitError(
-            "git's config contains a control character, which evalstore does not pass on", hint="git config --list"
-        )
-    return escaped
-
 
 MANY = 100  # files from which on one sync of all is cheaper; it also writes what other programs have not yet synced
 
@@ -103,37 +57,10 @@ def _find_syncfs() -> Any:
     return getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
 
 
-_MOST_CONFLICTS = 127  # `git merge-file` answers their number, and more for a failure
-
-
-def merge_texts(base: str, ours: str, theirs: str) -> str | None:
-    """Return `ours` with what changed from `base` to `theirs`; None where both changed the same lines."""
-    merged = merge_texts_marked(base.encode(), ours.encode(), theirs.encode())
-    return merged.data.decode() if merged.is_clean else None
-
-
-class MergedText(NamedTuple):
-    """Merged lines, with git's markers around those that both sides changed."""
-
-    data: bytes
-    is_clean: bool
-
-
-def merge_texts_marked(base: bytes, ours: bytes, theirs: bytes) -> MergedText:
-    """Merge two texts by lines, as git does."""
-    with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
-        paths = [Path(folder, name) for name in ("ours", "base", "theirs")]
-        for path, data in zip(paths, (ours, base, theirs), strict=True):
-            path.write_bytes(data)
-        labels = (word for path in paths for word in ("-L", path.name))
-        try:
-            return MergedText(run_git(("merge-file", "-p", "-q", *labels, "--", *map(str, paths))), is_clean=True)
-        except CommandError as failure:
-            if 0 < failure.status <= _MOST_CONFLICTS:
-                return MergedText(failure.stdout, is_clean=False)
-            raise
-
-
+_TYPES = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}  # of a pack (gitformat-pack(5))
+_PACKS = "objects/pack"
+_KEEP_MARK = "evalstore bump"  # in the .keep file of a pack (git-index-pack(1))
+_PACK_SIZE = 64 << 20  # bytes of content, before they are compressed
 REGULAR_MODE, EXECUTABLE_MODE = "100644", "100755"
 _BATCH_SIZE = 1000  # objects a process: each is synced to disk, and a command has a time limit
 _SIGNATURE_MARKS = (
@@ -161,13 +88,6 @@ _SIGNING_FAILURES = (
     ),
     ("load public key", "the key in git's global config does not exist", _CHOOSE),
 )
-
-
-class IndexEntry(NamedTuple):
-    """The entry of a file in the index or in a tree that is written: its mode and blob."""
-
-    mode: str
-    blob: str
 
 
 class RefUpdate(NamedTuple):
@@ -319,11 +239,6 @@ def pack_tags(git: Git) -> None:
     git.run("pack-refs")
 
 
-def format_index_info(files: Mapping[str, IndexEntry]) -> bytes:
-    """Return the lines that `update-index -z --index-info` reads."""
-    return "".join(f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items()).encode(*NAME_ENCODING)
-
-
 def _write_batch(git: Git, files: Sequence[BinaryIO]) -> list[str]:
     # `--no-filters` hashes the bytes as they are: no attribute is looked up and no filter runs.
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
@@ -392,3 +307,61 @@ def _explain_signing_failure(failure: CommandError) -> RefusedError:
     lines = [line for line in failure.stderr.splitlines() if line.strip()]
     reason = make_excerpt(lines[0].removeprefix("fatal: ").removeprefix("error: ")) if lines else failure.message
     return RefusedError(f"the release cannot be signed: {reason}", hint="see more: git tag -s")
+
+
+def write_packed_objects(git: Git, type_: str, contents: Iterable[bytes], *, hex_digits: int) -> list[str]:
+    """Write objects of one type and return their ids, of `hex_digits`, in order.
+
+    git keeps their packs until `release_packs`: it would drop what nothing refers to yet, were it repacked meanwhile.
+    """
+    oids: list[str] = []
+    for group in _split_by_size(contents):
+        keys = [compute_object_id(type_, content, hex_digits) for content in group]
+        # A pack holds each object once.
+        pack = build_pack([(type_, content) for content in dict(zip(keys, group, strict=True)).values()], hex_digits)
+        # git hashes every object again, and refuses one that is malformed or refers to nothing.
+        git.run("index-pack", "--stdin", "--strict", f"--keep={_KEEP_MARK}", stdin=pack)
+        oids += keys
+    return oids
+
+
+def release_packs(common: Path) -> None:
+    """Let git repack what was written, which refs have by now, or never will; `common` is the common git directory.
+
+    Only under the lock of the repository: a mark is then of this process or of one that was killed.
+    """
+    for name in list_below(common, _PACKS):
+        if name.endswith(".keep"):
+            with suppress(LoadError):  # of somebody else, who has removed it by now
+                if read_below(common, f"{_PACKS}/{name}", 1 << 12).strip() == _KEEP_MARK.encode():
+                    remove_below(common, f"{_PACKS}/{name}")
+
+
+def build_pack(objects: Sequence[tuple[str, bytes]], hex_digits: int) -> bytes:
+    """Return the pack of some objects, each with its type; `hex_digits` are those of the repository's ids."""
+    entries = b"".join(_format_header(type_, len(content)) + zlib.compress(content) for type_, content in objects)
+    pack = struct.pack(">4sLL", b"PACK", 2, len(objects)) + entries
+    return pack + hashlib.new(FORMATS[hex_digits], pack, usedforsecurity=False).digest()
+
+
+def _format_header(type_: str, size: int) -> bytes:
+    # Three bits of type and four of the size, then seven of the size a byte, the lowest first.
+    header, rest = bytearray([_TYPES[type_] << 4 | size & 0x0F]), size >> 4
+    while rest:
+        header[-1] |= 0x80
+        header.append(rest & 0x7F)
+        rest >>= 7
+    return bytes(header)
+
+
+def _split_by_size(contents: Iterable[bytes]) -> Iterator[list[bytes]]:
+    group: list[bytes] = []
+    size = 0
+    for content in contents:
+        if group and size + len(content) > _PACK_SIZE:
+            yield group
+            group, size = [], 0
+        group.append(content)
+        size += len(content)
+    if group:
+        yield group

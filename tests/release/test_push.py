@@ -19,9 +19,9 @@ from evalstore.languages.schemas import compile_schema
 from evalstore.places import find_resource_folder
 from evalstore.release import Push, PushOutcome
 from evalstore.release.renumber import AgainRequest, bump_again
-from evalstore.store import ArtifactStore, writing
+from evalstore.store import ArtifactStore, scratch
 from evalstore.store.git import ConfigSetting
-from evalstore.store.writing import open_scratch_repository
+from evalstore.store.scratch import open_scratch_repository
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 from tests.release.line import Line, serving
@@ -464,7 +464,7 @@ def test_a_disk_that_is_full_before_the_push_undoes_nothing(
     change(released)
     before = far.refs()
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "open_scratch_repository", full)
+        patch.setattr(scratch, "open_scratch_repository", full)
         push = push_of(released)
     assert (push.outcome, push.message) == (PushOutcome.FAILED, "the push failed: no space left on device")
     check_stands(released, far, before)

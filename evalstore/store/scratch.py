@@ -1,4 +1,4 @@
-"""A clone in a temporary folder that shares the objects of a repository: what is tried there leaves no trace here."""
+"""Makes repositories aside: an empty one in which git signs and pushes, a clone to try a merge in; and merges texts."""
 
 from __future__ import annotations
 
@@ -7,16 +7,68 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from evalstore.store.git import NAME_ENCODING, CommandError, Git
-from evalstore.store.index import read_index
-from evalstore.store.pipeline_files import write_attributes
+from evalstore.errors import GitError
+from evalstore.store.environment import USER
+from evalstore.store.git import NAME_ENCODING, CommandError, ConfigSetting, Git, find_global_settings, run_git
+from evalstore.store.index import IndexEntry, format_index_info, read_index
 from evalstore.store.revisions import BRANCH_REFS
-from evalstore.store.writing import IndexEntry, format_index_info, init_like
+
+FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+
+
+def init_like(common: Path, folder: Path, hex_digits: int, *, is_bare: bool) -> Path:
+    """Make an empty repository without hooks, as shallow as that of `common`; return its git directory."""
+    kind = ("--bare",) if is_bare else ()
+    format_ = f"--object-format={FORMATS[hex_digits]}"
+    run_git(("init", "--quiet", *kind, "--template=", format_, "--", os.fspath(folder)))
+    directory = folder if is_bare else folder / ".git"
+    # Without it git would look for the parents that a shallow clone lacks.
+    with suppress(FileNotFoundError):
+        shutil.copyfile(common / "shallow", directory / "shallow")
+    return directory
+
+
+@contextmanager
+def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[ConfigSetting] = ()) -> Iterator[Git]:
+    """Make an empty repository without hooks or refs, which reads and writes the objects of `git`'s repository.
+
+    Its config holds what the user's global config has for the repository of `git` alone (`includeIf`), and `settings`.
+    """
+    common = git.common
+    with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
+        init_like(common, Path(folder), hex_digits, is_bare=True)
+        scratch = git._replace(directory=Path(folder), common=Path(folder))
+        # What the global config sets for every repository holds there anyhow.
+        conditional = Counter(find_global_settings(git)) - Counter(find_global_settings(scratch))
+        with Path(folder, "config").open("a", encoding="utf-8", errors="surrogateescape") as config:
+            config.writelines(_format_setting(setting) for setting in (*conditional.elements(), *settings))
+        variables = {**USER.variables, "GIT_OBJECT_DIRECTORY": str(common / "objects")}
+        yield scratch._replace(environment=USER._replace(variables=variables))
+
+
+def _format_setting(setting: ConfigSetting) -> str:
+    section, _, rest = setting.key.partition(".")
+    name, dot, variable = rest.rpartition(".")
+    head = f'{section} "{_escape_value(name)}"' if dot else section
+    return f'[{head}]\n\t{variable} = "{_escape_value(setting.value)}"\n'
+
+
+def _escape_value(text: str) -> str:
+    escaped = "".join(_ESCAPES.get(character, character) for character in text)
+    if any(ord(character) < ord(" ") for character in escaped):
+        raise GitError(
+            "git's config contains a control character, which evalstore does not pass on", hint="git config --list"
+        )
+    return escaped
+
 
 # Isolated: the clone's own files are in the folder that git starts it in.
 _DRIVER = f"{shlex.quote(sys.executable)} -I -m evalstore diff --git-merge -- %O %A %B %P"
@@ -88,6 +140,8 @@ class CloneSeed:
 @contextmanager
 def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
     """Make a clone that reads and writes the objects of `git`'s repository, and has nothing else of it but `seed`."""
+    from evalstore.store.pipeline_files import write_attributes  # it writes YAML, too, which loads slowly
+
     common = git.common
     with tempfile.TemporaryDirectory(prefix="evalstore-") as name:
         folder = Path(name).resolve()
@@ -106,3 +160,34 @@ def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
         inner_git.run("symbolic-ref", "HEAD", BRANCH_REFS + seed.branch)
         inner_git.run("reset", "--quiet", "--hard")
         yield ScratchClone(inner_git, folder, seed.signature)
+
+
+_MOST_CONFLICTS = 127  # `git merge-file` answers their number, and more for a failure
+
+
+def merge_texts(base: str, ours: str, theirs: str) -> str | None:
+    """Return `ours` with what changed from `base` to `theirs`; None where both changed the same lines."""
+    merged = merge_texts_marked(base.encode(), ours.encode(), theirs.encode())
+    return merged.data.decode() if merged.is_clean else None
+
+
+class MergedText(NamedTuple):
+    """Merged lines, with git's markers around those that both sides changed."""
+
+    data: bytes
+    is_clean: bool
+
+
+def merge_texts_marked(base: bytes, ours: bytes, theirs: bytes) -> MergedText:
+    """Merge two texts by lines, as git does."""
+    with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
+        paths = [Path(folder, name) for name in ("ours", "base", "theirs")]
+        for path, data in zip(paths, (ours, base, theirs), strict=True):
+            path.write_bytes(data)
+        labels = (word for path in paths for word in ("-L", path.name))
+        try:
+            return MergedText(run_git(("merge-file", "-p", "-q", *labels, "--", *map(str, paths))), is_clean=True)
+        except CommandError as failure:
+            if 0 < failure.status <= _MOST_CONFLICTS:
+                return MergedText(failure.stdout, is_clean=False)
+            raise
