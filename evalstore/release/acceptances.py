@@ -12,14 +12,12 @@ from typing import Any
 from evalstore.diff import AcceptedLevel, ComparisonSettings, Profile, read_comparison_settings
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import EvalstoreError, LoadError
-from evalstore.files import MIDDLE_FILE
 from evalstore.lint import ACCEPTED, VALIDATION_RULES
 from evalstore.lint.notes import Note
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, read_lock
 from evalstore.places import SETTINGS_FILE
 from evalstore.store import ArtifactStore
-from evalstore.store.contents import read_root_file, read_settings
 from evalstore.store.objects import expect_folder, find_file
 from evalstore.store.working_files import is_blob
 from evalstore.versions import Bump, Version, parse_version
@@ -110,9 +108,7 @@ def _check_settings(store: ArtifactStore) -> None:
         # A rename that names no dataset declares nothing, which asks for more, not less; `validate` reports it.
         if note.pointer[:1] == ("renames",):
             continue
-        raise _build_note_error(
-            read_settings(store.repository, store.objects, root=store.root, prefix=store.prefix), note
-        )
+        raise _build_note_error(store.read_settings(), note)
 
 
 def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
@@ -149,9 +145,7 @@ def find_uncommitted_acceptances(store: ArtifactStore, tip: str | None) -> froze
 
 def read_accepted_file(store: ArtifactStore) -> Document | None:
     """Return the file as a document; None without one, `LoadError` at the first place that its schema refuses."""
-    data = read_root_file(
-        store.repository, store.objects, root=store.root, prefix=store.prefix, name=ACCEPTED, limit=MIDDLE_FILE
-    )
+    data = store.read_root_file(ACCEPTED)
     return None if data is None else _read_accepted(data, ACCEPTED)
 
 

@@ -19,7 +19,6 @@ from evalstore.release.base_store import BaseReleases
 from evalstore.release.values import RULES as VERSION_RULES
 from evalstore.release.values import VersionRule
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.contents import read_settings
 from evalstore.store.revisions import resolve_revision
 from evalstore.text import SHORT_DIGEST
 
@@ -189,7 +188,7 @@ class BasePolicies:
 
 def find_loosening_findings(store: ArtifactStore, bases: Mapping[str, str]) -> Iterator[Finding]:
     """Yield what evalstore.yaml lets through and some commits (with their names) did not; each setting once."""
-    document = read_settings(store.repository, store.objects, root=store.root, prefix=store.prefix)
+    document = store.read_settings()
     seen: set[Any] = set()
     for commit, name in bases.items():
         for loosening in find_loosenings(read_settings_at(store, commit), store.settings):

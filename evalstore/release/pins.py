@@ -138,11 +138,9 @@ def check_pins_released(
 
 
 def _refuse_pin(store: ArtifactStore, ref: Ref, place: Place, known: Sequence[Version]) -> RefusedError:
-    if not known and store.root and not (store.root / ref.path).is_file():
-        error = build_unknown_error(store, ref)
-        return RefusedError(error.message, place=place, hint=error.hint)
+    is_absent = not known and store.root and not (store.root / ref.path).is_file()
     # A clone without tags knows no release but that of this bump, which is none to pin.
-    if str(ref.version) in store.ledgers.read(ref.name).by_version or store.repository.shallow:
+    if is_absent or store.repository.shallow or str(ref.version) in store.ledgers.read(ref.name).by_version:
         error = build_unknown_error(store, ref)
         return RefusedError(error.message, place=place, hint=error.hint)
     hint = (

@@ -163,12 +163,6 @@ def find_bare_prefix(git: Git) -> str:
     return folders[0] if folders else ""
 
 
-def read_settings(repository: Repository, objects: ObjectReader, *, root: Path | None, prefix: str) -> Document:
-    """Return the settings of a store; an empty document when it has none."""
-    data = read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=MIDDLE_FILE)
-    return _parse_settings(data or b"", SETTINGS_FILE)
-
-
 def _parse_settings(data: bytes, file: str) -> Document:
     document = read_yaml(data, file)
     if document.value is not None and not isinstance(document.value, dict):
@@ -188,10 +182,9 @@ def read_tag_prefix(settings: Document) -> str:
     return prefix
 
 
-def read_root_file(  # noqa: PLR0913  # where to look, for which file, and how much of it
+def _read_root_file(  # noqa: PLR0913  # where to look, for which file, and how much of it
     repository: Repository, objects: ObjectReader, *, root: Path | None, prefix: str, name: str, limit: int
 ) -> bytes | None:
-    """Return a file at the store's root, from disk or (of a bare repository) from HEAD; None when there is none."""
     if root is not None:
         # Anything there but a file is an error: without its settings a strict store would be a lenient one.
         return read_below(root, name, limit) if os.path.lexists(root / name) else None
@@ -242,7 +235,8 @@ class StoreContents:
         # A bare repository has no files on disk: its store is found in HEAD.
         root, prefix = find_root(start, repository.top) if repository.top else (None, find_bare_prefix(repository.git))
         objects = ObjectReader(repository.git)
-        settings = read_settings(repository, objects, root=root, prefix=prefix)
+        data = _read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=MIDDLE_FILE)
+        settings = _parse_settings(data or b"", SETTINGS_FILE)
         tags = Tags(repository.git, TagGrammar.from_prefix(read_tag_prefix(settings)))
         moves = StoreMoves(repository.git, objects, prefix)
         ledgers = Ledgers(repository.git, objects, moves)
@@ -267,9 +261,7 @@ class StoreContents:
     def lock(self) -> Lock:
         """The content of evalstore.lock; `LoadError` when it is not in the form that evalstore writes."""
         if self._lock is None:
-            data = read_root_file(
-                self.repository, self.objects, root=self.root, prefix=self.prefix, name=LOCK_FILE, limit=LOCK_LIMIT
-            )
+            data = self.read_root_file(LOCK_FILE, LOCK_LIMIT)
             self._lock = NO_LOCK if data is None else read_lock(data)
         return self._lock
 
@@ -324,6 +316,16 @@ class StoreContents:
         self.ledgers.expect(names)
         lines = ((name, version) for name in names for version in self.ledgers.read(name).by_version)
         return [f"{self.tag_prefix}{name}@{version}" for name, version in lines]
+
+    def read_root_file(self, name: str, limit: int = MIDDLE_FILE) -> bytes | None:
+        """Return a file at the root of the store, from disk or (of a bare repository) from HEAD; None without one."""
+        return _read_root_file(
+            self.repository, self.objects, root=self.root, prefix=self.prefix, name=name, limit=limit
+        )
+
+    def read_settings(self) -> Document:
+        """Return the settings of the store, as they are now; an empty document when it has none."""
+        return _parse_settings(self.read_root_file(SETTINGS_FILE) or b"", SETTINGS_FILE)
 
     def find_file_at(self, commit: str, path: str) -> str | None:
         """Return the blob of a file of the store at a commit, wherever the store lay then; None where there is none."""

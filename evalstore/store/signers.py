@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError, Place, RefusedError
-from evalstore.files import MIDDLE_FILE
-from evalstore.store.contents import StoreContents, read_root_file
+from evalstore.store.contents import StoreContents
 from evalstore.store.git import CommandError, Git
 from evalstore.text import make_excerpt
 
@@ -60,9 +59,7 @@ def read_required_signers(store: StoreContents) -> bytes | None:
 def read_signers(store: StoreContents) -> bytes:
     """Return the file of allowed signers; `RefusedError` when there is none."""
     name = find_signers_file(store.settings)
-    data = read_root_file(
-        store.repository, store.objects, root=store.root, prefix=store.prefix, name=name, limit=MIDDLE_FILE
-    )
+    data = store.read_root_file(name)
     if data is None:
         raise build_signers_error(name)
     return data
