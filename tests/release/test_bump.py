@@ -3,7 +3,9 @@ from __future__ import annotations
 import hashlib
 import shlex
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,8 @@ from evalstore.release import ReleasedVersion
 from evalstore.report.next_steps import find_next_steps
 from evalstore.report.status import text
 from evalstore.store import ArtifactStore
+from evalstore.store import git as git_module
+from evalstore.store.environment import GitEnvironment
 from evalstore.store.listing import read_history
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
@@ -441,3 +445,17 @@ def test_a_clone_without_its_tags_is_no_place_to_release(released: Shop) -> None
     with pytest.raises(RefusedError, match=r"rubric/tone@1\.0\.0 was released, but its tag is not in this clone"):
         released.bump()
     assert released.tags() == []
+
+
+def test_a_bump_asks_git_each_question_once(released: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    real = git_module._start_process
+
+    def count(environment: GitEnvironment, argv: Sequence[str], *args: Any, **options: Any) -> Any:
+        started.append(" ".join(argv[1:]))
+        return real(environment, argv, *args, **options)
+
+    monkeypatch.setattr(git_module, "_start_process", count)
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    released.bump("rubric/tone")
+    assert len(started) <= 14, "\n".join(started)

@@ -11,6 +11,7 @@ import pytest
 
 from evalstore.errors import GitError, LoadError, RefError
 from evalstore.store import ArtifactStore
+from evalstore.store.locate import find_repository
 
 from .conftest import rubric
 
@@ -268,3 +269,12 @@ def test_rows_name_a_file_beside_the_dataset_only(save: Save, repo: Path, name: 
         pytest.raises(LoadError, match="`rows` must name a file next to the dataset"),
     ):
         list(store.rows("dataset/big@worktree"))
+
+
+def test_a_path_with_a_line_feed_is_one_path(git: Callable[..., str], tmp_path: Path) -> None:
+    top, side = (tmp_path / "a\nb" / name for name in ("repo", "side"))
+    git("init", "-q", str(top))
+    git("commit", "-q", "--allow-empty", "-m", "x", cwd=top)
+    git("worktree", "add", "-q", str(side), cwd=top)
+    assert find_repository(top).git[:2] == (top / ".git", top / ".git")
+    assert find_repository(side).git[:2] == (top / ".git/worktrees/side", top / ".git")
