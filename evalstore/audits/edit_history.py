@@ -317,9 +317,12 @@ def trace_judge(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
         for part in changed
     ]
     what = "; ".join(edits) or f"{origin.old} → {origin.new}, which ask alike"
+    findings: tuple[DiffFinding, ...] = ()
     if old.resolved.name != new.resolved.name:
         what = f"{old.resolved.name} → {new.resolved.name}; {what}"
-    return EditSource(_JUDGE_RULE, origin, str(origin.ref), (_JUDGE_RULE,), f"judge: {what}")
+    elif edits:
+        findings = _compare_versions(finder, old.resolved.artifact, new.resolved.artifact)
+    return EditSource(_JUDGE_RULE, origin, str(origin.ref), (_JUDGE_RULE,), f"judge: {what}", findings)
 
 
 def _describe_judge_edit(part: ArtifactPart, before: str | None, after: str | None) -> str:

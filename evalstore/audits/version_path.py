@@ -282,4 +282,5 @@ def join_sources(sources: Sequence[EditSource]) -> EditSource:
         origin = replace(last, ref=ref, old=last.old if last.commit and ref == last.ref else origin.old, new=origin.new)
     rules = tuple(dict.fromkeys(rule for source in sources for rule in source.rules))
     message = "; ".join(dict.fromkeys(source.message or source.part for source in sources))
-    return EditSource(rules[0] if rules else None, origin, "", rules, message)
+    findings = tuple(finding for source in sources for finding in source.findings)
+    return EditSource(rules[0] if rules else None, origin, "", rules, message, findings)

@@ -271,6 +271,18 @@ def test_the_answer_the_whiskers_and_the_diff_of_an_edit(desk: Desk) -> None:
     assert "+ ok" in page.split("The diff of each edit")[1].split("</section>")[0]
 
 
+def test_a_judges_edit_has_its_old_and_new_text(desk: Desk) -> None:
+    desk.judge("1.0.0")
+    desk.judge("2.0.0", "HARD")
+    for version in ("1.0.0", "2.0.0"):
+        desk.rubric(version, {**JUDGED, "judge_prompt_ref": f"judge/acc@{version}"})
+        desk.dataset(version, 2)
+    found = desk.audit(*(desk.score(version, ["good", "ok"], version[0]) for version in ("1.0.0", "2.0.0")))
+    diff = write(found).split("The diff of each edit")[1].split("</section>")[0]
+    assert "&#34;Rate: {{ output }}&#34; → &#34;HARD: {{ output }}&#34;" in diff
+    assert "evalstore diff judge/acc@1.0.0 judge/acc@2.0.0" in diff
+
+
 def turn(moved: Any) -> int:
     return int(moved.rows[1].pass_share - moved.rows[0].pass_share)
 
