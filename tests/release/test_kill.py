@@ -150,7 +150,7 @@ def test_killed_at_random_many_times(cli: Cli, busy: Room) -> None:
 
 @pytest.mark.slow
 def test_killed_at_random_many_times_with_dependents_a_key_and_a_remote(cli: Cli, whole: Room) -> None:
-    assert storm(cli, whole, rounds=60) > 30
+    assert storm(cli, whole, rounds=60) > 20  # of 60: a bump can end before its moment comes
 
 
 def struck(cli: Cli, room: Room, points: Iterable[tuple[str, int]]) -> int:
