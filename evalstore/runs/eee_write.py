@@ -14,8 +14,8 @@ from functools import lru_cache
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
-from evalstore.documents import write_canonical
-from evalstore.errors import RefusedError
+from evalstore.documents import LINE_LIMIT, write_canonical
+from evalstore.errors import LimitError, RefusedError
 from evalstore.identity_cache import IdentityCache
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs.run_files import format_calls
@@ -152,14 +152,24 @@ def _write_text(text: str) -> str:
 
 
 def write_row_line(row: GradedRow, run: Run) -> bytes:
-    """Return one row as an instance-level record of `run`, of which it reads version, id, model and name."""
+    """Return one row as an instance-level record of `run`, of which it reads version, id, model and name.
+
+    Raises `LimitError` for a row that is longer than a line may be that is read again.
+    """
     head, grade = _write_head(run.eee_version, run.id, run.model, run.name), _write_grade(row)
     output = _write_text(row.output.text)
     text = f"{{{head}, {_write_subject(row, output)}, {grade}, {_write_digests(row, output)}}}}}\n"
     if not text.isascii():
         for char, escape in _BREAKS.items():
             text = text.replace(char, escape)
-    return text.encode()
+    line = text.encode()
+    if len(line) > LINE_LIMIT:
+        raise LimitError(
+            f"the output to {make_excerpt(row.id)} is too long: its row would have {len(line):,} bytes, and a line of "
+            f"a run has {LINE_LIMIT:,} at most",
+            hint="leave this output out, and its question counts as one without an answer",
+        )
+    return line
 
 
 def _write_members(members: Mapping[str, Any]) -> str:

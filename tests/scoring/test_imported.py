@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.errors import RefusedError, UsageError
+from evalstore.documents import LINE_LIMIT
+from evalstore.errors import LimitError, RefusedError, UsageError
 from evalstore.runs import Run, read_rows
 from evalstore.store import ArtifactStore
 
@@ -96,6 +97,13 @@ def test_one_series_of_several_is_chosen_and_recorded(scored: Callable[..., Run]
 def test_a_file_of_nothing_but_failures_holds_no_output(scored: Callable[..., Run], tmp_path: Path) -> None:
     promptfoo(tmp_path / "given", {"one": "", "two": ""})
     with pytest.raises(Exception, match="holds no output"):
+        scored("dataset/small@1.0.0", tmp_path / "given", rubric=RUBRIC)
+    assert not list((tmp_path / "runs").glob("*"))
+
+
+def test_an_output_that_no_row_can_hold_is_refused_by_its_question(scored: Callable[..., Run], tmp_path: Path) -> None:
+    inspect_json(tmp_path / "given", {**SAID, "two": "x" * LINE_LIMIT})
+    with pytest.raises(LimitError, match=r"the output to two is too long: its row would have 4,19\d,\d{3} bytes"):
         scored("dataset/small@1.0.0", tmp_path / "given", rubric=RUBRIC)
     assert not list((tmp_path / "runs").glob("*"))
 
