@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 from evalstore.agreement.measurement import resolve_kind
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import CheckContext
-from evalstore.checks.judges import FACT_VARIABLE, STATEMENT_VARIABLE, PreparedJudge, ask_judge, prepare_judge
+from evalstore.checks.judges import PreparedJudge, ask_judge, prepare_judge
 from evalstore.checks.question_values import fill_from_question
 from evalstore.checks.statements import read_statements
 from evalstore.documents.edit import Scalar
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Artifact, Check, Grade, Kind, Question, Rubric, Sample, parse_ref, read_rubric
+from evalstore.model.judge import FACT_VARIABLE, STATEMENT_VARIABLE
 from evalstore.model.rubric import JUDGED_THRESHOLD, list_question_values
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved

@@ -26,16 +26,13 @@ from evalstore.model import (
     is_cosmetic,
     read_judge,
 )
+from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA
 from evalstore.model.outcome import MissingSetting, grade_error
 from evalstore.text import make_excerpt
 
 # Calls about one output; more are not a check but a bill.
 CALL_LIMIT = 1000
 _WORDS = 1_000  # characters of what all judges of one check say in a reason
-# The variable of a template that holds the one fact that `fact_match` asks about.
-FACT_VARIABLE = "fact"
-# The one that holds the statement which an `llm_judge` with `each` asks about.
-STATEMENT_VARIABLE = "statement"
 _REQUEST_TYPES: Mapping[str, tuple[type, str]] = {"system": (str, "text"), "extra": (dict, "mapping")}
 
 
@@ -178,22 +175,6 @@ def _to_prompt_text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else write_canonical(value)
-
-
-def _read_row_key(key: str) -> Callable[[Sample], Any]:
-    return lambda sample: sample.question.row.get(key) if sample.question else None
-
-
-# What a check may fill in place of the question, where the judge lists it among its variables.
-CRITERIA = "criteria"
-# What the question and the output fill; every other name comes from the check's `variables`.
-BUILTIN_VARIABLES: Mapping[str, Callable[[Sample], Any]] = {
-    "input": lambda sample: sample.question.input if sample.question else None,
-    "output": lambda sample: sample.text,
-    "expected": _read_row_key("expected"),
-    "context": _read_row_key("context"),
-    CRITERIA: _read_row_key(CRITERIA),
-}
 
 
 def _name_models(answers: Sequence[JudgeAnswer]) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalstore.checks.judges import BUILTIN_VARIABLES
 from evalstore.checks.question_values import find_value_problems
 from evalstore.diff.change import Change, Proof, name_decider
 from evalstore.diff.deciders.judges import find_template_names
@@ -19,6 +18,7 @@ from evalstore.diff.rubric_state import CheckState, read_rubric
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_cosmetic, parse_ref, select_scoring_part
+from evalstore.model.judge import BUILTIN_VARIABLES
 from evalstore.model.rubric import fill_params, is_empty, list_question_values
 from evalstore.versions import Bump
 

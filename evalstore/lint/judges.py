@@ -9,7 +9,6 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from evalstore.checks.judges import BUILTIN_VARIABLES, CRITERIA
 from evalstore.checks.reply import find_pattern_limit, find_pattern_problem, find_quoted_answer, is_pattern_idle
 from evalstore.checks.template import TEXT_PART, TemplateTag, compile_template, find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
@@ -27,6 +26,7 @@ from evalstore.lint.notes import (
 )
 from evalstore.lint.references import ReferenceLookup, find_referenced
 from evalstore.model import MALFORMED_ERRORS, Artifact, Judge, ScoreType, read_judge
+from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA
 from evalstore.text import SHORT_DIGEST, SHORT_EXCERPT, make_excerpt
 
 _KNOWN_TAGS = "valid tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"

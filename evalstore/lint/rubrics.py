@@ -10,7 +10,6 @@ from typing import Any
 
 from evalstore.checks import KINDS, CheckContext
 from evalstore.checks.examples import GradedExample, grade_examples
-from evalstore.checks.judges import BUILTIN_VARIABLES, FACT_VARIABLE, STATEMENT_VARIABLE
 from evalstore.documents import Pointer
 from evalstore.errors import RefError
 from evalstore.lint.notes import (
@@ -31,6 +30,7 @@ from evalstore.lint.values import has_own_lists
 from evalstore.lint.wording import is_valid_by_schema, lint_artifact_shape, list_check_kinds
 from evalstore.model import Artifact, Kind, RubricResult, Severity, Verdict, is_id, list_check_ids
 from evalstore.model.example import EXAMPLES
+from evalstore.model.judge import BUILTIN_VARIABLES, FACT_VARIABLE, STATEMENT_VARIABLE
 from evalstore.text import EXCERPT, find_only_near, make_excerpt
 
 

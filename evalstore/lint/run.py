@@ -14,10 +14,9 @@ from evalstore.documents import Pointer, format_json_pointer, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.files import FolderReader, open_below
 from evalstore.lint.context import KnownRules, SeverityPolicy, ValidationContext, read_policy, read_target_policies
-from evalstore.lint.judges import lint_judge, lint_wording
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
 from evalstore.lint.mending import TextFile, find_edit, find_rename
-from evalstore.lint.notes import Note, describe_note, get_mapping, list_texts, make_note
+from evalstore.lint.notes import Note, describe_note, get_mapping, list_mappings, list_texts, make_note
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows, read_numbered_lines
 from evalstore.lint.references import (
     ArtifactFiles,
@@ -194,11 +193,22 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
 
 def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
     yield from lint_alone(artifact, context)
-    yield from lint_wording(artifact, context.lookup)
+    if _has_prompt(artifact):
+        from evalstore.lint.judges import lint_wording
+
+        yield from lint_wording(artifact, context.lookup)
     if artifact.kind is Kind.RUBRIC:
         yield from lint_weights(artifact)
     if artifact.kind is Kind.DATASET:
         yield from _lint_dataset(item, artifact, context)
+
+
+def _has_prompt(artifact: Artifact) -> bool:
+    """Whether an artifact has words for a judge: the template of one, or a check's variables."""
+    value = artifact.document.value
+    return isinstance(value, dict) and (
+        "template" in value or any("variables" in check for _, check in list_mappings(value, "checks"))
+    )
 
 
 def lint_alone(artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
@@ -209,6 +219,8 @@ def lint_alone(artifact: Artifact, context: ValidationContext) -> Iterator[Note]
     if artifact.kind is Kind.RUBRIC:
         yield from lint_judged_checks(artifact, context.lookup)
     elif artifact.kind is Kind.JUDGE:
+        from evalstore.lint.judges import lint_judge
+
         yield from lint_judge(artifact, context.find_policy(artifact).max_age, context.today)
 
 

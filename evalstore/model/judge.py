@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalstore.documents import compute_digest
 from evalstore.model.outcome import MissingSetting
 from evalstore.model.rubric import parse_fraction
+
+if TYPE_CHECKING:
+    from evalstore.model.question import Sample
 
 _TEXT, _LIST, _MAPPING = (str, "text"), (list, "list"), (dict, "mapping")
 _TYPES = {
@@ -21,6 +24,27 @@ _TYPES = {
     "level_scores": _MAPPING,
     "reply_pattern": _TEXT,
     "model": _MAPPING,
+}
+
+# The variable of a template that holds the one fact that `fact_match` asks about.
+FACT_VARIABLE = "fact"
+# The one that holds the statement which an `llm_judge` with `each` asks about.
+STATEMENT_VARIABLE = "statement"
+
+
+def _read_row_key(key: str) -> Callable[[Sample], Any]:
+    return lambda sample: sample.question.row.get(key) if sample.question else None
+
+
+# What a check may fill in place of the question, where the judge lists it among its variables.
+CRITERIA = "criteria"
+# What the question and the output fill; every other name comes from the check's `variables`.
+BUILTIN_VARIABLES: Mapping[str, Callable[[Sample], Any]] = {
+    "input": lambda sample: sample.question.input if sample.question else None,
+    "output": lambda sample: sample.text,
+    "expected": _read_row_key("expected"),
+    "context": _read_row_key("context"),
+    CRITERIA: _read_row_key(CRITERIA),
 }
 
 

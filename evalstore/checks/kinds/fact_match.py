@@ -9,13 +9,13 @@ from typing import Any
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, find_excess
 from evalstore.checks.judges import (
     CALL_LIMIT,
-    FACT_VARIABLE,
     ask_judge,
     compute_mean_score,
     grade_answers,
     prepare_judge,
 )
 from evalstore.model import Grade, Sample
+from evalstore.model.judge import FACT_VARIABLE
 from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.text import make_excerpt
 

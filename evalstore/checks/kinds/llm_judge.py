@@ -10,10 +10,7 @@ from typing import Any
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, grade_always
 from evalstore.checks.judges import (
     AGGREGATES,
-    BUILTIN_VARIABLES,
     CALL_LIMIT,
-    CRITERIA,
-    STATEMENT_VARIABLE,
     WEIGHTED_AGGREGATES,
     JudgeAnswer,
     JudgeVote,
@@ -26,6 +23,7 @@ from evalstore.checks.judges import (
 from evalstore.checks.statements import STATEMENT_AGGREGATES, Statement, find_weight_problem, read_statements
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample, parse_fraction
+from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA, STATEMENT_VARIABLE
 from evalstore.model.outcome import grade_error
 from evalstore.model.rubric import JUDGED_THRESHOLD, find_question_key
 

@@ -9,7 +9,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.judges import BUILTIN_VARIABLES, CRITERIA
 from evalstore.checks.reply import find_pattern_problem, is_pattern_idle
 from evalstore.checks.template import Template, compile_template
 from evalstore.diff.change import Change, Proof, name_decider
@@ -23,6 +22,7 @@ from evalstore.diff.rubric_state import CheckState
 from evalstore.errors import EvalstoreError
 from evalstore.languages.patterns import find_dialect_difference
 from evalstore.model import Judge, ScoreType, parse_fraction, parse_ref, read_judge
+from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA
 from evalstore.versions import Bump
 
 _TEXT = "text"
