@@ -16,7 +16,7 @@ from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import MOST_UNGRADED, SHARE, USER_FILE
 from evalstore.cli.progress import make_stream_watch
-from evalstore.errors import ExitCode, GitError, UsageError
+from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from evalstore.api import Answer, Condition, Judges, StaticReport, Store
@@ -178,10 +178,9 @@ def _audit_statically(
 
 def _open_store_if_any(settings: CommandSettings) -> AbstractContextManager[Store | None]:
     """Open the store of the directory; None outside a repository, where the records of runs are all that there is."""
-    try:
-        return settings.open_store()
-    except GitError:
-        return nullcontext()
+    from evalstore.store.locate import is_in_repository, resolve_folder
+
+    return settings.open_store() if is_in_repository(resolve_folder(settings.path)) else nullcontext()
 
 
 def _refuse_beside_static(options: dict[str, bool]) -> None:

@@ -34,6 +34,11 @@ def find_repository(start: Path) -> Repository:
     raise GitError(f"{start} is not in a git repository", hint=f"evalstore init {start}")
 
 
+def is_in_repository(start: Path) -> bool:
+    """Whether there is a repository at or around an existing folder, be it one that git refuses to read."""
+    return is_git_directory(start) or find_top(start) is not None
+
+
 def find_top(start: Path) -> Path | None:
     """Return the nearest folder from the real path `start` upwards that has a `.git`."""
     return next(filter(is_working_tree, (start, *start.parents)), None)

@@ -280,6 +280,8 @@ def test_records_alone_are_enough(desk: Desk, cli: Callable[..., Any], tmp_path:
     assert (stored["delta"], stored["lines"], stored["flips"]) == (bare["delta"], bare["lines"], bare["flips"])
     assert {one["direction"] for one in bare["proved"]} == {"either"}
     assert cli(*argv[:3], cwd=tmp_path).code == 3
+    (tmp_path / ".git/HEAD").write_text("what git does not read")
+    assert cli(*argv, cwd=tmp_path).code == 3  # a store that cannot be read is not a missing one
 
 
 def test_a_condition_is_answered_where_the_bounds_do(ask: Callable[..., tuple[int, str]]) -> None:
