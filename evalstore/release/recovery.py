@@ -134,11 +134,12 @@ def end_journal(repository: LockedRepository, journal: Journal, *, released: boo
     sweep_below(repository.top, *(change.path for change in journal.changes))
     if released:
         _sync_files(repository, journal)
-    # The locks of git's transactions, which git leaves when it cannot remove them.
+    # The locks of git's transactions, which git leaves when it cannot remove them: of those before, and of the last.
     written = repository.git.common / repository.journal_name
     remove_stale_locks(repository, [*journal.refs, *journal.pending], written)
     # What keeps its objects from being pruned or repacked. Killed before: the next bump removes it.
     release_pending(repository, journal)
+    remove_stale_locks(repository, journal.pending, written)
     release_packs(repository.git.common)
     with suppress(FileNotFoundError):
         remove_below(repository.git.common, repository.journal_name)
