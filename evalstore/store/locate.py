@@ -14,6 +14,7 @@ _REV_PARSE_FLAGS = (
     *("--is-shallow-repository", "--show-object-format"),
     *("--path-format=absolute", "--git-dir", "--git-common-dir"),
 )
+_ANSWERS = 4  # lines, of paths without line breaks
 
 
 class Repository(NamedTuple):
@@ -86,6 +87,8 @@ def _query_repository(folder: Path, top: Path | None) -> Repository:
         if "dubious ownership" not in error.stderr:
             raise
         answers = run_git(argv, env={**env, **USER_CONFIG})
+    if answers.count(b"\n") < _ANSWERS:  # git ends well where its output cannot be written
+        raise GitError(f"git gives no answer about the repository in {folder}", hint="is the disk full? try it again")
     shallow, format_, *paths = os.fsdecode(answers).removesuffix("\n").split("\n")
     # Two paths, of as many lines each: the second is the first, or is above it.
     half = len(paths) // 2
