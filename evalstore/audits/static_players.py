@@ -31,21 +31,20 @@ _COMPOSITE = "composite"  # a check whose rubric no record ties to it
 @contextmanager
 def open_players(runs: tuple[Run, Run], store: ArtifactStore | None) -> Iterator[PlayerFinder]:
     """Yield who differs between two runs: by the store, where it has what graded them, else by their records."""
-    if store is None:
-        yield RecordedPlayers(*runs, missing="there is no store here")
-        return
-    finder, missing = VersionFinder(store), ""
-    try:
-        located = [locate_rulers(run, finder) for run in runs]
-    except RefusedError as error:
-        missing = error.message
-    if missing:
-        yield RecordedPlayers(*runs, missing=missing)
-        return
-    held = dict[str, Question](), dict[str, Question]()
-    a, b = (replace(one, questions=questions) for one, questions in zip(located, held, strict=True))
-    with open_session(Judges(), store.git.common) as session:
-        yield StoredPlayers(open_attributor(a, b, finder, session, asks_service=False), held)
+    missing = "there is no store here"
+    if store is not None:
+        finder = VersionFinder(store)
+        try:
+            located = [locate_rulers(run, finder) for run in runs]
+        except RefusedError as error:
+            missing = error.message
+        else:
+            held = dict[str, Question](), dict[str, Question]()
+            a, b = (replace(one, questions=questions) for one, questions in zip(located, held, strict=True))
+            with open_session(Judges(), store.git.common) as session:
+                yield StoredPlayers(open_attributor(a, b, finder, session, asks_service=False), held)
+            return
+    yield RecordedPlayers(*runs, missing=missing)
 
 
 class PlayerFinder(Protocol):

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from evalstore.audits.values import OWN_PLAYERS, VALUE_RULE, Audit, Cause, Factor, Lines, PlayerName
+from evalstore.audits.values import OWN_PLAYERS, VALUE_RULE, Audit, Cause, Factor, Lines, PlayerName, RunSide
 from evalstore.statistics import Conclusion
 from evalstore.text import count_noun, make_excerpt
 
@@ -48,9 +48,14 @@ def write_sentence(audit: Audit) -> str:
     return f"{_word_change(audit, idle)}{_word_price(audit)}{rest}"
 
 
+def ask_better(a: RunSide, b: RunSide) -> str:
+    """Return the question that an audit of two runs answers."""
+    return "Is the model better?" if a.model != b.model else "Are the outputs better?"
+
+
 def write_answer(audit: Audit) -> str:
     """Return whether the outputs are better, as far as these questions tell, and what would tell it."""
-    question = "Is the model better?" if audit.a.model != audit.b.model else "Are the outputs better?"
+    question = ask_better(audit.a, audit.b)
     zero, own = audit.lines.no_answer_as_zero.score, audit.own_as_zero.shapley
     rest = "" if not zero or own is None else f" With missing answers counted as 0, {_word_total(own)}."
     asides = "".join(f" {one}." for one in audit.asides)

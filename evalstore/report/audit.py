@@ -20,7 +20,7 @@ from evalstore.text import count_noun, make_excerpt
 
 MOST_LINES, _BLANK_LINES, _FEWEST_DETAILS = 20, 3, 1  # of the text without --verbose
 _MOST_SENTENCE, _MOST_ROWS, _FEWEST_ROWS = 3, 5, 2
-ANSWERS = {"Yes": Part.PATCH, "No": Part.MAJOR, "cannot tell": Part.MINOR}
+_ANSWERS = {"Yes": Part.PATCH, "No": Part.MAJOR, "cannot tell": Part.MINOR}
 _MOST_EDITS = 10
 _NAME_WIDTH = 44
 _EDIT_MARGIN = 4  # the column where an edit begins, below the name of who made it
@@ -70,12 +70,12 @@ def _write_head(audit: Audit, screen: Screen) -> list[str]:
     if not screen.whole and len(sentence) > _MOST_SENTENCE:
         cut = make_excerpt(audit.sentence, _MOST_SENTENCE * screen.width * 9 // 10)
         sentence = wrap_lines(cut, width=screen.width)[:_MOST_SENTENCE]
-    return [*(screen.paint(Part.HEAD, line) for line in sentence), *_write_answer(audit, screen)]
+    return [*(screen.paint(Part.HEAD, line) for line in sentence), *paint_answer(write_answer(audit), screen)]
 
 
-def _write_answer(audit: Audit, screen: Screen) -> list[str]:
-    lines = wrap_lines(write_answer(audit), width=screen.width, inner="  ")
-    return [screen.paint_words(line, ANSWERS) for line in lines]
+def paint_answer(answer: str, screen: Screen) -> list[str]:
+    """Return the lines of whether the outputs are better, each answer in its colour."""
+    return [screen.paint_words(line, _ANSWERS) for line in wrap_lines(answer, width=screen.width, inner="  ")]
 
 
 def _write_verdict(audit: Audit, screen: Screen) -> list[str]:
@@ -85,7 +85,7 @@ def _write_verdict(audit: Audit, screen: Screen) -> list[str]:
     shares.sort(key=lambda one: -abs(one[1]))
     listing = ", ".join(f"{label} {format_points(share)}" for label, share in shares)
     line = f"{format_points(audit.delta)} points{': ' if listing else ''}{listing}"
-    return [screen.paint_change(make_excerpt(line, screen.width)), *_write_answer(audit, screen)]
+    return [screen.paint_change(make_excerpt(line, screen.width)), *paint_answer(write_answer(audit), screen)]
 
 
 def _order_factors(audit: Audit) -> list[Factor]:

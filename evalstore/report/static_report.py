@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.audit import ANSWERS, MOST_LINES
+from evalstore.report.audit import MOST_LINES, paint_answer
 from evalstore.report.audit_report import describe_result
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
@@ -32,7 +32,7 @@ def text(report: StaticReport, screen: Screen = PAPER) -> str:
         for name, side in (("A", audit.a), ("B", audit.b))
     ]
     sentence = [screen.paint(Part.HEAD, line) for line in wrap_lines(write_sentence(audit), width=screen.width)]
-    answer = [screen.paint_words(line, ANSWERS) for line in wrap_lines(write_answer(audit), width=screen.width)]
+    answer = paint_answer(write_answer(audit), screen)
     results = [
         line for one in report.results for line in wrap_lines(describe_result(one), width=screen.width, inner="  ")
     ]

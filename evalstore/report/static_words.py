@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from evalstore.audits.wording import format_points, format_size
+from evalstore.audits.wording import ask_better, format_points, format_size
 from evalstore.report.text_layout import format_percent, join_names
 from evalstore.text import count_noun
 
@@ -37,7 +37,7 @@ def write_sentence(audit: StaticAudit) -> str:
 
 def write_answer(audit: StaticAudit) -> str:
     """Return what the outputs did on these questions, as far as the records prove; they do not tell it from chance."""
-    question = "Is the model better?" if audit.a.model != audit.b.model else "Are the outputs better?"
+    question = ask_better(audit.a, audit.b)
     least, most = audit.own
     if least == most == 0:
         return f"{question} The outputs moved no score."
