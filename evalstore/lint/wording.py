@@ -274,7 +274,9 @@ def _add_description(name: str, violation: Violation) -> Violation:
 
 def _name_topic(note: Note, name: str, violation: Violation) -> Note:
     """Return a note that repeats what the schema says of a key, with the command that says all of it."""
-    said, keys = read_first_sentence(violation.schema), [part for part in violation.pointer if isinstance(part, str)]
+    said, names = read_first_sentence(violation.schema), _list_key_names(name)
+    # A name that the user chose, as that of a target, is no key of the schema.
+    keys = [part for part in violation.pointer if part in names]
     if not said or not note.facts["hint"].endswith(said):
         return note
     kind = [name.removeprefix(_CHECK_SCHEMAS)] if name.startswith(_CHECK_SCHEMAS) else []
@@ -323,6 +325,20 @@ def load_schema(name: str) -> dict[str, Any]:
         return {**definitions[name], "$defs": definitions}
     data: dict[str, Any] = json.loads((find_resource_folder("schema") / f"{name}.schema.json").read_text("utf-8"))
     return data
+
+
+@cache
+def _list_key_names(name: str) -> frozenset[str]:
+    """Return the keys that a schema names, at any depth."""
+    names: set[str] = set()
+    waiting: list[Any] = [load_schema(name)]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            properties = part.get("properties")
+            names.update(properties if isinstance(properties, dict) else ())
+        waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    return frozenset(names)
 
 
 def load_open_schema(name: str) -> Any:

@@ -47,6 +47,18 @@ def test_a_good_store_is_silent_and_answers_0(store: Path, cli: Command) -> None
     assert (ran.code, ran.out, ran.err) == (0, "2 files: no findings\n", "")
 
 
+def test_a_rename_of_the_wrong_form_is_shown_the_right_one(store: Path, cli: Command) -> None:
+    text = "renames: {dataset/web: site}\ntargets: {help: {dataset: dataset/web@1.0.0, strict: 1}}\n"
+    (store / "evalstore.yaml").write_text(text)
+    words = " ".join(cli("validate", "evalstore.yaml", cwd=store).out.split())
+    assert "`dataset/web` must be a mapping, not the string 'site'" in words
+    assert "as in {old_id: new_id}: evalstore explain renames " in words
+    # A name that the user chose is in no catalogue.
+    for key in ("renames", "targets.strict"):
+        assert f"evalstore explain {key} " in words
+        assert cli("explain", key).code == 0
+
+
 def test_files_are_looked_up_in_their_own_store_wherever_the_command_runs(
     store: Path, cli: Command, tmp_path: Path
 ) -> None:
