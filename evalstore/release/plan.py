@@ -19,6 +19,7 @@ from evalstore.release.references import list_references
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
 from evalstore.release.values import FollowedVersion, PinnedVersion
 from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.index import add_abort
 from evalstore.store.question_index import check_ids
 from evalstore.store.resolve import can_mean
 from evalstore.store.tags import find_last_release
@@ -175,8 +176,9 @@ def _resolve_readable(store: ArtifactStore, wanted: Collection[str]) -> Iterator
     for ref in store.working():
         try:
             yield store.resolve(ref)
-        except EvalstoreError:  # a broken file stops only the bump of itself
+        except EvalstoreError as error:  # a broken file stops only the bump of itself
             if ref.name in wanted:
+                error.hint = add_abort(store.git, error.hint)
                 raise
 
 

@@ -36,7 +36,7 @@ from evalstore.release.validity import (
 )
 from evalstore.release.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.index import describe_abort
+from evalstore.store.index import add_abort
 from evalstore.store.resolve import may_mean
 from evalstore.store.revisions import find_branch_with, resolve_revision
 from evalstore.store.tags import find_last_release
@@ -202,7 +202,7 @@ def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Relea
             str(error),
             required_bump=Bump.MAJOR,
             place=error.place,
-            hint="; or ".join(hint for hint in (error.hint, describe_abort(context.store.git)) if hint),
+            hint=add_abort(context.store.git, error.hint),
         )
         return replace(broken, released=str(last.version)) if last else broken
 

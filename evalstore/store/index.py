@@ -74,6 +74,11 @@ def describe_abort(git: Git) -> str:
     return f"{abort}; then evalstore bump --again if your release is unpushed{register}"
 
 
+def add_abort(git: Git, hint: str | None) -> str:
+    """Return the hint of a file that cannot be read, and how a merge in progress is made by evalstore instead."""
+    return "; or ".join(words for words in (hint, describe_abort(git)) if words)
+
+
 @contextmanager
 def lock_index(git: Git) -> Iterator[None]:
     """Hold git's lock of the index; `ConflictError` when another process does not release it within three seconds.

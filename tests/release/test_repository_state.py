@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,20 @@ def test_a_conflict_in_a_ledger_ends_in_no_release(released: Shop, cli: Callable
     released.write(LEDGER, whole)
     released.git("commit", "-qam", "resolve")
     assert len(released.bump().released) == 1
+
+
+def test_a_bump_in_a_conflict_names_the_way_out_that_status_names(released: Shop, cli: Callable[..., Any]) -> None:
+    released.git("switch", "-qc", "other")
+    for branch, word in (("other", "only"), ("main", "just")):
+        released.git("switch", "-q", branch)
+        released.write("rubrics/tone.yaml", rubric(ban=word))
+        released.git("commit", "-qam", word)
+    subprocess.run(["git", "merge", "other"], cwd=released.top, capture_output=True, check=False)
+    way_out = "or git merge --abort; then evalstore bump --again if your release is unpushed"
+    assert way_out in " ".join(cli("-C", released.root, "status").out.split())
+    for refs in (("rubric/tone",), ("--all",)):
+        ran = cli("-C", released.root, "bump", *refs)
+        assert (ran.code, way_out in ran.err) == (3, True)
 
 
 def test_a_clone_without_ledgers_is_no_conflict(released: Shop, cli: Callable[..., Any], tmp_path: Path) -> None:
