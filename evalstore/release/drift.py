@@ -20,6 +20,7 @@ from evalstore.release.references import ArtifactReference, ReferenceGraph, read
 from evalstore.release.values import ArtifactState, ArtifactStatus, MovedReference, VersionRule
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.artifacts import ARTIFACT_LIMIT
+from evalstore.store.git import describe_missing_history
 from evalstore.store.resolve import can_mean, find_locked_version
 from evalstore.store.revisions import is_ancestor
 from evalstore.store.tags import find_last_release
@@ -79,7 +80,8 @@ class MovedReferenceFinder:
         if known := self.store.ledgers.read_at(base.commit, release.name).by_version:
             return str(release.version) in known
         if self.store.repository.shallow:
-            raise RefusedError("this shallow clone does not have that history", hint="git fetch --unshallow --tags")
+            hint = describe_missing_history(self.store.git)
+            raise RefusedError("this shallow clone does not have that history", hint=hint)
         return is_ancestor(self.store.git, release.commit, base.commit)
 
     def _measure_step(self, ref: Ref, was: Version, now: Version) -> Bump:

@@ -172,7 +172,7 @@ _ROWS = (
         "history-missing",
         _WARNING,
         "this clone is shallow, so the ledgers cannot be checked before its first commit",
-        "git fetch --unshallow --tags, then run evalstore verify again",
+        "{fetch}; then run evalstore verify again",
         "evalstore never guesses what this clone does not have.",
     ),
     # A change against its base.

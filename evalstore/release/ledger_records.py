@@ -14,6 +14,7 @@ from evalstore.model.lock import Lock, LockedLedger
 from evalstore.places import LEDGER_FOLDER
 from evalstore.release.integrity_rules import make_finding
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.git import describe_missing_history
 from evalstore.store.ledger import Ledger, LedgerLine, locate_ledger, parse_ledger, split_ledger
 from evalstore.store.object_reader import compute_object_id
 from evalstore.store.objects import find_committed_blobs, find_file, find_sizes
@@ -162,7 +163,7 @@ def check_ledger_history(records: ReleaseRecords, is_wanted: Callable[[str], boo
 def check_depth(store: ArtifactStore) -> Iterator[Finding]:
     """Yield a finding in a shallow clone with ledgers: what came before its first commit cannot be looked at."""
     if store.repository.shallow and store.ledgers.list_names():
-        yield make_finding("history-missing", Place(LEDGER_FOLDER))
+        yield make_finding("history-missing", Place(LEDGER_FOLDER), fetch=describe_missing_history(store.git))
 
 
 def _find_lost_lines(records: ReleaseRecords, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:

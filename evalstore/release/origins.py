@@ -22,6 +22,7 @@ from evalstore.release.artifact_parts import (
 )
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.file_history import FileHistory, read_file_history
+from evalstore.store.git import describe_missing_history
 from evalstore.store.object_reader import MissingObjectError
 from evalstore.store.objects import read_tagger
 from evalstore.store.revisions import find_head
@@ -175,7 +176,7 @@ class PartHistory:
 
 
 _ABSENT = PartTable()
-_SHALLOW = "this shallow clone does not have the commit: git fetch --unshallow --tags"
+_SHALLOW = "this shallow clone does not have the commit: {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +307,7 @@ class _ArtifactHistory:
             released_by=_find_releaser(self.store, release) if release else None,
         )
         if ending.ending is Ending.CUT:
-            return replace(origin, gap=_SHALLOW)
+            return replace(origin, gap=_SHALLOW.format(describe_missing_history(self.store.git)))
         commit = self.store.commit(ending.commit)
         return replace(
             origin,

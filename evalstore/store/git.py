@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +25,7 @@ USER_CONFIG = {
     "GIT_CONFIG_NOSYSTEM": None,
 }  # for `env`: lets the user's own settings be read
 
-MISSING_HINT = "a shallow or partial clone lacks history: git fetch --unshallow --tags, or clone again in full"
+_REFETCH = "git fetch {}--refetch --no-filter --tags, in a partial clone; else clone again in full"
 
 # Subcommands that only read. They are started without GitPython, whose import takes longer than most of them.
 _READING = frozenset(
@@ -57,7 +58,7 @@ _EXPLANATIONS = (
         (text, "the repository has dangerous ref names", "clean packed-refs; until then evalstore reads no tag")
         for text in ("bad ref name", "refname is dangerous")
     ),
-    ("from promisor remote", "an object is missing from this clone", MISSING_HINT),
+    ("from promisor remote", "an object is missing from this clone", _REFETCH.format("")),
     ("shallow file has changed", "the repository changed during the command", "run the command again"),
     ("Unable to create", "another git process has a lock", "wait for it, or remove the .lock file it left behind"),
     ("No space left on device", "the disk is full", "free some space and run the command again"),
@@ -260,6 +261,29 @@ def read_config(git: Git) -> list[ConfigSetting]:
     Section and variable of a key are in lower case.
     """
     return _find_settings(git, "--list")
+
+
+def find_remote(git: Git) -> tuple[str, str]:
+    """Return the remote that releases come from ("" without one), and its name as `git fetch` has to be told it.
+
+    git takes the one that is called origin, where it is the only one.
+    """
+    keys = (key for key, _ in read_config(git) if key.startswith("remote.") and key.endswith(".url"))
+    names = dict.fromkeys(key.removeprefix("remote.").removesuffix(".url") for key in keys)
+    name = next((name for name in ("upstream", "origin", *names) if name in names), "")
+    return name, "" if [*names] in ([], ["origin"]) else f"{shlex.quote(name)} "
+
+
+def describe_missing_history(git: Git) -> str:
+    """Say how a clone that lacks history, or objects, gets them: by the remote that has the releases."""
+    name, source = find_remote(git)
+    source = source if name else "<address of a clone that has it> "
+    return f"git fetch {source}--unshallow --tags" if is_shallow(git) else _REFETCH.format(source)
+
+
+def is_shallow(git: Git) -> bool:
+    """Whether a repository has git's list of the commits at which a shallow clone ends."""
+    return (git.common / "shallow").exists()
 
 
 def find_extra_headers(git: Git) -> list[ConfigSetting]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from evalstore.errors import GitError, LoadError
 from evalstore.files import CHUNK, MIDDLE_FILE
-from evalstore.store.git import MISSING_HINT, TIMEOUT, Git
+from evalstore.store.git import TIMEOUT, Git, describe_missing_history
 from evalstore.store.trees import TreeIndexes
 from evalstore.store.watchdog import wait_for_output
 
@@ -73,6 +73,7 @@ class ObjectReader:
 
     git: Git
     _process: Any = None
+    _missing_hint: str = ""
     _pid: int = 0
     _buffer: bytes = b""
     _offset: int = 0  # in the buffer: what is before it was read
@@ -208,7 +209,7 @@ class ObjectReader:
         self._send([oid])
         line = self._read_line(oid)
         if line == f"{oid} missing\n".encode("ascii"):
-            raise _build_missing_error(oid)
+            raise self._build_missing_error(oid)
         header = _HEADER.fullmatch(line)
         if header is None or header[1].decode("ascii") != oid:
             raise GitError(f"git answered with the wrong object instead of {oid[:12]}")
@@ -268,13 +269,13 @@ class ObjectReader:
     def _explain_exit(self, oid: str) -> GitError:
         # In a partial clone git exits at an object that it may not fetch.
         if b"promisor" in os.read(self._process.proc.stderr.fileno(), CHUNK):
-            return _build_missing_error(oid)
+            return self._build_missing_error(oid)
         hint = "the repository is damaged; see where: git fsck"
         return GitError(f"git cannot read object {oid[:12]}", hint=hint)
 
-
-def _build_missing_error(oid: str) -> GitError:
-    return MissingObjectError(f"object {oid[:12]} is missing from this clone", hint=MISSING_HINT)
+    def _build_missing_error(self, oid: str) -> GitError:
+        self._missing_hint = self._missing_hint or describe_missing_history(self.git)  # of thousands, asked once
+        return MissingObjectError(f"object {oid[:12]} is missing from this clone", hint=self._missing_hint)
 
 
 def _verify_hash(oid: str, hash_: Any, data: bytes = b"") -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evalstore.store.git import ConfigSetting, Git, find_extra_headers, read_config
+from evalstore.store.git import ConfigSetting, Git, describe_missing_history, find_extra_headers, find_remote
 from evalstore.store.locate import Repository
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
 from evalstore.store.tags import TAG_REFS
@@ -128,11 +128,9 @@ def describe_fetch(
 
     "" where it has no remote, and knows no such commit; `holds_file` says whether one has the file that was released.
     """
-    remotes = list_remotes(read_config(git)).by_name
-    name = next((name for name in ("upstream", "origin", *remotes) if name in remotes), "")
-    source = "" if [*remotes] == ["origin"] else f"{shlex.quote(name)} "
+    name, source = find_remote(git)
     if repository.shallow:
-        return f"git fetch {source}--unshallow --tags" if name else ""
+        return describe_missing_history(git) if name else ""
     steps = [f"git fetch {source}--tags"] if name else []
     if name and name != "upstream":
         steps.append("in a fork: git fetch <address of the original> --tags")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from evalstore.errors import GitError, RefError
-from evalstore.store.git import NAME_ENCODING, CommandError, Git
+from evalstore.store.git import NAME_ENCODING, CommandError, Git, describe_missing_history, is_shallow
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.objects import read_tag
 from evalstore.store.tags import TAG_REFS
@@ -186,4 +186,5 @@ def _walk_ancestors(git: Git, commit: str, steps: str, revision: str) -> str:
     try:
         return git.run("rev-parse", "--verify", "--end-of-options", f"{commit}{steps}").decode("ascii").strip()
     except GitError:
-        raise RefError(f"{revision!r} goes back further than the history of this clone") from None
+        hint = describe_missing_history(git) if is_shallow(git) else None
+        raise RefError(f"{revision!r} goes back further than the history of this clone", hint=hint) from None

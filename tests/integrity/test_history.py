@@ -123,7 +123,10 @@ def test_in_a_shallow_clone_the_missing_history_is_said(world: World, clone: Cal
     mine.git("fetch", "-q", "--depth=1", "origin", "refs/tags/*:refs/tags/*")
     finding = only(mine.alone())
     assert (finding.rule, finding.severity) == ("history-missing", "warning")
-    mine.git(*finding.hint.removeprefix("git ").partition(",")[0].split(" "))
+    mine.git("remote", "rename", "origin", "team")
+    finding = only(mine.alone())
+    assert finding.hint == "git fetch team --unshallow --tags; then run evalstore verify again"
+    mine.git(*finding.hint.removeprefix("git ").partition(";")[0].split(" "))
     assert rules(mine.alone()) == []
 
 

@@ -132,6 +132,7 @@ def test_a_shallow_clone_names_the_release_and_says_so(story: Any, blamed: Blame
     part = parts["/checks/0/values/0"]
     assert (part["commit"], part["author"], part["version"], part["released_by"]) == (None, None, "2.0.0", "Releasebot")
     assert "shallow" in part["gap"]
+    assert part["gap"].endswith(": git fetch --unshallow --tags")
 
 
 def test_judges_and_datasets_are_blamed_as_well(story: Any, blamed: Blamed) -> None:

@@ -153,9 +153,10 @@ def test_shallow_clone_says_what_may_be_missing(clone: Callable[..., Path]) -> N
 def test_shallow_clone_ends_its_history(clone: Callable[..., Path]) -> None:
     with (
         ArtifactStore.open(clone("--depth=1")) as shallow,
-        pytest.raises(RefError, match="further than the history of this clone"),
+        pytest.raises(RefError, match="further than the history of this clone") as caught,
     ):
         shallow.resolve("rubric/tone@git:HEAD~1")
+    assert caught.value.hint == "git fetch --unshallow --tags"
 
 
 def test_tag_less_clone_says_so(clone: Callable[..., Path]) -> None:
@@ -169,7 +170,12 @@ def test_partial_clone_fetches_nothing_and_says_so(git: Git, repo: Path, clone: 
     partial = ArtifactStore.open(clone("--filter=blob:none", "--no-checkout"))
     with partial, pytest.raises(GitError, match="is missing from this clone") as caught:
         partial.resolve("rubric/tone@1.0.0")
-    assert "partial clone" in str(caught.value.hint)
+    hint = str(caught.value.hint)
+    assert "partial clone" in hint
+    # The command of the hint brings it.
+    git(*hint.removeprefix("git ").partition(",")[0].split(" "), cwd=partial.repository.top)
+    with ArtifactStore.open(partial.repository.top) as whole:
+        assert whole.resolve("rubric/tone@1.0.0").version == "1.0.0"
 
 
 @pytest.mark.parametrize("format_", ["sha1", "sha256"])
