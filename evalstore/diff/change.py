@@ -191,6 +191,10 @@ class DirectionRule(NamedTuple):
     decide_verdict: Callable[[Change], Direction] | None = None
 
 
+NEVER = DirectionRule("none", lambda _: Direction.NONE)
+UNKNOWN = DirectionRule("either", lambda _: Direction.EITHER)
+
+
 class HeadlineLevel(NamedTuple):
     """The least level of a rule under the profile `headline`; `only` for changes of this name, where one is given."""
 
@@ -198,19 +202,21 @@ class HeadlineLevel(NamedTuple):
     only: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRule:
-    """One row of the catalogue; `mirror` is the rule of the edit taken back, the rule itself where none is named.
+    """One row of the catalogue; what a row leaves out is the most careful: an edit that may move a rubric's score.
 
-    `example` is an edit that the rule finds at its level, `instead` what to do to need less: as an edit, or in words;
-    `since` is the first rule set that has it: under an older one its changes belong to the rule that it `replaces`.
+    Its direction is none where it moves nothing. `mirror` is the rule of the edit taken back, the rule itself where
+    none is named. `example` is an edit that the rule finds at its level, `instead` what to do to need less: as an edit,
+    or in words; `since` is the first rule set that has it: under an older one its changes belong to the rule that it
+    `replaces`.
     """
 
     id: str
-    artifact: str
-    level: Bump
-    direction: DirectionRule
-    scope: Scope
+    artifact: str = "rubric"
+    level: Bump = Bump.MAJOR
+    direction: DirectionRule = UNKNOWN
+    scope: Scope = Scope.SCORE
     message: str
     reason: str
     example: str

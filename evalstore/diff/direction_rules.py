@@ -29,9 +29,6 @@ from evalstore.diff.direction import (
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS
 
-NEVER = DirectionRule("none", lambda _: NONE)
-UNKNOWN = DirectionRule("either", lambda _: EITHER)
-
 
 def fix_direction(direction: Direction) -> DirectionRule:
     """Return the direction rule that always gives one direction."""

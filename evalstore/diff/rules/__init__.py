@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from evalstore.diff.change import CHECK_SCOPES, ChangeRule
+from evalstore.diff.change import CHECK_SCOPES, NEVER, ChangeRule, Scope
 from evalstore.diff.deciders.bounds import prove_weightless
 from evalstore.diff.rules import checks, dataset, judge, rubric, shared
 
 
 def _complete_row(rule: ChangeRule) -> ChangeRule:
-    """Return a row with its mirror, and with the proof that all rules of checks share, the last to be tried."""
+    """Return a row with what follows from the rest of it: its mirror, and no direction of what moves nothing.
+
+    All rules of checks share a proof, the last to be tried.
+    """
     shared_by_all = (prove_weightless,) if rule.scope in CHECK_SCOPES else ()
-    return replace(rule, mirror=rule.mirror or rule.id, deciders=(*rule.deciders, *shared_by_all))
+    direction = NEVER if rule.scope is Scope.NOTHING else rule.direction
+    return replace(rule, direction=direction, mirror=rule.mirror or rule.id, deciders=(*rule.deciders, *shared_by_all))
 
 
 RULES: Mapping[str, ChangeRule] = {

@@ -15,9 +15,7 @@ from evalstore.diff.direction_rules import (
     DEMAND,
     FACTS,
     FORMAT,
-    NEVER,
     TOOLS,
-    UNKNOWN,
     compare_numbers,
     direct_json_demand,
     fix_direction,
@@ -29,8 +27,6 @@ from evalstore.versions import Bump
 _TEXT_ROWS = (
     ChangeRule(
         id="contain-phrase-added",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=fix_direction(LOOSER),
         scope=Scope.CHECK,
         message="{check} also accepts {item!r}",
@@ -42,8 +38,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="contain-phrase-removed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=fix_direction(STRICTER),
         scope=Scope.CHECK,
         message="{check} no longer accepts {item!r}",
@@ -55,8 +49,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="contain-min-matches-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=compare_numbers(STRICTER),
         scope=Scope.CHECK,
         message="{check} wants {new} of its phrases (was {old})",
@@ -66,8 +58,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="ban-phrase-added",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=fix_direction(STRICTER),
         scope=Scope.CHECK,
         message="{check} also bans {item!r}",
@@ -79,8 +69,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="ban-phrase-removed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=fix_direction(LOOSER),
         scope=Scope.CHECK,
         message="{check} no longer bans {item!r}",
@@ -92,8 +80,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="phrase-reworded",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=BY_INCLUSION,
         scope=Scope.CHECK,
         message="{check} looks for {new!r} instead of {old!r}",
@@ -104,9 +90,7 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="phrase-redundant",
-        artifact="rubric",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="{check} {came} {item!r}, which has no effect",
         reason="another listed phrase is part of it",
@@ -114,8 +98,6 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="match-case-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=BY_CASE,
         scope=Scope.CHECK,
         message="{check} has case_sensitive {new} (was {old})",
@@ -130,8 +112,6 @@ _TEXT_ROWS = (
 _PATTERN_ROWS = (
     ChangeRule(
         id="regex-pattern-narrowed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=fix_direction(STRICTER),
         scope=Scope.CHECK,
         message="{check} matches less: {new} (was {old})",
@@ -143,8 +123,6 @@ _PATTERN_ROWS = (
     ),
     ChangeRule(
         id="regex-pattern-widened",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=fix_direction(LOOSER),
         scope=Scope.CHECK,
         message="{check} matches more: {new} (was {old})",
@@ -156,9 +134,7 @@ _PATTERN_ROWS = (
     ),
     ChangeRule(
         id="regex-pattern-equivalent",
-        artifact="rubric",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="{check} has an equivalent pattern, {new} (was {old})",
         reason="both match the same outputs",
@@ -167,9 +143,6 @@ _PATTERN_ROWS = (
     ),
     ChangeRule(
         id="regex-pattern-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
         scope=Scope.CHECK,
         message="{check} has another pattern, {new} (was {old})",
         reason="each matches outputs that the other does not, or evalstore cannot tell",
@@ -179,9 +152,6 @@ _PATTERN_ROWS = (
     ),
     ChangeRule(
         id="regex-flags-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
         scope=Scope.CHECK,
         message="{check} has flags {new} (was {old})",
         reason="flags change what a pattern matches",
@@ -191,8 +161,6 @@ _PATTERN_ROWS = (
     ),
     ChangeRule(
         id="regex-mode-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=rank_words("search", "match", "fullmatch"),
         scope=Scope.CHECK,
         message="{check} has mode {new} (was {old})",
@@ -205,8 +173,6 @@ _PATTERN_ROWS = (
 _SCHEMA_ROWS = (
     ChangeRule(
         id="json-schema-tightened",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=direct_json_demand(STRICTER),
         scope=Scope.CHECK,
         message="{check} asks more of the JSON ({keywords})",
@@ -218,8 +184,6 @@ _SCHEMA_ROWS = (
     ),
     ChangeRule(
         id="json-schema-loosened",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=direct_json_demand(LOOSER),
         scope=Scope.CHECK,
         message="{check} asks less of the JSON ({keywords})",
@@ -231,9 +195,7 @@ _SCHEMA_ROWS = (
     ),
     ChangeRule(
         id="json-schema-annotation-changed",
-        artifact="rubric",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="{check} changes the notation of its schema ({keywords})",
         reason="only notes, order or names of definitions differ, and they decide nothing",
@@ -242,9 +204,6 @@ _SCHEMA_ROWS = (
     ),
     ChangeRule(
         id="json-schema-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
         scope=Scope.CHECK,
         message="{check} asks for other JSON ({keywords})",
         reason="evalstore cannot prove which of the two accepts more",
@@ -258,8 +217,6 @@ _SCHEMA_ROWS = (
 _STRUCTURE_ROWS = (
     ChangeRule(
         id="php-lint-options-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=rank_words("pass", "fail"),
         scope=Scope.CHECK,
         message="{check} grades an output without PHP code as {new} (was {old})",
@@ -269,8 +226,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="markdown-requirement-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=DEMAND,
         scope=Scope.CHECK,
         message="{check} {came} the demand {demand}",
@@ -281,8 +236,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="markdown-bound-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=BOUND,
         scope=Scope.CHECK,
         message="{check} has {name} {new} (was {old})",
@@ -293,8 +246,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="format-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=FORMAT,
         scope=Scope.CHECK,
         message="{check} has {name} {new} (was {old})",
@@ -305,8 +256,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="tool-required-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=TOOLS,
         scope=Scope.CHECK,
         message="{check} {came} the tool {item}",
@@ -317,8 +266,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="tool-constraint-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=TOOLS,
         scope=Scope.CHECK,
         message="{check} has {name} {new} (was {old})",
@@ -329,8 +276,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="tool-order-mode-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=rank_words("any_order", "in_order", "exact"),
         scope=Scope.CHECK,
         message="{check} wants the calls {new} (was {old})",
@@ -341,8 +286,6 @@ _STRUCTURE_ROWS = (
     ),
     ChangeRule(
         id="fact-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=FACTS,
         scope=Scope.CHECK,
         message="the facts that {check} looks for change ({what})",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, HeadlineLevel, Scope
-from evalstore.diff.direction_rules import NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
 from evalstore.diff.question_references import prove_readers_unmoved
 from evalstore.diff.references import prove_default_unused
@@ -14,7 +13,6 @@ ROWS = (
         id="question-added",
         artifact="dataset",
         level=Bump.MINOR,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="{question} is a new question",
         reason="every other question keeps its score; compare means on common questions",
@@ -26,8 +24,6 @@ ROWS = (
     ChangeRule(
         id="question-removed",
         artifact="dataset",
-        level=Bump.MAJOR,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the question {question} was removed",
         reason="other runs are compared on it",
@@ -38,8 +34,6 @@ ROWS = (
     ChangeRule(
         id="question-id-renamed",
         artifact="dataset",
-        level=Bump.MAJOR,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the question {old} is now called {new}",
         reason="runs are paired by question id",
@@ -49,9 +43,6 @@ ROWS = (
     ChangeRule(
         id="question-input-changed",
         artifact="dataset",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
-        scope=Scope.SCORE,
         message="{question} asks something else: {key} changes",
         reason="the model sees another text, and stored outputs no longer answer it",
         example="What is a cache tag? → What is a cache bin?",
@@ -61,9 +52,6 @@ ROWS = (
     ChangeRule(
         id="question-reference-changed",
         artifact="dataset",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
-        scope=Scope.SCORE,
         message="{key} of {question} changes{why}",
         reason="checks and judges may read it",
         example="expected_facts: [x] → expected_facts: [y]",
@@ -75,7 +63,6 @@ ROWS = (
         id="question-reference-unread",
         artifact="dataset",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="{key} of {question} changes, which no check or judge reads",
         reason="no check and no judge of its rubric reads it",
@@ -85,9 +72,6 @@ ROWS = (
     ChangeRule(
         id="question-value-changed",
         artifact="dataset",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
-        scope=Scope.SCORE,
         message="{question} has another {key}{why}",
         reason="a check of its rubric takes values from it",
         example="must_name: [tag] → must_name: tag",
@@ -98,9 +82,6 @@ ROWS = (
     ChangeRule(
         id="question-bundle-changed",
         artifact="dataset",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
-        scope=Scope.SCORE,
         message="{question} moves to the bundle {new} (was {old})",
         reason="another schema applies to its extra fields",
         example="bundle: chat → bundle: agent",

@@ -17,7 +17,7 @@ from evalstore.diff.deciders.judges import (
     prove_variable_unread,
 )
 from evalstore.diff.deciders.juries import bound_jury_shift, bound_member_shift, prove_jury_equivalent
-from evalstore.diff.direction_rules import BY_LEVELS, BY_PANEL, BY_VOTES, BY_WAYS, COMPOSITE_MARK, NEVER, UNKNOWN
+from evalstore.diff.direction_rules import BY_LEVELS, BY_PANEL, BY_VOTES, BY_WAYS, COMPOSITE_MARK
 from evalstore.diff.findings import Certainty
 from evalstore.diff.references import prove_default_unused, prove_harmless, prove_locked_harmless, prove_same_content
 from evalstore.versions import Bump
@@ -32,16 +32,13 @@ def _show_advisory(change: Change) -> Proof | None:
 
 
 def _make_row(id_: str, **facts: Any) -> ChangeRule:
-    common = {"artifact": "judge", "level": Bump.MAJOR, "direction": UNKNOWN, "scope": Scope.SCORE, "instead": _BESIDE}
-    return ChangeRule(**{"id": id_, **common, "certainty": Certainty.ASSUMED, **facts})
+    common = {"artifact": "judge", "instead": _BESIDE, "certainty": Certainty.ASSUMED}
+    return ChangeRule(**{"id": id_, **common, **facts})
 
 
 _REFERENCE_ROWS = (
     ChangeRule(
         id="judge-ref-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
         scope=Scope.CHECK,
         message="{check} is judged by {new} (was {old}){why}",
         reason="the pin brings in the changes of the judge",
@@ -54,9 +51,6 @@ _REFERENCE_ROWS = (
     ChangeRule(
         id="ref-unpinned",
         artifact="any",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
-        scope=Scope.SCORE,
         message="{where} follows {new} (was {old})",
         reason="its meaning can change without any diff",
         mirror="judge-ref-changed",
@@ -68,7 +62,6 @@ _REFERENCE_ROWS = (
         id="ref-repinned-same-content",
         artifact="any",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="{where} is pinned to {new} (was {old}), with the same content",
         reason="the version differs, the content does not",
@@ -76,9 +69,6 @@ _REFERENCE_ROWS = (
     ),
     ChangeRule(
         id="composite-ref-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
         scope=Scope.CHECK,
         message="{check} is the rubric {new} (was {old}){why}",
         reason="the pin brings in the changes of the rubric",
@@ -89,8 +79,6 @@ _REFERENCE_ROWS = (
     ),
     ChangeRule(
         id="composite-threshold-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=COMPOSITE_MARK,
         scope=Scope.CHECK_VERDICT,
         message="{check}, a composite, has threshold {new} (was {old})",
@@ -101,9 +89,7 @@ _REFERENCE_ROWS = (
     ),
     ChangeRule(
         id="composite-inlined",
-        artifact="rubric",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="{check}, the rubric {ref}, {stands}",
         reason="the total score is the same either way",
@@ -112,9 +98,6 @@ _REFERENCE_ROWS = (
     ChangeRule(
         id="question-rubric-ref-changed",
         artifact="dataset",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
-        scope=Scope.SCORE,
         message="{question}: graded by {new} (was {old}){why}",
         reason="the pin brings in the changes of the rubric",
         example="rubric_ref: rubric/inner@1.0.0 → rubric_ref: rubric/inner@2.0.0",
@@ -128,8 +111,6 @@ _JUDGE_ROWS = (
     ChangeRule(
         id="judge-id-changed",
         artifact="judge",
-        level=Bump.MAJOR,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the id changes from {old} to {new}",
         reason="every pin on the old id breaks",
@@ -148,7 +129,6 @@ _JUDGE_ROWS = (
         id="judge-template-equivalent",
         artifact="judge",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the template changes its notation, and the prompt stays the same",
         reason="spaces within tags, three braces for two and comments never reach the model",
@@ -224,7 +204,6 @@ _JUDGE_ROWS = (
         id="judge-validation-changed",
         artifact="judge",
         level=Bump.MINOR,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the validation changes: {changes}",
         reason="scores stay, but the judge is measurably worse, or not measured any more",
@@ -236,7 +215,6 @@ _JUDGE_ROWS = (
         id="judge-validation-stale",
         artifact="judge",
         level=Bump.MINOR,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the validation is older than the change of its {moved}",
         reason="nobody has measured how well this judge agrees with people",
@@ -247,7 +225,6 @@ _JUDGE_ROWS = (
         id="judge-applicable-to-widened",
         artifact="judge",
         level=Bump.MINOR,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the judge also claims {item}{backing}",
         reason="one more domain; no score moves",
@@ -258,8 +235,6 @@ _JUDGE_ROWS = (
     ChangeRule(
         id="judge-applicable-to-narrowed",
         artifact="judge",
-        level=Bump.MAJOR,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the judge no longer claims {item}",
         reason="whoever chose it for that domain relies on the claim, or the claim cannot be read",
@@ -274,9 +249,6 @@ _JUDGE_ROWS = (
 _JURY_ROWS = (
     ChangeRule(
         id="check-variables-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
         scope=Scope.CHECK,
         message="{check} gives its judges {variable} {new} (was {old})",
         reason="the judge's template shows it to the model",
@@ -286,9 +258,6 @@ _JURY_ROWS = (
     ),
     ChangeRule(
         id="check-statements-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
         scope=Scope.CHECK,
         message="{check} {asks}",
         reason="its score is made of what the judges say of each statement",
@@ -298,8 +267,6 @@ _JURY_ROWS = (
     ),
     ChangeRule(
         id="jury-member-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=BY_PANEL,
         scope=Scope.CHECK,
         message="{check} {asks}",
@@ -312,8 +279,6 @@ _JURY_ROWS = (
     ),
     ChangeRule(
         id="jury-weight-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=BY_VOTES,
         scope=Scope.CHECK,
         message="in the jury of {check} the weights change from {old} to {new}",
@@ -326,8 +291,6 @@ _JURY_ROWS = (
     ),
     ChangeRule(
         id="jury-aggregation-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=BY_WAYS,
         scope=Scope.CHECK,
         message="the jury of {check} combines its scores by {new} (was {old})",

@@ -26,10 +26,8 @@ from evalstore.diff.direction_rules import (
     BY_MODES,
     DEMAND,
     EXTRACTED,
-    NEVER,
     PARTIAL,
     PASS_MARK,
-    UNKNOWN,
     fix_direction,
     rank_words,
 )
@@ -50,9 +48,6 @@ def _bound_weight_shift(change: Change) -> Fraction | None:
 ROWS = (
     ChangeRule(
         id="rubric-id-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the id changes from {old} to {new}",
         reason="every pin on the old id breaks, and so does its history",
@@ -61,10 +56,7 @@ ROWS = (
     ),
     ChangeRule(
         id="check-added",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=BY_COMBINE,
-        scope=Scope.SCORE,
         message="{check} is a new {kind} check",
         reason="the score includes one more check",
         mirror="check-removed",
@@ -75,10 +67,7 @@ ROWS = (
     ),
     ChangeRule(
         id="check-removed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=BY_COMBINE,
-        scope=Scope.SCORE,
         message="{check}, a {kind} check, was removed",
         reason="the score includes one fewer check",
         mirror="check-added",
@@ -89,9 +78,7 @@ ROWS = (
     ),
     ChangeRule(
         id="checks-regrouped",
-        artifact="rubric",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="{group} became {checks}, which together ask for the same",
         reason="splitting or merging these lists gives the same score",
@@ -99,9 +86,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-kind-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
         scope=Scope.CHECK,
         message="{check} becomes a {new} check (was {old})",
         reason="another kind of check grades, and kinds cannot be ordered",
@@ -110,9 +94,7 @@ ROWS = (
     ),
     ChangeRule(
         id="check-renamed",
-        artifact="rubric",
         level=Bump.MINOR,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="{old} is now called {new}",
         reason="the score stays, but records kept by check id do not follow",
@@ -121,9 +103,7 @@ ROWS = (
     ),
     ChangeRule(
         id="check-reordered",
-        artifact="rubric",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the order of the checks changes",
         reason="no way of combining depends on the order",
@@ -131,10 +111,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-weight-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
-        scope=Scope.SCORE,
         message="weight of {checks}: {old} → {new}",
         reason="each check's share of the average changes",
         example="weights: {a: 1} → weights: {a: 3}",
@@ -144,9 +120,7 @@ ROWS = (
     ),
     ChangeRule(
         id="check-weights-rescaled",
-        artifact="rubric",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the weights of {checks} are rescaled, {old} to {new}",
         reason="a common factor does not change an average",
@@ -154,8 +128,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-threshold-raised",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=fix_direction(STRICTER),
         scope=Scope.CHECK_VERDICT,
         message="threshold of {check}: {old} → {new}",
@@ -167,8 +139,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-threshold-lowered",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=fix_direction(LOOSER),
         scope=Scope.CHECK_VERDICT,
         message="threshold of {check}: {old} → {new}",
@@ -180,9 +150,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-negate-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
         scope=Scope.CHECK,
         message="{check} has negate {new} (was {old})",
         reason="the check is inverted",
@@ -191,8 +158,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-target-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=EXTRACTED,
         scope=Scope.CHECK,
         message="{check} reads another part of the output ({name} {new}, was {old})",
@@ -202,9 +167,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-question-values-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
         scope=Scope.CHECK,
         message="{check} has {name} {new} (was {old})",
         reason="it takes values from each question, which decide what the change moves",
@@ -214,9 +176,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-engine-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
         scope=Scope.CHECK,
         message="{check} reads the output as {new} (was {old})",
         reason="the same text can be counted differently",
@@ -226,8 +185,6 @@ ROWS = (
     ),
     ChangeRule(
         id="check-partial-credit-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=PARTIAL,
         scope=Scope.CHECK,
         message="{check} has partial credit {new} (was {old})",
@@ -238,10 +195,7 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-combine-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=BY_MODES,
-        scope=Scope.SCORE,
         message="the checks combine by {new} (was {old})",
         reason="the same results give another score",
         example="combine: weighted_avg → combine: min",
@@ -250,9 +204,7 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-combine-equivalent",
-        artifact="rubric",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the checks combine by {new} (was {old}), which makes no difference for this rubric",
         reason="both modes give the same score here",
@@ -260,8 +212,6 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-threshold-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=PASS_MARK,
         scope=Scope.VERDICT,
         message="threshold of the rubric: {old} → {new}",
@@ -272,10 +222,7 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-missing-policy-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=rank_words("skip", "zero"),
-        scope=Scope.SCORE,
         message="a check with nothing to grade counts as {new} (was {old})",
         reason="checks are left out of the score instead of counting as 0, or the reverse",
         example="nothing → missing: zero",
@@ -284,10 +231,7 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-errors-policy-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=rank_words("skip", "zero", "fail"),
-        scope=Scope.SCORE,
         message="a check that could not grade counts as {new} (was {old})",
         reason="failed checks are left out, count as 0 or fail the rubric, and that changes",
         example="nothing → errors: fail",
@@ -296,10 +240,7 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-required-changed",
-        artifact="rubric",
-        level=Bump.MAJOR,
         direction=DEMAND,
-        scope=Scope.SCORE,
         message="{check} {gate} required",
         reason="when a required check fails, the whole rubric scores 0",
         example="nothing → required: [b]",

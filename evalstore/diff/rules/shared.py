@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scope, name_decider
-from evalstore.diff.direction_rules import NEVER, UNKNOWN
 from evalstore.diff.findings import Certainty
 from evalstore.versions import Bump
 
@@ -20,9 +19,6 @@ ROWS = (
     ChangeRule(
         id="unclassified-change",
         artifact="any",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
-        scope=Scope.SCORE,
         message="{where} changes in a way no rule covers ({what})",
         reason="an unknown change may move a score",
         example="nothing → bonus: 1",
@@ -33,7 +29,6 @@ ROWS = (
         id="metadata-changed",
         artifact="any",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="{where} changes from {old!r} to {new!r}",
         reason="it is for people; scoring never reads it",
@@ -43,7 +38,6 @@ ROWS = (
         id="examples-changed",
         artifact="any",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the examples change: {counts}",
         reason="they say what is expected of an output; scoring never reads them",
@@ -53,7 +47,6 @@ ROWS = (
         id="spelling-changed",
         artifact="any",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="only the notation changes ({what})",
         reason="defaults are written out or left out, or a value is spelled differently; the meaning stays",
@@ -62,9 +55,6 @@ ROWS = (
     ChangeRule(
         id="extension-field-changed",
         artifact="any",
-        level=Bump.MAJOR,
-        direction=UNKNOWN,
-        scope=Scope.SCORE,
         message="the extra key {where} changes",
         reason="evalstore ignores extra keys, but another tool may read them",
         example="values: [foo], severity: low → values: [foo], severity: high",
@@ -76,7 +66,6 @@ ROWS = (
         id="list-reordered",
         artifact="any",
         level=Bump.PATCH,
-        direction=NEVER,
         scope=Scope.NOTHING,
         message="the order of {where} changes",
         reason="the order has no meaning",
