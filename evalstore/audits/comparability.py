@@ -60,7 +60,8 @@ class ComparedPart:
 class Comparability:
     """The answer for two sides, `a` and `b` as they were named.
 
-    `dataset` is what run A would have to be graded by again, None where that is not needed or there are no runs.
+    `dataset` is what run A would have to be graded by again, None where that is not needed, where what graded run B
+    is not a release, or where there are no runs.
     """
 
     a: str
@@ -150,7 +151,7 @@ def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparabilit
         str(run_a),
         str(run_b),
         parts,
-        b.dataset.resolved.ref if again else None,
+        b.dataset.resolved.ref if again and not b.run.unreleased else None,
         (*finder.notes, *shared.list_notes()),
     )
 

@@ -273,7 +273,8 @@ def detect_format(path: Path) -> OutputFormat:
 
 
 def find_samples(path: Path) -> Path:
-    """Return the file that holds the outputs: `path`, or the rows beside it when `path` is the aggregate of a run."""
+    """Return the file that holds the outputs: `path`, or the rows of the run that its aggregate or its folder names."""
+    path = _open_folder(path)
     if detect_format(path) is not _RUN:
         return path
     samples = read_run(path).samples
@@ -282,6 +283,10 @@ def find_samples(path: Path) -> Path:
             "the rows of this run are not next to it", place=Place(str(path)), hint=f"put {samples.name} there"
         )
     return samples
+
+
+def _open_folder(path: Path) -> Path:
+    return find_aggregate(path) if path.is_dir() else path
 
 
 def is_bare_outputs(path: Path) -> bool:
@@ -301,5 +306,5 @@ def is_bare_outputs(path: Path) -> bool:
 
 def find_label_doubts(path: Path) -> tuple[str, ...]:
     """Return where a foreign run's aggregate contradicts its version label; empty for every other file."""
-    run = read_run(path) if detect_format(path) is _RUN else None
+    run = read_run(path) if detect_format(_open_folder(path)) is _RUN else None
     return run.notes if run and run.dataset is None else ()

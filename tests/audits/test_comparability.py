@@ -118,6 +118,24 @@ def test_runs_are_held_against_each_other_by_questions_and_rulers(cli: Cli, top:
     assert ran.next_steps == f"next: evalstore -C {top} score dataset/mail@1.0.0 {runs['first']}\n"
 
 
+def test_what_is_said_to_do_next_works_for_runs_that_are_named_by_their_folders(cli: Cli, top: Path) -> None:
+    assert cli("-C", top, "score", "dataset/mail", "all.jsonl", "--out", "runs/last").code == 0
+    (top / "rubrics/tone.yaml").write_text(RUBRIC.replace("1.0.0", "2.0.0"), "utf-8")
+    _release(cli, top)
+    assert cli("-C", top, "score", "dataset/mail", "runs/last", "--out", "runs/again").code == 0
+    ran = cli("-C", top, "comparable", "runs/last", "runs/again")
+    assert ran.next_steps == f"next: evalstore -C {top} score dataset/mail@1.0.0 runs/last\n"
+    assert cli("-C", top, "score", "dataset/mail@1.0.0", "runs/last").code == 0
+
+
+def test_nothing_is_next_where_no_release_graded_the_second_run(cli: Cli, top: Path) -> None:
+    (top / "rubrics/tone.yaml").write_text(RUBRIC.replace("1.0.0", "2.0.0"), "utf-8")
+    assert cli("-C", top, "score", "dataset/mail", "all.jsonl", "--worktree=all", "--out", "runs/tried").code == 0
+    ran = cli("-C", top, "comparable", "runs/mail-1.0.0-last.json", "runs/tried")
+    assert "once one side is graded by the other's rubrics" in " ".join(ran.out.split())
+    assert ran.next_steps == ""
+
+
 def test_what_is_not_of_one_kind_is_a_wrong_command_line(cli: Cli, top: Path) -> None:
     ran = cli("-C", top, "comparable", "rubric/tone@1.0.0", "git:HEAD")
     assert (ran.code, "are a commit and version" in ran.err) == (2, True)
