@@ -17,7 +17,7 @@ from evalstore.audits.values import OWN_PLAYERS, LineEffect, Lines, PlayerName, 
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
-from evalstore.model import has_failed_check
+from evalstore.model import Verdict, has_failed_check
 from evalstore.runs import Run, read_run
 from evalstore.runs.pair_tables import open_pair_tables
 from evalstore.runs.row_pairs import PairTables, RowPair, UnstoredText
@@ -220,8 +220,8 @@ class StaticJob:
         for side, row in enumerate((old, new)):
             self.unstored[side] += times * any(isinstance(one.output.text, UnstoredText) for one in row.outputs)
         self.ungraded += times * has_failed_check((*old.checks, *new.checks))
-        if ends[1][0] != ends[1][1]:
-            self.flips[ends[1][0] < ends[1][1]] += times
+        if old.verdict is not new.verdict:
+            self.flips[new.verdict is Verdict.PASS] += times
         players = self.players.find_players(pair)
         rubrics = (old.rubric, new.rubric) if PlayerName.RUBRIC in players else None
         # Most questions of a run are like many others; whole numbers are quicker to look up than fractions are.

@@ -117,6 +117,7 @@ def require_within(found: Audit, static: StaticAudit) -> None:
             ends = [getattr(one, channel) for one in several]
             assert sum(end.least for end in ends) <= share <= sum(end.most for end in ends), (factor.name, channel)
     assert static.lines == found.lines
+    assert static.flips == (len(found.flips.pass_to_fail), len(found.flips.fail_to_pass))
     for channel, delta in (("score", found.delta), ("passes", found.passes_delta)):
         ends = [getattr(one, channel) for one in static.factors]
         line = getattr(static.lines.total, channel)
