@@ -217,15 +217,17 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
     working = require_version(new)
     # The ledger is checked before the comparison: with tags missing, the last release would be the wrong one.
     last = find_base_release(store, releases, working)
+    # Only with a base there are tags of versions that count as changes.
+    is_tagged = working in tagged
     if last is None:
-        return ArtifactStatus(ref.name, ArtifactState.NEW, True, "new, never released", working=str(working))
+        message = f"new, {_SINCE_BASE if is_tagged else 'never released'}"
+        return ArtifactStatus(ref.name, ArtifactState.NEW, True, message, working=str(working), is_released=is_tagged)
     diff, needed = _compare_strictly(context, last, new)
     # What a reference means counts as much as what it says.
     moved = find_kept_moves(context.finder, last)
     required = max(needed, find_moved_level(moved))
     judgement = judge_version(last.version, working, required)
-    # Only with a base there are tags of versions that count as changes.
-    message = judgement.message.replace(_UNRELEASED, _SINCE_BASE) if working in tagged else judgement.message
+    message = judgement.message.replace(_UNRELEASED, _SINCE_BASE) if is_tagged else judgement.message
     newest = find_last_release(releases)
     return ArtifactStatus(
         ref.name,
@@ -241,7 +243,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
         findings=diff.findings,
         place=new.artifact.document.locate(("version",)),
         asked=format_trailer(diff.asked) if diff.asked else None,
-        is_released=working in tagged and working > last.version,
+        is_released=is_tagged and working > last.version,
     )
 
 

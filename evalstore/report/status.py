@@ -122,15 +122,18 @@ def _describe_change(changed: Sequence[ArtifactStatus], total: int) -> str:
     needs = "it needs" if bumps_needed.total() == 1 else f"they need ({levels})"
     fault = f", {bumps_needed.total():,} without the version {needs}" if bumps_needed else ""
     differ = [one for one in changed if one.state != _NEW]
-    new, of = len(changed) - len(differ), f" of {_count_artifacts(total)}"
-    verbs = "differs" if len(differ) == 1 else "differ", "was" if new == 1 else "were"
+    new, of = Counter(one.is_released for one in changed if one.state == _NEW), f" of {_count_artifacts(total)}"
+    differs = "differs" if len(differ) == 1 else "differ"
     released = sum(one.is_released for one in differ)
     since = "the base" if released else "the last release"
     done = (
         f"; {count_noun(released, 'version')} of them {'is' if released == 1 else 'are'} released" if released else ""
     )
-    parts = [f"{len(differ):,}{of} {verbs[0]} from {since}{done}{fault}"] if differ else []
-    parts += [f"{new:,}{' more' if differ else of} {verbs[1]} never released"] if new else []
+    parts = [f"{len(differ):,}{of} {differs} from {since}{done}{fault}"] if differ else []
+    for is_released, count in sorted(new.items()):
+        are = ("is", "was") if count == 1 else ("are", "were")
+        state = f"{are[0]} new and released" if is_released else f"{are[1]} never released"
+        parts.append(f"{count:,}{' more' if parts else of} {state}")
     return "; ".join(parts)
 
 

@@ -26,6 +26,17 @@ def test_what_was_released_since_the_base_needs_no_bump(released: Shop, cli: Cli
     assert "1 of 1 artifact differs from the base; 1 version of them is released" in ran.out
 
 
+def test_what_is_new_and_was_released_since_the_base_is_not_called_unreleased(released: Shop, cli: Cli) -> None:
+    released.write("rubrics/voice.yaml", rubric("voice"))
+    released.bump()
+    released.write("rubrics/pace.yaml", rubric("pace"))
+    ran = cli("-C", released.root, "status", "--base", "rubric/tone@1.0.0")
+    assert "rubric/voice  -         1.0.0  -      new, released since the base" in ran.out
+    assert "rubric/pace   -         1.0.0  -      new, never released" in ran.out
+    assert ran.out.endswith("1 of 3 artifacts was never released; 1 more is new and released\n")
+    assert ran.next_steps == f"next: evalstore -C {released.root} bump --all\n"
+
+
 def test_a_clone_without_tags_is_told_where_they_are(released: Shop, git: Callable[..., str], tmp_path: Path) -> None:
     released.write("datasets/web.yaml", DATASET)
     released.git("add", ".")
