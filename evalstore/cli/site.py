@@ -42,10 +42,10 @@ def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
 
     out, pages = settings.path / folder, 0
     _require_own_folder(out)
-    out.mkdir(parents=True, exist_ok=True)
-    write_below(out, _MARK, b"")
     with settings.open_judged_store() as store:
         site = StoreSite(store, settings.path / runs)
+        out.mkdir(parents=True, exist_ok=True)
+        write_below(out, _MARK, b"")
         watch = make_watch("writing", quiet=settings.quiet)
         for path, page in _iterate_pages(site, watch):
             write_below(out, path, page.encode("utf-8"))

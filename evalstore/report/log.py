@@ -54,13 +54,17 @@ def _release_step(release: ReleaseSummary) -> str:
 def _change_lines(entry: ReleaseLogEntry) -> Iterator[str]:
     if entry.problem:
         yield f"not compared: {entry.problem}"
-    levels = groupby(entry.rules, key=lambda rule: rule[1])
-    levels_and_rules = [
-        f"{level}: {', '.join(_rule_count(rule, count) for rule, _, count in rules)}" for level, rules in levels
-    ]
-    yield "; ".join(levels_and_rules)
+    yield list_rules(entry)
     if entry.logged.asked:
         yield f"judges asked: {entry.logged.asked}"
+
+
+def list_rules(entry: ReleaseLogEntry) -> str:
+    """Return the rules that a release's changes fall under, by level, as in `major: check-added (2); minor: …`."""
+    levels = groupby(entry.rules, key=lambda rule: rule[1])
+    return "; ".join(
+        f"{level}: {', '.join(_rule_count(rule, count) for rule, _, count in rules)}" for level, rules in levels
+    )
 
 
 def _rule_count(rule: str, count: int) -> str:

@@ -75,7 +75,10 @@ def test_every_link_leads_to_a_page_and_nothing_is_loaded(store: Path, cli: Cli)
     assert "Questions that reach our help desk" in index
     style = pages[site / "rubric/answer_style/index.html"]
     assert "Scores are comparable since 2.0.0." in style
-    assert "ban-phrase-added (2), scoring-required-changed" in style
+    assert "major: ban-phrase-added (2), scoring-required-changed" in style
+    # Rules of two levels are told apart, as in the log.
+    answers = pages[site / "dataset/web_answers/index.html"]
+    assert "question-rubric-ref-changed; minor: question-added, question-rubric-ref-changed (2)" in answers
 
 
 def test_a_site_is_written_anew_and_covers_nothing_else(git: Callable[..., str], cli: Cli, tmp_path: Path) -> None:
@@ -94,6 +97,12 @@ def test_a_site_is_written_anew_and_covers_nothing_else(git: Callable[..., str],
     ran = cli("-C", store, "site", "docs")
     assert (ran.code, "contains other files" in ran.err) == (3, True)
     assert (store / "docs/index.html").read_text() == "mine"
+
+
+def test_a_site_that_cannot_be_written_leaves_no_folder(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert cli("-C", tmp_path / "empty", "site", "public").code == 3
+    assert not (tmp_path / "empty/public").exists()
 
 
 def test_the_pages_in_a_browser_complain_of_nothing_and_fit_every_width(store: Path, cli: Cli, browser: Any) -> None:

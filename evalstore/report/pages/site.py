@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalstore.model import Kind
+from evalstore.report.log import list_rules
 from evalstore.report.pages.html import FilteredList, FilterMenu, filter_items, render_page, render_template
 from evalstore.report.pages.run_chart import ChartRun, draw_runs, read_releases
 from evalstore.report.text_layout import DAY
@@ -162,5 +163,4 @@ def add_trail(page: str, path: str, artifact: str = "") -> str:
 
 
 def _describe_change(entry: ReleaseLogEntry) -> str:
-    rules = ", ".join(f"{rule} ({count:,})" if count > 1 else rule for rule, _, count in entry.rules)
-    return rules or entry.problem or ("first release" if entry.before is None else "the same content")
+    return list_rules(entry) or entry.problem or ("first release" if entry.before is None else "the same content")
