@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
-from functools import update_wrapper
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from evalstore.diff.findings import Certainty, Diff, Direction
@@ -101,8 +101,7 @@ class Change:
 class Proof(NamedTuple):
     """Why a change moves nothing; `rule` is the rule that it then belongs to; an assumed proof keeps the direction.
 
-    `since` is the first rule set that uses it, where the facts state it themselves; `declared` is the setting that says
-    so, where nothing proves it.
+    `since` is the first rule set that uses it; `declared` is the setting that says so, where nothing proves it.
     """
 
     text: str
@@ -124,18 +123,6 @@ def name_decider(name: str) -> Callable[[Decider], Decider]:
         return decider
 
     return rename
-
-
-class LaterDecider:
-    """A decider that came after its rule: rule sets before `since` do not run it."""
-
-    def __init__(self, since: int, prove: Decider) -> None:
-        self.since, self.prove = since, prove
-        update_wrapper(self, prove)
-
-    def __call__(self, change: Change) -> Proof | None:
-        """Run it."""
-        return self.prove(change)
 
 
 class AnswerGoal(NamedTuple):
@@ -161,12 +148,12 @@ class RubricEffect(NamedTuple):
     """
 
     moves: bool
-    direction: Direction
-    verdict_direction: Direction
-    max_shift: Fraction
-    max_shift_scored: Fraction
     ways: int
-    texts: Mapping[str, Fraction | None]
+    direction: Direction = Direction.NONE
+    verdict_direction: Direction = Direction.NONE
+    max_shift: Fraction = Fraction(0)
+    max_shift_scored: Fraction = Fraction(0)
+    texts: Mapping[str, Fraction | None] = MappingProxyType({})
     goals: tuple[AnswerGoal, ...] = ()
 
 

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
 
-from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, LaterDecider, Proof, Scope
+from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
 from evalstore.diff.deciders.bounds import prove_by_enumeration
 from evalstore.diff.direction import EITHER, NONE, bound_share, flip_direction, lift_direction
 from evalstore.diff.effects import narrow_effect
-from evalstore.diff.findings import Certainty, Diff, Direction, Profile, TotalEffect
+from evalstore.diff.findings import Certainty, Diff, DiffFinding, Direction, Profile, TotalEffect
 from evalstore.diff.plain_data import describe_value, list_differences
-from evalstore.diff.references import bound_imported_shift, join_imported_directions
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import format_json_pointer
 from evalstore.versions import Bump
 
 
-class Classification(NamedTuple):
-    """What a rule says of a change; `directions` are those of the rubric's score and verdict."""
-
-    rule: ChangeRule
-    level: Bump
-    directions: tuple[Direction, Direction]
-    certainty: Certainty
-    message: str
-    reason: str
-    max_shift: Fraction | None
-    max_shift_scored: Fraction | None
-
-
-def classify(change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]) -> Classification:
+def classify(change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]) -> DiffFinding:
     """Return the level, directions and words of one change; a decider that ran is the only thing that lowers it.
 
     Nothing that is newer than the rule set is used.
@@ -45,10 +30,11 @@ def classify(change: Change, profile: Profile = Profile.SCORE, rule_set: int = R
         if proof
         else _classify_by_rule(change, rule)
     )
-    headline = known.rule.headline if profile is Profile.HEADLINE else None
+    headline = RULES[known.rule].headline if profile is Profile.HEADLINE else None
     if headline is None or headline.only not in {None, change.name}:
         return known
-    return known._replace(level=max(known.level, headline.level))
+    level = max(known.level, headline.level)
+    return replace(known, level=level, level_before=level)
 
 
 def restrict_to_rule_set(change: Change, rule_set: int) -> Change:
@@ -72,36 +58,47 @@ def _find_rule(id_: str, rule_set: int) -> ChangeRule:
 
 def _find_proof(change: Change, rule: ChangeRule, rule_set: int) -> Proof | None:
     # The first proof counts, in the order of the row; the one that all checks share comes last.
-    known = (item for item in rule.deciders if not isinstance(item, LaterDecider) or item.since <= rule_set)
-    return next((proof for decider in known if (proof := decider(change))), _prove_by_effect(change, rule))
+    proofs = (decider(change) for decider in rule.deciders)
+    return next((proof for proof in proofs if proof and proof.since <= rule_set), _prove_by_effect(change, rule))
 
 
 def _prove_by_effect(change: Change, rule: ChangeRule) -> Proof | None:
     return prove_by_enumeration(change) if rule.level is Bump.MAJOR and rule.scope is not Scope.NOTHING else None
 
 
-def _classify_by_rule(change: Change, rule: ChangeRule) -> Classification:
+def _classify_by_rule(change: Change, rule: ChangeRule) -> DiffFinding:
     directions = _find_directions(change, rule)
     claim = TotalEffect(*directions, _bound_shift(change, rule, directions[0]))
     if change.effect and rule.scope is not Scope.NOTHING:
         claim = narrow_effect(claim, change.effect)
-    return Classification(
-        rule,
-        rule.level,
-        (claim.direction, claim.verdict_direction),
-        _find_certainty(change, rule),
-        _write_message(change, rule),
-        change.decision.reason if change.decision else rule.reason,
-        claim.max_shift,
-        claim.max_shift_scored,
+    return DiffFinding(
+        rule=rule.id,
+        level=rule.level,
+        level_before=rule.level,
+        direction=claim.direction,
+        verdict_direction=claim.verdict_direction,
+        certainty=_find_certainty(change, rule),
+        message=_write_message(change, rule),
+        reason=change.decision.reason if change.decision else rule.reason,
+        max_shift=claim.max_shift,
+        max_shift_scored=claim.max_shift_scored,
     )
 
 
-def _classify_by_proof(change: Change, rule: ChangeRule, proof: Proof) -> Classification:
+def _classify_by_proof(change: Change, rule: ChangeRule, proof: Proof) -> DiffFinding:
     # What is assumed to move nothing has no bound: it may move after all.
     shift = None if proof.certainty is Certainty.ASSUMED else Fraction(0)
-    return Classification(
-        rule, proof.level, (NONE, NONE), proof.certainty, _write_message(change, rule), proof.text, shift, shift
+    return DiffFinding(
+        rule=rule.id,
+        level=proof.level,
+        level_before=proof.level,
+        direction=NONE,
+        verdict_direction=NONE,
+        certainty=proof.certainty,
+        message=_write_message(change, rule),
+        reason=proof.text,
+        max_shift=shift,
+        max_shift_scored=shift,
     )
 
 
@@ -111,7 +108,7 @@ def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direc
     direction = (change.decision and change.decision.direction) or rule.direction.decide_score(change)
     verdict = rule.direction.decide_verdict(change) if rule.direction.decide_verdict else direction
     imported = _get_deciding_diff(change)
-    score, verdict = join_imported_directions(imported) if imported else (direction, verdict)
+    score, verdict = imported.total.directions if imported else (direction, verdict)
     if rule.scope is Scope.VERDICT:
         return NONE, direction
     if rule.scope is Scope.SCORE:
@@ -135,7 +132,7 @@ def _bound_shift(change: Change, rule: ChangeRule, score: Direction) -> Fraction
         return Fraction(0)
     imported = _get_deciding_diff(change)
     # A bound of 1 or more excludes nothing, as scores are from 0 to 1: it is None.
-    shift = bound_imported_shift(imported) if imported else None
+    shift = imported.total.max_shift if imported else None
     if rule.shift:
         shift = rule.shift(change)
     # A check moves the rubric by its share of the weights at most.

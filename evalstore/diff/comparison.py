@@ -93,27 +93,11 @@ def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) ->
 def build_level_finding(change: Change, settings: ComparisonSettings) -> DiffFinding:
     """Return what a rule says of a change, without where it stands, its values and what a reference imports."""
     known = classify(change, settings.profile, settings.rule_set)
-    declared = change.proof.declared if change.proof else None
+    if change.proof is None or change.proof.declared is None:
+        return known
     # What a setting declares is no proof: the rule's own level is shown beside it.
-    undeclared = classify(replace(change, proof=None), settings.profile, settings.rule_set) if declared else known
-    return DiffFinding(
-        rule=known.rule.id,
-        level=known.level,
-        level_before=undeclared.level,
-        direction=known.directions[0],
-        verdict_direction=known.directions[1],
-        certainty=known.certainty,
-        pointer="",
-        old=None,
-        new=None,
-        message=known.message,
-        reason=known.reason,
-        witness=None,
-        max_shift=known.max_shift,
-        max_shift_scored=known.max_shift_scored,
-        fingerprint="",
-        overridden=declared,
-    )
+    undeclared = classify(replace(change, proof=None), settings.profile, settings.rule_set)
+    return replace(known, level_before=undeclared.level, overridden=change.proof.declared)
 
 
 def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:

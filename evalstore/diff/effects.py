@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -267,28 +267,19 @@ def _prove_still(
         before, after = (measure_part(state, results) for results, state in sides)
         if before != after:
             return None
-    return RubricEffect(
-        moves=False,
-        direction=NONE,
-        verdict_direction=NONE,
-        max_shift=_ZERO,
-        max_shift_scored=_ZERO,
-        ways=answers.count,
-        texts={},
-        goals=(),
-    )
+    return RubricEffect(moves=False, ways=answers.count)
 
 
 def join_effects(
     changes: Sequence[Change], findings: Sequence[DiffFinding], effect: RubricEffect | None
 ) -> TotalEffect:
     """Return what all edits do together; `effect` is that of the edits of scoring, None where it is not known."""
-    moving = [pair for pair in zip(changes, findings, strict=True) if _moves(pair[1])]
     edits, others = [], []
-    for change, finding in moving:
-        is_edit = change.before and is_scoring_edit(*change.states)
-        edits += [(change, finding)] if is_edit else []
-        others += [] if is_edit else [_read_effect(finding)]
+    for change, finding in zip(changes, findings, strict=True):
+        if {*finding.directions} != {NONE}:
+            is_edit = change.before and is_scoring_edit(*change.states)
+            edits += [(change, finding)] if is_edit else []
+            others += [] if is_edit else [finding]
     return _join([_join_edits(edits, effect), *others])
 
 
@@ -296,7 +287,7 @@ def _join_edits(edits: Sequence[tuple[Change, DiffFinding]], effect: RubricEffec
     states = [state for change, _ in edits for state in change.states]
     # Between two edits a check may lose its score and get it back: no sum of the two covers that.
     is_sum = len(edits) < 2 or all(map(is_always_scored, states))  # noqa: PLR2004  # two edits
-    total = _join(_read_effect(finding) for _, finding in edits) if is_sum else _UNKNOWN
+    total = _join([finding for _, finding in edits]) if is_sum else _UNKNOWN
     return narrow_effect(total, effect) if effect and effect.moves else total if effect is None else _STILL
 
 
@@ -305,13 +296,12 @@ def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
     score = intersect_directions(claim.direction, effect.direction)
     verdict = intersect_directions(claim.verdict_direction, effect.verdict_direction)
     # Where no two scores differ, a score itself is lost or won: then the direction is what the rule says of that.
-    directions = (claim.direction, claim.verdict_direction) if {score, verdict} == {NONE} else (score, verdict)
+    directions = claim.directions if {score, verdict} == {NONE} else (score, verdict)
     shift = effect.max_shift if claim.max_shift is None else min(effect.max_shift, claim.max_shift)
     return TotalEffect(*directions, shift, min(shift, effect.max_shift_scored))
 
 
-def _join(effects: Iterable[TotalEffect]) -> TotalEffect:
-    parts = list(effects)
+def _join(parts: Sequence[TotalEffect | DiffFinding]) -> TotalEffect:
     return TotalEffect(
         join_directions(*(part.direction for part in parts)),
         join_directions(*(part.verdict_direction for part in parts)),
@@ -323,14 +313,6 @@ def _join(effects: Iterable[TotalEffect]) -> TotalEffect:
 def _add(shifts: Sequence[Fraction | None]) -> Fraction | None:
     known = [shift for shift in shifts if shift is not None]
     return min(Fraction(1), sum(known, Fraction(0))) if len(known) == len(shifts) else None
-
-
-def _read_effect(finding: DiffFinding) -> TotalEffect:
-    return TotalEffect(finding.direction, finding.verdict_direction, finding.max_shift, finding.max_shift_scored)
-
-
-def _moves(finding: DiffFinding) -> bool:
-    return {finding.direction, finding.verdict_direction} != {NONE}
 
 
 def _search_changed_texts(

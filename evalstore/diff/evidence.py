@@ -264,11 +264,11 @@ def find_total(
 ) -> TotalEffect:
     """Return what all edits do together, with an output that moves where one is found."""
     total = join_effects(changes, findings, effect)
-    if replay is None or {total.direction, total.verdict_direction} == {Direction.NONE}:
+    if replay is None or {*total.directions} == {Direction.NONE}:
         return total
     shown = [finding.witness for finding in findings if isinstance(finding.witness, Witness)]
     return replace(total, witness=replay.find_total(effect, shown, total.direction))
 
 
 def _may_move_output(finding: DiffFinding) -> bool:
-    return finding.level is Bump.MAJOR and {finding.direction, finding.verdict_direction} != {Direction.NONE}
+    return finding.level is Bump.MAJOR and {*finding.directions} != {Direction.NONE}

@@ -112,9 +112,9 @@ class AcceptedLevel:
     until: date | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DiffFinding:
-    """A rule's judgement on one edit.
+    """A rule's judgement on one edit; as long as only levels are asked for, without where it stands.
 
     `level` counts; `level_before` is what the rule says, before an override (`overridden`, the setting that matched)
     and an acceptance. Directions, bounds and witness are of this edit alone, and of outputs that have a score before
@@ -129,14 +129,14 @@ class DiffFinding:
     direction: Direction
     verdict_direction: Direction
     certainty: Certainty
-    pointer: str
-    old: Place | None
-    new: Place | None
+    pointer: str = ""
+    old: Place | None = None
+    new: Place | None = None
     message: str
     reason: str
-    witness: Witness | ReplyWitness | None
+    witness: Witness | ReplyWitness | None = None
     max_shift: Fraction | None
-    fingerprint: str
+    fingerprint: str = ""
     max_shift_scored: Fraction | None = None
     children: tuple[DiffFinding, ...] = ()
     overridden: str | None = None
@@ -144,6 +144,11 @@ class DiffFinding:
     # They repeat what `old`, `new` and the message say, so two findings that differ in them alone are equal.
     before: Any = field(default=None, compare=False, repr=False)
     after: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def directions(self) -> tuple[Direction, Direction]:
+        """Where the score and the verdict can go."""
+        return self.direction, self.verdict_direction
 
     @property
     def is_certain(self) -> bool:
@@ -270,13 +275,21 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class TotalEffect:
-    """What all edits of a diff do together to one output; the fields are those of a finding."""
+    """What all edits of a diff do together to one output; the fields are those of a finding.
+
+    It is no sum of theirs: between two edits a score may be lost and won back, and two edits may undo each other.
+    """
 
     direction: Direction
     verdict_direction: Direction
     max_shift: Fraction | None
     max_shift_scored: Fraction | None = None
     witness: Witness | None = None
+
+    @property
+    def directions(self) -> tuple[Direction, Direction]:
+        """Where the score and the verdict can go."""
+        return self.direction, self.verdict_direction
 
 
 @dataclass(frozen=True, slots=True)

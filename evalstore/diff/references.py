@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from dataclasses import replace
-from fractions import Fraction
 
 from evalstore.diff.change import Change, Decision, Proof, name_decider
 from evalstore.diff.direction import EITHER, is_always_scored
-from evalstore.diff.findings import Certainty, Diff, Direction
+from evalstore.diff.findings import Certainty, Diff
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import read_rubric
 from evalstore.errors import EvalstoreError
@@ -112,19 +111,6 @@ def prove_default_unused(change: Change) -> Proof | None:
     if change.words.get("users") != "0":
         return None
     return Proof("no question on both sides uses this default")
-
-
-def bound_imported_shift(diff: Diff) -> Fraction | None:
-    """Return a bound on how far all findings of a diff together can move one question's score.
-
-    It is not a sum: between two edits a score may be lost and won back, and two edits may undo each other.
-    """
-    return diff.total.max_shift
-
-
-def join_imported_directions(diff: Diff) -> tuple[Direction, Direction]:
-    """Return the directions (score, verdict) of all findings of a diff together."""
-    return diff.total.direction, diff.total.verdict_direction
 
 
 def is_pinned(ref: Ref) -> bool:

@@ -204,7 +204,7 @@ def check_steps(old: Mapping, new: Mapping, find: ArtifactLoader = load) -> None
     for step in find_rubric_changes(before, after, find):
         claim = classify(step)
         for was, now in zip(*(answers(state.to_rubric(), find) for state in step.states), strict=True):
-            told = f"{claim.rule.id} {claim.level} {claim.directions}: {claim.message}: {answer(was)} {answer(now)}"
+            told = f"{claim.rule} {claim.level} {claim.directions}: {claim.message}: {answer(was)} {answer(now)}"
             if claim.level < Bump.MAJOR:
                 assert answer(was) == answer(now), told
             assert allows(claim.directions[0], moved(was.score, now.score)), told

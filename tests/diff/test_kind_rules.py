@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from evalstore.checks import evaluate
-from evalstore.diff import Direction
+from evalstore.diff import DiffFinding, Direction
 from evalstore.diff.changes.rubric import find_rubric_changes
-from evalstore.diff.classify import Classification, classify
+from evalstore.diff.classify import classify
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import read_rubric
 from evalstore.model import Verdict
@@ -122,7 +122,7 @@ def test_what_is_claimed_of_an_edit_holds_on_every_text(
             claims.append(classify(step))
             hold(claims[-1], *(answers(state, texts, said) for state in step.states))
     assert {claim.level for claim in claims} & {Bump.MAJOR}
-    assert "unclassified-change" not in {claim.rule.id for claim in claims}
+    assert "unclassified-change" not in {claim.rule for claim in claims}
 
 
 def limited() -> Iterator[Pair]:
@@ -172,8 +172,8 @@ def answers(state: Any, texts: list[str], said: dict[str, tuple[Any, ...]]) -> t
     return said[key]
 
 
-def hold(claim: Classification, old: tuple[Any, ...], new: tuple[Any, ...]) -> None:
-    told = f"{claim.rule.id} {claim.level} {claim.directions} {claim.message}"
+def hold(claim: DiffFinding, old: tuple[Any, ...], new: tuple[Any, ...]) -> None:
+    told = f"{claim.rule} {claim.level} {claim.directions} {claim.message}"
     assert claim.level is Bump.MAJOR or old == new, told
     for channel, claimed in enumerate(claim.directions):
         scored = [pair for pair in zip(old, new, strict=True) if None not in (pair[0][0], pair[1][0])]

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from evalstore.checks import combine_results
+from evalstore.diff import DiffFinding
 from evalstore.diff.changes.rubric import find_rubric_changes
-from evalstore.diff.classify import Classification, classify
+from evalstore.diff.classify import classify
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import CheckState, read_rubric
 from evalstore.model import CheckResult, Combine, RubricResult, UnscoredReason, Verdict
@@ -56,8 +57,8 @@ def answers(check: CheckState) -> Iterator[CheckResult]:
             yield CheckResult(check.token, check.kind, None, Verdict.UNSCORED, unscored=unscored)
 
 
-def hold(claim: Classification, old: RubricResult, new: RubricResult) -> None:
-    told: Any = claim.rule.id, claim.level, claim.directions, claim.reason, old, new
+def hold(claim: DiffFinding, old: RubricResult, new: RubricResult) -> None:
+    told: Any = claim.rule, claim.level, claim.directions, claim.reason, old, new
     if claim.level < Bump.MAJOR:
         assert (old.score, old.verdict) == (new.score, new.verdict), told
     if old.score is not None and new.score is not None:

@@ -15,9 +15,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.checks import prepare_rubric
-from evalstore.diff import Direction, compare
+from evalstore.diff import DiffFinding, Direction, compare
 from evalstore.diff.changes.rubric import find_rubric_changes
-from evalstore.diff.classify import Classification, classify
+from evalstore.diff.classify import classify
 from evalstore.diff.effects import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import RubricState, read_rubric
@@ -114,9 +114,9 @@ def moved(old: Fraction | None, new: Fraction | None) -> Direction:
     return Direction.LOOSER if new > old else Direction.STRICTER
 
 
-def hold(claim: Classification, old: list[RubricResult], new: list[RubricResult]) -> None:
+def hold(claim: DiffFinding, old: list[RubricResult], new: list[RubricResult]) -> None:
     for output, before, after in zip(RECORDS, old, new, strict=True):
-        told = f"{claim.rule.id} {claim.level} {claim.directions} {claim.message}: {output} {before} {after}"
+        told = f"{claim.rule} {claim.level} {claim.directions} {claim.message}: {output} {before} {after}"
         if claim.level < Bump.MAJOR:
             assert (before.score, before.verdict) == (after.score, after.verdict), told
         assert claim.directions[0] in {Direction.EITHER, moved(before.score, after.score)} or (
@@ -126,7 +126,7 @@ def hold(claim: Classification, old: list[RubricResult], new: list[RubricResult]
         assert moved(*passed) in {Direction.NONE, claim.directions[1]} or claim.directions[1] is Direction.EITHER, told
 
 
-def prove(old: Mapping, new: Mapping) -> list[Classification]:
+def prove(old: Mapping, new: Mapping) -> list[DiffFinding]:
     before, after = states(old, new)
     claims = []
     steps, _ = attach_effects(list(find_rubric_changes(before, after)), None)
@@ -156,11 +156,11 @@ def prove(old: Mapping, new: Mapping) -> list[Classification]:
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 3))])
 def test_what_is_claimed_of_an_edit_holds_on_every_short_record(seed: int, samples: Callable[[int], int]) -> None:
     random = Random(seed)  # noqa: S311  # chance, not secrets
-    claims: list[Classification] = []
+    claims: list[DiffFinding] = []
     for _ in range(samples(120)):
         old = rubric(random)
         claims += prove(old, edited(random, old))
-    found = {(claim.rule.id, claim.directions[0]) for claim in claims}
+    found = {(claim.rule, claim.directions[0]) for claim in claims}
     assert "unclassified-change" not in {rule for rule, _ in found}
     assert len({rule for rule, _ in found}) > 3
     assert {Direction.STRICTER, Direction.LOOSER, Direction.EITHER} <= {direction for _, direction in found}

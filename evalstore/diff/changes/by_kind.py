@@ -114,7 +114,7 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
 
 
 def _can_move_score(edit: Change, rule_set: int) -> bool:
-    return classify(edit, rule_set=rule_set).directions[0] is not Direction.NONE
+    return classify(edit, rule_set=rule_set).direction is not Direction.NONE
 
 
 def _find_domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:

@@ -36,7 +36,6 @@ from evalstore.diff.direction import (
 )
 from evalstore.diff.findings import Direction
 from evalstore.diff.limits import PROOFS
-from evalstore.diff.references import bound_imported_shift
 from evalstore.model import parse_fraction
 
 # How the scores of one judge alone are joined, too.
@@ -161,7 +160,7 @@ def bound_jury_shift(change: Change) -> Fraction | None:
 
 def bound_member_shift(change: Change) -> Fraction | None:
     """Return how far a judge's own change moves what its jury says; by a majority, a little can turn all."""
-    shift = bound_imported_shift(change.imported_diff) if change.imported_diff else None
+    shift = change.imported_diff.total.max_shift if change.imported_diff else None
     jury = read_jury(change.checks[1].params) if change.checks[1].kind == "llm_judge" else None
     if jury is None:
         return shift

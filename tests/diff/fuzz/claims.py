@@ -21,7 +21,7 @@ from evalstore.diff import (
     compare,
 )
 from evalstore.diff.changes.rubric import find_rubric_changes
-from evalstore.diff.classify import Classification, classify
+from evalstore.diff.classify import classify
 from evalstore.diff.effects import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import import_reference
@@ -265,12 +265,12 @@ def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Dr
             for what, why in _broken_claim(claim, old, new):
                 yield (
                     what,
-                    f"{why}, of one step: {claim.rule.id} {claim.level} {claim.message}; {old.seen} {new.seen}",
+                    f"{why}, of one step: {claim.rule} {claim.level} {claim.message}; {old.seen} {new.seen}",
                     one,
                 )
 
 
-def _broken_claim(claim: Classification, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
+def _broken_claim(claim: DiffFinding, old: Answer, new: Answer) -> Iterator[tuple[str, str]]:
     if claim.level < Bump.MAJOR and old.seen != new.seen:
         yield "quiet", "it moves"
     yield from _wrong_way(*claim.directions, old, new)
