@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import starmap
 from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.budget import SharedBudget
 from evalstore.diff.change import AnswerGoal, Change, RubricEffect
-from evalstore.diff.deciders.bounds import list_scores
 from evalstore.diff.deciders.joint_answers import (
     JointAnswer,
     JointAnswers,
-    ScoreLister,
     States,
     VariableNumbers,
     drop_unchanged,
@@ -25,7 +23,6 @@ from evalstore.diff.deciders.joint_answers import (
     number_variables,
     read_text_check,
 )
-from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.deciders.texts import TextScore
 from evalstore.diff.direction import (
     EITHER,
@@ -204,7 +201,7 @@ def attach_effects(changes: Sequence[Change], load: ArtifactLoader | None) -> tu
         return [*changes], None
     ends = changes[edits[0]].states[0], changes[edits[-1]].states[1]
     pairs = [*(changes[index].states for index in edits), *([ends] if len(edits) > 1 else [])]
-    effects = find_effects(pairs, partial(list_possible_scores, load=load))
+    effects = find_effects(pairs, load)
     found = dict(zip(edits, effects, strict=False))
     return [replace(change, effect=found.get(index)) for index, change in enumerate(changes)], effects[-1]
 
@@ -226,27 +223,27 @@ def _list_parts(check: CheckState) -> tuple[object, ...]:
     return check.token, check.kind, check.params, check.threshold, check.negate, check.weight, check.is_gate
 
 
-def find_effects(pairs: Sequence[States], list_possible: ScoreLister = list_scores) -> list[RubricEffect | None]:
+def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[RubricEffect | None]:
     """Return what each edit, given as the rubric before and after it, does; None where that is too much to find out."""
     states = [state for pair in pairs for state in pair]
     if len(pairs) > EFFECTS.edits:
         return [None] * len(pairs)
     budget, ways, numbers = SharedBudget(EFFECTS.total_steps), 0, number_variables(states)
     if any(len(state.checks) > EFFECTS.checks for state in states):
-        return [_prove_still(pair, numbers, budget, list_possible) for pair in pairs]
+        return [_prove_still(pair, numbers, budget, load) for pair in pairs]
     common = _search_texts(numbers, states, budget)
     effects: list[RubricEffect | None] = []
     for pair in pairs:
         languages, table = common or _search_changed_texts(pair, numbers, budget)
-        answers = list_joint_answers(pair, numbers, languages, table, list_possible)
+        answers = list_joint_answers(pair, numbers, languages, table, load)
         fits = answers is not None and ways + answers.count <= EFFECTS.ways
         ways += answers.count if answers and fits else 0
-        effects.append(find_effect(answers) if answers and fits else _prove_still(pair, numbers, budget, list_possible))
+        effects.append(find_effect(answers) if answers and fits else _prove_still(pair, numbers, budget, load))
     return effects
 
 
 def _prove_still(
-    pair: States, numbers: VariableNumbers, budget: SharedBudget, list_possible: ScoreLister
+    pair: States, numbers: VariableNumbers, budget: SharedBudget, load: ArtifactLoader | None
 ) -> RubricEffect | None:
     """Return the effect of an edit that moves nothing, looking only at the checks that it changes; None otherwise.
 
@@ -259,7 +256,7 @@ def _prove_still(
     if all(len(state.checks) == len(part.checks) for state, part in zip(pair, changed, strict=True)):
         return None  # that is what was looked at
     languages, table = _search_texts(numbers, changed, budget) or ((), _make_empty_table())
-    answers = list_joint_answers(changed, numbers, languages, table, list_possible)
+    answers = list_joint_answers(changed, numbers, languages, table, load)
     if answers is None or answers.count > PROOFS.ways:
         return None
     for answer in answers:

@@ -7,14 +7,13 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 from evalstore.checks.reply import read_reply
 from evalstore.diff.attempts import Attempt
 from evalstore.diff.change import Change, RubricEffect
-from evalstore.diff.deciders.judges import list_possible_scores, read_judge_value
+from evalstore.diff.deciders.judges import read_judge_value
 from evalstore.diff.document import ComparedDocument
 from evalstore.diff.effects import join_effects
 from evalstore.diff.findings import (
@@ -183,7 +182,7 @@ def prepare_replay(changes: list[Change], sides: Sides, load: ArtifactLoader | N
         Attempt(example.sample, side.find_place(example.place) or Place(format_json_pointer(example.place)))
         for side, example in list_examples(sides)
     ]
-    return Replay(states[0], states[-1], load, partial(list_possible_scores, load=load), examples)
+    return Replay(states[0], states[-1], load, examples)
 
 
 def list_examples(sides: Sides) -> Iterator[tuple[ComparedDocument, Example]]:

@@ -16,8 +16,8 @@ from evalstore.diff.candidates import (
     order_texts,
 )
 from evalstore.diff.change import Change, RubricEffect
-from evalstore.diff.deciders.bounds import list_scores
-from evalstore.diff.deciders.joint_answers import ScoreLister, States, is_same_question
+from evalstore.diff.deciders.joint_answers import States, is_same_question
+from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.deciders.output_traits import RawAnswer, grade_answer
 from evalstore.diff.direction import EITHER, LOOSER
 from evalstore.diff.findings import Direction, Witness
@@ -59,7 +59,6 @@ class Replay:
     old: RubricState
     new: RubricState
     load: ArtifactLoader | None = None
-    list_possible: ScoreLister = list_scores
     examples: Sequence[Attempt] = ()
     _spent: int = 0
     _limit: int = EVIDENCE.steps
@@ -202,7 +201,7 @@ class Replay:
         if not checks:
             return [{}]
         # The scores of two checks that ask the same are one list.
-        possible = {check.token: self.list_possible(check) for check in checks}
+        possible = {check.token: list_possible_scores(check, self.load) for check in checks}
         ends = [{token: end(scores or _ENDS) for token, scores in possible.items()} for end in (max, min)]
         bars = (
             (check, score)

@@ -184,7 +184,7 @@ def find_regrouping(old: RubricState, new: RubricState) -> Iterator[Change]:
     singles: list[_Tokens] = [(token,) for token in edited]
     groups = list(islice(_list_groups(edited), COMPARED.composite_groups - len(singles)))
     mixed = {group: _mix_rubrics(old, new, group) for group in (*singles, *groups)}
-    effects = dict(zip(mixed, find_effects([(old, after) for after in mixed.values()]), strict=True))
+    effects = dict(zip(mixed, find_effects([(old, after) for after in mixed.values()], None), strict=True))
     group = _choose_group(groups, effects)
     if group and (effect := effects[group]):
         yield _build_regrouping(old, mixed[group], group, Proof(explain_same_result(effect)))

@@ -18,6 +18,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.diff.deciders.bounds import list_scores
+from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.deciders.output_traits import (
     ERROR,
     FAILED,
@@ -31,6 +32,7 @@ from evalstore.diff.deciders.texts import TextScore, read_text_score
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.limits import PROOFS
 from evalstore.diff.plain_data import is_same
+from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.languages import pattern_comparison  # its names are imported where texts are searched
 from evalstore.languages.patterns import OUTPUT_LIMIT
@@ -48,8 +50,6 @@ States = tuple[RubricState, RubricState]
 _Key = int
 # The variable of each check, by the `id()` of the check.
 VariableNumbers = dict[int, _Key]
-# The scores that a check can have, where these are few; nothing where it can have any.
-ScoreLister = Callable[[CheckState], tuple[Fraction, ...]]
 
 
 class JointAnswer(NamedTuple):
@@ -125,11 +125,12 @@ def list_joint_answers(
     numbers: VariableNumbers,
     languages: Sequence[RegexTree],
     table: MembershipTable,
-    list_possible: ScoreLister = list_scores,
+    load: ArtifactLoader | None,
 ) -> JointAnswers | None:
     """Return what both rubrics can answer together; None where the ways are more than are looked at.
 
     `table` is complete and over the `languages`; a check whose languages are not among them is a free variable.
+    `load` reads the judges that are asked.
     """
     checks = _list_variables(states, numbers)
     places = {language: place for place, language in enumerate(languages)}
@@ -139,9 +140,9 @@ def list_joint_answers(
         if (score := read_text_check(first)) and all(language in places for language in score.languages)
     }
     free = {key: users for key, users in checks.items() if key not in texts}
-    # Of a judge that is asked on one side only, any score is taken to be possible.
+    # Of a judge that is asked on one side only, any score is taken to be possible: it is not read.
     both = {key for key in free if all(any(numbers[id(check)] == key for check in state.checks) for state in states)}
-    scores = {key: (list_possible if key in both else list_scores)(users[0]) for key, users in free.items()}
+    scores = {key: list_possible_scores(users[0], load if key in both else None) for key, users in free.items()}
     free_ways = list(_list_groups(free))
     grouped = {key for group in free_ways for key in group.keys}
     free_ways += [
