@@ -15,6 +15,8 @@ class _Compared(NamedTuple):
     checks: int = 400  # of a rubric
     near_pairs: int = 2_500  # of checks, by their words
     pattern: int = 1_000  # characters
+    pattern_steps: int = 600_000  # for all patterns of a rubric: three questions that take as many as they may
+    schema_steps: int = 100_000  # for all schemas of a rubric: the largest two that are compared take about half of it
     nested_references: int = 4  # references within references
     deepdiff_parts: int = 100_000  # characters and parts; deepdiff takes seconds for more
     listed_paths: int = 5  # of a difference, in a message

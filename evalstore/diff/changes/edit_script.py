@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
@@ -11,6 +11,7 @@ from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.deciders.texts import compare_checks
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, flip_direction
 from evalstore.diff.findings import Certainty
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
@@ -38,22 +39,8 @@ class EditScript:
     current: RubricState
     goal: RubricState
     load: ArtifactLoader | None = None
-    _pattern_budget: SharedBudget | None = None
-    _schema_budget: SharedBudget | None = None
-
-    @property
-    def pattern_budget(self) -> SharedBudget:
-        """The steps that the comparisons of patterns may still take."""
-        self._pattern_budget = self._pattern_budget or SharedBudget(pattern_comparison.TOTAL_STEPS)
-        return self._pattern_budget
-
-    @property
-    def schema_budget(self) -> SharedBudget:
-        """The steps that the comparisons of schemas may still take."""
-        from evalstore.languages.schema_comparison import TOTAL_STEPS
-
-        self._schema_budget = self._schema_budget or SharedBudget(TOTAL_STEPS)
-        return self._schema_budget
+    pattern_budget: SharedBudget = field(default_factory=lambda: SharedBudget(COMPARED.pattern_steps))
+    schema_budget: SharedBudget = field(default_factory=lambda: SharedBudget(COMPARED.schema_steps))
 
     def edit_rubric(self, rule: str, after: RubricState, **facts: Any) -> Change:
         """Make one edit of the rubric: return the change to `after`, which becomes the current one."""

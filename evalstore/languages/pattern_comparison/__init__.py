@@ -28,7 +28,7 @@ How, a module a step:
     compare             all languages at once, breadth first -> the combinations of them that texts have, with a
                         shortest text each; of two, texts of one side only, or the proof of none, and their confirmation
 
-Steps, not time: a question may take `QUESTION_STEPS`, and questions that belong together share `TOTAL_STEPS`
+Steps, not time: a question may take `QUESTION_STEPS`, and questions that belong together share a budget
 (`evalstore.budget`). The same pair ends at the same step on every machine; 200,000 are about a third of a second. In
 theory the worst case is exponential in the pattern (PSPACE-complete without look-ahead), so there is a limit.
 
@@ -45,7 +45,6 @@ from evalstore.lazy_names import import_lazily
 if TYPE_CHECKING:
     from evalstore.languages.pattern_comparison.compare import (
         QUESTION_STEPS,
-        TOTAL_STEPS,
         LanguageComparison,
         LanguageRelation,
         Membership,
@@ -67,7 +66,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QUESTION_STEPS",
-    "TOTAL_STEPS",
     "Expression",
     "LanguageComparison",
     "LanguageRelation",
@@ -93,7 +91,6 @@ __getattr__ = import_lazily(
         ".compare": (
             *(
                 "QUESTION_STEPS",
-                "TOTAL_STEPS",
                 "LanguageComparison",
                 "LanguageRelation",
                 "Membership",

@@ -25,8 +25,6 @@ from evalstore.languages.patterns.syntax_tree import NOTHING, Neighbour, RegexTr
 
 # About a third of a second on a slow machine; ordinary patterns take a hundredth of it.
 QUESTION_STEPS = 200_000
-# What all questions that belong together may take.
-TOTAL_STEPS = 3 * QUESTION_STEPS
 _OUT_OF_STEPS = "comparing them takes too many steps"
 
 # Whether a text is of a language, as somebody else finds; None where they cannot say.

@@ -28,11 +28,10 @@ How, a module a step:
     examples        small values near what differs
     compare         the order of these, and the answer
 
-Steps, not time: schemas that belong together share `TOTAL_STEPS` (`evalstore.budget`).
+Steps, not time: schemas that belong together share a budget (`evalstore.budget`).
 """
 
 from evalstore.languages.schema_comparison.compare import (
-    TOTAL_STEPS,
     SchemaComparison,
     SchemaRelation,
     compare_schemas,
@@ -42,7 +41,6 @@ from evalstore.languages.schema_comparison.normalization import ANNOTATIONS
 
 __all__ = [
     "ANNOTATIONS",
-    "TOTAL_STEPS",
     "SchemaComparison",
     "SchemaRelation",
     "compare_schemas",

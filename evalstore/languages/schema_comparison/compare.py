@@ -28,9 +28,6 @@ from evalstore.languages.schemas import Schema, find_dialect
 from evalstore.languages.schemas.untrusted import compile_untrusted
 from evalstore.text import make_excerpt
 
-# Steps of some ten microseconds. What the schemas that belong together may take: the largest two that are compared
-# take about half of it.
-TOTAL_STEPS = 100_000
 _OUT_OF_STEPS = "it takes too many steps to compare"
 _UNPROVED = "neither could be proved to accept all that the other accepts"
 _SEPARATED = "they accept the same, but one may take too many steps on a long output"
@@ -63,7 +60,7 @@ def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> S
     """Return what the JSON that is valid by `new` is to what is valid by `old`, both plain data; it never raises."""
     if find_dialect(old) != find_dialect(new):
         return SchemaComparison(SchemaRelation.ASSUMED, why="their dialects differ")
-    steps = budget or SharedBudget(TOTAL_STEPS)
+    steps = budget or SharedBudget(COMPARISON.steps)
     try:
         steps.spend(COMPARISON.compile_steps * (check_supported(old) + check_supported(new)))
         compiled = compile_untrusted(old), compile_untrusted(new)
