@@ -8,7 +8,7 @@ How one edited rubric becomes changes, and the changes findings:
 1. `pair_checks` finds that `a` is `a`, which keeps its token `c0`; no check of the new rubric is `b`, `c1`.
 2. The script starts at the old rubric. `_remove_checks` takes `c1` out: a change "check-removed" whose `before` is the
    rubric with both checks and whose `after` is the one with `c0` alone. The script now stands at this `after`.
-3. `_edit_checks` adds the phrase: "contain-phrase-added" on `c0`, from there; `_change_combine` then sets the mode.
+3. `_edit_checks` adds the phrase: "contain-phrase-added" on `c0`, from there; `_change_setting` then sets the mode.
 4. The script stands at the new rubric. Had a difference been left, one "unclassified-change" would have named it.
 5. `classify` judges each change by its own `before` and `after`: the first two are major and looser, with the outputs
    `yes` and `ok` as witnesses. The mode moves nothing: of one check, both modes give the score. So it is proved, a
@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from evalstore.diff.change import Change, Proof
@@ -214,10 +216,14 @@ def _edit_before_combine(script: EditScript) -> Edits:
         yield from _change_gates(script)
 
 
-def _change_combine(script: EditScript) -> Edits:
-    old, new = script.current.combine, script.goal.combine
-    if old is not new:
-        yield _edit_scoring(script, "scoring-combine-changed", "combine", old=str(old), new=str(new))
+def _change_setting(script: EditScript, name: str, rule: str) -> Edits:
+    """Yield the edit of one setting of scoring."""
+    old, new = (getattr(rubric, name) for rubric in (script.current, script.goal))
+    if old != new:
+        at: Pointer = ("scoring", name)
+        was, now = (convert_fraction(value) if isinstance(value, Fraction) else str(value) for value in (old, new))
+        after = replace(script.current, **{name: new})
+        yield script.edit_rubric(rule, after, old=was, new=now, old_pointer=at, new_pointer=at, name=name)
 
 
 def _edit_after_combine(script: EditScript) -> Edits:
@@ -290,21 +296,6 @@ def _point_to_gate(rubric: RubricState, id_: str) -> Pointer:
     return (*at, rubric.gates.index(id_)) if id_ in rubric.gates else at
 
 
-def _change_policies(script: EditScript) -> Edits:
-    for rule, name in (("scoring-missing-policy-changed", "missing"), ("scoring-errors-policy-changed", "errors")):
-        old, new = getattr(script.current, name), getattr(script.goal, name)
-        if old != new:
-            yield _edit_scoring(script, rule, name, old=old, new=new)
-
-
-def _change_rubric_threshold(script: EditScript) -> Edits:
-    old, new = script.current.threshold, script.goal.threshold
-    if old != new:
-        yield _edit_scoring(
-            script, "scoring-threshold-changed", "threshold", old=convert_fraction(old), new=convert_fraction(new)
-        )
-
-
 def _add_checks(script: EditScript) -> Edits:
     for check in script.goal.checks:
         if check.token not in script.current.tokens:
@@ -336,19 +327,14 @@ _STAGES: tuple[Callable[[EditScript], Edits], ...] = (
     _reorder_checks,
     _edit_checks,
     _edit_before_combine,
-    _change_combine,
+    partial(_change_setting, name="combine", rule="scoring-combine-changed"),
     _edit_after_combine,
-    _change_policies,
-    _change_rubric_threshold,
+    partial(_change_setting, name="missing", rule="scoring-missing-policy-changed"),
+    partial(_change_setting, name="errors", rule="scoring-errors-policy-changed"),
+    partial(_change_setting, name="threshold", rule="scoring-threshold-changed"),
     _add_checks,
     _change_extras,
 )
-
-
-def _edit_scoring(script: EditScript, rule: str, name: str, *, old: Any, new: Any) -> Change:
-    at: Pointer = ("scoring", name)
-    after = replace(script.current, **{name: getattr(script.goal, name)})
-    return script.edit_rubric(rule, after, old=old, new=new, old_pointer=at, new_pointer=at, name=name)
 
 
 def _edit_whole_check(script: EditScript, rule: str, after: RubricState, check: CheckState) -> Change:
