@@ -13,20 +13,16 @@ from evalstore.diff.kinds import (
     find_compared_kind,
     find_plain_kind,
     list_written_params,
-    read_one_of,
     read_params,
-    read_switch,
-    read_text,
     read_texts,
 )
 from evalstore.diff.limits import COMPARED
-from evalstore.model import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction
-from evalstore.model.rubric import RUBRIC_THRESHOLD, find_default_threshold
+from evalstore.model import Check, Combine, Rubric, Scoring
+from evalstore.model import read_rubric as read_scored_rubric
 
 _COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})
 _SCORING_KEYS = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
 _TWO = {Fraction(0), Fraction(1)}
-_read_missing_policy, _read_errors_policy = read_one_of("skip", "zero"), read_one_of("skip", "zero", "fail")
 
 
 class CompositeFacts(NamedTuple):
@@ -153,57 +149,46 @@ def read_rubric(value: Mapping[str, Any]) -> RubricState | None:
 
 
 def _read_state(value: Mapping[str, Any]) -> RubricState:
-    scoring, checks = value["scoring"], value["checks"]
-    ids = list_check_ids(checks)
-    if len(set(ids)) < len(ids) or len(ids) > COMPARED.checks:
-        raise UnreadableError("two checks have the same id, or there are too many to compare one by one")
-    weights = {id_: _read_non_negative(weight) for id_, weight in scoring.get("weights", {}).items()}
-    gates = read_texts(scoring.get("required", []))
+    rubric, written = read_scored_rubric(value), value["scoring"]
+    scoring, gates = rubric.scoring, read_texts(written.get("required", []))
+    thresholds = [scoring.threshold, *(check.threshold for check in rubric.checks if check.threshold is not None)]
+    if len(rubric.checks) > COMPARED.checks or max(thresholds) > 1:
+        raise UnreadableError("it has too many checks to compare one by one, or a threshold that no score reaches")
+    ids = [check.id for check in rubric.checks]
     return RubricState(
         checks=tuple(
-            _read_check_state(index, id_, check, weight=weights.get(id_, Fraction(1)), is_gate=id_ in gates)
-            for index, (id_, check) in enumerate(zip(ids, checks, strict=True))
+            _read_check_state(index, check, scoring.weights.get(check.id, Fraction(1)), is_gate=check.id in gates)
+            for index, check in enumerate(rubric.checks)
         ),
-        combine=Combine(scoring["combine"]),
-        threshold=_read_threshold(scoring.get("threshold", RUBRIC_THRESHOLD)),
-        missing=_read_missing_policy(scoring.get("missing", "skip")),
-        errors=_read_errors_policy(scoring.get("errors", "skip")),
+        combine=scoring.combine,
+        threshold=scoring.threshold,
+        missing=scoring.missing,
+        errors=scoring.errors,
         gates=tuple(gates),
         # A weight or a gate of no check is read by nobody, but written: it belongs to what scoring ignores.
         extras={
-            **{f"weights/{id_}": str(weight) for id_, weight in weights.items() if id_ not in ids},
+            **{f"weights/{id_}": str(weight) for id_, weight in scoring.weights.items() if id_ not in ids},
             **{f"required/{id_}": True for id_ in gates if id_ not in ids},
-            **{key: item for key, item in scoring.items() if key not in _SCORING_KEYS},
+            **{key: item for key, item in written.items() if key not in _SCORING_KEYS},
         },
     )
 
 
-def _read_check_state(index: int, id_: str, value: Mapping[str, Any], *, weight: Fraction, is_gate: bool) -> CheckState:
-    kind, plain = find_compared_kind(value), value["kind"]
-    params = read_params(kind, value)
+def _read_check_state(index: int, check: Check, weight: Fraction, *, is_gate: bool) -> CheckState:
+    kind = find_compared_kind(check.params)
     return CheckState(
         token=f"c{index}",
         index=index,
-        id=read_text(id_),
-        has_id="id" in value,
+        id=check.id,
+        has_id="id" in check.params,
         kind=kind,
-        params=params,
+        params=read_params(kind, check.params),
         # None for a composite: it passes by the threshold of its rubric, which is not loaded here.
-        threshold=_read_threshold(value["threshold"]) if "threshold" in value else find_default_threshold(plain),
-        negate=read_switch(value.get("negate", False)),
+        threshold=check.threshold,
+        negate=check.negate,
         weight=weight,
         is_gate=is_gate,
-        extras={key: item for key, item in value.items() if key not in {*_COMMON_KEYS, *KINDS[plain].params}},
+        extras={
+            key: item for key, item in check.params.items() if key not in {*_COMMON_KEYS, *KINDS[check.kind].params}
+        },
     )
-
-
-def _read_threshold(value: Any) -> Fraction:
-    if (number := _read_non_negative(value)) > 1:
-        raise UnreadableError(f"{value!r} is not a threshold: no score is above 1")
-    return number
-
-
-def _read_non_negative(value: Any) -> Fraction:
-    if isinstance(value, bool | str) or (number := parse_fraction(value)) < 0:
-        raise UnreadableError(f"{value!r} is not a number of 0 or more")
-    return number
