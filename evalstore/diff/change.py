@@ -115,16 +115,6 @@ class Proof(NamedTuple):
 Decider = Callable[[Change], Proof | None]
 
 
-def name_decider(name: str) -> Callable[[Decider], Decider]:
-    """Return a decorator that names a decider for the list of rules: documents keep the name of a renamed function."""
-
-    def rename(decider: Decider) -> Decider:
-        decider.__name__ = name
-        return decider
-
-    return rename
-
-
 class AnswerGoal(NamedTuple):
     """Answers that move a rubric: the score of each check by its token, before and after; `judged` are the judges' own.
 

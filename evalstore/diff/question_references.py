@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalstore.checks.question_values import find_value_problems
-from evalstore.diff.change import Change, Proof, name_decider
+from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Detail, Diff
 from evalstore.diff.kinds import KINDS, Params, Row, UnreadableError, find_compared_kind, read_params
@@ -232,7 +232,6 @@ def _reads_alike(rubric: Params, key: str | None, rows: tuple[Row, Row], others:
     )
 
 
-@name_decider("compared")
 def prove_readers_unmoved(change: Change) -> Proof | None:
     """Prove that the checks that read the reference ask for the same, or that their rubric does not count them."""
     if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:

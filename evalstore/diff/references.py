@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from dataclasses import replace
 
-from evalstore.diff.change import Change, Decision, Proof, name_decider
+from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.direction import EITHER, is_always_scored
 from evalstore.diff.findings import Certainty, Diff
 from evalstore.diff.plain_data import make_plain
@@ -78,7 +78,6 @@ def _import_diff(change: Change, sides: tuple[Artifact, Artifact], compare: Arti
     )
 
 
-@name_decider("same_content")
 def prove_same_content(change: Change) -> Proof | None:
     """Prove that both references name one content."""
     if change.imported_diff is None or change.imported_diff.old.digest != change.imported_diff.new.digest:
@@ -86,7 +85,6 @@ def prove_same_content(change: Change) -> Proof | None:
     return Proof("both versions have the same digest", rule="ref-repinned-same-content")
 
 
-@name_decider("held")
 def prove_locked_harmless(change: Change) -> Proof | None:
     """Prove that a reference which floats, but is locked, means what moves no score; it can be moved on: minor."""
     if "held" not in change.words or change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
@@ -96,7 +94,6 @@ def prove_locked_harmless(change: Change) -> Proof | None:
     )
 
 
-@name_decider("harmless")
 def prove_harmless(change: Change) -> Proof | None:
     """Prove that nothing that changed between the two versions moves a score."""
     if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
@@ -105,7 +102,6 @@ def prove_harmless(change: Change) -> Proof | None:
     return Proof(f"the change between the two versions is {level}: no score moves", level)
 
 
-@name_decider("unused")
 def prove_default_unused(change: Change) -> Proof | None:
     """Prove that a default is read by no question that both sides have."""
     if change.words.get("users") != "0":

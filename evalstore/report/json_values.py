@@ -146,6 +146,11 @@ def _write_graded_example(graded: Any) -> dict[str, Any]:
     return {"pointer": pointer, "expected": expected, "got": graded.got, "as_expected": met, "why": graded.why}
 
 
+def _name_decider(decider: Callable[..., Any]) -> str:
+    """Return the name of a decider: `weightless` for `prove_weightless`."""
+    return decider.__name__.lstrip("_").partition("_")[2]
+
+
 def _name_lines(attribute: str) -> str:
     names = ("mix", "no_answer", "no_answer_as_zero", "judge_errors", "not_reproduced")
     return " ".join(f"{name}={name}.{attribute}" for name in names)
@@ -202,7 +207,7 @@ KEYS: Mapping[str, Row] = {
     ),
     "ChangeRule": (
         "id artifact since level headline direction=direction.words moves=scope certainty mirror",
-        {"deciders": lambda rule: [decider.__name__ for decider in rule.deciders]},
+        {"deciders": lambda rule: [_name_decider(decider) for decider in rule.deciders]},
         "message reason example instead?",
     ),
     "CheckCorrection": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from evalstore.diff.change import Change, Proof, RubricEffect, name_decider
+from evalstore.diff.change import Change, Proof, RubricEffect
 from evalstore.diff.direction import (
     HIGHEST,
     LOOSER,
@@ -27,7 +27,6 @@ _RULES = {"scoring-combine-changed": "scoring-combine-equivalent"}
 _TWO = (Fraction(0), Fraction(1))
 
 
-@name_decider("settled")
 def prove_by_enumeration(change: Change) -> Proof | None:
     """Prove that whatever the checks can answer to one output, the score and the verdict stay."""
     if change.effect is None or change.effect.moves:
@@ -55,7 +54,6 @@ def list_scores(check: CheckState) -> tuple[Fraction, ...]:
 _ZERO_AND_ONE = frozenset({Fraction(0), Fraction(1)})
 
 
-@name_decider("binary")
 def prove_binary_threshold(change: Change) -> Proof | None:
     """Prove that a check that scores 0 or 1 passes exactly at 1, before and after."""
     if not all(check.binary for check in change.checks):
@@ -63,7 +61,6 @@ def prove_binary_threshold(change: Change) -> Proof | None:
     return Proof("the check scores 0 or 1, and both thresholds are in between")
 
 
-@name_decider("shares")
 def prove_no_share_between(change: Change) -> Proof | None:
     """Prove that no score that the check can have lies between the old threshold and the new."""
     before, after = change.checks
@@ -78,7 +75,6 @@ def prove_no_share_between(change: Change) -> Proof | None:
     return Proof(f"none of the {len(scores)} possible scores of the check is in between")
 
 
-@name_decider("verdict_unread")
 def prove_verdict_unread(change: Change) -> Proof | None:
     """Prove that nothing reads the check's verdict: it is not a gate, its rubric combines scores, its score stays."""
     if any(check.reads_threshold or check.is_gate for check in change.checks):
@@ -91,7 +87,6 @@ def prove_verdict_unread(change: Change) -> Proof | None:
     )
 
 
-@name_decider("share_unread")
 def prove_fact_share_unread(change: Change) -> Proof | None:
     """Prove that only the share of facts moves, and the rubric reads the check's verdict alone, which stays."""
     if any(rubric.combine not in VERDICT_MODES for rubric in change.states) or prove_by_enumeration(change) is None:
@@ -99,7 +94,6 @@ def prove_fact_share_unread(change: Change) -> Proof | None:
     return Proof("the rubric reads only the check's verdict, which stays the same for every answer", Bump.MINOR)
 
 
-@name_decider("unattainable")
 def prove_unattainable(change: Change) -> Proof | None:
     """Prove that no score that this rubric can have lies between the old threshold and the new."""
     before, after = change.states
@@ -150,7 +144,6 @@ def _find_attainable_averages(rubric: RubricState) -> frozenset[Fraction] | None
 _MARKDOWN = "markdown_structure"
 
 
-@name_decider("not_binding")
 def prove_not_binding(change: Change) -> Proof | None:
     """Prove that the old and the new bound let the same outputs through."""
     limit = find_limit(change)
@@ -167,7 +160,6 @@ def find_limit(change: Change) -> Limit | None:
     return KINDS[change.checks[1].kind].params[change.name].limit
 
 
-@name_decider("demand_implied")
 def prove_demand_implied(change: Change) -> Proof | None:
     """Prove that an added or removed demand of `markdown_structure` follows from the others."""
     if change.checks[1].kind != _MARKDOWN:
@@ -193,7 +185,6 @@ def _implies_demand(name: str, other: str, item: str) -> bool:
     return item.lower() in other.lower() if name == "required_sections" else other in item
 
 
-@name_decider("nothing_missing")
 def prove_nothing_missing(change: Change) -> Proof | None:
     """Prove that no check can be without something to grade, or that one more 0 decides nothing."""
     before, after = change.states
@@ -203,7 +194,6 @@ def prove_nothing_missing(change: Change) -> Proof | None:
     return _prove_zeros_unread(before, after, unscorable)
 
 
-@name_decider("nothing_fails")
 def prove_nothing_errs(change: Change) -> Proof | None:
     """Prove that every check can always grade, or that one more 0 decides nothing, or all, under both policies."""
     before, after = change.states
@@ -218,7 +208,6 @@ def prove_nothing_errs(change: Change) -> Proof | None:
     return _prove_zeros_unread(before, after, unscorable) if policies == {"skip", "zero"} else None
 
 
-@name_decider("gate_idle")
 def prove_gate_idle(change: Change) -> Proof | None:
     """Prove that the gate is shut only where the score is 0 without it, or never."""
     before, after = change.states
@@ -260,7 +249,6 @@ def _can_fail(check: CheckState, rubric: RubricState) -> bool:
     return counted_as_zero or not (passes_all or check.bar == 0)
 
 
-@name_decider("unread")
 def prove_weights_unread(change: Change) -> Proof | None:
     """Prove that no weight is read: the mode ignores them, or there is only one check."""
     before, after = change.states
@@ -271,7 +259,6 @@ def prove_weights_unread(change: Change) -> Proof | None:
     return None
 
 
-@name_decider("rescaled")
 def prove_rescaled(change: Change) -> Proof | None:
     """Prove that all weights were multiplied by one positive number, in exact arithmetic."""
     before, after = change.states
@@ -282,7 +269,6 @@ def prove_rescaled(change: Change) -> Proof | None:
     return Proof(f"every weight is multiplied by {factor}, which the average cancels", rule="check-weights-rescaled")
 
 
-@name_decider("weightless")
 def prove_weightless(change: Change) -> Proof | None:
     """Prove that the rubric reads neither side of a check: weight 0 in a weighted average, and no gate."""
     before, after = change.states
@@ -301,7 +287,6 @@ _GRADED = frozenset({(_MIN, _AVG), (_AVG, _MAX), (_MIN, _MEDIAN), (_MEDIAN, _MAX
 _BINARY = {_ALL: 0, _MIN: 0, _AVG: 1, _MEDIAN: 1, _ANY: 2, _MAX: 2}
 
 
-@name_decider("equivalent")
 def prove_modes_equivalent(change: Change) -> Proof | None:
     """Prove that two modes are one for this rubric."""
     before, after = change.states

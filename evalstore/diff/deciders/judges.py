@@ -11,7 +11,7 @@ from typing import Any
 
 from evalstore.checks.reply import find_pattern_problem, is_pattern_idle
 from evalstore.checks.template import Template, compile_template
-from evalstore.diff.change import Change, Proof, name_decider
+from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.bounds import list_scores
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
 from evalstore.diff.findings import Direction
@@ -29,7 +29,6 @@ _TEXT = "text"
 _MISFITS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 
 
-@name_decider("template_alike")
 def prove_template_equivalent(change: Change) -> Proof | None:
     """Prove that both templates give the same text, whatever fills them."""
     old, new = (_list_prompt_parts(template) for template in (change.old, change.new))
@@ -38,7 +37,6 @@ def prove_template_equivalent(change: Change) -> Proof | None:
     return Proof("both templates give the same prompt for every value", rule="judge-template-equivalent")
 
 
-@name_decider("judged")
 def prove_judge_reads(change: Change) -> Proof | None:
     """Prove that no text is compared: a judge reads the facts as they are written."""
     if any(check.params.get("judge_prompt_ref") is None for check in change.checks):
@@ -46,7 +44,6 @@ def prove_judge_reads(change: Change) -> Proof | None:
     return Proof("a judge reads the facts as written, so case_sensitive has no effect")
 
 
-@name_decider("variable_unread")
 def prove_variable_unread(change: Change) -> Proof | None:
     """Prove that the template reads none of the variables that come or go."""
     if not all(isinstance(names, list) for names in (change.old, change.new)):
@@ -58,7 +55,6 @@ def prove_variable_unread(change: Change) -> Proof | None:
     return Proof("the template does not read it, so no text changes", Bump.MINOR)
 
 
-@name_decider("scale_alike")
 def prove_scale_equivalent(change: Change) -> Proof | None:
     """Prove that both scales map a number to the same place, or that none is read."""
     old, new = _read_judges(change)
@@ -76,7 +72,6 @@ def _name_other_type(old: Judge, new: Judge, known: ScoreType) -> ScoreType:
     return old.score_type if old.score_type is not known else new.score_type
 
 
-@name_decider("domain_unread")
 def prove_domain_unread(change: Change) -> Proof | None:
     """Prove that no score hangs on a domain that a judge no longer claims."""
     if not isinstance(change.old, list) or change.new is not None:
@@ -84,7 +79,6 @@ def prove_domain_unread(change: Change) -> Proof | None:
     return Proof("only people read the claim: no rubric and no question names a domain", Bump.MINOR)
 
 
-@name_decider("levels_alike")
 def prove_levels_equivalent(change: Change) -> Proof | None:
     """Prove that every level keeps its name and its value; a template cannot show the list."""
     before, after = _read_judges(change)
@@ -94,7 +88,6 @@ def prove_levels_equivalent(change: Change) -> Proof | None:
     return Proof("every level keeps its name and its value") if old and old == new else None
 
 
-@name_decider("pattern_alike")
 def prove_pattern_equivalent(change: Change) -> Proof | None:
     """Prove that both patterns find the same answer in every reply."""
     old, new = (_parse_pattern(pattern) for pattern in (change.old, change.new))
@@ -227,7 +220,6 @@ _RATES = ("tpr", "tnr")
 _SQUARED = Fraction("1.96") ** 2  # of the normal distribution, for 95 %
 
 
-@name_decider("refreshed")
 def prove_rates_not_lower(change: Change) -> Proof | None:
     """Show that the judge is measured again, and no rate is lower than chance explains; or that its noise alone is."""
     old, new = (side if isinstance(side, dict) else {} for side in (change.old, change.new))

@@ -22,7 +22,7 @@ from math import lcm
 from typing import Any, NamedTuple
 
 from evalstore.checks.judges import CALL_LIMIT, WEIGHTED_AGGREGATES
-from evalstore.diff.change import Change, Proof, name_decider
+from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import (
     EITHER,
     LOOSER,
@@ -80,7 +80,6 @@ def read_jury(params: Mapping[str, Any]) -> Jury | None:
     return Jury(members, jury["aggregate"], len(members) * params["samples"])
 
 
-@name_decider("same_voice")
 def prove_jury_equivalent(change: Change) -> Proof | None:
     """Prove that both panels ask the same judges, and make the same score of what they say."""
     before, after = _read_juries(change)

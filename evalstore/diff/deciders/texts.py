@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.budget import SharedBudget
 from evalstore.checks.context import PHRASE_LIMIT
-from evalstore.diff.change import Change, Proof, name_decider
+from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import NONE, bound_direction, flip_direction
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS
@@ -127,7 +127,6 @@ def _compare_outputs(old: CheckState, new: CheckState, question: SharedBudget) -
     return compared
 
 
-@name_decider("redundant")
 def prove_redundant(change: Change) -> Proof | None:
     """Prove that an added or removed phrase decides nothing, since another listed phrase is part of it."""
     listed = min((check.params["values"] for check in change.checks), key=len)
@@ -144,7 +143,6 @@ def prove_redundant(change: Change) -> Proof | None:
     )
 
 
-@name_decider("reworded_alike")
 def prove_rewording_equivalent(change: Change) -> Proof | None:
     """Prove that both wordings are found in the same outputs."""
     if find_rewording_direction(change) is not NONE:
@@ -165,7 +163,6 @@ def find_rewording_direction(change: Change) -> Direction:
     return flip_direction(found) if KINDS[before.kind].bans else found
 
 
-@name_decider("same_share")
 def prove_same_share(change: Change) -> Proof | None:
     """Prove that every fact has the same part in both lists, however long these are."""
     old, new = map(_weigh_facts, change.checks)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalstore.checks.tools import TOOL_LIMIT, ToolEntry, count_room
-from evalstore.diff.change import Change, Proof, name_decider
+from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.bounds import is_full_share_threshold
 from evalstore.diff.direction import EITHER, LOOSER, NONE, STRICTER, VERDICT_MODES, flip_direction
 from evalstore.diff.findings import Direction
@@ -56,7 +56,6 @@ def find_tool_verdict_direction(change: Change) -> Direction:
     return _direct_edit(change, partial=_counts_shares(change) and not all(map(is_all_tools_threshold, change.checks)))
 
 
-@name_decider("idle")
 def prove_demand_idle(change: Change) -> Proof | None:
     """Prove that the edit asks for nothing more and nothing less, whatever the calls."""
     if _direct_edit(change, partial=_counts_shares(change)) is not NONE:
@@ -64,7 +63,6 @@ def prove_demand_idle(change: Change) -> Proof | None:
     return Proof("the demand changes nothing: the others imply it, or it asks for nothing")
 
 
-@name_decider("one_order")
 def prove_one_order(change: Change) -> Proof | None:
     """Prove that there is one order at most: no two tools are required, and other calls are free to stand between."""
     if any(check.params["mode"] == _EXACT or _may_order(check) for check in change.checks):
@@ -72,7 +70,6 @@ def prove_one_order(change: Change) -> Proof | None:
     return Proof("at most one tool is required, so there is no order to keep")
 
 
-@name_decider("one_share")
 def prove_one_share(change: Change) -> Proof | None:
     """Prove that a share of the required tools is all or nothing: there is one of them at most."""
     if _may_order(change.checks[1]):
@@ -80,7 +77,6 @@ def prove_one_share(change: Change) -> Proof | None:
     return Proof("at most one tool is required, so its share is all or nothing")
 
 
-@name_decider("share_unread")
 def prove_tool_share_unread(change: Change) -> Proof | None:
     """Prove that only the check's share moves, and the rubric reads its verdict alone, which tells all from some."""
     sides = zip(change.checks, change.states, strict=True)

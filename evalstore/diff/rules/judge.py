@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalstore.diff.change import Change, ChangeRule, Proof, Scope, name_decider
+from evalstore.diff.change import Change, ChangeRule, Proof, Scope
 from evalstore.diff.deciders.bounds import prove_no_share_between, prove_verdict_unread, prove_weightless
 from evalstore.diff.deciders.judges import (
     bound_level_shift,
@@ -25,7 +25,6 @@ from evalstore.versions import Bump
 _BESIDE = "a new judge, to which rubrics move one by one"
 
 
-@name_decider("advisory")
 def _show_advisory(change: Change) -> Proof | None:
     """Show that it is the model of a check that only advises."""
     return prove_weightless(change) if change.token else None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scope, name_decider
+from evalstore.diff.change import Change, ChangeRule, HeadlineLevel, Proof, Scope
 from evalstore.diff.findings import Certainty
 from evalstore.versions import Bump
 
 
-@name_decider("beside_scoring")
 def _show_beside_scoring(change: Change) -> Proof | None:
     """Show that the key stands in no check, so that only a bundle may read it."""
     if change.token:
