@@ -31,7 +31,7 @@ from evalstore.documents.edit import set_entries
 from evalstore.errors import Place, RefusedError, UsageError
 from evalstore.model import Artifact, Check, CheckResult, Kind, RubricResult, UnscoredReason, parse_ref
 from evalstore.release.acceptances import read_change_policy
-from evalstore.release.comparison import compare_with_release, find_base_release, make_loader
+from evalstore.release.comparison import compare_with_release, find_base_release, make_loader, name_line
 from evalstore.runs import GradedRow
 from evalstore.runs.values import compute_question_mean
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
@@ -256,7 +256,8 @@ class Replacement:
     def _find_bump(self, today: date) -> tuple[Bump | None, str | None]:
         """Return what the file needs with the new model, and its next version; None where it was never released."""
         new = self.new.judge
-        releases = self.store.releases(Kind.JUDGE, new.id)
+        known = self.store.group_releases()
+        releases = known.get(name_line(known, new.artifact), ())
         last = find_base_release(self.store, releases, parse_version(new.version))
         if last is None:
             return None, None

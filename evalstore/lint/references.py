@@ -17,6 +17,7 @@ from evalstore.files import SMALL_FILE, read_below
 from evalstore.lint.notes import Mend, Note, describe_value, get_mapping, list_mappings, make_note, note_error
 from evalstore.lint.sources import BUNDLE_FOLDER, BUNDLE_SUFFIX
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
+from evalstore.model.artifact import RENAMED_FROM
 from evalstore.versions import TWO_PART, find_version
 
 if TYPE_CHECKING:
@@ -231,6 +232,22 @@ def _lint_version(artifact: Artifact) -> Iterator[Note]:
         yield make_note("version-two-part", ("version",), mend=Mend(f"{version}.0"), found=version)
     elif find_version(version) is None:
         yield make_note("version-malformed", ("version",), found=describe_value(version))
+
+
+def lint_former_id(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
+    """Yield the id that an artifact says it had, where that is its own, or was never released."""
+    value, former = artifact.document.value, artifact.former_name
+    if isinstance(value, dict) and value.get(RENAMED_FROM) in [artifact.id, artifact.name]:
+        yield _note_former(artifact.name, "is this file", "remove the line")
+    elif former and lookup.load is not None:
+        try:
+            lookup.load(parse_ref(former))
+        except RefError as error:
+            yield _note_former(former, "has no release", error.hint or "")
+
+
+def _note_former(name: str, what: str, hint: str) -> Note:
+    return make_note("renamed-from-unknown", (RENAMED_FROM,), found=name, what=what, hint=hint)
 
 
 _MEASURED_ON = "validated_against"  # a record of the past, through which no score goes

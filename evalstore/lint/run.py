@@ -24,6 +24,7 @@ from evalstore.lint.references import (
     LaggingPins,
     Load,
     ReferenceLookup,
+    lint_former_id,
     lint_identity,
     lint_references,
     lint_targets,
@@ -215,6 +216,7 @@ def lint_alone(artifact: Artifact, context: ValidationContext) -> Iterator[Note]
     """Yield the notes of an artifact and its references, without the questions of a dataset."""
     yield from _lint_by_itself(artifact, context.cosmetic)
     yield from lint_twins(artifact, context.lookup.files)
+    yield from lint_former_id(artifact, context.lookup)
     yield from lint_references(artifact, context.lookup)
     if artifact.kind is Kind.RUBRIC:
         yield from lint_judged_checks(artifact, context.lookup)

@@ -7,21 +7,22 @@ from functools import cached_property
 from typing import Any
 
 from evalstore.documents import Document, compute_document_digest
-from evalstore.model.refs import ArtifactIdentity, Kind
+from evalstore.model.refs import ArtifactIdentity, Kind, is_id
 from evalstore.notebook import format_repr
 from evalstore.text import make_excerpt
 from evalstore.versions import find_version
 
 # Keys that no executor reads; a rubric, its checks and its questions may carry them freely.
 COSMETIC_KEYS = frozenset({"title", "description", "metadata", "tags", "owner"})
+RENAMED_FROM = "renamed_from"  # the id that an artifact had before
 # The exceptions of reading a mapping that is not of the artifact's shape.
 MALFORMED_ERRORS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 _PARTS = ("checks", "questions")  # whose items may have cosmetic keys, too
 # Keys of the root that cannot move a score.
 _UNSCORED: dict[Kind, frozenset[str]] = {
-    Kind.RUBRIC: frozenset({"id", "version", "examples"}),
-    Kind.JUDGE: frozenset({"id", "version", "validation", "applicable_to", "retires", "examples"}),
-    Kind.DATASET: frozenset({"id", "version"}),
+    Kind.RUBRIC: frozenset({"id", "version", RENAMED_FROM, "examples"}),
+    Kind.JUDGE: frozenset({"id", "version", RENAMED_FROM, "validation", "applicable_to", "retires", "examples"}),
+    Kind.DATASET: frozenset({"id", "version", RENAMED_FROM}),
 }
 
 
@@ -57,6 +58,11 @@ class Artifact(ArtifactIdentity):
         """`<kind>/<id>@<version>`, with the version in its one spelling."""
         return f"{self.name}@{find_version(self.version) or self.version}"
 
+    @property
+    def former_name(self) -> str:
+        """The name (`<kind>/<id>`) that the artifact says it had before it was renamed; "" where it says none."""
+        return find_former_name(self.kind, self.value)
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 over everything but `version`."""
@@ -65,13 +71,20 @@ class Artifact(ArtifactIdentity):
     @cached_property
     def functional_digest(self) -> str:
         """SHA-256 over everything but `version` and the keys of the root that are for people."""
-        unread = {"version", *COSMETIC_KEYS}
+        unread = {"version", RENAMED_FROM, *COSMETIC_KEYS}
         return compute_document_digest({key: item for key, item in self.value.items() if key not in unread})
 
     @cached_property
     def scoring_digest(self) -> str:
         """SHA-256 over the part that can move a score."""
         return compute_document_digest(select_scoring_part(self.kind, self.value))
+
+
+def find_former_name(kind: Kind, value: Any) -> str:
+    """Return the earlier name of an artifact's mapping: `renamed_from` is a name or an id; "" for another kind's."""
+    written = value.get(RENAMED_FROM) if isinstance(value, dict) else None
+    id_ = written.removeprefix(f"{kind}/") if isinstance(written, str) else ""
+    return f"{kind}/{id_}" if is_id(id_) and id_ != value.get("id") else ""
 
 
 def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:

@@ -31,6 +31,12 @@ Rows = Iterable[Mapping[str, Any]]
 Ruler = Resolved | Artifact | Mapping[str, Any]
 
 
+def name_line(known: Mapping[str, Sequence[Release]], artifact: Artifact) -> str:
+    """Return the name whose releases, of all by name, a file goes on from: its own, or until then its earlier one."""
+    has_own = find_last_release(known.get(artifact.name, ())) is not None
+    return artifact.name if has_own else artifact.former_name or artifact.name
+
+
 def find_base_release(store: ArtifactStore, releases: Sequence[Release], working: Version) -> Release | None:
     """Return the release that a file was edited from: the last, or on a branch without it the last that it has."""
     last = find_last_release(releases)
@@ -128,7 +134,7 @@ def compare_with_release(  # noqa: PLR0913  # as above
     detail: Detail = Detail.WITNESSES,
 ) -> Diff:
     """Return the difference from a release to a working file; `rows` stand for those on disk, about to be rewritten."""
-    old = store.resolve(f"{new.name}@{release.version}")
+    old = store.resolve(f"{release.name}@{release.version}")
     pair = None if rows is None or "rows" not in {*old.artifact.value, *new.artifact.value} else (store.rows(old), rows)
     return compare_versions(store, old, new, policy, load=load, rows=pair, detail=detail)
 
@@ -139,10 +145,11 @@ def get_artifact(ruler: Ruler) -> Artifact | Mapping[str, Any]:
 
 
 def _find_terms(policy: ChangePolicy, old: Ruler, new: Ruler) -> ComparisonSettings:
-    """Return the settings for a change: with what was accepted since `old`, where it is a release of the same name."""
+    """Return the settings for a change: with what was accepted since `old`, where `new` goes on from that release."""
     since = find_version(old.version) if isinstance(old, Resolved) and old.tag else None
-    name = _find_name(old)
-    return policy.restrict_to_change(name, since) if since and name == _find_name(new) else policy.settings
+    name = _find_name(new)
+    names = {name, new.artifact.former_name if isinstance(new, Resolved) else name}
+    return policy.restrict_to_change(name, since) if since and _find_name(old) in names else policy.settings
 
 
 def _find_name(ruler: Ruler) -> str:

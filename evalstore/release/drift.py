@@ -18,7 +18,7 @@ from evalstore.release.acceptances import ChangePolicy
 from evalstore.release.comparison import compare_versions
 from evalstore.release.references import ArtifactReference, ReferenceGraph, read_references, scan_working_file
 from evalstore.release.values import ArtifactState, ArtifactStatus, MovedReference, VersionRule
-from evalstore.store import ArtifactStore, Release
+from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.git import describe_missing_history
 from evalstore.store.resolve import can_mean, find_locked_version
@@ -122,27 +122,26 @@ def find_moved_level(moved: Iterable[MovedReference]) -> Bump:
     return max((move.level for move in moved), default=Bump.NONE)
 
 
-def find_kept_moves(finder: MovedReferenceFinder, base: Release) -> tuple[MovedReference, ...]:
-    """Return the references, held by a release and the working file alike, that mean another version now."""
-    store, name = finder.store, base.name
+def find_kept_moves(finder: MovedReferenceFinder, base: Release, name: str) -> tuple[MovedReference, ...]:
+    """Return the references, held by a release and the working file `name` alike, that mean another version now."""
+    store = finder.store
     files = read_working_files(store, [parse_ref(f"{name}@worktree")])
     if not any(scan_working_file(store, ref, data).floating for ref, data in files):
         return ()
-    then, now = (
-        read_references(store, store.resolve(f"{name}@{pin}"), name).references for pin in (base.version, "worktree")
-    )
+    refs = f"{base.name}@{base.version}", f"{name}@worktree"
+    then, now = (read_references(store, store.resolve(ref), name).references for ref in refs)
     old_refs = {str(reference.ref) for reference in then}
     return tuple(finder.find_moved(base, [reference for reference in now if str(reference.ref) in old_refs]))
 
 
 def describe_moved_references(
-    store: ArtifactStore, name: str, version: Version, settings: ComparisonSettings
+    store: ArtifactStore, old: Resolved, new: Resolved, settings: ComparisonSettings
 ) -> tuple[str, ...]:
     """Say which floating references, held by a release and the working file alike, mean another version now."""
     releases = store.group_releases()
-    base = next(release for release in releases[name] if release.version == version)
+    base = next(release for release in releases[old.name] if release.tag == old.tag)
     try:
-        moved = find_kept_moves(MovedReferenceFinder(store, releases, settings), base)
+        moved = find_kept_moves(MovedReferenceFinder(store, releases, settings), base, new.name)
         return tuple(move.sentence for move in moved)
     # In a shallow clone, or with an old lock that cannot be read: the diff itself is still worth showing.
     except EvalstoreError as error:

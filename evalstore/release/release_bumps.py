@@ -83,6 +83,8 @@ class BumpChecker:
         file = release.file
         new = build_resolved(tag.ref, file.artifact, file.blob, tag=tag.name, commit=release.tag.commit)
         self._keep(tag, new)
+        if self._earlier[tag.name] is None:
+            self._earlier[tag.name] = self._find_former(tag, file.artifact.former_name)
         last = self._find_last_final(tag)
         # A pre-release says what its final version will say.
         version = tag.version.final
@@ -97,6 +99,11 @@ class BumpChecker:
             return
         if diff is not None:
             yield from _judge_step(tag, base, version, diff)
+
+    def _find_former(self, tag: ReleaseTag, former: str) -> ReleaseTag | None:
+        """Return the final release of the earlier id that the first one under this id goes on from."""
+        earlier = (one for one in reversed(self._groups.get(former, ())) if not one.version.prerelease)
+        return next((one for one in earlier if one.version < tag.version), None)
 
     def _list_finals(self, tag: ReleaseTag) -> Iterator[ReleaseTag]:
         """Yield the sound releases before this one that are not pre-releases, the last first."""
@@ -151,7 +158,7 @@ class BumpChecker:
             if said is None or not new.commit:
                 return None
             if merged is None:  # one question for all: a line of hotfixes may have thousands
-                pattern = f"{TAG_REFS}{self._store.tag_prefix}{tag.ref.name}@*"
+                pattern = f"{TAG_REFS}{self._store.tag_prefix}{base.ref.name}@*"
                 merged = list_merged_tags(self._store.git, new.commit, pattern)
             if base.name in merged:
                 return known if base is known[0] else (base, self._compare_pair(self._resolve(base), new, said))

@@ -15,7 +15,7 @@ from evalstore.model import Finding, Kind, PinType, Ref
 from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.release.asked_changes import format_trailer
 from evalstore.release.base_policy import BasePolicies
-from evalstore.release.comparison import Load, compare_with_release, find_base_release
+from evalstore.release.comparison import Load, compare_with_release, find_base_release, name_line
 from evalstore.release.drift import (
     MovedReferenceFinder,
     find_kept_moves,
@@ -29,9 +29,8 @@ from evalstore.release.references import ArtifactReference, ReferenceGraph, list
 from evalstore.release.store_diff import find_store_changes
 from evalstore.release.validity import (
     check_gradable,
-    check_ledger_complete,
     check_pins,
-    read_working_ledger,
+    check_tags_complete,
     require_version,
 )
 from evalstore.release.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
@@ -67,9 +66,13 @@ class StoreSurvey:
 
 @dataclass(frozen=True, slots=True)
 class _SurveyContext:
-    """What comparing a file needs: the store, how references are loaded, changes judged, and drift is found."""
+    """What comparing a file needs: the store, how references are loaded, changes judged, and drift is found.
+
+    `known` are the releases by name that count as such: with a base, those that it has seen.
+    """
 
     store: ArtifactStore
+    known: Mapping[str, Sequence[Release]]
     load: Load
     list_policies: Callable[[Release], Sequence[ChangePolicy]]
     finder: MovedReferenceFinder
@@ -179,22 +182,30 @@ def survey_store(
     finder = MovedReferenceFinder(store, changes.releases, policy.settings.without_opinions)
     list_policies = bases.list_policies if bases else lambda _: [policy]
     find_branch = lru_cache(partial(find_branch_with, store.git))
-    context = _SurveyContext(store, store.with_worktree().read_artifact, list_policies, finder, find_branch, detail)
-    statuses = [_survey_artifact(context, ref, changes.known.get(ref.name, ())) for ref in watch(changes.scan.changed)]
+    context = _SurveyContext(
+        store, changes.known, store.with_worktree().read_artifact, list_policies, finder, find_branch, detail
+    )
+    statuses = [_survey_artifact(context, ref) for ref in watch(changes.scan.changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
     graph = ReferenceGraph(store, changes.scan.mentions)
-    statuses += [*changes.removed, *find_moved_artifacts(finder, graph, changes.unchanged)]
+    renamed = {status.renamed_from: status.ref for status in statuses if status.renamed_from}
+    statuses += [_describe_renamed(gone, renamed.get(gone.ref)) for gone in changes.removed]
+    statuses += find_moved_artifacts(finder, graph, changes.unchanged)
     artifacts = tuple(sorted((add_dependents(status, graph) for status in statuses), key=lambda status: status.ref))
     lagging = tuple(make_lagging_findings(store, find_lagging_pins(store, graph, changes.releases)))
     return StoreSurvey(artifacts, changes.total, {name: base.version for name, base in changes.last.items()}, lagging)
 
 
-def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
+def _describe_renamed(gone: ArtifactStatus, new: str | None) -> ArtifactStatus:
+    return replace(gone, message=f"renamed to {new}; its releases stay") if new and gone.ok else gone
+
+
+def _survey_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
     try:
-        return _compare_artifact(context, ref, releases)
+        return _compare_artifact(context, ref)
     except EvalstoreError as error:
         # What cannot be read or compared counts as major: fail closed.
-        last = find_last_release(releases)
+        last = find_last_release(context.known.get(ref.name, ()))
         broken = ArtifactStatus(
             ref.name,
             ArtifactState.BROKEN,
@@ -207,15 +218,17 @@ def _survey_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Relea
         return replace(broken, released=str(last.version)) if last else broken
 
 
-def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Release]) -> ArtifactStatus:
+def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
     store = context.store
     new = store.resolve(ref)
     check_gradable(new, context.load)
     check_pins(store, list_references(store, new), context.finder.releases)
     tagged = [release.version for release in context.finder.releases.get(ref.name, ())]
-    check_ledger_complete(store, ref.name, read_working_ledger(store, ref), tagged)
-    working = require_version(new)
-    # The ledger is checked before the comparison: with tags missing, the last release would be the wrong one.
+    name = name_line(context.known, new.artifact)
+    # Ledgers are checked before the comparison: with tags missing, the last release would be the wrong one.
+    for recorded in dict.fromkeys((ref.name, name)):
+        check_tags_complete(store, recorded, context.finder.releases)
+    working, releases = require_version(new), context.known.get(name, ())
     last = find_base_release(store, releases, working)
     # Only with a base there are tags of versions that count as changes.
     is_tagged = working in tagged
@@ -224,11 +237,12 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
         return ArtifactStatus(ref.name, ArtifactState.NEW, True, message, working=str(working), is_released=is_tagged)
     diff, needed = _compare_strictly(context, last, new)
     # What a reference means counts as much as what it says.
-    moved = find_kept_moves(context.finder, last)
+    moved = find_kept_moves(context.finder, last, ref.name)
     required = max(needed, find_moved_level(moved))
     judgement = judge_version(last.version, working, required)
     message = judgement.message.replace(_UNRELEASED, _SINCE_BASE) if is_tagged else judgement.message
     newest = find_last_release(releases)
+    message += f"; renamed from {name}" if name != ref.name else ""
     return ArtifactStatus(
         ref.name,
         ArtifactState.CHANGED if required or last == newest else ArtifactState.BEHIND,
@@ -244,6 +258,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref, releases: Sequence[Rele
         place=new.artifact.document.locate(("version",)),
         asked=format_trailer(diff.asked) if diff.asked else None,
         is_released=is_tagged and working > last.version,
+        renamed_from=name if name != ref.name else None,
     )
 
 

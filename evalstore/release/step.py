@@ -14,10 +14,10 @@ from evalstore.model import Artifact
 from evalstore.release.acceptances import ChangePolicy, read_settings_at
 from evalstore.release.asked_changes import format_trailer
 from evalstore.release.base_policy import find_loosenings
-from evalstore.release.comparison import Load, compare_with_release, find_base_release
+from evalstore.release.comparison import Load, compare_with_release, find_base_release, name_line
 from evalstore.release.drift import MovedReferenceFinder, find_kept_moves, find_moved_level
 from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
-from evalstore.release.validity import check_gradable, require_version
+from evalstore.release.validity import check_gradable, check_tags_complete, require_version
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump, Version, bump_version, compute_bump
@@ -61,10 +61,17 @@ class BumpContext:
         """Return the releases of an artifact, ascending."""
         return self.releases.get(name, ())
 
-    def find_moved_level(self, base: Release) -> Bump:
+    def find_base(self, resolved: Resolved, working: Version) -> Release | None:
+        """Return the release that a working file of this version goes on from."""
+        name = name_line(self.releases, resolved.artifact)
+        if name != resolved.name:  # its own ledger is looked at where it is written
+            check_tags_complete(self.store, name, self.releases)
+        return find_base_release(self.store, self.find_known_releases(name), working)
+
+    def find_moved_level(self, base: Release, name: str) -> Bump:
         """Return the bump that floating references need which mean other versions than at the release `base`."""
         finder = MovedReferenceFinder(self.store, self.releases, self.policy.settings.without_opinions)
-        return find_moved_level(find_kept_moves(finder, base))
+        return find_moved_level(find_kept_moves(finder, base, name))
 
     def is_changed(self, base: Release, resolved: Resolved) -> bool:
         """Whether a working file has a change since a release that needs another one."""
@@ -147,7 +154,7 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
         return None
     # The change is measured with the pins moved: moving a pin is a change of the artifact that holds it.
     moved = replace(resolved, artifact=move_artifact_pins(resolved.artifact, moves))
-    last = find_base_release(context.store, context.find_known_releases(resolved.name), working)
+    last = context.find_base(resolved, working)
     # A pre-release version in the file is released as it is written, unless an option asks for another one.
     written = working.with_prerelease(None) if options.pre or level or not is_named else working
     version, bump, asked = written, Bump.NONE, ""
@@ -157,7 +164,7 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
         diff = compare_with_release(
             context.store, last, moved, context.policy, load=context.load, rows=rows, detail=Detail.BUMP
         )
-        required = max(diff.required_bump, context.find_moved_level(last))
+        required = max(diff.required_bump, context.find_moved_level(last, resolved.name))
         # Nothing that anyone could notice, and a version that asks for no release.
         if required is Bump.NONE and working <= last.version:
             _check_not_lower(resolved, working, last.version)
@@ -188,7 +195,7 @@ def check_no_other_changes(context: BumpContext, resolved: Resolved, moves: PinM
     working = require_version(resolved)
     if is_released_prerelease(context, resolved, working):
         return
-    last = find_base_release(context.store, context.find_known_releases(resolved.name), working)
+    last = context.find_base(resolved, working)
     if last is None or working.prerelease or context.is_changed(last, resolved):
         raise RefusedError(
             f"{resolved.name} pins {' and '.join(sorted(moves))}, and has unreleased changes of its own",

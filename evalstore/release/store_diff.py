@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff import Diff, Profile
-from evalstore.errors import EvalstoreError, Place, RefusedError
+from evalstore.errors import EvalstoreError, Place, RefusedError, UnreleasedError
 from evalstore.model import Artifact, Ref, parse_ref
 from evalstore.places import LEDGER_FOLDER
 from evalstore.release.acceptances import (
@@ -26,16 +26,17 @@ from evalstore.release.comparison import (
     compare_versions,
     find_base_release,
     make_loader,
+    name_line,
     scan_working_files,
 )
 from evalstore.release.drift import describe_moved_references
-from evalstore.release.validity import check_ledger_complete, read_working_ledger
+from evalstore.release.validity import check_tags_complete
 from evalstore.release.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.objects import find_committed_blobs
 from evalstore.store.revisions import find_fork, find_head
 from evalstore.store.tags import find_last_release
-from evalstore.versions import Bump, Version, find_version, parse_version
+from evalstore.versions import Bump, find_version
 
 if TYPE_CHECKING:
     from evalstore.checks import CheckContext
@@ -69,10 +70,6 @@ class StoreChanges:
         """The releases that the working files still are."""
         differ = {ref.name for ref in self.scan.changed}
         return [self.last[ref.name] for ref in self.refs if ref.name in self.last and ref.name not in differ]
-
-    def list_tagged(self, name: str) -> list[Version]:
-        """Return the versions of an artifact that have a tag."""
-        return [release.version for release in self.releases.get(name, ())]
 
 
 def find_store_changes(
@@ -182,9 +179,20 @@ class StoreDiff:
 
 
 def resolve_side(store: ArtifactStore, ref: str | Ref) -> Resolved:
-    """Return the version that a side of a comparison means; without a pin the last release, whatever a lock holds."""
+    """Return the version that a side of a comparison means; without a pin the last release, whatever a lock holds.
+
+    Of an artifact that was renamed since, that is a release of its earlier id.
+    """
     parsed = parse_ref(ref) if isinstance(ref, str) else ref
-    return (store if parsed.pin else store.without_lock()).resolve(parsed)
+    if parsed.pin:
+        return store.resolve(parsed)
+    try:
+        return store.without_lock().resolve(parsed)
+    except UnreleasedError:
+        former = store.resolve(parsed.with_pin("worktree")).artifact.former_name
+        if not former:
+            raise
+        return store.without_lock().resolve(former)
 
 
 def name_side(side: Resolved) -> str:
@@ -254,8 +262,10 @@ def compare_all(
             new.append(ref.name)
         else:
             # On a branch that has not seen the last release, the file may well be the one that it began from.
-            diffs += [diff] if diff.findings or _is_last(changes, ref.name, diff) else []
-    removed = tuple(gone.ref for gone in changes.removed if gone.state is ArtifactState.REMOVED)
+            diffs += [diff] if diff.findings or _is_last(changes, diff) else []
+    renamed = {(diff.old.ref or "").partition("@")[0] for diff in diffs}  # among them, each other file as itself
+    gone_refs = (gone.ref for gone in changes.removed if gone.state is ArtifactState.REMOVED)
+    removed = tuple(ref for ref in gone_refs if ref not in renamed)
     return StoreDiff(changes.total, tuple(diffs), tuple(new), removed, tuple(broken))
 
 
@@ -263,19 +273,22 @@ def _compare_working_file(
     store: ArtifactStore, ref: Ref, changes: StoreChanges, compare_pair: Callable[[Resolved, Resolved], Diff]
 ) -> Diff | None:
     """Compare a file with the release that it was edited from; None where there is none."""
-    name = ref.name
     # In a clone without tags everything would be new.
-    check_ledger_complete(store, name, read_working_ledger(store, ref), changes.list_tagged(name))
+    check_tags_complete(store, ref.name, changes.releases)
+    working = store.resolve(ref.with_pin("worktree"))
+    name = name_line(changes.releases, working.artifact)
+    if name != ref.name:
+        check_tags_complete(store, name, changes.releases)
     if (last := changes.last.get(name)) is None:
         return None
-    working = store.resolve(f"{name}@worktree")
     version = find_version(working.version)
-    base = (find_base_release(store, changes.releases.get(name, ()), version) if version else None) or last
+    base = (find_base_release(store, changes.releases[name], version) if version else None) or last
     return compare_pair(store.resolve(f"{name}@{base.version}"), working)
 
 
-def _is_last(changes: StoreChanges, name: str, diff: Diff) -> bool:
-    return diff.old.ref == f"{name}@{changes.last[name].version}"
+def _is_last(changes: StoreChanges, diff: Diff) -> bool:
+    last = changes.last.get((diff.old.ref or "").partition("@")[0])
+    return last is not None and diff.old.ref == f"{last.name}@{last.version}"
 
 
 def _name_sides(diff: Diff, old: Ruler, new: Ruler) -> Diff:
@@ -289,10 +302,9 @@ def _name_sides(diff: Diff, old: Ruler, new: Ruler) -> Diff:
 
 def _describe_moves(store: ArtifactStore, old: Resolved, new: Resolved) -> tuple[str, ...]:
     """Return a sentence for each reference whose text stayed but which means another version than at the release."""
-    if not old.tag or new.commit or old.name != new.name:
+    if not old.tag or new.commit or old.name not in {new.name, new.artifact.former_name}:
         return ()
-    settings = read_base_settings(store).without_opinions
-    return describe_moved_references(store, old.name, parse_version(old.version), settings)
+    return describe_moved_references(store, old, new, read_base_settings(store).without_opinions)
 
 
 def _find_setting_changes(

@@ -84,20 +84,26 @@ def require_version(resolved: Resolved) -> Version:
     return version
 
 
-def read_working_ledger(store: ArtifactStore, ref: Ref) -> bytes:
+def _read_working_ledger(store: ArtifactStore, name: str) -> bytes:
     """Return the ledger of an artifact as it lies on disk; nothing where there is none that can be read."""
     try:
-        data = read_below(store.root, locate_ledger(ref.name), SMALL_FILE) if store.root else b""
+        data = read_below(store.root, locate_ledger(name), SMALL_FILE) if store.root else b""
     except LoadError:
         return b""
     return normalize_line_ends(data)
 
 
-def check_ledger_complete(store: ArtifactStore, name: str, ledger: bytes, tagged: list[Version]) -> None:
-    """Refuse a ledger that cannot be read, and a clone whose tags lack its latest release.
+def check_tags_complete(store: ArtifactStore, name: str, releases: Mapping[str, Sequence[Release]]) -> None:
+    """Refuse an artifact whose ledger on disk cannot be read, or lists a later release than those (by name) with tags.
 
     The next version would be computed wrong.
     """
+    tagged = [release.version for release in releases.get(name, ())]
+    check_ledger_complete(store, name, _read_working_ledger(store, name), tagged)
+
+
+def check_ledger_complete(store: ArtifactStore, name: str, ledger: bytes, tagged: list[Version]) -> None:
+    """Refuse a ledger that cannot be read, and a clone whose tags lack its latest release."""
     parsed = parse_ledger(ledger)
     if parsed.unreadable:
         raise RefusedError(

@@ -271,7 +271,8 @@ class ArtifactStatus:
     `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would stay behind its next
     release. `place` is where its version stands in the working file, or what is wrong there; `hint` is what to do about
     one that cannot be compared. `asked` is what judges said of its change, where somebody asked them.
-    `is_released`: its version was released since the base.
+    `is_released`: its version was released since the base. `renamed_from` is the name of its last release, where that
+    is another one.
     """
 
     ref: str
@@ -292,6 +293,7 @@ class ArtifactStatus:
     hint: str = ""
     asked: str | None = None
     is_released: bool = False
+    renamed_from: str | None = None
 
     @property
     def adjusted(self) -> tuple[DiffFinding, ...]:

@@ -36,6 +36,7 @@ STORE = {
 BUNDLE = '{"type": "object"}'
 # What is true of an example by itself, or gets true with the days.
 HARMLESS = {"judge-unvalidated", "judge-validation-stale", "judge-model-retires", "dataset-unscored", "rubric-partial"}
+HARMLESS |= {"renamed-from-unknown"}  # nothing is released here
 # The judges that the examples name and that name variables of their own.
 VARIABLES = {"judge/states_fact": "fact", "judge/meets_criterion": "criterion", "judge/meets_statement": "statement"}
 

@@ -16,13 +16,14 @@ from evalstore.diff.classify import classify
 from evalstore.diff.deciders.bounds import find_attainable_scores
 from evalstore.diff.direction import is_always_scored
 from evalstore.diff.document import ComparedDocument
-from evalstore.diff.findings import Direction
+from evalstore.diff.findings import Certainty, Direction
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import PROOFS
 from evalstore.diff.plain_data import describe_value, is_same, make_plain, pair_checks
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, CompositeFacts, RubricState, read_rubric
 from evalstore.model import Kind, is_cosmetic
+from evalstore.model.artifact import RENAMED_FROM, find_former_name
 from evalstore.model.example import EXAMPLES, read_examples
 
 KEY_RULES = {
@@ -60,7 +61,7 @@ def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set:
         before_at, after_at = ((_RETIRES,) if _RETIRES in side else None for side in (old, new))
         yield Change("metadata-changed", old.get(_RETIRES), new.get(_RETIRES), before_at, after_at, name=_RETIRES)
     yield from _find_example_changes(old, new)
-    known = {*KEY_RULES, "model", "validation", "applicable_to", "version", _RETIRES, EXAMPLES}
+    known = {*KEY_RULES, "model", "validation", "applicable_to", "version", RENAMED_FROM, _RETIRES, EXAMPLES}
     yield from find_extra_key_changes(old, new, known=known)
 
 
@@ -190,8 +191,12 @@ def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:
 
 DatasetRows = tuple[Iterable[Mapping[str, Any]], Iterable[Mapping[str, Any]]]
 
-_RUBRIC_KEYS = frozenset({"id", "version", "checks", "scoring", EXAMPLES})
-_DATASET_KEYS = frozenset({"id", "version", "questions", "rows", "defaults"})
+_RUBRIC_KEYS = frozenset({"id", "version", RENAMED_FROM, "checks", "scoring", EXAMPLES})
+_DATASET_KEYS = frozenset({"id", "version", RENAMED_FROM, "questions", "rows", "defaults"})
+_RENAMED = Proof(
+    f"`{RENAMED_FROM}` says so: it goes on from the releases of the old id, which stay",
+    certainty=Certainty.BY_DEFINITION,
+)
 _SAME_PARAM = Proof("it is the default, or another spelling of the same value")
 
 
@@ -209,13 +214,28 @@ def find_changes(
     """
     old, new = (side.value for side in sides)
     kinds = {side.kind for side in sides}
+    changes = _find_plain_edits(old, new)
     if kinds == {Kind.RUBRIC}:
-        return _find_rubric_edits(old, new, load)
-    if kinds == {Kind.JUDGE}:
-        return find_judge_changes(old, new, rule_set)
-    if kinds == {Kind.DATASET}:
-        return _find_dataset_edits(sides, rows, renames)
-    return _find_plain_edits(old, new)
+        changes = _find_rubric_edits(old, new, load)
+    elif kinds == {Kind.JUDGE}:
+        changes = find_judge_changes(old, new, rule_set)
+    elif kinds == {Kind.DATASET}:
+        changes = _find_dataset_edits(sides, rows, renames)
+    kind = sides[1].kind
+    is_renamed = kind is not None and find_former_name(kind, new) == sides[0].name
+    for change in changes:
+        yield _rename(change) if is_renamed and change.new_pointer == ("id",) else change
+    # Beside another id the line that says so is no edit of its own.
+    if is_same(old.get("id"), new.get("id")) and not is_same(old.get(RENAMED_FROM), new.get(RENAMED_FROM)):
+        before_at, after_at = ((RENAMED_FROM,) if RENAMED_FROM in side else None for side in (old, new))
+        before, after = old.get(RENAMED_FROM), new.get(RENAMED_FROM)
+        yield Change("metadata-changed", before, after, before_at, after_at, name=RENAMED_FROM)
+
+
+def _rename(change: Change) -> Change:
+    """Return the change of an id that is declared; that of a dataset has no rule of its own."""
+    rule = "metadata-changed" if change.rule == "unclassified-change" else None
+    return replace(change, proof=_RENAMED._replace(rule=rule))
 
 
 def _find_rubric_edits(old: dict[str, Any], new: dict[str, Any], load: ArtifactLoader | None) -> Iterator[Change]:
@@ -268,7 +288,7 @@ def _insert_rows(values: tuple[dict[str, Any], dict[str, Any]], rows: DatasetRow
 
 def _find_plain_edits(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
     for key, before, after in find_key_changes(old, new):
-        if key != "version":
+        if key not in {"version", RENAMED_FROM}:
             rule = "metadata-changed" if is_cosmetic(key) else "unclassified-change"
             yield Change(rule, before, after, (key,), (key,), name=key)
 

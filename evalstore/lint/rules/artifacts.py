@@ -8,6 +8,14 @@ from evalstore.model.findings import ValidationRule
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 ARTIFACT_RULES = (
+    # Of every kind.
+    ValidationRule(
+        "renamed-from-unknown",
+        _WARNING,
+        "`renamed_from` names {found}, which {what}",
+        "{hint}",
+        "The first release of a renamed artifact goes on from the releases of its earlier id, where there are any.",
+    ),
     # Rubrics.
     ValidationRule(
         "check-id-duplicate",

@@ -1,0 +1,189 @@
+"""An artifact whose file says which id it had goes on from the releases of that id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.errors import RefError, RefusedError
+from evalstore.release import Released
+from evalstore.release.values import ArtifactState
+from evalstore.release.verify import verify
+from evalstore.store import ArtifactStore
+from evalstore.versions import Bump
+from tests.release.conftest import JUDGE, Shop, rubric
+
+Cli = Callable[..., Any]
+DATASET = "id: web\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/tone@1.0.0}\nquestions: [{id: q, input: Hello?}]\n"
+
+
+def rename(shop: Shop, text: str, old: str, new: str, *, said: str = "") -> None:
+    """Give the file of an artifact another id, and let it say so."""
+    id_, before = (Path(path).stem for path in (new, old))
+    kind = Path(old).parent.name.removesuffix("s")
+    (shop.root / old).unlink()
+    shop.write(new, text.replace(f"id: {before}\n", f"id: {id_}\nrenamed_from: {said or f'{kind}/{before}'}\n", 1))
+
+
+@pytest.fixture
+def renamed(released: Shop) -> Shop:
+    """rubric/tone@1.0.0, whose file is now that of rubric/manner."""
+    rename(released, rubric(), "rubrics/tone.yaml", "rubrics/manner.yaml")
+    return released
+
+
+def commit(shop: Shop) -> Shop:
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "Rename")
+    return shop
+
+
+def list_steps(released: Released) -> list[tuple[str, str | None, str]]:
+    return [(one.ref, one.previous, str(one.bump)) for one in released.released]
+
+
+def check_sound(shop: Shop) -> None:
+    with ArtifactStore.open(shop.root) as store:
+        assert verify(store).findings == ()
+    assert shop.status().artifacts == ()
+
+
+@pytest.mark.parametrize("said", ["rubric/tone", "tone"])
+def test_a_rename_is_a_patch_of_the_last_release(released: Shop, said: str) -> None:
+    rename(released, rubric(), "rubrics/tone.yaml", "rubrics/manner.yaml", said=said)
+    new, old = released.status().artifacts
+    assert (new.ref, new.state, new.released, new.working) == ("rubric/manner", ArtifactState.CHANGED, "1.0.0", "1.0.0")
+    assert (new.required_bump, new.next_version, new.ok) == (Bump.PATCH, "1.0.1", False)
+    assert [(one.rule, one.level) for one in new.findings] == [("rubric-id-changed", Bump.PATCH)]
+    assert new.message == "needs 1.0.1, but is still 1.0.0; renamed from rubric/tone"
+    assert (old.ref, old.ok, old.message) == ("rubric/tone", True, "renamed to rubric/manner; its releases stay")
+    assert list_steps(commit(released).bump()) == [("rubric/manner@1.0.1", "1.0.0", "patch")]
+    assert "Evalstore-Previous: 1.0.0" in released.git("tag", "-l", "--format=%(contents)", "rubric/manner@1.0.1")
+    check_sound(released)
+
+
+def test_what_else_changed_asks_for_its_own_level(renamed: Shop, cli: Cli) -> None:
+    text = renamed.read("rubrics/manner.yaml").decode()
+    renamed.write("rubrics/manner.yaml", text.replace("simply", "just"))
+    for sides in ((), ("rubric/manner",), ("rubrics/manner.yaml",)):
+        ran = cli("-C", renamed.root, "diff", *sides)
+        assert "rubric/tone@1.0.0 → rubric/manner@worktree" in ran.out
+        assert "the next version is 2.0.0" in ran.out
+    assert list_steps(commit(renamed).bump()) == [("rubric/manner@2.0.0", "1.0.0", "major")]
+    check_sound(renamed)
+
+
+def test_later_releases_go_on_from_its_own(renamed: Shop) -> None:
+    commit(renamed).bump()
+    text = renamed.read("rubrics/manner.yaml").decode()
+    renamed.write("rubrics/manner.yaml", text.replace("title: Tone", "title: Our tone"))
+    assert list_steps(renamed.bump()) == [("rubric/manner@1.0.2", "1.0.1", "patch")]
+    # The line has done its work; without it nothing but a key is gone.
+    text = renamed.read("rubrics/manner.yaml").decode()
+    renamed.write("rubrics/manner.yaml", text.replace("renamed_from: rubric/tone\n", ""))
+    assert list_steps(renamed.bump()) == [("rubric/manner@1.0.3", "1.0.2", "patch")]
+    check_sound(renamed)
+
+
+def test_after_a_pre_release_the_final_one_still_goes_on_from_the_old_id(renamed: Shop) -> None:
+    assert list_steps(commit(renamed).bump(pre="rc")) == [("rubric/manner@1.0.1-rc.1", "1.0.0", "patch")]
+    assert list_steps(renamed.bump(level=Bump.PATCH)) == [("rubric/manner@1.0.1", "1.0.0", "patch")]
+    check_sound(renamed)
+
+
+def test_judges_and_datasets_are_renamed_as_well(released: Shop) -> None:
+    released.write("judges/accuracy.yaml", JUDGE)
+    released.write("datasets/web.yaml", DATASET)
+    released.bump()
+    rename(released, JUDGE, "judges/accuracy.yaml", "judges/truth.yaml")
+    rename(released, DATASET, "datasets/web.yaml", "datasets/site.yaml")
+    steps = list_steps(commit(released).bump())
+    assert steps == [("judge/truth@1.0.1", "1.0.0", "patch"), ("dataset/site@1.0.1", "1.0.0", "patch")]
+    check_sound(released)
+
+
+def test_rows_beside_a_dataset_are_compared_too(released: Shop) -> None:
+    text = "id: web\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/tone@1.0.0}\nrows: web.jsonl\n"
+    rows = '{"id": "a", "input": "Hello?"}\n'
+    released.write("datasets/web.yaml", text)
+    released.write("datasets/web.jsonl", rows)
+    released.bump()
+    (released.root / "datasets/web.jsonl").unlink()
+    rename(released, text.replace("web.jsonl", "site.jsonl"), "datasets/web.yaml", "datasets/site.yaml")
+    released.write("datasets/site.jsonl", rows + '{"id": "b", "input": "Bye?"}\n')
+    (status, _) = released.status().artifacts
+    assert (status.required_bump, status.released) == (Bump.MINOR, "1.0.0")
+    assert list_steps(commit(released).bump()) == [("dataset/site@1.1.0", "1.0.0", "minor")]
+    check_sound(released)
+
+
+def test_the_line_moves_no_score(renamed: Shop) -> None:
+    with ArtifactStore.open(renamed.root) as store:
+        old, new = store.resolve("rubric/tone@1.0.0"), store.resolve("rubric/manner@worktree")
+    assert old.scoring_digest == new.scoring_digest
+    assert old.digest != new.digest
+
+
+def test_a_change_of_it_can_be_accepted(renamed: Shop, cli: Cli) -> None:
+    text = renamed.read("rubrics/manner.yaml").decode()
+    renamed.write("rubrics/manner.yaml", text.replace("simply", "just"))
+    found = {one.rule: one.fingerprint for one in renamed.status().artifacts[0].findings if one.level is Bump.MAJOR}
+    for fingerprint in found.values():
+        assert cli("-C", renamed.root, "accept", fingerprint, "--reason", "measured: nothing moves").code == 0
+    assert list_steps(renamed.bump()) == [("rubric/manner@1.1.0", "1.0.0", "minor")]
+    renamed.git("add", ".")
+    renamed.git("commit", "-qm", "Accepted")
+    with ArtifactStore.open(renamed.root) as store:
+        assert {one.rule for one in verify(store).findings} == {"release-bump-lowered"}
+
+
+def test_a_release_by_hand_that_says_too_little_is_found(renamed: Shop) -> None:
+    text = renamed.read("rubrics/manner.yaml").decode()
+    text = text.replace("simply", "just").replace("version: 1.0.0", "version: 1.0.1")
+    renamed.write("rubrics/manner.yaml", text)
+    commit(renamed)
+    renamed.git("tag", "-am", "by hand", "rubric/manner@1.0.1")
+    with ArtifactStore.open(renamed.root) as store:
+        found = {one.rule: one.message for one in verify(store).findings}
+    assert "rubric/tone@1.0.0" in found["release-bump-too-small"]
+
+
+def test_the_gate_asks_for_the_bump_and_lets_it_pass(renamed: Shop, cli: Cli) -> None:
+    base = renamed.git("rev-parse", "HEAD").strip()
+    renamed.git("switch", "-qc", "change")
+    commit(renamed)
+    assert cli("-C", renamed.root, "gate", "--base", base).code == 1
+    renamed.bump()
+    ran = cli("-C", renamed.root, "gate", "--base", base)
+    assert (ran.code, "released since the base" in ran.out) == (0, True)
+
+
+def test_a_clone_without_the_old_tags_does_not_call_it_new(renamed: Shop, tmp_path: Path) -> None:
+    commit(renamed)
+    renamed.run("clone", "-q", "--no-tags", str(renamed.top), str(tmp_path / "clone"), cwd=tmp_path)
+    clone = Shop(tmp_path / "clone", renamed.run)
+    (status, *_) = clone.status().artifacts
+    assert (status.state, status.ok) == (ArtifactState.BROKEN, False)
+    assert "rubric/tone@1.0.0 was released, but its tag is not in this clone" in status.message
+    with pytest.raises((RefusedError, RefError), match="its tag is not in this clone"):
+        clone.bump()
+
+
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        ("rubric/tone", None),
+        ("tone", None),
+        ("rubric/gone", "renamed-from-unknown"),
+        ("rubric/manner", "renamed-from-unknown"),
+        ("judge/tone", "value-malformed"),
+        ("rubric/tone@1.0.0", "value-malformed"),
+    ],
+)
+def test_validate_knows_the_key(released: Shop, cli: Cli, said: str, rule: str | None) -> None:
+    rename(released, rubric(), "rubrics/tone.yaml", "rubrics/manner.yaml", said=said)
+    ran = cli("-C", released.root, "validate", "rubrics/manner.yaml")
+    assert ran.out == "1 file: no findings\n" if rule is None else rule in ran.out
