@@ -9,12 +9,15 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from evalstore.audits.values import EditSource, Origin
+from evalstore.documents import compute_document_digest
 from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError
 from evalstore.model import INPUT_KEYS, MALFORMED_ERRORS, Kind, PinType, Question, Ref, parse_ref, read_rubric
+from evalstore.model.question import read_defaults
 from evalstore.release.artifact_parts import WHOLE, ArtifactPart
 from evalstore.release.origins import OriginFinder, PartOrigin
 from evalstore.runs import UsedArtifact
 from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store.artifacts import find_rows_path, require_blob
 from evalstore.store.file_history import list_file_commits, read_file_history
 from evalstore.store.question_index import open_question_index
 from evalstore.store.rows import compute_rows_sha256
@@ -93,8 +96,12 @@ class VersionFinder:
         self._origins = OriginFinder(self.store)
 
     def open_questions(self, dataset: Resolved) -> DatasetQuestions:
-        """Return the questions of a dataset; of one version there is one collection, whoever asks."""
-        key = dataset.name, dataset.commit, dataset.digest
+        """Return the questions of a dataset; versions that name another rubric alone have one collection."""
+        defaults = {key: value for key, value in read_defaults(dataset.artifact.value).items() if key != "rubric_ref"}
+        digest = compute_document_digest({**dataset.artifact.value, "version": None, "defaults": defaults})
+        rows = find_rows_path(dataset.artifact)
+        blob = require_blob(self.store, dataset.commit, rows) if rows and dataset.commit else None
+        key = dataset.name, blob, digest
         if key not in self._questions:
             self._questions[key] = DatasetQuestions(dataset, self.store)
         return self._questions[key]

@@ -257,7 +257,17 @@ def read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Ve
 
 def read_checks(text: str, place: Place) -> tuple[CheckResult, ...]:
     """Return the results of checks from the JSON that a row holds."""
-    return tuple(map(_read_check, read_row(text.encode(), place.file, place.line or 0)))
+    try:
+        return _read_checks(text)
+    except LoadError as error:
+        error.place = place
+        raise
+
+
+# Of a run without judges many rows have equal results.
+@lru_cache(maxsize=256)
+def _read_checks(text: str) -> tuple[CheckResult, ...]:
+    return tuple(map(_read_check, read_row(text.encode(), "", 0)))
 
 
 def _read_check(check: Mapping[str, Any]) -> CheckResult:

@@ -48,7 +48,8 @@ _CREATE = (
 )
 _INSERT = "INSERT INTO row (id, sample, rubric, offset, line) VALUES (?, ?, ?, ?, ?)"
 _FIND = "SELECT offset, line FROM row WHERE id = ? ORDER BY number"
-_LIST = "SELECT id, offset, line FROM row ORDER BY number"
+_LIST = "SELECT id FROM row ORDER BY number"
+_LIST_FROM = "SELECT id, offset, line FROM row WHERE number >= (SELECT number FROM row WHERE id = ?) ORDER BY number"
 # Of questions with samples each at its first row.
 _LIST_FIRST = "SELECT id FROM row AS one WHERE number = (SELECT min(number) FROM row WHERE id = one.id) ORDER BY number"
 _COUNT = "SELECT count(DISTINCT id) FROM row"
@@ -73,8 +74,9 @@ class RowIndex(Mapping[str, GradedRow]):
         self._database.execute(_CREATE)
         self._has_samples = False
         self._last: tuple[str, GradedRow] | None = None
-        # The question that was listed last, which is mostly the next that is asked for, and where its only row stands.
-        self._listed: tuple[str, _RowPlace] | None = None
+        # Rows are mostly asked for in their order: the one that comes next is tried first.
+        self._following: Iterator[tuple[bytes, int, int]] = iter(())
+        self._latest: tuple[bytes, int, int] | None = None
         try:
             self._add_all()
         except sqlite3.Error as error:
@@ -95,12 +97,8 @@ class RowIndex(Mapping[str, GradedRow]):
         return isinstance(id_, str) and bool(self._find(id_))
 
     def __iter__(self) -> Iterator[str]:
-        if self._has_samples:
-            yield from (_decode(id_) for (id_,) in self._database.execute(_LIST_FIRST))
-            return
-        for id_, *place in self._database.execute(_LIST):
-            self._listed = _decode(id_), _RowPlace(*place)
-            yield self._listed[0]
+        found = self._database.execute(_LIST_FIRST if self._has_samples else _LIST)
+        return (_decode(id_) for id_, *_ in found)
 
     def __len__(self) -> int:
         return self._count
@@ -110,9 +108,15 @@ class RowIndex(Mapping[str, GradedRow]):
         return _decode(self._database.execute(_RUBRIC_OF, (_encode(id_),)).fetchone()[0])
 
     def _find(self, id_: str) -> list[_RowPlace]:
-        if self._listed is not None and self._listed[0] == id_:
-            return [self._listed[1]]
-        return [*map(_RowPlace._make, self._database.execute(_FIND, (_encode(id_),)))]
+        key = _encode(id_)
+        if self._has_samples:
+            return [_RowPlace(*place) for place in self._database.execute(_FIND, (key,))]
+        if not self._latest or self._latest[0] != key:
+            self._latest = next(self._following, None)
+        if not self._latest or self._latest[0] != key:
+            self._following = self._database.execute(_LIST_FROM, (key,))
+            self._latest = next(self._following, None)
+        return [_RowPlace(*self._latest[1:])] if self._latest else []
 
     def _add_all(self) -> None:
         cursor, latest = self._database.cursor(), ""
