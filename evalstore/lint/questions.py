@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
@@ -31,6 +32,10 @@ from evalstore.model import Artifact
 _At = TypeVar("_At")  # where a question is: its pointer, or its line
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")  # JSON can write it in one other way alone: by codes of its letters
 _ESCAPED_LETTER = re.compile(r"\\u00[2-7]")
+_TEXT = {str}
+# What may be any text; of the id, any that is not empty.
+_FREE_KEYS = frozenset({"id", "input", "criteria", "context", "expected", "group"})
+_MOST_ALIKE = 100  # sets of keys; a dataset has a few
 _RUBRIC_HINT = "write `rubric_ref: rubric/<id>@<version>`, here or under the dataset's `defaults:`"
 
 
@@ -82,8 +87,9 @@ def lint_rows(
     first: dict[str, int] = {}
     unscored, count, is_quiet = list[Note](), 0, True
     values = ValueLinter(context.lookup, defaults or {})
+    linter = _LineLinter(at, context, values)
     for number, line in lines:
-        notes, row = _lint_line(line, number, at, context, values)
+        notes, row = linter.lint_line(line, number)
         if isinstance(row, dict):
             count += 1
             if at.pins and isinstance(ref := row.get("rubric_ref"), str):
@@ -103,24 +109,54 @@ def lint_rows(
         yield make_note("dataset-empty", pointer, of_key=True)
 
 
-def _lint_line(
-    line: bytes, number: int, at: RowsPlace, context: ValidationContext, values: ValueLinter
-) -> tuple[list[Note], Any]:
-    """Return what is wrong with one row by itself, and the row; None where it cannot be read."""
-    try:
-        row = read_row(line, at.file, number)
-    except LoadError as error:
-        return [note_error("row-malformed", error, place=Place(at.file, number, _find_column(line, error)))], None
-    if not isinstance(row, dict):
-        message = f"a row must be a mapping, not {describe_value(row)}"
-        return [make_note("row-malformed", place=Place(at.file, number, 1), message=message, hint="")], None
-    # One broken row keeps no other from being scored.
-    found = [note._replace(soft=True) for note in lint_shape(QUESTION, row)]
-    found += values.lint_row(row, (), Place(at.file, number, 1))
-    found += _lint_row(row, (), _find_row_bundle(row, values.defaults, at.root), context, values.list_keys(row))
-    if isinstance(ref := row.get("rubric_ref"), str):
-        found += lint_pin(("rubric_ref",), ref, context.lookup)
-    return list(_add_columns(found, line, number, at)) if found else [], row
+@dataclass(slots=True)
+class _LineLinter:
+    """Lints the rows of one file, each by itself; `_alike` has the notes of rows of texts by their keys."""
+
+    at: RowsPlace
+    context: ValidationContext
+    values: ValueLinter
+    _alike: dict[tuple[str, ...], list[Note]] = field(default_factory=dict)
+
+    def lint_line(self, line: bytes, number: int) -> tuple[list[Note], Any]:
+        """Return what is wrong with one row by itself, and the row; None where it cannot be read."""
+        at = self.at
+        try:
+            row = read_row(line, at.file, number)
+        except LoadError as error:
+            return [note_error("row-malformed", error, place=Place(at.file, number, _find_column(line, error)))], None
+        if not isinstance(row, dict):
+            message = f"a row must be a mapping, not {describe_value(row)}"
+            return [make_note("row-malformed", place=Place(at.file, number, 1), message=message, hint="")], None
+        # Most rows have the keys of others and texts under them, which nothing looks into.
+        found = self._alike.get((*row,))
+        if found is None or {*map(type, row.values())} != _TEXT or not row["id"]:
+            found = self._lint_row(row, number)
+            if len(self._alike) < _MOST_ALIKE and self._is_told_by_keys(row):
+                self._alike[(*row,)] = found
+        return list(_add_columns(found, line, number, at)) if found else [], row
+
+    def _lint_row(self, row: dict[str, Any], number: int) -> list[Note]:
+        at, values = self.at, self.values
+        # One broken row keeps no other from being scored.
+        found = [note._replace(soft=True) for note in lint_shape(QUESTION, row)]
+        found += values.lint_row(row, (), Place(at.file, number, 1))
+        bundled = _find_row_bundle(row, values.defaults, at.root)
+        found += _lint_row(row, (), bundled, self.context, values.list_keys(row))
+        if isinstance(ref := row.get("rubric_ref"), str):
+            found += lint_pin(("rubric_ref",), ref, self.context.lookup)
+        return found
+
+    def _is_told_by_keys(self, row: dict[str, Any]) -> bool:
+        """Whether all rows of texts with these keys have the same notes: neither rubric nor schema reads a text."""
+        read = load_schema(QUESTION)["properties"].keys() - _FREE_KEYS
+        return (
+            bool(row.get("id"))
+            and {*map(type, row.values())} == _TEXT
+            and not any(key in read or key.startswith("x_") for key in row)
+            and not self.values.list_keys(row)
+            and _find_row_bundle(row, self.values.defaults, self.at.root) is None
+        )
 
 
 def read_numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -66,3 +67,42 @@ def test_a_key_is_found_in_its_row_however_it_is_written(
     path.write_text(f"{line}\n", encoding="utf-8")
     found = [one for one in check([make_file_source(path, "rows.jsonl")]).findings if one.rule == "key-misspelt"]
     assert [(one.pointer, one.column) for one in found] == [("/inptu", column)]
+
+
+_ROW_KEYS = [
+    "input",
+    "expected",
+    "expectd",
+    "context",
+    "tags",
+    "tag",
+    "group",
+    "metadata",
+    "bundle",
+    "rubric_ref",
+    "x_a",
+]
+_TEXTS = ("", "a text", "A")
+_ITEMS = (*_TEXTS, 1, None, True, [], ["a"], {"a": "b"})
+
+
+def test_what_is_wrong_with_a_row_is_the_same_beside_others_with_its_keys(
+    tmp_path: Path, check: Callable[..., Findings], samples: Callable[[int], int]
+) -> None:
+    def lint(lines: list[str]) -> list[tuple[int | None, object]]:
+        path.write_text("".join(lines), encoding="utf-8")
+        found = check([make_file_source(path, "rows.jsonl")]).findings
+        shown = [(one.line, (one.rule, one.pointer, one.column, one.message, one.hint)) for one in found]
+        return [one for one in shown if one[1][0] != "question-id-duplicate"]
+
+    def write_row(keys: list[str]) -> str:
+        items = random.choice((_TEXTS, _TEXTS, _ITEMS))
+        id_ = random.choice(("", f"q{random.random()}", f"q{random.random()}"))
+        return json.dumps({"id": id_, **{key: random.choice(items) for key in keys}}) + "\n"
+
+    path, random = tmp_path / "rows.jsonl", Random(7)  # noqa: S311  # a sample that repeats
+    for _ in range(samples(60)):
+        keys = random.sample(_ROW_KEYS, random.randint(1, 2))
+        lines = [write_row(keys) for _ in range(12)]
+        alone = [(number, what) for number, line in enumerate(lines, 1) for _, what in lint([line])]
+        assert lint(lines) == alone
