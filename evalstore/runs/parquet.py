@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from importlib import import_module
-from os import SEEK_END
+from io import SEEK_END, SEEK_SET, RawIOBase
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -80,7 +80,7 @@ def read_parquet_lines(path: Path, span: OutputSpan | None = None) -> Iterator[t
         budget = UnpackBudget(size, Place(str(path)), steps=_STEPS, advice=advice)
         row_steps = _ROW_STEPS + _COLUMN_STEPS * file.metadata.num_columns
         for part in _iterate_groups(file):
-            if span is not None and not span.start <= part.offset < span.end:
+            if not part.rows or (span is not None and not span.start <= part.offset < span.end):
                 continue
             number, place = part.first_row, Place(str(path), part.first_row)
             count = count_batch_rows(source, file.metadata, part.number, dictionaries, place)
@@ -142,6 +142,7 @@ def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any, frozenset[str]]]:
             }
             metadata = pq.ParquetFile(source, **options).metadata
             check_columns(metadata, Place(str(path)))
+            _check_chunks(metadata, source.seek(0, SEEK_END), options)
             dictionaries = list_dictionaries(metadata)
             with pq.ParquetFile(source, metadata=metadata, read_dictionary=dictionaries, **options) as file:
                 yield source, file, frozenset(dictionaries)
@@ -151,8 +152,48 @@ def _open_parquet(path: Path) -> Iterator[tuple[BinaryIO, Any, frozenset[str]]]:
             raise LoadError("is not a valid Parquet file", place=Place(str(path)), hint=hint) from None
 
 
+class _PageAskedError(Exception):
+    """Arrow has no more to say against what a footer says, and asks for a page."""
+
+
+class _NoPages(RawIOBase):
+    """A file of so many bytes, none of which may be read."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._at = size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = SEEK_SET, /) -> int:
+        self._at = offset + (0, self._at, self._size)[whence]
+        return self._at
+
+    def read(self, size: int = -1, /) -> bytes:
+        raise _PageAskedError(size)
+
+
+def _check_chunks(metadata: Any, size: int, options: dict[str, Any]) -> None:
+    """Raise what Arrow raises of the columns in a footer: asked for one that it refuses, pyarrow ends the process.
+
+    Before it asks for the first page of a row group, Arrow makes a reader for each of its columns.
+    """
+    with import_parquet().ParquetFile(_NoPages(size), metadata=metadata, **options | {"buffer_size": 1}) as file:
+        for group in range(metadata.num_row_groups):
+            with suppress(_PageAskedError):
+                next(file.iter_batches(1, row_groups=[group], use_threads=False), None)
+
+
 def _write_lines(batch: Any, place: Place) -> Iterator[str]:
     """Yield the JSON of each row from the one at `place` on; what Arrow cannot list is tried in halves."""
+    if not batch.num_rows:
+        return
     first = place.line or 1
     try:
         rows = _list_rows(batch, min(_BATCH_LIMIT, batch.num_rows * LINE_LIMIT))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 from collections.abc import Callable
@@ -172,6 +173,30 @@ def test_a_damaged_file_is_one_sentence(table: Callable[..., Path], samples: Cal
             assert str(path) in str(error)
             assert "\n" not in str(error)
     assert refusals >= 6
+
+
+@pytest.mark.parametrize("has_dictionaries", [True, False])
+def test_a_table_without_rows_has_no_outputs(table: Callable[..., Path], *, has_dictionaries: bool) -> None:
+    schema = pa.schema([("id", pa.string()), ("output", pa.string())])
+    path = table(schema=schema, use_dictionary=has_dictionaries)
+    assert list(read_outputs(path)) == []
+    assert list(cut_outputs(path, 1).spans) != []
+
+
+def test_a_column_that_arrow_refuses_is_one_sentence(table: Callable[..., Path]) -> None:
+    """Asked for the metadata of a column that it refuses, pyarrow ends the process."""
+    encryption = pytest.importorskip("pyarrow.parquet.encryption")
+
+    class OpenKeys(encryption.KmsClient):  # type: ignore[misc]
+        def wrap_key(self, key: bytes, _: str) -> bytes:
+            return base64.b64encode(key)
+
+    settings = encryption.EncryptionConfiguration("footer", column_keys={"key": ["output"]}, plaintext_footer=True)
+    keys = encryption.CryptoFactory(lambda _: OpenKeys())
+    sealed = keys.file_encryption_properties(encryption.KmsConnectionConfig(), settings)
+    with pytest.raises(LoadError, match="is not a valid Parquet file") as raised:
+        list(read_outputs(table({"id": "a", "output": "x"}, encryption_properties=sealed)))
+    assert (raised.value.hint or "").startswith("Arrow says: Cannot decrypt ColumnMetadata")
 
 
 def test_a_file_of_another_name_is_told_how_it_is_read(table: Callable[..., Path]) -> None:

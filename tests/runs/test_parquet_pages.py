@@ -78,6 +78,12 @@ def test_each_row_is_the_json_of_its_values(batch: Any, start: int) -> None:
         )
 
 
+def test_no_rows_have_no_lines() -> None:
+    batch = pa.record_batch([pa.array([{"k": ["x"]}])], names=["c"]).slice(1)
+    twice = pa.record_batch([pa.array([], pa.int8())] * 2, names=["c", "c"])
+    assert [list(parquet._write_lines(part, Place("a.parquet", 1))) for part in (batch, twice)] == [[], []]
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """Write columns as a Parquet file."""
