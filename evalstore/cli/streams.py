@@ -51,8 +51,8 @@ def needs_pager(text: str) -> bool:
 
     An empty PAGER means none, as git has it.
     """
-    at_terminal = sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    if not at_terminal or os.environ.get("PAGER") == "":
+    at_terminal = sys.stdout.isatty() and sys.stdin.isatty()
+    if not (at_terminal and _can_obey()) or os.environ.get("PAGER") == "":
         return False
     from shutil import get_terminal_size
 
@@ -61,7 +61,7 @@ def needs_pager(text: str) -> bool:
 
 def can_show_bars(*, quiet: bool) -> bool:
     """Whether progress may be drawn on stderr: on a terminal that can redraw a line, unless --quiet is set."""
-    return not quiet and sys.stderr.isatty() and os.environ.get("TERM", "") not in {"", "dumb"}
+    return not quiet and sys.stderr.isatty() and _can_obey()
 
 
 def close_streams() -> OSError | None:
@@ -88,9 +88,14 @@ def _make_screen(stream: TextIO, *, at_terminal: bool) -> Screen:
     columns = find_columns(stream)
     width = PAPER.width if columns is None else min(max(columns, _NARROWEST), _WIDEST)
     is_forced = _is_set("FORCE_COLOR") or _is_set("CLICOLOR_FORCE")
-    can_paint = at_terminal and os.environ.get("CLICOLOR") != "0" and os.environ.get("TERM", "dumb") != "dumb"
+    can_paint = at_terminal and os.environ.get("CLICOLOR") != "0" and _can_obey()
     has_colours = (is_forced or can_paint) and not os.environ.get("NO_COLOR")
     return Screen(width, COLOURS if has_colours else {}, drawn=at_terminal or is_forced, fits=columns is not None)
+
+
+def _can_obey() -> bool:
+    """Whether the terminal follows escape sequences, by its name."""
+    return os.environ.get("TERM", "") not in {"", "dumb"}
 
 
 def _is_set(name: str) -> bool:

@@ -23,7 +23,8 @@ def test_a_pager_is_for_long_texts_on_terminals(monkeypatch: pytest.MonkeyPatch)
         # Not in a fixture: pytest puts its own streams back between the two.
         monkeypatch.setattr(sys, "stdin", terminal)
         monkeypatch.setattr(sys, "stdout", terminal)
-        cases = [("TERM", "xterm", True), ("PAGER", "cat", True), ("PAGER", "", False), ("TERM", "dumb", False)]
+        cases = [("TERM", "xterm", True), ("PAGER", "cat", True), ("PAGER", "", False)]
+        cases += [("PAGER", "cat", True), ("TERM", "dumb", False), ("TERM", "", False)]
         for name, value, wanted in cases:
             monkeypatch.setenv(name, value)
             assert needs_pager(LONG) == wanted, (name, value)

@@ -72,7 +72,7 @@ def test_a_terminal_has_colours_and_a_width(on_terminal: Shown, folder: Path) ->
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""}])
 def test_who_wants_no_colours_gets_none(on_terminal: Shown, folder: Path, env: dict[str, str]) -> None:
     assert b"\x1b" not in on_terminal("diff", "old.yaml", "new.yaml", cwd=folder, **env)
 
