@@ -319,7 +319,7 @@ def open_processes(jobs: int) -> Iterator[Workers]:
     has_server = "forkserver" in multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("forkserver" if has_server else "spawn")
     context.set_forkserver_preload([__name__])
-    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)
+    executor = _ProcessPool(jobs, mp_context=context, initializer=_start_worker)
     try:
         yield Workers(executor, jobs)
     finally:
@@ -329,6 +329,31 @@ def open_processes(jobs: int) -> Iterator[Workers]:
             process.kill()
         for process in processes:
             process.join()
+
+
+class _ProcessPool(ProcessPoolExecutor):
+    """A pool whose processes are all known: one whose start an interrupt cuts off is ended by nobody."""
+
+    def submit(self, function: Callable[..., _Result], /, *args: Any, **named: Any) -> Future[_Result]:
+        with _hold_interrupt():
+            return super().submit(function, *args, **named)
+
+
+@contextmanager
+def _hold_interrupt() -> Iterator[None]:
+    """Let Ctrl-C wait for the end; only in the main thread does Python heed it."""
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held = list[tuple[int, Any]]()
+    signal.signal(signal.SIGINT, lambda *event: held.append(event))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            handler(*held[0])
 
 
 def _start_worker() -> None:

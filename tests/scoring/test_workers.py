@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +282,23 @@ def test_a_killed_worker_is_said_in_a_sentence() -> None:
     with open_processes(2) as workers, pytest.raises(WorkerLostError, match="a worker process was killed") as error:
         list(map_rows(workers.executor, os._exit, [9], most=2))
     assert "--jobs" in (error.value.hint or "")
+
+
+@pytest.mark.process
+def test_an_interrupt_waits_until_a_worker_that_starts_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    fork = forkserver.connect_to_new_process
+
+    def fork_and_interrupt(descriptors: Any) -> Any:
+        pipes = fork(descriptors)
+        signal.raise_signal(signal.SIGINT)
+        return pipes
+
+    monkeypatch.setattr(forkserver, "connect_to_new_process", fork_and_interrupt)
+    with open_processes(1) as workers:
+        with pytest.raises(KeyboardInterrupt):
+            workers.executor.submit(int)
+        assert len(multiprocessing.active_children()) == 1
+    assert multiprocessing.active_children() == []
 
 
 @pytest.mark.slow
