@@ -293,11 +293,10 @@ class StoreSite:
 
     def iterate_diffs(self, artifact: SiteArtifact) -> Iterator[StepDiff]:
         """Yield what each step of an artifact changed, as its log has it: by the rules, without overrides."""
-        name = artifact.summary.name
         diffs = {str(entry.logged.version): entry.diff for entry in artifact.log.releases} if artifact.log else {}
         for step in artifact.steps:
             if found := diffs[step.new]:
-                yield StepDiff(step, _name_sides(found, f"{name}@{step.old}", f"{name}@{step.new}"))
+                yield StepDiff(step, found)
 
     def audit_runs(self, pair: SiteAudit) -> tuple[Audit | None, SiteAudit]:
         """Return the audit of two runs and what it says, or None and why they cannot be audited."""
@@ -332,7 +331,3 @@ def _list_steps(log: ReleaseLog) -> Iterator[SiteStep]:
         if entry.before is not None and entry.rules:
             old, new = str(entry.before), str(entry.logged.version)
             yield SiteStep(old, new, f"{log.name}/{old}--{new}.html")
-
-
-def _name_sides(diff: Diff, old: str, new: str) -> Diff:
-    return replace(diff, old=replace(diff.old, ref=old), new=replace(diff.new, ref=new))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, GitError
-from evalstore.model import MALFORMED_ERRORS, Artifact, Kind, Question, iterate_questions
+from evalstore.model import MALFORMED_ERRORS, Artifact, Kind, Question, iterate_questions, parse_ref
+from evalstore.model.refs import ArtifactIdentity
 from evalstore.release.artifact_parts import (
     ArtifactPart,
     PartTable,
@@ -23,6 +24,7 @@ from evalstore.release.artifact_parts import (
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.file_history import FileHistory, read_file_history
 from evalstore.store.git import describe_missing_history
+from evalstore.store.lineage import list_former_names
 from evalstore.store.object_reader import MissingObjectError
 from evalstore.store.objects import read_tagger
 from evalstore.store.revisions import find_head
@@ -176,6 +178,7 @@ class PartHistory:
 
 
 _ABSENT = PartTable()
+_ENDINGS = (".yaml", ".jsonl")
 _SHALLOW = "this shallow clone does not have the commit: {}"
 
 
@@ -236,7 +239,7 @@ class OriginFinder:
         """Return the parts that a working file has otherwise than the newest commit."""
         written, committed = self._read_resolved(new), _ABSENT
         if head is not None:
-            committed = _read_committed_parts(self._open_rows(new), new, head) or _ABSENT
+            committed = _read_committed_parts(self._open_rows(new), _list_names(self.store, new), head) or _ABSENT
         return [part for part in parts if written.meanings.get(part) != committed.meanings.get(part)]
 
     def _find_reverts(
@@ -292,12 +295,16 @@ class _ArtifactHistory:
     ) -> _ArtifactHistory:
         """Walk the history of an artifact's files once."""
         known = base if base and _has_commit(store, base) else None
-        tags = list_patterns(store.tags.grammar, artifact.kind, artifact.id)
-        history = read_file_history(store, _list_paths(artifact), tip, base=known, tags=tags)
+        names = _list_names(store, artifact)
+        tags = [pattern for one in names for pattern in list_patterns(store.tags.grammar, one.kind, one.id)]
+        # The rows of an earlier id are beside its file.
+        paths = [*_list_paths(artifact), *(one.path.replace(".yaml", end) for one in names[1:] for end in _ENDINGS)]
+        history = read_file_history(store, paths, tip, base=known, tags=tags)
         store.objects.expect(history.commits)
         renames = list_renames(store, artifact)
-        parts = PartHistory(history, partial(_read_committed_parts, rows, artifact), renames)
-        return cls(store, parts, _find_first_releases(history, store.releases(artifact.kind, artifact.id)))
+        parts = PartHistory(history, partial(_read_committed_parts, rows, names), renames)
+        releases = (release for one in names for release in store.releases(one.kind, one.id))
+        return cls(store, parts, _find_first_releases(history, releases))
 
     def describe(self, ending: PartEnding) -> PartOrigin:
         """Return what is known of the commit in which a search ended."""
@@ -358,12 +365,18 @@ def _list_paths(artifact: Resolved) -> list[str]:
     return [artifact.path, *([f"{artifact.kind.folder}/{rows}"] if isinstance(rows, str) else [])]
 
 
-def _read_committed_parts(rows: QuestionRows, artifact: Resolved, oid: str) -> PartTable | None:
-    """Return the parts of an artifact at a commit: none where its file is absent, None where it is malformed."""
+def _list_names(store: ArtifactStore, artifact: Resolved) -> list[ArtifactIdentity]:
+    """Return an artifact as it is named, and as it was before it was renamed, the last first."""
+    return [artifact, *map(parse_ref, list_former_names(store, artifact.name))]
+
+
+def _read_committed_parts(rows: QuestionRows, names: Sequence[ArtifactIdentity], oid: str) -> PartTable | None:
+    """Return the parts of an artifact, by its first name that a commit has: none without one, None if malformed."""
     store = rows.store
     try:
-        blob = store.find_file_at(oid, artifact.path)
-        if blob is None:
+        files = ((one, blob) for one in names if (blob := store.find_file_at(oid, one.path)) is not None)
+        artifact, blob = next(files, (None, ""))
+        if artifact is None:
             return _ABSENT
         document = read_yaml(store.objects.read(blob).data, artifact.path)
     except MissingObjectError:

@@ -15,6 +15,7 @@ from evalstore.release.acceptances import ChangePolicy, read_rules_policy
 from evalstore.release.comparison import compare_versions
 from evalstore.release.references import read_references
 from evalstore.store import ArtifactStore, Resolved
+from evalstore.store.lineage import list_former_names
 from evalstore.store.listing import ReleaseSummary, read_history
 from evalstore.versions import Bump, Version
 
@@ -25,14 +26,16 @@ COMPARED_LIMIT = 30  # releases, each with the one before it: half a second of a
 class ReleaseLogEntry:
     """One release against `before`, the readable one before it (None for the first, or where nothing was compared).
 
-    `rules` say how often each found something at which level, and `required` is the bump for all, by the rules alone,
-    whatever was overridden or accepted. `problem` says why a release cannot be read. `since` is the earliest release
-    whose scores are comparable, None where that is not known; with `open` an earlier one might be, too.
+    `before_name` is the name of that one: an earlier one of the artifact, where it was renamed in between. `rules` say
+    how often each found something at which level, and `required` is the bump for all, by the rules alone, whatever was
+    overridden or accepted. `problem` says why a release cannot be read. `since` is the earliest release whose scores
+    are comparable, None where that is not known; with `open` an earlier one might be, too.
     `diff` is the whole comparison, where something changed.
     """
 
     logged: ReleaseSummary
     before: Version | None = None
+    before_name: str = ""
     required: Bump | None = None
     rules: tuple[tuple[str, Bump, int], ...] = ()
     problem: str | None = None
@@ -43,7 +46,7 @@ class ReleaseLogEntry:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseLog:
-    """The releases of one artifact, newest first.
+    """The releases of one artifact, newest first, with those from before it was renamed.
 
     `skipped` were not compared, because of their number or because nobody asked; `floating` are references without an
     exact version, of the newest or of what it refers to, under which scores can move without a release.
@@ -61,17 +64,27 @@ def read_release_log(store: ArtifactStore, ref: Ref, *, limit: int | None = COMP
     A release that cannot be read says so, and is passed over. Raises `RefError` when there are none.
     """
     history = read_history(store, ref)
+    line = _list_line(store, ref.name)
     if limit == 0:
-        return ReleaseLog(history.name, tuple(map(ReleaseLogEntry, history.releases)), len(history.releases))
-    all_releases = read_history(store, parse_ref(ref.name)).releases if ref.pin else history.releases
-    wanted = {summary.version for summary in history.releases}
-    indexes = [index for index, summary in enumerate(all_releases) if summary.version in wanted]
-    comparer = _ReleaseComparer(store, history.name, all_releases, read_rules_policy(store))
+        shown = history.releases if ref.pin else line
+        return ReleaseLog(history.name, tuple(map(ReleaseLogEntry, shown)), len(shown))
+    wanted = {summary.tag for summary in history.releases}
+    indexes = [index for index, summary in enumerate(line) if not ref.pin or summary.tag in wanted]
+    comparer = _ReleaseComparer(store, line, read_rules_policy(store))
     comparer.compare_steps(indexes, limit)
     skipped = sum(index not in comparer.steps and index not in comparer.problems for index in indexes)
     return ReleaseLog(
         history.name, tuple(comparer.list_entries(indexes)), skipped, tuple(comparer.list_floating(indexes[0]))
     )
+
+
+def _list_line(store: ArtifactStore, name: str) -> list[ReleaseSummary]:
+    """Return the releases of an artifact, newest first, and behind them those that it had before it was renamed."""
+    line = [*read_history(store, parse_ref(name)).releases]
+    for former in list_former_names(store, name):
+        first = line[-1].version
+        line += [one for one in read_history(store, parse_ref(former)).releases if one.version < first]
+    return line
 
 
 class _LogStep(NamedTuple):
@@ -90,7 +103,6 @@ class _ReleaseComparer:
     """Compares the releases of an artifact, newest first; results go by their index in that order."""
 
     store: ArtifactStore
-    name: str
     releases: Sequence[ReleaseSummary]
     policy: ChangePolicy
     steps: dict[int, _LogStep] = field(default_factory=dict)
@@ -120,7 +132,8 @@ class _ReleaseComparer:
                     entry, since=self.releases[since].version, open=self._is_open(since), **_summarize_step(step)
                 )
                 if step.before is not None:
-                    entry = replace(entry, before=self.releases[step.before].version)
+                    before = self.releases[step.before]
+                    entry = replace(entry, before=before.version, before_name=before.name)
             yield entry
 
     def list_floating(self, index: int) -> Iterator[str]:
@@ -177,7 +190,8 @@ class _ReleaseComparer:
 
     def _resolve_release(self, index: int) -> Resolved:
         if index not in self._resolved:
-            self._resolved[index] = self.store.resolve(f"{self.name}@{self.releases[index].version}")
+            release = self.releases[index]
+            self._resolved[index] = self.store.resolve(f"{release.name}@{release.version}")
         return self._resolved[index]
 
     def _compare_pair(self, old: Resolved, new: Resolved) -> Diff | None:

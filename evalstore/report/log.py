@@ -36,13 +36,14 @@ def text(log: ReleaseLog, screen: Screen = PAPER) -> str:
 
 def _release_row(log: ReleaseLog, release: ReleaseSummary) -> tuple[str, ...]:
     # The default message of `evalstore bump` repeats the name and the version of the line.
-    is_default = release.summary.startswith((f"{log.name} ", f"{log.name}@"))
+    is_default = release.summary.startswith((f"{release.name} ", f"{release.name}@"))
+    renamed = f"as {release.name}" if release.name != log.name else ""
     return (
         f"  {release.version}",
         release.date[:DAY],
         _release_step(release),
         f"released by {release.author}",
-        "" if is_default else make_excerpt(release.summary, _SUMMARY),
+        " ".join(filter(None, [renamed, "" if is_default else make_excerpt(release.summary, _SUMMARY)])),
     )
 
 

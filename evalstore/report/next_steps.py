@@ -137,7 +137,7 @@ def _after_bump(result: Released) -> Iterator[str]:
 def _after_log(log: ReleaseLog) -> Iterator[str]:
     newest = log.releases[0] if log.releases else None
     if newest and newest.before:
-        yield _write_command("diff", f"{log.name}@{newest.before}", f"{log.name}@{newest.logged.version}")
+        yield _write_command("diff", f"{newest.before_name}@{newest.before}", f"{log.name}@{newest.logged.version}")
 
 
 def _after_listing(listing: StoreListing) -> Iterator[str]:

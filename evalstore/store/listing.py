@@ -70,8 +70,9 @@ class ArtifactFile:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseSummary:
-    """One release with the data of its tag; `bump`, `digest`, `previous` and `asked` are its trailers, None without."""
+    """One release of `name` with the data of its tag: `bump`, `digest`, `previous` and `asked` are its trailers."""
 
+    name: str
     version: Version
     tag: str
     commit: str
@@ -204,6 +205,7 @@ def _parse_record(store: ArtifactStore, row: list[str]) -> tuple[Release, Releas
     # A lightweight tag has no tagger: then the commit tells who and when.
     trailers = dict(_TRAILER.findall(body.strip().rpartition("\n\n")[2]))
     return release, ReleaseSummary(
+        name=release.name,
         version=release.version,
         tag=release.tag,
         commit=release.commit,

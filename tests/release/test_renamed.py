@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 
 from evalstore.errors import RefError, RefusedError
+from evalstore.model import parse_ref
 from evalstore.release import Released
+from evalstore.release.release_log import read_release_log
 from evalstore.release.values import ArtifactState
 from evalstore.release.verify import verify
 from evalstore.store import ArtifactStore
@@ -187,3 +190,66 @@ def test_validate_knows_the_key(released: Shop, cli: Cli, said: str, rule: str |
     rename(released, rubric(), "rubrics/tone.yaml", "rubrics/manner.yaml", said=said)
     ran = cli("-C", released.root, "validate", "rubrics/manner.yaml")
     assert ran.out == "1 file: no findings\n" if rule is None else rule in ran.out
+
+
+def rename_again(shop: Shop) -> None:
+    """Release rubric/manner@2.0.0 with another word, and then rubric/voice@2.0.1."""
+    text = shop.read("rubrics/manner.yaml").decode()
+    shop.write("rubrics/manner.yaml", text.replace("simply", "just"))
+    commit(shop).bump()
+    text = shop.read("rubrics/manner.yaml").decode().replace("renamed_from: rubric/tone\n", "")
+    rename(shop, text, "rubrics/manner.yaml", "rubrics/voice.yaml")
+    commit(shop).bump()
+
+
+def test_the_log_goes_on_under_the_earlier_ids(renamed: Shop, cli: Cli) -> None:
+    rename_again(renamed)
+    with ArtifactStore.open(renamed.root) as store:
+        log = read_release_log(store, parse_ref("rubric/voice"))
+    assert [(entry.logged.name, str(entry.logged.version)) for entry in log.releases] == [
+        ("rubric/voice", "2.0.1"),
+        ("rubric/manner", "2.0.0"),
+        ("rubric/tone", "1.0.0"),
+    ]
+    assert [(str(entry.before), entry.before_name) for entry in log.releases[:2]] == [
+        ("2.0.0", "rubric/manner"),
+        ("1.0.0", "rubric/tone"),
+    ]
+    assert [(str(entry.since), entry.required) for entry in log.releases[:2]] == [
+        ("2.0.0", Bump.PATCH),
+        ("2.0.0", Bump.MAJOR),
+    ]
+    ran = cli("-C", renamed.root, "log", "rubric/voice")
+    assert ran.next_steps.endswith("diff rubric/manner@2.0.0 rubric/voice@2.0.1\n")
+    assert [" as rubric/" in line for line in ran.out.splitlines() if "released by" in line] == [False, True, True]
+    # What a range covers are releases of this id.
+    assert cli("-C", renamed.root, "log", "rubric/voice@^2", "--short").out.count("released by") == 1
+    assert cli("-C", renamed.root, "log", "rubric/voice", "--short").out.count("released by") == 3
+    # The old id ends where the new one begins.
+    assert cli("-C", renamed.root, "log", "rubric/tone").out.count("released by") == 1
+
+
+def test_blame_finds_who_wrote_a_part_before_the_rename(renamed: Shop, cli: Cli) -> None:
+    first = renamed.git("rev-list", "--max-parents=0", "HEAD").strip()
+    ran = cli("-C", renamed.root, "blame", "rubric/manner@worktree", "--format", "json")
+    assert {part["commit"] for part in json.loads(ran.out)["parts"]} == {first}
+    rename_again(renamed)
+    ran = cli("-C", renamed.root, "blame", "rubric/voice", "--format", "json")
+    parts = {part["pointer"]: part for part in json.loads(ran.out)["parts"]}
+    assert parts["/checks/0/values/0"]["version"] == "2.0.0"
+    assert (parts["/scoring/combine"]["commit"], parts["/scoring/combine"]["version"]) == (first, "1.0.0")
+
+
+def test_blame_follows_the_rows_of_a_renamed_dataset(released: Shop, cli: Cli) -> None:
+    text = "id: web\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/tone@1.0.0}\nrows: web.jsonl\n"
+    rows = '{"id": "a", "input": "Hello?"}\n'
+    released.write("datasets/web.yaml", text)
+    released.write("datasets/web.jsonl", rows)
+    released.bump()
+    (released.root / "datasets/web.jsonl").unlink()
+    rename(released, text.replace("web.jsonl", "site.jsonl"), "datasets/web.yaml", "datasets/site.yaml")
+    released.write("datasets/site.jsonl", rows + '{"id": "b", "input": "Bye?"}\n')
+    commit(released).bump()
+    ran = cli("-C", released.root, "blame", "dataset/site", "--format", "json")
+    versions = {part["pointer"]: part["version"] for part in json.loads(ran.out)["parts"]}
+    assert (versions["/rows/0"], versions["/rows/1"]) == ("1.0.0", "1.1.0")

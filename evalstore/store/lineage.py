@@ -1,0 +1,40 @@
+"""Follows an artifact that was renamed to the ids that it had before."""
+
+from __future__ import annotations
+
+from evalstore.errors import EvalstoreError
+from evalstore.model import parse_ref
+from evalstore.model.artifact import RENAMED_FROM
+from evalstore.store.store import ArtifactStore
+
+
+def list_former_names(store: ArtifactStore, name: str) -> list[str]:
+    """Return the released names (`<kind>/<id>`) that an artifact had before, the last first.
+
+    Its first release under a name says the one before it; its file does so where there is none. What cannot be read
+    says nothing.
+    """
+    names = [name]
+    while (former := _find_former_name(store, names[-1])) and former not in names and _is_released(store, former):
+        names.append(former)
+    return names[1:]
+
+
+def _find_former_name(store: ArtifactStore, name: str) -> str:
+    ref = parse_ref(name)
+    first = next(iter(store.releases(ref.kind, ref.id)), None)
+    try:
+        if first is None:
+            return store.resolve(ref.with_pin("worktree")).artifact.former_name
+        blob = store.find_file_at(first.commit, ref.path)
+        # A large file is parsed only where it may say something.
+        if blob is None or RENAMED_FROM.encode() not in store.objects.read(blob).data:
+            return ""
+        return store.resolve(ref.with_pin(str(first.version))).artifact.former_name
+    except EvalstoreError:  # whoever reads it for itself says why
+        return ""
+
+
+def _is_released(store: ArtifactStore, name: str) -> bool:
+    ref = parse_ref(name)
+    return bool(store.releases(ref.kind, ref.id))
