@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -149,7 +150,8 @@ class ObjectReader:
             return
         process, wrapper.proc = wrapper.proc, None
         for pipe in (process.stdin, process.stdout, process.stderr):
-            pipe.close()
+            with suppress(OSError):  # of a question that git did not take, and that is written once more
+                pipe.close()
         if self._pid == os.getpid():  # after a fork the process belongs to the parent
             process.kill()
             process.wait()
@@ -267,6 +269,7 @@ class ObjectReader:
         self._buffer, self._offset = self._buffer[self._offset :] + piece, 0
 
     def _explain_exit(self, oid: str) -> GitError:
+        self._process.proc.kill()  # where it took no question, it would wait for one as long as we do for its words
         # In a partial clone git exits at an object that it may not fetch.
         if b"promisor" in os.read(self._process.proc.stderr.fileno(), CHUNK):
             return self._build_missing_error(oid)

@@ -40,6 +40,27 @@ def test_missing_object_is_said_and_the_next_is_read(git: Callable[..., str], ba
     assert batch.read(oid).data == b"here"
 
 
+def test_a_git_that_was_killed_is_said_and_the_next_one_reads(git: Callable[..., str], batch: ObjectReader) -> None:
+    first, second = write(git, "first"), write(git, "second")
+    batch.read(first)
+    batch._process.proc.kill()
+    batch._process.proc.wait()
+    with pytest.raises(GitError, match="git cannot read object"):
+        batch.read(second)
+    assert batch.read(second).data == b"second"
+
+
+def test_a_git_that_takes_no_question_is_not_waited_for(git: Callable[..., str], batch: ObjectReader) -> None:
+    first, second = write(git, "first"), write(git, "second")
+    batch.read(first)
+    process = batch._process.proc
+    with process.stdin, Path("/dev/full").open("wb") as full:
+        process.stdin = full
+        with pytest.raises(GitError, match="git cannot read object"):
+            batch.read(second)
+    assert batch.read(second).data == b"second"
+
+
 @pytest.mark.parametrize("name", ["HEAD", "main", "-p", "0" * 39, "0" * 40 + "\nHEAD", "A" * 40, "0" * 40 + ":x"])
 def test_only_full_ids_are_asked_for(batch: ObjectReader, name: str) -> None:
     with pytest.raises(GitError, match="is not an object id"):
