@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from evalstore.documents import read_yaml
 from evalstore.errors import UsageError
@@ -13,6 +13,7 @@ from evalstore.migration.outcome import MigrationOutcome
 from evalstore.places import find_resource_folder
 from evalstore.text import find_nearest
 
+_Row = TypeVar("_Row")
 # Fields of a question that a table may fill beside its id and input.
 QUESTION_FIELDS = ("expected", "context", "criteria", "tags", "messages", "expected_facts", "expected_tools")
 
@@ -27,21 +28,21 @@ class CheckRow:
 
     key: str
     reader: str
-    kind: str
-    into: str | None
-    parameters: Mapping[str, Any]
-    empty_passes: bool
-    limit: int
-    options: tuple[CheckRow, ...]
-    name_format: str | None
-    id: str | None
-    is_each: bool
-    escaped: str | None
-    judge: str | None
-    weight: Any
-    lossy: str
-    by: str
-    value: str
+    kind: str = ""
+    into: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    empty_passes: bool = False
+    limit: int = 0
+    options: tuple[CheckRow, ...] = ()
+    name_format: str | None = None
+    id: str | None = None
+    is_each: bool = False
+    escaped: str | None = None
+    judge: str | None = None
+    weight: Any = None
+    lossy: str = ""
+    by: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # compared and hashed by identity: `values` is a mapping
@@ -49,11 +50,11 @@ class FormatSign:
     """Keys at the root, in a case or in a check of one, for or against a format: any of `keys`, `all`, `values`."""
 
     at: str
-    keys: frozenset[str]
-    all: frozenset[str]
-    values: Mapping[str, tuple[Any, ...]]
-    confidence: float
-    because: str
+    keys: frozenset[str] = frozenset()
+    all: frozenset[str] = frozenset()
+    values: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    confidence: float = 1.0
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +65,16 @@ class ForeignShape:
     """
 
     name: str
-    root: frozenset[str]
-    none_of: frozenset[str]
-    any_of: tuple[frozenset[str], ...]
-    camel_case: bool
-    unless: tuple[FormatSign, ...]
-    holder: str | None
-    item: Mapping[str, tuple[Any, ...]]
     outcome: MigrationOutcome
     reason: str
-    has_cases: bool
+    root: frozenset[str] = frozenset()
+    none_of: frozenset[str] = frozenset()
+    any_of: tuple[frozenset[str], ...] = ()
+    camel_case: bool = False
+    unless: tuple[FormatSign, ...] = ()
+    holder: str | None = None
+    item: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    has_cases: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +86,14 @@ class PromptRow:
     """
 
     judge: str
-    files: tuple[str, ...]
+    files: Sequence[str]
     syntax: str
     places: Mapping[str, str]
-    mentions: tuple[str, ...]
-    sha256: frozenset[str]
+    mentions: Sequence[str]
     reply_pattern: str
-    context: str | None
-    remarks: tuple[str, ...]
+    sha256: Sequence[str] = ()
+    context: str | None = None
+    remarks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +268,7 @@ def parse_table(value: Mapping[str, Any], *, own_digest: str = "") -> FormatTabl
         mirrors=case.get("mirrors", {}),
         order=tuple(case.get("order", ())),
         judges=tuple(value.get("judges", ())),
-        prompts=tuple(map(_parse_prompt, value.get("prompts", ()))),
+        prompts=tuple(PromptRow(**prompt) for prompt in value.get("prompts", ())),
         no_prompt=value.get("no_prompt", ""),
         form=value.get("form", {}),
         variants=variants,
@@ -282,65 +283,41 @@ def read_names(value: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     return tuple((item,) if isinstance(item, str) else tuple(item) for item in items)
 
 
+def _build(make: Callable[..., _Row], value: Mapping[str, Any], names: Mapping[str, str], **reads: Any) -> _Row:
+    """Return a row whose fields are the keys of a mapping; `names` are other names of fields, `reads` read values."""
+    return make(**{names.get(key, key): reads.get(key, _keep)(item) for key, item in value.items()})
+
+
+def _keep(value: Any) -> Any:
+    return value
+
+
 def parse_row(value: Mapping[str, Any]) -> CheckRow:
     """Return a row of `checks`."""
-    return CheckRow(
-        key=value["key"],
-        reader=value["read"],
-        kind=value.get("kind", ""),
-        into=value.get("into"),
-        parameters=value.get("with", {}),
-        empty_passes=value.get("empty_text") == "passes",
-        limit=value.get("limit", 0),
-        options=tuple(map(parse_row, value.get("options", ()))),
-        name_format=value.get("called"),
-        id=value.get("id"),
-        is_each=value.get("items") == "all",
-        escaped=value.get("escaped"),
-        judge=value.get("judge"),
-        weight=value.get("weight"),
-        lossy=value.get("lossy", ""),
-        by=value.get("by", ""),
-        value=value.get("value", ""),
-    )
-
-
-def _parse_prompt(value: Mapping[str, Any]) -> PromptRow:
-    return PromptRow(
-        judge=value["judge"],
-        files=tuple(value["files"]),
-        syntax=value["syntax"],
-        places=value["places"],
-        mentions=tuple(value["mentions"]),
-        sha256=frozenset(value.get("sha256", ())),
-        reply_pattern=value["reply_pattern"],
-        context=value.get("context"),
-        remarks=tuple(value.get("remarks", ())),
+    return _build(
+        CheckRow,
+        value,
+        {"read": "reader", "with": "parameters", "called": "name_format", "items": "is_each"}
+        | {"empty_text": "empty_passes"},
+        options=lambda rows: tuple(map(parse_row, rows)),
+        items=lambda word: word == "all",
+        empty_text=lambda word: word == "passes",
     )
 
 
 def _parse_sign(value: Mapping[str, Any]) -> FormatSign:
-    return FormatSign(
-        at=value["at"],
-        keys=frozenset(value.get("keys", ())),
-        all=frozenset(value.get("all", ())),
-        values={key: tuple(items) for key, items in value.get("values", {}).items()},
-        confidence=float(value.get("confidence", 1)),
-        because=value.get("because", ""),
-    )
+    return _build(FormatSign, value, {}, keys=frozenset, all=frozenset, confidence=float)
 
 
 def _parse_shape(value: Mapping[str, Any]) -> ForeignShape:
-    return ForeignShape(
-        name=value["name"],
-        root=frozenset(value.get("root", ())),
-        none_of=frozenset(value.get("none", ())),
-        any_of=tuple(map(frozenset, value.get("any", ()))),
-        camel_case=value.get("camel_case", False),
-        unless=tuple(map(_parse_sign, value.get("unless", ()))),
-        holder=value.get("list"),
-        item={key: tuple(allowed) for key, allowed in value.get("item", {}).items()},
-        outcome=MigrationOutcome(value["outcome"]),
-        reason=value["reason"].strip(),
-        has_cases=value.get("cases", False),
+    return _build(
+        ForeignShape,
+        value,
+        {"none": "none_of", "any": "any_of", "list": "holder", "cases": "has_cases"},
+        root=frozenset,
+        none=frozenset,
+        any=lambda sets: tuple(map(frozenset, sets)),
+        unless=lambda signs: tuple(map(_parse_sign, signs)),
+        outcome=MigrationOutcome,
+        reason=str.strip,
     )
