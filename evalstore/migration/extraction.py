@@ -25,7 +25,6 @@ from evalstore.documents import (
 )
 from evalstore.errors import LoadError, Place
 from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationEntry, MigrationOutcome
-from evalstore.migration.remainder import encode_value
 from evalstore.model import Kind
 
 _LINES = frozenset({".jsonl", ".ndjson"})
@@ -327,16 +326,3 @@ def find_companion_files(extraction: Extraction, companions: Mapping[str, Docume
     paths = [path for path, document in companions.items() if id(document) in holders and not path.startswith("/")]
     folder = PurePosixPath(file).parent
     return {os.path.normpath(folder / path.removeprefix("file://")): path for path in paths}
-
-
-@dataclass(slots=True)
-class Leftovers:
-    """Parts of a case that no check expresses, each with its reason, and the notes that say so."""
-
-    leftovers: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[MigrationNote] = field(default_factory=list)
-
-    def set_aside(self, value: Any, at: Pointer, reason: str) -> None:
-        """Keep a part as a leftover, with a note."""
-        self.leftovers.append({"value": encode_value(value), "reason": reason})
-        self.notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, reason))

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from evalstore.documents import Document, DoubledKey, OpaqueValue, Pointer
+from evalstore.migration.artifact_merge import list_refs
 from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import (
@@ -171,7 +172,7 @@ Rubrics = Mapping[str, Mapping[str, Any]]
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return what the reader of a format extracts from a file, with a note on each key that no grader reads."""
     extraction = _load_reader(table).read(legacy, table)
-    extraction = replace(extraction, drafts=tuple(map(legacy.prompts.explain_absence, extraction.drafts)))
+    extraction = replace(extraction, drafts=tuple(map(legacy.prompts.explain_absence, _select_used(extraction))))
     extraction = set_opaque_aside(extraction, legacy.document, table)
     extraction = add_judge_losses(extraction)
     extraction = add_doubled_keys(extraction, legacy.document)
@@ -179,6 +180,13 @@ def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     noted = {note.pointer for note in extraction.notes}
     notes = find_unknown_keys(legacy.document.value, table.select_dialect(extraction.dialect))
     return replace(extraction, notes=(*extraction.notes, *(note for note in notes if note.pointer not in noted)))
+
+
+def _select_used(extraction: Extraction) -> Iterator[ArtifactDraft]:
+    """Yield the drafts without the judges of the table that no rubric asks."""
+    users = [*(case.rubric for case in extraction.cases if case.rubric), *extraction.drafts]
+    used = {ref for user in users for ref in list_refs(user.value)}
+    return (draft for draft in extraction.drafts if not draft.is_common or draft.ref in used)
 
 
 def restore_source(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:

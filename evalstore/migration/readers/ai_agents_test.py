@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from evalstore.documents import Pointer, compute_digest, read_yaml
+from evalstore.documents import Pointer, read_yaml
 from evalstore.errors import LoadError
-from evalstore.migration.artifact_names import UniqueLabels
+from evalstore.migration.case_reading import (
+    CaseRow,
+    RowLabel,
+    draft_case_rubric,
+    read_rows,
+    refuse_source,
+)
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -31,6 +38,7 @@ _PARAMETERS = "{} is checked for its parameters, which no check kind can say: on
 _UNSAID = "{} must not run with certain parameters, which no check kind can say"
 _ORDER = "{} has an order among the tools, which is not read"
 _NONE = "no rule: any answer that is not empty passes"
+_NOT_ASKED = "the test has no id or no triggering_instructions, so nothing can be asked"
 _NO_TALK = "messages are not a conversation: kept as data, and the question is asked without them"
 _TURNS = "the earlier turns of the conversation"
 _SHARE = "from this share of its tests on a group passes; a dataset has no bar of its own, so it is kept as data"
@@ -51,48 +59,39 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the tests of a group as questions, and their rules as checks of tool calls."""
     root: Mapping[str, Any] = legacy.document.value
     if not isinstance(root["tests"], list):
-        problem = MigrationNote(
-            ("tests",),
-            MigrationOutcome.REFUSED,
-            f"tests is {describe_type(root['tests'])} where the list of tests belongs",
-        )
-        return Extraction("group", notes=(problem,))
+        problem = f"tests is {describe_type(root['tests'])} where the list of tests belongs"
+        return refuse_source("group", ("tests",), problem)
     head = {"title": root["label"]} if isinstance(root.get("label"), str) else {}
     dataset = ArtifactDraft(Kind.DATASET, "suite", head, ("tests",), name=find_suite_name(root, table))
     (judge,) = map(make_judge_draft, table.judges)
-    cases = tuple(_read_tests(root["tests"], table, judge))
-    asks_judge = any(case.rubric and judge.ref in str(case.rubric.value) for case in cases)
+    cases = read_rows(root["tests"], ("tests",), _label_test, partial(_read_test, table=table, judge=judge))
     share = [MigrationNote((key,), MigrationOutcome.UNMAPPED, _SHARE) for key in (table.form["share"],) if key in root]
-    return Extraction("group", dataset, cases, (judge,) if asks_judge else (), tuple(share))
+    return Extraction("group", dataset, cases, (judge,), tuple(share))
 
 
-def _read_tests(tests: list[Any], table: FormatTable, judge: ArtifactDraft) -> Iterator[LegacyCase]:
-    labels = UniqueLabels(set(filter(None, map(_find_label, tests))))
-    for index, raw in enumerate(tests):
-        pointer: Pointer = ("tests", index)
-        try:
-            yield _read_test(raw, pointer, labels, table, judge)
-        except LoadError as error:
-            yield LegacyCase(pointer, raw, MigrationOutcome.REFUSED, (error.message,))
-
-
-def _read_test(
-    raw: Any, pointer: Pointer, labels: UniqueLabels, table: FormatTable, judge: ArtifactDraft
-) -> LegacyCase:
+def _label_test(raw: Any, _: int) -> RowLabel:
     if not isinstance(raw, dict):
-        raise LoadError(f"the test is {describe_type(raw)} where an entity belongs")
-    label, input_ = _find_label(raw), _read_field(raw, "triggering_instructions")
-    if not label or not isinstance(input_, str) or not input_:
-        raise LoadError("the test has no id or no triggering_instructions, so nothing can be asked")
-    name, twin_notes = labels.claim_for_case(label, pointer)
+        return RowLabel(problem=f"the test is {describe_type(raw)} where an entity belongs")
+    label = _find_label(raw) or ""
+    try:
+        input_ = _read_field(raw, "triggering_instructions")
+    except LoadError as error:
+        return RowLabel(label, error.message)
+    is_asked = label and isinstance(input_, str) and input_
+    return RowLabel(label, "" if is_asked else _NOT_ASKED)
+
+
+def _read_test(test: CaseRow, table: FormatTable, judge: ArtifactDraft) -> LegacyCase:
+    raw, pointer = test.raw, test.pointer
+    input_ = _read_field(raw, "triggering_instructions")
     rules, notes = _read_rules(_parse_inner_yaml(raw, "rules"), (*pointer, "rules"), table.form)
     conversation = _parse_inner_yaml(raw, "messages")
     messages = _read_messages(conversation)
-    question = {"id": name, "input": input_, **({"messages": messages} if messages else {})}
+    question = {"id": test.label, "input": input_, **({"messages": messages} if messages else {})}
     losses = list(dict.fromkeys(note.reason for note in notes))
     remarks = [_NO_TALK] if conversation and not messages else []
     remarks += [] if notes or rules.tools or rules.forbidden or rules.instruction else [_NONE]
-    remarks += [*twin_notes, *describe_unknown_keys((key for key in raw if key not in table.data), table.data)]
+    remarks += [*test.remarks, *describe_unknown_keys((key for key in raw if key not in table.data), table.data)]
     return LegacyCase(
         pointer,
         raw,
@@ -201,11 +200,8 @@ def _build_rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> Ar
     if rules.instruction:
         judge_check = {"judge_prompt_ref": judge.ref, "variables": {"instruction": rules.instruction}}
         checks.append({"id": "response", "kind": "llm_judge", **judge_check})
-    leftovers = {"x_unmapped": encode_value(rules.leftovers)} if rules.leftovers else {}
-    title = {} if checks else {"title": table.no_check["title"]}
-    value = title | {"checks": checks or table.no_check["checks"], "scoring": dict(table.scoring), **leftovers}
-    name = "tools" if tools else "response" if checks else "set_aside" if leftovers else table.no_check["id"]
-    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
+    name = "tools" if tools else "response"
+    return draft_case_rubric(checks, table.scoring, table, name, encode_value(rules.leftovers))
 
 
 def _drop_repeats(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from evalstore.documents import Pointer, compute_digest, format_json_pointer
+from evalstore.documents import format_json_pointer
 from evalstore.errors import RefusedError
-from evalstore.migration.artifact_names import UniqueLabels, make_slug
+from evalstore.migration.artifact_names import make_slug
+from evalstore.migration.case_reading import CaseRow, RowLabel, draft_case_rubric, read_rows, refuse_source
 from evalstore.migration.detect import select_variant
-from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.migration.outcome import EditedRubricError, MigrationOutcome, find_worst_outcome
 from evalstore.migration.remainder import decode_value, encode_value, is_same_data
 from evalstore.migration.suite_names import find_suite_name
@@ -29,8 +31,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     dialect_table = table.select_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
     if isinstance(dialect_table, str):
         cases = len(root[key]) if isinstance(root[key], list) else None
-        tie = MigrationNote((key,), MigrationOutcome.REFUSED, dialect_table, cases=cases)
-        return Extraction(table.lists[key], notes=(tie,))
+        return refuse_source(table.lists[key], (key,), dialect_table, cases)
     table = dialect_table if key in dialect_table.lists else table
     metadata = {name: encode_value(value) for name, value in root.items() if name != key}
     value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}
@@ -42,8 +43,11 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     )
     if not isinstance(root[key], list):
         problem = f"{key} is {describe_type(root[key])} where the list of cases belongs"
-        return Extraction(table.lists[key], notes=(MigrationNote((key,), MigrationOutcome.REFUSED, problem),))
-    return Extraction(table.lists[key], dataset, tuple(_extract_cases(root[key], key, table)))
+        return refuse_source(table.lists[key], (key,), problem)
+    read_case = partial(_extract_case, table=table)
+    return Extraction(
+        table.lists[key], dataset, read_rows(root[key], (key,), partial(_label_case, table=table), read_case)
+    )
 
 
 def restore(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
@@ -73,22 +77,13 @@ def _list_checks(rubric: Mapping[str, Any], table: FormatTable) -> Any:
     return rubric["checks"]
 
 
-def _extract_cases(raws: list[Any], key: str, table: FormatTable) -> Iterator[LegacyCase]:
-    problems = [_find_case_problem(raw, table) for raw in raws]
-    labels = [
-        None if problem else make_label(raw[table.id], table) for raw, problem in zip(raws, problems, strict=True)
-    ]
-    names = UniqueLabels({label for label in labels if label is not None})
-    for index, (raw, problem, label) in enumerate(zip(raws, problems, labels, strict=True)):
-        pointer = (key, index)
-        if label is None:
-            yield LegacyCase(pointer, raw, MigrationOutcome.REFUSED, (problem,))
-            continue
-        name, note = names.claim_for_case(label, pointer)
-        yield _extract_case(raw, pointer, table, label=name, notes=note)
+def _label_case(raw: Any, _: int, table: FormatTable) -> RowLabel:
+    problem = _find_case_problem(raw, table)
+    return RowLabel("", problem) if problem else RowLabel(make_label(raw[table.id], table))
 
 
-def _extract_case(raw: Any, pointer: Pointer, table: FormatTable, *, label: str, notes: tuple[str, ...]) -> LegacyCase:
+def _extract_case(case: CaseRow, table: FormatTable) -> LegacyCase:
+    raw, pointer = case.raw, case.pointer
     # A script may decide such a case alone: nothing of it can be graded here.
     script = _find_script_rule(raw, table)
     if script and raw.get(script["key"]):
@@ -102,7 +97,7 @@ def _extract_case(raw: Any, pointer: Pointer, table: FormatTable, *, label: str,
     none, plain = ((), MigrationOutcome.MIGRATED) if checks else _explain_no_check(table)
     known = list_key_order(table)
     extra = describe_unknown_keys((key for key in raw if key not in known), known)
-    question = _build_question(raw, label, readings, table)
+    question = _build_question(raw, case.label, readings, table)
     # The proof of order: restoring the case from its question and checks gives the same keys.
     keys = {} if list(raw) == list(restore_legacy_case(question, checks, table)) else {"keys": list(raw)}
     source = {"pointer": format_json_pointer(pointer), **question["x_source"], **keys}
@@ -111,7 +106,7 @@ def _extract_case(raw: Any, pointer: Pointer, table: FormatTable, *, label: str,
         pointer,
         raw,
         find_worst_outcome([outcome, plain]),
-        (*notes, *apart, *reasons, *none),
+        (*case.remarks, *apart, *reasons, *none),
         question | {"x_source": source},
         _build_rubric(checks, table),
         remarks=tuple(extra),
@@ -131,10 +126,7 @@ def _explain_no_check(table: FormatTable) -> tuple[tuple[str], MigrationOutcome]
 
 
 def _build_rubric(checks: Checks, table: FormatTable) -> ArtifactDraft:
-    head = {} if checks else {"title": table.no_check["title"]}
-    value = head | {"checks": list(checks or table.no_check["checks"]), "scoring": dict(table.scoring)}
-    name = _name_checks(checks, table) if checks else table.no_check["id"]
-    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
+    return draft_case_rubric(checks, table.scoring, table, _name_checks(checks, table) if checks else "")
 
 
 def _name_checks(checks: Checks, table: FormatTable) -> str:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from typing import Any
 
 from evalstore.documents import Pointer, write_yaml
 from evalstore.lint import make_text_source, validate
 from evalstore.migration.artifact_names import UniqueLabels, make_id, make_slug
+from evalstore.migration.case_reading import CaseRow, RowLabel, read_rows, refuse_source
 from evalstore.migration.extraction import (
     VERSION,
     ArtifactDraft,
@@ -61,41 +63,37 @@ def _read_dataset(root: Mapping[str, Any], _: LegacySource, table: FormatTable) 
     rows = root["questions"]
     if not isinstance(rows, list):
         empty = f"questions is {describe_type(rows)}: the program takes the dataset for an empty one"
-        return Extraction("dataset", notes=(MigrationNote(("questions",), MigrationOutcome.REFUSED, empty),))
+        return refuse_source("dataset", ("questions",), empty)
     head = ArtifactDraft(Kind.DATASET, "suite", {}, ("questions",), name=find_suite_name(root, table))
-    return Extraction("dataset", head, tuple(_read_rows(rows, table)))
+    cases = read_rows(rows, ("questions",), _label_row, partial(_read_row, table=table))
+    return Extraction("dataset", head, cases)
 
 
-def _read_rows(rows: list[Any], table: FormatTable) -> Iterator[LegacyCase]:
-    # Ids of rows that are refused stay free.
-    names = UniqueLabels({row["id"] for row in rows if not _find_row_problem(row)})
-    known = [key for keys in table.form["known"] for key in keys]
-    for index, row in enumerate(rows):
-        pointer = ("questions", index)
-        if problem := _find_row_problem(row):
-            yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (problem,))
-            continue
-        name, twin_notes = names.claim_for_case(row["id"], pointer)
-        ref, reasons = _parse_rubric_ref(row.get("rubric_ref"))
-        reasons += [f"{key}: {reason}" for key, reason in table.form["lost"].items() if row.get(key)]
-        remarks = [f"{key}: {reason}; kept as data" for key, reason in table.form["aside"].items() if row.get(key)]
-        remarks += describe_unknown_keys((key for key in row if key not in known), known)
-        question = _build_question(row, name, table)
-        yield LegacyCase(
-            pointer,
-            row,
-            classify_losses(reasons),
-            tuple(reasons),
-            question | ref,
-            remarks=(*describe_misfits(row, question, table.mirrors), *remarks, *twin_notes),
-        )
-
-
-def _find_row_problem(row: Any) -> str:
+def _label_row(row: Any, _: int) -> RowLabel:
     if not isinstance(row, dict):
-        return f"the row is {describe_type(row)} where a mapping belongs"
-    bad_keys = (key for key in ("id", "input") if not isinstance(row.get(key), str) or not row[key])
-    return next((f"{key} is not text, so the row cannot be asked or named" for key in bad_keys), "")
+        return RowLabel(problem=f"the row is {describe_type(row)} where a mapping belongs")
+    for key in ("id", "input"):
+        if not isinstance(row.get(key), str) or not row[key]:
+            return RowLabel(problem=f"{key} is not text, so the row cannot be asked or named")
+    return RowLabel(row["id"])
+
+
+def _read_row(case: CaseRow, table: FormatTable) -> LegacyCase:
+    row: Mapping[str, Any] = case.raw
+    known = [key for keys in table.form["known"] for key in keys]
+    ref, reasons = _parse_rubric_ref(row.get("rubric_ref"))
+    reasons += [f"{key}: {reason}" for key, reason in table.form["lost"].items() if row.get(key)]
+    remarks = [f"{key}: {reason}; kept as data" for key, reason in table.form["aside"].items() if row.get(key)]
+    remarks += describe_unknown_keys((key for key in row if key not in known), known)
+    question = _build_question(row, case.label, table)
+    return LegacyCase(
+        case.pointer,
+        row,
+        classify_losses(reasons),
+        tuple(reasons),
+        question | ref,
+        remarks=(*describe_misfits(row, question, table.mirrors), *remarks, *case.remarks),
+    )
 
 
 def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> dict[str, Any]:
@@ -135,7 +133,7 @@ def _has_texts(item: Any, *keys: str) -> bool:
 def _read_rubric(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -> Extraction:
     version = _parse_version(root["version"]) if isinstance(root.get("version"), str) else None
     if problem := _find_rubric_problem(root, version):
-        return Extraction("rubric", notes=(MigrationNote(problem[0], MigrationOutcome.REFUSED, problem[1]),))
+        return refuse_source("rubric", *problem)
     checks_by_index = list(enumerate(root["checks"]))
     executed = [(index, check) for index, check in checks_by_index if check["kind"] in table.form["executors"]]
     graded = executed or checks_by_index
@@ -159,7 +157,7 @@ def _read_rubric(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -
         **({"x_unmapped": [check for _, check in leftovers]} if leftovers else {}),
     }
     if problem := _find_misfit(value, [index for index, _ in graded]):
-        return Extraction("rubric", notes=(MigrationNote(problem[0], MigrationOutcome.REFUSED, problem[1]),))
+        return refuse_source("rubric", *problem)
     reasons = (
         *([] if executed else [_NONE_RUN]),
         *(_UNSAID.format(make_excerpt(kind)) for kind in lost_kinds),
@@ -251,7 +249,7 @@ def _read_target(root: Mapping[str, Any], legacy: LegacySource, table: FormatTab
     odd_graders = _find_odd_graders(root["graders"])
     if not names:
         problem = _NO_GRADERS.format(describe_type(root["graders"]) if root["graders"] else "empty")
-        return Extraction("target", notes=(MigrationNote(("graders",), MigrationOutcome.REFUSED, problem),))
+        return refuse_source("target", ("graders",), problem)
     alpha = legacy.dialect == _ALPHA
     judges = {judge["id"]: _build_judge(judge, alpha=alpha) for judge in table.judges}
     rows = {name: table.form["graders"].get(name) for name in names}
@@ -263,13 +261,8 @@ def _read_target(root: Mapping[str, Any], legacy: LegacySource, table: FormatTab
     notes += [note for note, _ in odd_graders]
     mapped = {name: row for name, row in rows.items() if row and "unmapped" not in row}
     if not mapped:
-        return Extraction(
-            "target",
-            notes=(
-                *notes,
-                MigrationNote(("graders",), MigrationOutcome.REFUSED, "no grader of the target can be said"),
-            ),
-        )
+        refused = refuse_source("target", ("graders",), "no grader of the target can be said")
+        return replace(refused, notes=(*notes, *refused.notes))
     judges_used = {row["judge"]: judges[row["judge"]] for row in mapped.values() if "judge" in row}
     reasons = [f"{name}: {row['lossy']}" for name, row in mapped.items() if "lossy" in row]
     reasons += [_APART] if notes else []

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from evalstore.documents import Pointer, compute_digest
-from evalstore.migration.artifact_names import UniqueLabels, make_check_ids
+from evalstore.documents import Pointer
+from evalstore.migration.artifact_names import make_check_ids
+from evalstore.migration.case_reading import CaseRow, RowLabel, draft_rubric, read_rows
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -16,7 +18,7 @@ from evalstore.migration.extraction import (
     LegacySource,
     find_template_variables,
 )
-from evalstore.migration.outcome import MigrationOutcome, classify_losses
+from evalstore.migration.outcome import classify_losses
 from evalstore.migration.table import FormatTable, PromptRow
 from evalstore.migration.value_readings import describe_type, describe_unknown_keys
 from evalstore.model import Kind
@@ -49,46 +51,31 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     rows = root if isinstance(root, list) else root["rows"]
     dataset = ArtifactDraft(Kind.DATASET, "suite", {}, at)
     judges = {judge["id"]: legacy.prompts.draft_judge(judge) for judge in table.judges}
-    cases = tuple(_read_rows(rows, at, table, judges))
-    used = {ref for case in cases if case.rubric for ref in _list_pinned_judges(case.rubric)}
-    return Extraction("v1", dataset, cases, tuple(judge for judge in judges.values() if judge.ref in used))
+    cases = read_rows(rows, at, _label_row, partial(_read_row, table=table, judges=judges))
+    return Extraction("v1", dataset, cases, tuple(judges.values()))
 
 
-def _list_pinned_judges(rubric: ArtifactDraft) -> set[str]:
-    return {check["judge_prompt_ref"] for check in rubric.value["checks"] if "judge_prompt_ref" in check}
+def _label_row(row: Any, _: int) -> RowLabel:
+    problem = next(_find_problems(row), "")
+    return RowLabel("", problem) if problem else RowLabel(row["id"])
 
 
-def _read_rows(
-    rows: list[Any], at: Pointer, table: FormatTable, judges: Mapping[str, ArtifactDraft]
-) -> Iterator[LegacyCase]:
-    problems = [next(_find_problems(row), "") for row in rows]
-    names = UniqueLabels({row["id"] for row, problem in zip(rows, problems, strict=True) if not problem})
-    for index, (row, problem) in enumerate(zip(rows, problems, strict=True)):
-        pointer = (*at, index)
-        if problem:
-            yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (problem,))
-            continue
-        name, twin_notes = names.claim_for_case(row["id"], pointer)
-        value, reasons = _RUBRIC_BUILDERS[row["task_type"]](row, table.form, judges)
-        losses = tuple(reason for reason in reasons if reason in {_LENIENT, _ROUNDED})
-        remarks = (*(reason for reason in reasons if reason not in losses), *_list_unknown_keys(row, table))
-        rubric = ArtifactDraft(
-            Kind.RUBRIC,
-            f"rubric_{compute_digest(value)[:32]}",
-            value,
-            name=_NAMES[row["task_type"]],
-        )
-        own = _find_own_prompt(row, table, judges)
-        yield LegacyCase(
-            pointer,
-            row,
-            classify_losses(losses),
-            losses,
-            _build_question(row, name, table) | _build_context(row, own),
-            rubric,
-            remarks=(*remarks, *twin_notes),
-            unseen=() if own else tuple(_list_unseen(row)),
-        )
+def _read_row(case: CaseRow, table: FormatTable, judges: Mapping[str, ArtifactDraft]) -> LegacyCase:
+    row: Mapping[str, Any] = case.raw
+    value, reasons = _RUBRIC_BUILDERS[row["task_type"]](row, table.form, judges)
+    losses = tuple(reason for reason in reasons if reason in {_LENIENT, _ROUNDED})
+    remarks = (reason for reason in reasons if reason not in losses)
+    own = _find_own_prompt(row, table, judges)
+    return LegacyCase(
+        case.pointer,
+        row,
+        classify_losses(losses),
+        losses,
+        _build_question(row, case.label, table) | _build_context(row, own),
+        draft_rubric(value, _NAMES[row["task_type"]]),
+        remarks=(*remarks, *_list_unknown_keys(row, table), *case.remarks),
+        unseen=() if own else tuple(_list_unseen(row)),
+    )
 
 
 def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.migration.artifact_names import make_check_ids
+from evalstore.migration.case_reading import refuse_source
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -52,7 +53,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     root: Any = legacy.document.value
     dialect = legacy.dialect or _WHOLE
     if problem := next(_find_problems(root, table.form), None):
-        return Extraction(dialect, notes=(MigrationNote(problem[0], MigrationOutcome.REFUSED, problem[1]),))
+        return refuse_source(dialect, *problem)
     # Custom metrics cannot be measured by the program either, so only the others change its score.
     metrics = root.get("hybrid_metrics") or []
     blends = not all(metric["type"] == "custom" for metric in metrics)

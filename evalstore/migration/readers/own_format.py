@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from evalstore.checks import KINDS
-from evalstore.documents import Pointer, compute_digest
+from evalstore.documents import Pointer
 from evalstore.errors import LoadError
 from evalstore.lint.wording import is_valid_by_schema, load_schema
-from evalstore.migration.artifact_names import UniqueLabels, make_id, make_slug
+from evalstore.migration.artifact_names import make_id, make_slug
+from evalstore.migration.case_reading import (
+    APART,
+    CaseChecks,
+    CaseRow,
+    RowLabel,
+    make_judge_ref,
+    read_rows,
+    refuse_source,
+)
 from evalstore.migration.detect import find_list, select_variant
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
-    Leftovers,
     LegacyCase,
     LegacySource,
     MigrationNote,
@@ -41,20 +50,9 @@ from evalstore.text import make_excerpt
 _NO_SORT = "no row of the table is for items whose {} is {}"
 
 
-@dataclass(slots=True)
-class RowChecks(Leftovers):
-    """The checks of one case by id and their weights; leftovers that no row makes a check of, with their notes."""
-
-    by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
-    weights: dict[str, Any] = field(default_factory=dict)
-    losses: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    names: UniqueLabels = field(default_factory=UniqueLabels)
-
-
-def collect_checks(case: Mapping[str, Any], at: Pointer, table: FormatTable) -> RowChecks:
+def collect_checks(case: Mapping[str, Any], at: Pointer, table: FormatTable) -> CaseChecks:
     """Return the checks that a case asks for. Raises `LoadError` for a value that the table does not foresee."""
-    checks = RowChecks()
+    checks = CaseChecks()
     for row in table.checks:
         if has_path(case, row.key):
             value, pointer = get_path(case, row.key), (*at, *split_path(case, row.key))
@@ -63,7 +61,7 @@ def collect_checks(case: Mapping[str, Any], at: Pointer, table: FormatTable) -> 
     return checks
 
 
-def _list_parts(row: CheckRow, value: Any, at: Pointer, checks: RowChecks) -> Iterator[tuple[CheckRow, Any]]:
+def _list_parts(row: CheckRow, value: Any, at: Pointer, checks: CaseChecks) -> Iterator[tuple[CheckRow, Any]]:
     """Yield the row itself with the value; of a list whose items name their sort, the row of each item's sort."""
     if not row.by:
         yield row, value
@@ -89,7 +87,7 @@ def _describe_sort(sort: Any) -> str:
     return repr(make_excerpt(sort)) if isinstance(sort, str) else describe_type(sort)
 
 
-def _add_checks(row: CheckRow, raw: Any, checks: RowChecks) -> None:
+def _add_checks(row: CheckRow, raw: Any, checks: CaseChecks) -> None:
     reading = read_value(raw, row)
     if reading.outcome is MigrationOutcome.REFUSED:
         raise LoadError("; ".join(reading.reasons))
@@ -116,11 +114,6 @@ def build_checks(row: CheckRow, value: Any) -> Iterator[dict[str, Any]]:
     for part in value if row.is_each and isinstance(value, list) else [value]:
         check = {**head, **row.parameters}
         yield _set_path(check, row.into, _spell_part(row, part)) if row.into else check
-
-
-def make_judge_ref(id_: str) -> str:
-    """Return the reference to a judge of the table."""
-    return ArtifactDraft(Kind.JUDGE, id_, {}).ref
 
 
 def _spell_part(row: CheckRow, part: Any) -> Any:
@@ -151,7 +144,6 @@ def _find_problem(check: Mapping[str, Any]) -> str:
 
 _NOTHING = "no key of the table asks for anything: any answer that is not empty passes"
 _NO_FIELD = "{}: not what the field {} of a question takes, kept as data"
-_APART = "some of its parts are set aside, each reported by itself"
 _ONE_TEXT = "its judge reads the messages as one text"
 _SAME = "same_as_grader"
 
@@ -168,21 +160,15 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     key = find_list(root, table) or ""
     at: Pointer = split_path(root, key) if key else ()
     if isinstance(variant, str):
-        tie = MigrationNote(at, MigrationOutcome.REFUSED, variant, cases=_count_rows(root, key))
-        return Extraction(table.lists[key], notes=(tie,))
+        return refuse_source(table.lists[key], at, variant, _count_rows(root, key))
     table = variant if key in variant.lists else table
     rows = get_path(root, key) if key else root
     if not isinstance(rows, list):
-        problem = f"{key} is {describe_type(rows)} where the list of cases belongs"
-        return Extraction(table.lists[key], notes=(MigrationNote(at, MigrationOutcome.REFUSED, problem),))
+        return refuse_source(table.lists[key], at, f"{key} is {describe_type(rows)} where the list of cases belongs")
     head = root if isinstance(root, dict) else {}
     dataset = ArtifactDraft(Kind.DATASET, "suite", {}, at, name=find_suite_name(head, table))
-    cases = tuple(_read_cases(rows, at, table))
-    refs = {
-        str(check.get("judge_prompt_ref")) for case in cases if case.rubric for check in case.rubric.value["checks"]
-    }
-    judges = tuple(judge for judge in map(_draft_judge, table.judges) if judge.ref in refs)
-    return Extraction(table.lists[key], dataset, cases, judges)
+    cases = read_rows(rows, at, partial(_label_row, table=table), partial(_read_case, table=table))
+    return Extraction(table.lists[key], dataset, cases, tuple(map(_draft_judge, table.judges)))
 
 
 def _draft_judge(judge: Mapping[str, Any]) -> ArtifactDraft:
@@ -190,28 +176,17 @@ def _draft_judge(judge: Mapping[str, Any]) -> ArtifactDraft:
     return replace(draft, facts=JudgeFacts("")) if judge.get(_SAME) else draft
 
 
-def _read_cases(rows: Sequence[Any], at: Pointer, table: FormatTable) -> Iterator[LegacyCase]:
-    labels = [_make_label(row, place, table) for place, row in enumerate(rows, start=1)]
-    names = UniqueLabels({label for label, _ in labels})
-    for index, (row, (label, remarks)) in enumerate(zip(rows, labels, strict=True)):
-        pointer = (*at, index)
-        name, twin_remarks = names.claim_for_case(label, pointer)
-        try:
-            yield _read_case(row, pointer, table, name=name, remarks=(*remarks, *twin_remarks))
-        except LoadError as error:
-            yield LegacyCase(pointer, row, MigrationOutcome.REFUSED, (error.message,))
-
-
-def _make_label(row: Any, place: int, table: FormatTable) -> tuple[str, tuple[str, ...]]:
-    """Return the label of a case and remarks on it; without a usable id, the label is its place in the list."""
+def _label_row(row: Any, place: int, table: FormatTable) -> RowLabel:
+    """Return the label of a case; without a usable id, it is its place in the list."""
     id_ = get_path(row, table.id)
     if isinstance(id_, str | int) and id_ != "" and not isinstance(id_, bool):
-        return id_ if isinstance(id_, str) else table.number_format.format(id_), ()
+        return RowLabel(id_ if isinstance(id_, str) else table.number_format.format(id_))
     problem = f"it has no {table.id}" if id_ is None else f"{table.id} is {describe_type(id_) if id_ else 'empty'}"
-    return str(place), (f"{problem}: it is called {place}, by its place",)
+    return RowLabel(str(place), remarks=(f"{problem}: it is called {place}, by its place",))
 
 
-def _read_case(row: Any, at: Pointer, table: FormatTable, *, name: str, remarks: tuple[str, ...]) -> LegacyCase:
+def _read_case(case: CaseRow, table: FormatTable) -> LegacyCase:
+    row, at = case.raw, case.pointer
     if not isinstance(row, dict):
         raise LoadError(f"the case is {describe_type(row)} where an object belongs")
     input_ = get_path(row, table.input)
@@ -225,7 +200,7 @@ def _read_case(row: Any, at: Pointer, table: FormatTable, *, name: str, remarks:
     losses = dict.fromkeys(
         [
             *checks.losses,
-            *([_APART] if checks.leftovers else []),
+            *([APART] if checks.leftovers else []),
             *([_ONE_TEXT] if is_judged and messages and not is_plain(messages) else []),
         ]
     )
@@ -237,15 +212,15 @@ def _read_case(row: Any, at: Pointer, table: FormatTable, *, name: str, remarks:
         classify_losses(losses),
         tuple(losses),
         {
-            "id": name,
+            "id": case.label,
             "input": render_input(input_),
             **({"messages": messages} if messages else {}),
             **fields,
             **({"metadata": metadata} if metadata else {}),
         },
-        _build_rubric(checks, table),
+        checks.draft_rubric(table.scoring, table, _name_checks(checks, table.checks)),
         (*checks.notes, *_note_unknown_keys(row, at, table)),
-        remarks=(*remarks, *checks.remarks, *misfits, *(() if checks.by_id else (_NOTHING,))),
+        remarks=(*case.remarks, *checks.remarks, *misfits, *(() if checks.by_id else (_NOTHING,))),
     )
 
 
@@ -294,27 +269,11 @@ def _note_unknown_keys(row: Mapping[str, Any], at: Pointer, table: FormatTable) 
                 yield MigrationNote((*at, *place, key), MigrationOutcome.UNMAPPED, reason)
 
 
-def _build_rubric(checks: RowChecks, table: FormatTable) -> ArtifactDraft:
-    leftovers = {"x_unmapped": checks.leftovers} if checks.leftovers else {}
-    scoring = dict(table.scoring)
-    if not checks.by_id:
-        head = {key: item for key, item in table.no_check.items() if key != "id"}
-        value = head | {"scoring": scoring} | leftovers
-        name = "set_aside" if leftovers else table.no_check["id"]
-        return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
-    weights = {"weights": checks.weights} if checks.weights else {}
-    value = {
-        "checks": [{"id": id_, **check} for id_, check in checks.by_id.items()],
-        "scoring": scoring | weights,
-        **leftovers,
-    }
-    name = _name_checks(checks, table.checks)
-    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
-
-
-def _name_checks(checks: RowChecks, rows: Sequence[CheckRow]) -> str:
-    """Return the first words of the first thing that the checks ask for."""
-    first = next(iter(checks.by_id.values()))
+def _name_checks(checks: CaseChecks, rows: Sequence[CheckRow]) -> str:
+    """Return the first words of the first thing that the checks ask for; empty where they ask for nothing."""
+    first = next(iter(checks.by_id.values()), None)
+    if first is None:
+        return ""
     intos = [row.into for row in rows if row.into and row.kind == first["kind"]]
     part = next((item for item in (get_path(first, into) for into in intos) if item), "")
     words = make_slug(str(part[0] if isinstance(part, list) else part)) or str(first["kind"])

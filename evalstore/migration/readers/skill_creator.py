@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from evalstore.documents import Pointer, compute_digest
+from evalstore.documents import Pointer
 from evalstore.errors import LoadError
-from evalstore.migration.artifact_names import (
-    UniqueLabels,
-    make_check_id,
-    make_slug,
-    take_first_words,
+from evalstore.migration.artifact_names import make_check_id, make_slug, take_first_words
+from evalstore.migration.case_reading import (
+    APART,
+    CaseChecks,
+    CaseRow,
+    RowLabel,
+    make_judge_ref,
+    read_rows,
+    refuse_source,
 )
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
-    Leftovers,
     LegacyCase,
     LegacySource,
     MigrationNote,
@@ -35,7 +39,6 @@ from evalstore.text import make_excerpt
 
 _RUN_FILES = "the files of a run"
 _SHARE = "the grader gives a share and no verdict; here a pass is all of them"
-_APART = "some of its parts are set aside, each reported by itself"
 _OWN = "no program reads scoring: its threshold and its weights are taken as evalstore has them"
 _NO_WEIGHT = "the weights add up to 0: each statement counts as one"
 _NOTHING = "nothing in it is graded: any answer that is not empty passes"
@@ -48,22 +51,6 @@ _FILES = "a statement of {} is about a file that a run leaves, which no check ki
 _ODD = "no program reads it, and it is {}: kept as data"
 _TYPE = "no program says what the type {!r} means: a judge is asked about its words"
 _PHRASE = "no program says what {} means without a path: here the answer must have its value, letter by letter"
-
-
-@dataclass(slots=True)
-class _CaseChecks(Leftovers):
-    """The checks of one case by id, leftovers that no check expresses, and reasons; `extra` moves no score."""
-
-    by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
-    weights: dict[str, Any] = field(default_factory=dict)
-    reasons: list[str] = field(default_factory=list)
-    extra: list[str] = field(default_factory=list)
-    _labels: UniqueLabels = field(default_factory=UniqueLabels)
-
-    def claim_id(self, word: str, text: str) -> str:
-        """Return a check id that is unique in the rubric: of the name of a statement, else of its first words."""
-        number = f"statement_{len(self.by_id) + 1}"
-        return self._labels.claim(make_check_id([word, take_first_words(text), number]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +73,10 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     rows = head[key] if head else root
     dialect = table.lists[key]
     if not isinstance(rows, list):
-        problem = f"{key} is {describe_type(rows)} where the list of cases belongs"
-        return Extraction(dialect, notes=(MigrationNote(at, MigrationOutcome.REFUSED, problem),))
+        return refuse_source(dialect, at, f"{key} is {describe_type(rows)} where the list of cases belongs")
     suite = _read_suite(head.get("scoring"), at, table)
-    cases = tuple(_read_cases(rows, suite))
-    judge_refs = {
-        check.get("judge_prompt_ref") for case in cases if case.rubric for check in case.rubric.value["checks"]
-    }
-    drafts = tuple(judge for judge in map(make_judge_draft, table.judges) if judge.ref in judge_refs)
+    cases = read_rows(rows, at, _label_row, partial(_read_case, suite=suite))
+    drafts = tuple(map(make_judge_draft, table.judges))
     dataset = ArtifactDraft(Kind.DATASET, "suite", {}, at, name=find_suite_name(head, table))
     parts = _find_unreadable_parts(head, rows, suite)
     notes = tuple(MigrationNote(where, MigrationOutcome.UNMAPPED, reason) for where, reason in parts)
@@ -144,29 +127,17 @@ def _is_number_up_to(value: Any, most: float = math.inf) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool) and 0 <= value <= most
 
 
-def _read_cases(rows: Sequence[Any], suite: _Suite) -> Iterator[LegacyCase]:
-    labels = [_make_label(row, place) for place, row in enumerate(rows, start=1)]
-    names = UniqueLabels({label for label, _ in labels})
-    for index, (row, (label, label_notes)) in enumerate(zip(rows, labels, strict=True)):
-        pointer = (*suite.at, index)
-        name, twin_notes = names.claim_for_case(label, pointer)
-        try:
-            case = _read_case(row, pointer, name, suite)
-        except LoadError as error:
-            case = LegacyCase(pointer, row, MigrationOutcome.REFUSED, (error.message,))
-        yield case if case.is_set_aside else replace(case, remarks=(*case.remarks, *label_notes, *twin_notes))
-
-
-def _make_label(row: Any, place: int) -> tuple[str, list[str]]:
-    """Return the label of a case and notes on it; without a usable id, the label is its position (from 1)."""
+def _label_row(row: Any, place: int) -> RowLabel:
+    """Return the label of a case; without a usable id, it is its position (from 1)."""
     id_ = row.get("id") if isinstance(row, dict) else None
     if isinstance(id_, str | int) and id_ != "" and not isinstance(id_, bool):
-        return str(id_), []
+        return RowLabel(str(id_))
     problem = "it has no id" if id_ is None else f"its id is {describe_type(id_)}" if id_ != "" else "its id is empty"
-    return str(place), [f"{problem}: it is called {place}, by its place"]
+    return RowLabel(str(place), remarks=(f"{problem}: it is called {place}, by its place",))
 
 
-def _read_case(row: Any, at: Pointer, name: str, suite: _Suite) -> LegacyCase:
+def _read_case(case: CaseRow, suite: _Suite) -> LegacyCase:
+    row, at = case.raw, case.pointer
     if not isinstance(row, dict):
         raise LoadError(f"the case is {describe_type(row)} where an object belongs")
     table, form = suite.table, suite.table.form
@@ -178,15 +149,16 @@ def _read_case(row: Any, at: Pointer, name: str, suite: _Suite) -> LegacyCase:
     extra = describe_unknown_keys((key for key in row if key not in known), known)
     scoring_note = suite.scoring_note if checks.by_id else _NOTHING
     # A dict keeps the order and drops repeated sentences. Parts that are set aside have entries of their own.
-    losses = dict.fromkeys(checks.reasons) | ({_APART: None} if checks.notes else {})
+    losses = dict.fromkeys(checks.losses) | ({APART: None} if checks.notes else {})
     # Only a plain share of statements gives what the grader gives.
     losses |= {} if scoring_note == _SHARE else {scoring_note: None}
-    question = _build_question(row, name, prompt, table)
+    question = _build_question(row, case.label, prompt, table)
     remarks = (
         *([_SHARE] if scoring_note == _SHARE else []),
-        *dict.fromkeys(checks.extra),
+        *dict.fromkeys(checks.remarks),
         *describe_misfits(row, question, table.mirrors),
         *extra,
+        *case.remarks,
     )
     return LegacyCase(
         at,
@@ -194,7 +166,7 @@ def _read_case(row: Any, at: Pointer, name: str, suite: _Suite) -> LegacyCase:
         classify_losses(losses),
         tuple(losses),
         question,
-        _build_rubric(checks, suite),
+        _draft_rubric(checks, suite),
         tuple(checks.notes),
         remarks=remarks,
         unseen=(_RUN_FILES,),
@@ -218,17 +190,17 @@ def _build_question(row: Mapping[str, Any], name: str, prompt: str, table: Forma
     }
 
 
-def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> _CaseChecks:
-    checks, form = _CaseChecks(), suite.table.form
+def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> CaseChecks:
+    checks, form = CaseChecks(), suite.table.form
     graded_keys = [key for key in form["graded"] if row.get(key)]
     # Suites write the same list under both keys for graders that read only one of them.
     same_twice = len(graded_keys) > 1 and is_same_data(row[graded_keys[0]], row[graded_keys[1]])
     for key in graded_keys[:1] if same_twice else graded_keys:
         for pointer, _, value in _list_statements(row[key], (*at, key), checks):
             _add_statement(value, pointer, checks, form)
-    checks.reasons += [_TWICE] if len(graded_keys) > 1 and not same_twice else []
+    checks.losses += [_TWICE] if len(graded_keys) > 1 and not same_twice else []
     for key in [key for key in form["told"] if row.get(key)]:
-        checks.reasons.append(_TOLD.format(key))
+        checks.losses.append(_TOLD.format(key))
         for pointer, name, value in _list_statements(row[key], (*at, key), None):
             id_ = _add_statement(value, pointer, checks, form, name=name)
             checks.weights |= {id_: suite.weights[name]} if id_ and name in suite.weights else {}
@@ -241,11 +213,11 @@ def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> _Case
     # With a total weight of 0 there would be no score at all.
     if checks.weights and not any(checks.weights.get(id_, 1) for id_ in checks.by_id):
         checks.weights.clear()
-        checks.reasons.append(_NO_WEIGHT)
+        checks.losses.append(_NO_WEIGHT)
     return checks
 
 
-def _list_statements(value: Any, at: Pointer, checks: _CaseChecks | None) -> Iterator[tuple[Pointer, str, Any]]:
+def _list_statements(value: Any, at: Pointer, checks: CaseChecks | None) -> Iterator[tuple[Pointer, str, Any]]:
     """Yield the statements of a list, of a mapping (with names; only without `checks`), or of one text."""
     if isinstance(value, list):
         yield from (((*at, index), "", item) for index, item in enumerate(value))
@@ -253,13 +225,13 @@ def _list_statements(value: Any, at: Pointer, checks: _CaseChecks | None) -> Ite
         yield from (((*at, key), str(key), item) for key, item in value.items())
     elif isinstance(value, str):
         if checks:
-            checks.reasons.append(_TEXT.format(at[-1]))
+            checks.losses.append(_TEXT.format(at[-1]))
         yield at, "", value
     else:
         raise LoadError(f"{at[-1]} is {describe_type(value)} where a list of statements belongs")
 
 
-def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[str, Any], *, name: str = "") -> str:
+def _add_statement(value: Any, at: Pointer, checks: CaseChecks, form: Mapping[str, Any], *, name: str = "") -> str:
     """Add the check of one statement and return its id; without words, or about files, it becomes a leftover."""
     source: Mapping[str, Any] = value if isinstance(value, dict) else {}
     # A statement is a text, or an object with its text under one of several keys.
@@ -280,11 +252,11 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
         )
         checks.set_aside(value, at, f"a statement is {problem}: there is nothing to ask")
     else:
-        checks.reasons += [_TYPE.format(make_excerpt(str(type_)))] if type_ is not None else []
+        checks.losses += [_TYPE.format(make_excerpt(str(type_)))] if type_ is not None else []
         read_keys = (*form["statement"], next((key for key in form["texts"] if source.get(key) is text), ""))
-        checks.extra += describe_unknown_keys((key for key in source if key not in read_keys), ())
+        checks.remarks += describe_unknown_keys((key for key in source if key not in read_keys), ())
         candidates = [name, *(source.get(key) for key in ("id", "name"))]
-        id_ = checks.claim_id(_find_name(candidates), text)
+        id_ = _claim_id(checks, _find_name(candidates), text)
         checks.by_id[id_] = _build_judge_check(
             "skill_creator_statement", {"statement": f"{name}: {text}" if name else text}
         )
@@ -292,14 +264,14 @@ def _add_statement(value: Any, at: Pointer, checks: _CaseChecks, form: Mapping[s
     return ""
 
 
-def _add_phrase(source: Mapping[str, Any], checks: _CaseChecks, form: Mapping[str, Any]) -> str:
+def _add_phrase(source: Mapping[str, Any], checks: CaseChecks, form: Mapping[str, Any]) -> str:
     """Add the check of a phrase that the answer itself must contain, and return its id."""
-    checks.reasons.append(_PHRASE.format(form["contains"]))
+    checks.losses.append(_PHRASE.format(form["contains"]))
     read_keys = (*form["statement"], *form["texts"], "path", "value")
-    checks.extra += describe_unknown_keys((key for key in source if key not in read_keys), ())
+    checks.remarks += describe_unknown_keys((key for key in source if key not in read_keys), ())
     candidates = (source.get(key) for key in ("id", "name"))
     words = next((source[key] for key in form["texts"] if isinstance(source.get(key), str) and source[key]), None)
-    id_ = checks.claim_id(_find_name(candidates), words or source["value"])
+    id_ = _claim_id(checks, _find_name(candidates), words or source["value"])
     checks.by_id[id_] = {
         "kind": "must_contain_any",
         **({"description": words} if words else {}),
@@ -309,38 +281,35 @@ def _add_phrase(source: Mapping[str, Any], checks: _CaseChecks, form: Mapping[st
     return id_
 
 
-def _add_prose(value: Any, at: Pointer, checks: _CaseChecks) -> None:
+def _add_prose(value: Any, at: Pointer, checks: CaseChecks) -> None:
     if not isinstance(value, str):
         checks.set_aside(value, at, f"llm_rubric is {describe_type(value)} where a text belongs")
         return
-    checks.reasons.append(_PROSE)
-    checks.by_id[checks.claim_id("rubric", value)] = _build_judge_check("skill_creator_prose", {"rubric": value})
+    checks.losses.append(_PROSE)
+    checks.by_id[_claim_id(checks, "rubric", value)] = _build_judge_check("skill_creator_prose", {"rubric": value})
 
 
 def _build_judge_check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
-    ref = ArtifactDraft(Kind.JUDGE, judge, {}).ref
-    return {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": variables}
+    return {"kind": "llm_judge", "judge_prompt_ref": make_judge_ref(judge), "variables": variables}
+
+
+def _claim_id(checks: CaseChecks, word: str, text: str) -> str:
+    """Return a check id that is unique in the rubric: of the name of a statement, else of its first words."""
+    number = f"statement_{len(checks.by_id) + 1}"
+    return checks.names.claim(make_check_id([word, take_first_words(text), number]))
 
 
 def _find_name(candidates: Iterable[Any]) -> str:
     return next((word for word in candidates if isinstance(word, str) and make_slug(word)), "")
 
 
-def _build_rubric(case_checks: _CaseChecks, suite: _Suite) -> ArtifactDraft:
-    table, leftovers = suite.table, {"x_unmapped": case_checks.leftovers} if case_checks.leftovers else {}
-    if not case_checks.by_id:
-        title = {key: item for key, item in table.no_check.items() if key != "id"}
-        value = title | {"scoring": {"combine": "all_pass"}} | leftovers
-        name = "set_aside" if leftovers else table.no_check["id"]
-        return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, name=name)
-    checks = [{"id": id_, **check} for id_, check in case_checks.by_id.items()]
-    weights = {"weights": case_checks.weights} if case_checks.weights else {}
-    value = {"checks": checks, "scoring": {**suite.scoring, **weights}, **leftovers}
-    id_ = f"rubric_{compute_digest(value)[:32]}"
-    return ArtifactDraft(Kind.RUBRIC, id_, value, name=_name_checks(checks))
+def _draft_rubric(checks: CaseChecks, suite: _Suite) -> ArtifactDraft:
+    if not checks.by_id:
+        return checks.draft_rubric({"combine": "all_pass"}, suite.table, "")
+    return checks.draft_rubric(suite.scoring, suite.table, _name_check(next(iter(checks.by_id.values()))))
 
 
-def _name_checks(checks: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first words of what the first check asks."""
-    words = next(iter(checks[0].get("variables", {"value": checks[0].get("values", [""])[0]}).values()))
+def _name_check(check: Mapping[str, Any]) -> str:
+    """Return the first words of what a check asks."""
+    words = next(iter(check.get("variables", {"value": check.get("values", [""])[0]}).values()))
     return "_".join(make_slug(str(words)).split("_")[:4])

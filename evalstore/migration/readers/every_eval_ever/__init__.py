@@ -11,6 +11,7 @@ from typing import Any
 from evalstore.documents import Document, OpaqueValue, Pointer, compute_digest, format_json_pointer
 from evalstore.errors import LoadError, Place
 from evalstore.migration.artifact_names import UniqueLabels
+from evalstore.migration.case_reading import refuse_source
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.every_eval_ever.results import SAMPLES, find_result_notes, list_rubrics, pair_results
@@ -170,7 +171,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     problems = _find_json_problems(legacy.document)
     problem = "" if isinstance(root, list) else next(iter(problems.values()), "")
     if problem := problem or _find_file_problem(root, PurePosixPath(legacy.file).suffix.lower()):
-        return Extraction(dialect, notes=(MigrationNote((), MigrationOutcome.REFUSED, problem),))
+        return refuse_source(dialect, (), problem)
     return _extract_rows(legacy, table, problems) if isinstance(root, list) else _extract_aggregate(legacy, table)
 
 

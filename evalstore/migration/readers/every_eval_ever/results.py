@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 
 from evalstore.documents import Pointer, compute_digest
 from evalstore.migration.artifact_names import make_slug
+from evalstore.migration.case_reading import draft_rubric
 from evalstore.migration.extraction import (
     ArtifactDraft,
     LegacyCase,
@@ -255,9 +256,8 @@ def _draft_rubric(result: Mapping[str, Any], check: dict[str, Any]) -> ArtifactD
     title = result.get("evaluation_name")
     value = {"checks": [{"id": "judged", "kind": "llm_judge", **check}], "scoring": {"combine": "weighted_avg"}}
     head = {"title": title} if isinstance(title, str) and title else {}
-    return ArtifactDraft(
-        Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", head | value, name=str(title) if head else "judged"
-    )
+    draft = draft_rubric(value, str(title) if head else "judged")
+    return replace(draft, value=head | value)  # a title is no part of what is asked
 
 
 def is_number(value: Any) -> TypeGuard[int | Decimal]:
