@@ -10,6 +10,7 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.migration.artifact_names import UniqueLabels
+from evalstore.migration.case_reading import refuse_source
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.readers.agentevals.grading import (
@@ -76,15 +77,12 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     places, place_notes = _find_places(items, at, legacy)
     evidence = find_dialects(root, [place.raw for place in places], table)
     if not legacy.dialect and (tie := describe_tie(evidence, len(places))):
-        return Extraction("", notes=(MigrationNote(at, MigrationOutcome.REFUSED, tie, cases=len(places)),))
+        return refuse_source("", at, tie, len(places))
     name = legacy.dialect or (evidence[0].dialect if evidence else table.lists.get(key, ORDER[-1]))
     if name not in ORDER:
         guess = find_nearest(name, ORDER)
         hint = f"did you mean {guess}?" if guess else f"they are {', '.join(ORDER)}"
-        return Extraction(
-            name,
-            notes=(MigrationNote((), MigrationOutcome.REFUSED, f"there is no dialect {make_excerpt(name)}: {hint}"),),
-        )
+        return refuse_source(name, (), f"there is no dialect {make_excerpt(name)}: {hint}")
     suite = SuiteContext(root, load_dialect(name, table), legacy, table)
     results = list(_read_cases(places, suite))
     shared = [replace(note, document=sidecar) for result in results for note in result.notes]

@@ -5,31 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
-from evalstore.documents import Pointer, format_json_pointer
+from evalstore.documents import format_json_pointer
 from evalstore.migration.readers.agentevals.grading import (
-    CaseScope,
     Check,
     CrashError,
     Grading,
     Raw,
-    check_keys,
-    grade_by_check,
+    SuitePart,
     is_in_dialect,
     join_gradings,
-    note_ignored,
-    note_skipped,
+    note_losses,
     parse_number,
     parse_share,
-    set_aside,
 )
-from evalstore.migration.readers.agentevals.model_graders import (
-    read_bare_texts,
-    read_model_grader,
-    read_points,
-    read_weight,
-)
+from evalstore.migration.readers.agentevals.model_graders import read_bare_texts, read_model_grader, read_points
 from evalstore.migration.readers.agentevals.output_checks import (
     read_fields,
     read_fixed_check,
@@ -52,122 +44,113 @@ _ANY = "any"
 _BOUNDED = frozenset({"name", "tool", "min", "max"})
 
 
-def read_trajectory(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
+def read_trajectory(part: SuitePart) -> Grading:
     """Read a trajectory: tools that must be called so often, or in this order; the score is the share found."""
-    mode = raw.get("mode")
+    mode = part.get("mode")
     if not isinstance(mode, str):
-        return note_skipped(pointer, "it has no mode")
+        return part.skip("it has no mode")
     ignored_keys = ("expected", "args_match") if mode == "any_order" else ("minimums",)
     notes = (
-        note_ignored((*pointer, key), f"its mode is {make_excerpt(mode)}")
-        for key in ignored_keys
-        if raw.get(key) is not None
+        part.enter(key).ignore(f"its mode is {make_excerpt(mode)}") for key in ignored_keys if part.get(key) is not None
     )
-    return join_gradings(
-        [_read_minimums(raw, pointer) if mode == "any_order" else _read_calls(raw, pointer, scope, mode), *notes]
-    )
+    return join_gradings([_read_minimums(part) if mode == "any_order" else _read_calls(part, mode), *notes])
 
 
-def _read_calls(raw: Raw, pointer: Pointer, scope: CaseScope, mode: str) -> Grading:
-    expected = raw.get("expected")
+def _read_calls(part: SuitePart, mode: str) -> Grading:
+    expected = part.get("expected")
     if not isinstance(expected, list):
-        return note_skipped(pointer, "it has no list of expected tools")
-    if not expected or not all(map(_names_tool, expected)):
-        return set_aside(raw, pointer, "an expected call names no tool, or none is expected")
-    tools = [_read_expected_call(item, raw, scope) for item in expected]
-    if mode not in _MODES or None in tools:
-        problem = f"the mode {make_excerpt(mode)}" if mode not in _MODES else "this way to compare arguments"
-        return set_aside(raw, pointer, f"no check kind knows {problem}")
+        return part.skip("it has no list of expected tools")
+    if not expected or not all(isinstance(item, dict) and _is_text(item.get("tool")) for item in expected):
+        return part.set_aside("an expected call names no tool, or none is expected")
+    tools = [_read_expected_call(item, part) for item in expected]
+    if mode not in _MODES:
+        return part.set_aside(f"no check kind knows the mode {make_excerpt(mode)}")
+    if None in tools:
+        return part.set_aside("no check kind knows this way to compare arguments")
     ours, loss = _MODES[mode]
     slow = any(item.get("max_duration_ms") is not None for item in expected)
     lossy = [f"of tools that are expected {mode.replace('_', ' ')}: {loss}"]
-    check: Check = {"kind": "tool_usage", "tools": tools, "mode": ours, "partial": True}
-    grading = grade_by_check(
-        raw, pointer, check, *lossy, *(["how long a call took is not looked at"] if slow else []), steps=0
-    )
-    places = ((item, (*pointer, "expected", index)) for index, item in enumerate(expected))
-    return join_gradings([grading, *(check_keys(item, place, scope, "call") for item, place in places)])
+    lossy += ["how long a call took is not looked at"] if slow else []
+    grading = part.grade({"kind": "tool_usage", "tools": tools, "mode": ours, "partial": True}, *lossy, steps=0)
+    calls = (part.enter("expected", index) for index in range(len(expected)))
+    return join_gradings([grading, *(call.check_keys("call") for call in calls)])
 
 
-def read_tools_used(raw: Raw, pointer: Pointer, _: CaseScope, __: Mapping[str, Any]) -> Grading:
+def read_tools_used(part: SuitePart) -> Grading:
     """Read a tool that must be called, or each of several."""
-    value = raw.get("value")
+    value = part.get("value")
     items: list[Any] = value if isinstance(value, list) else [value]
     tools = [_read_bounds(item) for item in items]
     if not tools or None in tools or any(isinstance(item, dict) and item.keys() - _BOUNDED for item in items):
-        return set_aside(raw, pointer, "its value names no tool, or asks of it what no check kind says")
-    return grade_by_check(raw, pointer, {"kind": "tool_usage", "tools": tools})
+        return part.set_aside("its value names no tool, or asks of it what no check kind says")
+    return part.grade({"kind": "tool_usage", "tools": tools})
 
 
-def read_tool_sequence(raw: Raw, pointer: Pointer, _: CaseScope, __: Mapping[str, Any]) -> Grading:
+def read_tool_sequence(part: SuitePart) -> Grading:
     """Read tools that must be called one after the other."""
-    value = raw.get("value")
+    value = part.get("value")
     steps = value.get("steps") if isinstance(value, dict) else value
     mode = value.get("mode", "in_order") if isinstance(value, dict) else "in_order"
     if not isinstance(steps, list) or not steps or not all(map(_is_name, steps)):
-        return set_aside(raw, pointer, "its value names no sequence of tools")
+        return part.set_aside("its value names no sequence of tools")
     if isinstance(value, dict) and value.keys() - {"steps", "mode"}:
-        return set_aside(raw, pointer, "its value asks more of the sequence than its steps and their mode")
+        return part.set_aside("its value asks more of the sequence than its steps and their mode")
     if mode not in ("in_order", "exact"):
-        return set_aside(raw, pointer, f"no check kind knows the mode {make_excerpt(str(mode))}")
-    return grade_by_check(
-        raw, pointer, {"kind": "tool_usage", "tools": [{"name": step} for step in steps], "mode": mode}
-    )
+        return part.set_aside(f"no check kind knows the mode {make_excerpt(str(mode))}")
+    return part.grade({"kind": "tool_usage", "tools": [{"name": step} for step in steps], "mode": mode})
 
 
-def read_tool_arguments(raw: Raw, pointer: Pointer, _: CaseScope, __: Mapping[str, Any]) -> Grading:
+def read_tool_arguments(part: SuitePart) -> Grading:
     """Read a tool that must be called with these arguments."""
-    source = raw.get("value")
+    source = part.get("value")
     value: dict[str, Any] = source if isinstance(source, dict) else {}
     tool, match = _read_bounds(value), _ARGS.get(str(value.get("mode", "partial")))
     has_known_keys = value.keys() <= {"name", "tool", "args", "mode"} and isinstance(value.get("args"), dict)
     if tool is None or match is None or not has_known_keys:
-        return set_aside(raw, pointer, "no check kind compares arguments this way")
-    return grade_by_check(
-        raw, pointer, {"kind": "tool_usage", "tools": [tool | {"args": value["args"], "args_match": match}]}
-    )
+        return part.set_aside("no check kind compares arguments this way")
+    return part.grade({"kind": "tool_usage", "tools": [tool | {"args": value["args"], "args_match": match}]})
 
 
-def read_skill_use(raw: Raw, pointer: Pointer, _: CaseScope, __: Mapping[str, Any]) -> Grading:
+def read_skill_use(part: SuitePart) -> Grading:
     """Read a skill that must be used, or must not."""
-    name = raw.get("skill", raw.get("value"))
-    if not isinstance(name, str) or not name:
-        return set_aside(raw, pointer, "it names no single skill")
+    name = part.raw.get("skill", part.get("value"))
+    if not _is_text(name):
+        return part.set_aside("it names no single skill")
     check: Check = {"kind": "tool_usage", "tools": [{"name": "Skill", "args": {"skill": name}}]}
     loss = "a skill is known by a call of the tool Skill whose argument is its name; the runner looked at more, or less"
-    grading = grade_by_check(raw, pointer, check, loss)
-    return replace(grading, terms=(replace(grading.terms[0], negate=raw.get("should_trigger") is False),))
+    grading = part.grade(check, loss)
+    return replace(grading, terms=(replace(grading.terms[0], negate=part.get("should_trigger") is False),))
 
 
-def _read_minimums(raw: Raw, pointer: Pointer) -> Grading:
-    least = raw.get("minimums")
+def _read_minimums(part: SuitePart) -> Grading:
+    least = part.get("minimums")
     if not isinstance(least, dict):
-        return note_skipped(pointer, "its mode is any_order, and it has no minimums")
-    if not least or not all(isinstance(name, str) and name and _is_count(number) for name, number in least.items()):
-        return set_aside(raw, pointer, "a minimum is not a whole number from 1 up")
+        return part.skip("its mode is any_order, and it has no minimums")
+    if not least or not all(_is_text(name) and _is_count(number) for name, number in least.items()):
+        return part.set_aside("a minimum is not a whole number from 1 up")
     tools = [{"name": name, **({"min": number} if number > 1 else {})} for name, number in least.items()]
     check: Check = {"kind": "tool_usage", "tools": tools, **({"partial": True} if len(tools) > 1 else {})}
-    return grade_by_check(raw, pointer, check, steps=len(tools))
+    return part.grade(check, steps=len(tools))
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
 
 
 def _is_count(number: Any) -> bool:
     return isinstance(number, int) and not isinstance(number, bool) and number > 0
 
 
-def _names_tool(item: Any) -> bool:
-    return isinstance(item, dict) and isinstance(item.get("tool"), str) and bool(item["tool"])
-
-
-def _read_expected_call(item: Raw, raw: Raw, scope: CaseScope) -> dict[str, Any] | None:
+def _read_expected_call(item: Raw, part: SuitePart) -> dict[str, Any] | None:
     """Return one expected call as a demand on a tool; None where no check compares its arguments in that mode."""
-    tool: dict[str, Any] = {"name": item["tool"]}
-    args, mode = item.get("args"), item.get("args_match", raw.get("args_match", scope.dialect.args))
+    tool, own = {"name": item["tool"]}, part.scope.dialect.args
+    args, mode = item.get("args"), item.get("args_match", part.raw.get("args_match", own))
     if args is None or args == _ANY or mode == "ignore":
         return tool
     if not isinstance(args, dict) or not isinstance(mode, str):
         return None
     # Until D1 calls may have more arguments than expected; since then, `subset` means that they have no more.
-    match = mode if mode == "subset" == scope.dialect.args else _ARGS.get(mode)
+    match = mode if mode == "subset" == own else _ARGS.get(mode)
     return None if match is None else tool | {"args": args, **({"args_match": match} if match == "exact" else {})}
 
 
@@ -194,115 +177,105 @@ _NAMELESS = (
     " here it counts"
 )
 _UNNAMED = "versions of the runner skip a check without a name; here it counts"
-Reader = Callable[[Raw, Pointer, CaseScope, Mapping[str, Any]], Grading]
 
 
-def read_list(raws: Any, pointer: Pointer, scope: CaseScope, *, inner: bool = False) -> Grading:
+def read_list(part: SuitePart, *, inner: bool = False) -> Grading:
     """Read a list of evaluators; for members of a group (`inner`) the runner ignores gates and negation."""
-    if not isinstance(raws, list):
-        return note_skipped(pointer, "it is not a list") if raws is not None else Grading()
-    places = [(raw, (*pointer, index)) for index, raw in enumerate(raws)]
-    texts = [(raw, place) for raw, place in places if isinstance(raw, str)]
-    gradings = [_read_evaluator(raw, place, scope, inner=inner) for raw, place in places if not isinstance(raw, str)]
-    if scope.dialect.custom and (scope.dialect.name == "D4" or not inner):  # a composite has no bare texts
-        return join_gradings([*gradings, read_bare_texts(texts, scope)])
-    return join_gradings([*gradings, *(note_skipped(place, "it is a text, and no evaluator") for _, place in texts)])
+    if not isinstance(part.raw, list):
+        return part.skip("it is not a list") if part.raw is not None else Grading()
+    parts = [part.enter(index) for index in range(len(part.raw))]
+    texts = [one for one in parts if isinstance(one.raw, str)]
+    gradings = [_read_evaluator(one, inner=inner) for one in parts if not isinstance(one.raw, str)]
+    dialect = part.scope.dialect
+    if dialect.custom and (dialect.name == "D4" or not inner):  # a composite has no bare texts
+        return join_gradings([*gradings, read_bare_texts(texts)])
+    return join_gradings([*gradings, *(one.skip("it is a text, and no evaluator") for one in texts)])
 
 
-def _read_evaluator(raw: Any, pointer: Pointer, scope: CaseScope, *, inner: bool) -> Grading:
-    type_ = raw.get("type") if isinstance(raw, dict) else None
-    if isinstance(raw, dict) and type_ is None and isinstance(raw.get("include"), str):
-        return set_aside(raw, pointer, f"it includes the checks of {make_excerpt(raw['include'])}, which are not read")
-    if not isinstance(raw, dict) or not isinstance(type_, str):
-        return note_skipped(pointer, "it has no type")
-    gate = _read_gate(raw, pointer, scope) if scope.dialect.gates and not inner else None
+def _read_evaluator(part: SuitePart, *, inner: bool) -> Grading:
+    type_, dialect, include = part.get("type"), part.scope.dialect, part.get("include")
+    if type_ is None and isinstance(include, str):
+        return part.set_aside(f"it includes the checks of {make_excerpt(include)}, which are not read")
+    if not isinstance(type_, str):
+        return part.skip("it has no type")
+    gate = _read_gate(part) if dialect.gates and not inner else None
     # Types were spelled with underscores before 2.14; the table has hyphens.
-    name = type_.replace("_", "-")
-    row = scope.table.form["types"].get(name)
-    if row is None or not is_in_dialect(scope.dialect.name, row):
-        return _read_unknown_type(raw, pointer, scope, row or {})
-    if row["reads"] in _GROUPS:
-        grading = _GROUPS[row["reads"]](raw, pointer, scope, _make_member_reader(scope))
-    else:
-        grading = _READERS[row["reads"]](raw, pointer, scope, row)
-    if row["reads"] != "unmapped":
+    row = part.scope.table.form["types"].get(type_.replace("_", "-"))
+    if row is None or not is_in_dialect(dialect.name, row):
+        return _read_unknown_type(part, row or {})
+    reads = row["reads"]
+    grading = _READERS[reads](replace(part, row=row))
+    if reads != "unmapped":
         # Losses of keys count only where something is graded.
-        key_notes = check_keys(raw, pointer, scope, "check", row["reads"])
-        grading = join_gradings([grading, key_notes if grading.terms else replace(key_notes, lossy=())])
+        key_notes = part.check_keys("check", reads)
+        grading += key_notes if grading.terms else replace(key_notes, lossy=())
     # Types with `not-` are the negation of the type without.
     if row.get("negate"):
         grading = replace(grading, terms=tuple(replace(term, negate=not term.negate) for term in grading.terms))
-    if inner:
-        return _grade_member(grading, raw, pointer, scope)
-    return _grade_weighted(grading, raw, pointer, scope, gate=gate)
+    return _grade_member(grading, part) if inner else _grade_weighted(grading, part, gate)
 
 
-def _make_member_reader(scope: CaseScope) -> Callable[[Any, Pointer], Grading]:
-    return lambda raws, pointer: read_list(raws, pointer, scope, inner=True)
-
-
-def _read_unknown_type(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
-    type_ = make_excerpt(raw["type"])
+def _read_unknown_type(part: SuitePart, row: Mapping[str, Any]) -> Grading:
+    type_, dialect = make_excerpt(part.raw["type"]), part.scope.dialect
     if "refused" in row:
-        raise CrashError(f"{format_json_pointer(pointer)}: {row['refused']}")
+        raise CrashError(f"{format_json_pointer(part.pointer)}: {row['refused']}")
     if row:
-        reason = row.get("removed", f"{scope.dialect.name} has no type {type_}")
-        return note_skipped(pointer, f"{type_}: {reason}" if "removed" in row else reason)
-    if scope.dialect.custom:
-        alternative = ", or one that the runner rejects" if scope.dialect.name == "D4" else ""
-        return set_aside(raw, pointer, f"the type {type_} is one of the project's own, decided by code{alternative}")
-    return note_skipped(pointer, f"it does not know the type {type_}")
+        return part.skip(f"{type_}: {row['removed']}" if "removed" in row else f"{dialect.name} has no type {type_}")
+    if dialect.custom:
+        alternative = ", or one that the runner rejects" if dialect.name == "D4" else ""
+        return part.set_aside(f"the type {type_} is one of the project's own, decided by code{alternative}")
+    return part.skip(f"it does not know the type {type_}")
 
 
-def _grade_member(grading: Grading, raw: Raw, pointer: Pointer, scope: CaseScope) -> Grading:
+def _grade_member(grading: Grading, part: SuitePart) -> Grading:
     """Return a member of a group; a set uses its own weight, a composite the weights of its aggregator."""
-    has_weight = scope.dialect.name == "D4"
+    dialect = part.scope.dialect.name
+    has_weight = dialect == "D4"
     ignored_keys = ["negate", "required", *(() if has_weight else ("weight",))]
     notes = [
-        note_ignored((*pointer, key), f"{key} of a member") for key in ignored_keys if raw.get(key, False) is not False
+        part.enter(key).ignore(f"{key} of a member") for key in ignored_keys if part.raw.get(key, False) is not False
     ]
-    weight = read_weight(raw, pointer) if has_weight else Fraction(1)
-    old = scope.dialect.name == "D3" and "_" in raw["type"]
-    unsure = bool(grading.terms) and not has_weight and (old or not isinstance(raw.get("name"), str))
+    weight = part.weight if has_weight else Fraction(1)
+    old = dialect == "D3" and "_" in part.raw["type"]
+    unsure = bool(grading.terms) and not has_weight and (old or not isinstance(part.get("name"), str))
     terms = tuple(replace(term, weight=weight) for term in grading.terms)
-    return join_gradings([replace(grading, terms=terms), Grading(lossy=(_NAMELESS,) if unsure else ()), *notes])
+    return join_gradings([replace(grading, terms=terms), note_losses(_NAMELESS if unsure else ""), *notes])
 
 
-def _grade_weighted(
-    grading: Grading, raw: Raw, pointer: Pointer, scope: CaseScope, *, gate: Fraction | None
-) -> Grading:
-    weight, gates = read_weight(raw, pointer), scope.dialect.gates
+def _grade_weighted(grading: Grading, part: SuitePart, gate: Fraction | None) -> Grading:
+    weight, gates = part.weight, part.scope.dialect.gates
     # Dialects without gates do not read `negate` either.
-    is_negated = gates and raw.get("negate") is True
+    is_negated = gates and part.get("negate") is True
     terms = tuple(
         replace(term, weight=weight, gate=gate, negate=term.negate is not is_negated) for term in grading.terms
     )
-    nameless = bool(terms) and not gates and not isinstance(raw.get("name"), str)
-    return replace(grading, terms=terms, lossy=(*grading.lossy, *([_UNNAMED] if nameless else [])))
+    nameless = bool(terms) and not gates and not isinstance(part.get("name"), str)
+    return replace(grading, terms=terms) + note_losses(_UNNAMED if nameless else "")
 
 
-def _read_gate(raw: Raw, pointer: Pointer, scope: CaseScope) -> Fraction | None:
+def _read_gate(part: SuitePart) -> Fraction | None:
     """Return the score that a required evaluator must reach; None where it is not required."""
-    required, least = raw.get("required"), parse_share(raw.get("min_score")) if scope.dialect.limits else None
+    required, dialect = part.get("required"), part.scope.dialect
     # `min_score` of an evaluator wins over the threshold of the test.
+    least = parse_share(part.get("min_score")) if dialect.limits else None
     if required is True:
-        return least or scope.passes
-    if parse_number(required) is not None and scope.dialect.name == "D4":
-        raise CrashError(f"{format_json_pointer(pointer)}: required is a number, which the runner no longer takes")
+        return least or part.scope.passes
+    if parse_number(required) is not None and dialect.name == "D4":
+        problem = "required is a number, which the runner no longer takes"
+        raise CrashError(f"{format_json_pointer(part.pointer)}: {problem}")
     required_share = parse_share(required)
     return required_share and (least or required_share)
 
 
-def _set_aside_by_row(raw: Raw, pointer: Pointer, _: CaseScope, row: Mapping[str, Any]) -> Grading:
-    return set_aside(raw, pointer, row["reason"])
+def _read_goal(part: SuitePart) -> Grading:
+    return read_model_grader(part) + note_losses("the runner's judge reads the calls of tools as well")
 
 
-def _read_goal(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
-    grading = read_model_grader(raw, pointer, scope, row)
-    return join_gradings([grading, Grading(lossy=("the runner's judge reads the calls of tools as well",))])
+def _read_members(part: SuitePart) -> Grading:
+    return read_list(part, inner=True)
 
 
-_READERS: Mapping[str, Reader] = {
+_READERS: Mapping[str, Callable[[SuitePart], Grading]] = {
     "texts": read_substrings,
     "trimmed": read_trimmed_text,
     "pattern": read_pattern,
@@ -316,9 +289,7 @@ _READERS: Mapping[str, Reader] = {
     "skill": read_skill_use,
     "goal": _read_goal,
     "fields": read_fields,
-    "unmapped": _set_aside_by_row,
-}
-_GROUPS: Mapping[str, Callable[[Raw, Pointer, CaseScope, Callable[[Any, Pointer], Grading]], Grading]] = {
-    "composite": read_composite,
-    "assert_set": read_assert_set,
+    "composite": partial(read_composite, read_members=_read_members),
+    "assert_set": partial(read_assert_set, read_members=_read_members),
+    "unmapped": lambda part: part.set_aside(part.row["reason"]),
 }

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import Document, Pointer
+from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.migration.extraction import ArtifactDraft, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.remainder import encode_value
@@ -64,6 +64,10 @@ class Grading:
     unmapped: tuple[Mapping[str, Any], ...] = ()
     judges: tuple[ArtifactDraft, ...] = ()
 
+    def __add__(self, other: Grading) -> Grading:
+        """Return both as one."""
+        return join_gradings([self, other])
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
@@ -102,32 +106,97 @@ def join_gradings(gradings: Iterable[Grading]) -> Grading:
     )
 
 
-def grade_by_check(raw: Mapping[str, Any], pointer: Pointer, check: Check, *lossy: str, steps: int = 1) -> Grading:
-    """Return the grading of one check."""
-    return Grading((Term(find_name(raw), pointer, check, steps=steps),), lossy)
+def note_losses(*reasons: str) -> Grading:
+    """Return losses alone; an empty text is none."""
+    return Grading(lossy=tuple(filter(None, reasons)))
 
 
-def note_skipped(pointer: Pointer, reason: str) -> Grading:
-    """Return a note on a part that the runner itself leaves out of the score."""
-    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner skips it: {reason}"),))
+def note_unmapped(pointer: Pointer, reason: str) -> Grading:
+    """Return a note alone."""
+    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, reason),))
 
 
 def note_ignored(pointer: Pointer, reason: str) -> Grading:
-    """Return a note on a value that the runner never reads."""
-    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"the runner never reads it: {reason}"),))
+    """Return a note on what the runner never reads."""
+    return note_unmapped(pointer, f"the runner never reads it: {reason}")
 
 
-def set_aside(raw: Any, pointer: Pointer, reason: str) -> Grading:
-    """Return a part that the runner grades and no check expresses: its rubric becomes partial."""
-    return Grading(
-        notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, reason),),
-        unmapped=({"reason": reason, "raw": encode_value(raw)},),
-    )
+@dataclass(frozen=True, slots=True)
+class SuitePart:
+    """A part of a suite with its pointer, in the scope of a case: an evaluator, a point, or what says how to grade.
 
+    `row` is that of an evaluator's type in the table.
+    """
 
-def find_name(raw: Mapping[str, Any]) -> str:
-    """Return the name of an evaluator, else its type."""
-    return next((raw[key] for key in ("metric", "name", "id", "type") if isinstance(raw.get(key), str)), "")
+    raw: Any
+    pointer: Pointer
+    scope: CaseScope
+    row: Mapping[str, Any] = field(default_factory=dict)
+
+    def get(self, key: str) -> Any:
+        """Return what it has at a key; None where it is no mapping."""
+        return self.raw.get(key) if isinstance(self.raw, dict) else None
+
+    def enter(self, *steps: Any) -> SuitePart:
+        """Return the part at a key, or further below."""
+        inner: Any = self.raw
+        for step in steps:
+            inner = inner[step] if isinstance(inner, list) else inner.get(step) if isinstance(inner, dict) else None
+        return SuitePart(inner, (*self.pointer, *steps), self.scope)
+
+    @property
+    def name(self) -> str:
+        """Its name, else its type."""
+        return next((self.raw[key] for key in ("metric", "name", "id", "type") if isinstance(self.get(key), str)), "")
+
+    @property
+    def weight(self) -> Fraction:
+        """Its weight, by default 1. Raises `CrashError` where the runner stops: no number from 0 up."""
+        if self.get("weight") is None:
+            return Fraction(1)
+        weight = parse_number(self.raw["weight"])
+        if weight is None or weight < 0:
+            written = make_excerpt(str(self.raw["weight"]))
+            raise CrashError(f"{format_json_pointer(self.pointer)}: the weight {written} is not a number of 0 or more")
+        return weight
+
+    def grade(self, check: Check, *lossy: str, steps: int = 1) -> Grading:
+        """Return the grading of one check."""
+        return Grading((Term(self.name, self.pointer, check, steps=steps),), lossy)
+
+    def skip(self, reason: str) -> Grading:
+        """Return a note that the runner itself leaves it out of the score."""
+        return note_unmapped(self.pointer, f"the runner skips it: {reason}")
+
+    def ignore(self, reason: str) -> Grading:
+        """Return a note that the runner never reads it."""
+        return note_ignored(self.pointer, reason)
+
+    def set_aside(self, reason: str) -> Grading:
+        """Return it as what the runner grades and no check expresses: its rubric becomes partial."""
+        kept = {"reason": reason, "raw": encode_value(self.raw)}
+        return replace(note_unmapped(self.pointer, reason), unmapped=(kept,))
+
+    def check_keys(self, *places: str) -> Grading:
+        """Return losses and notes for its keys, checked against the table's keys for these `places`."""
+        known = {
+            key: row or {} for place in places for key, row in self.scope.table.form["keys"].get(place, {}).items()
+        }
+        dialect = self.scope.dialect.name
+        # A key with null counts as absent, as in the runner.
+        raw = self.raw if isinstance(self.raw, dict) else {}
+        keys = [key for key, value in raw.items() if value is not None]
+        unknown = [key for key in keys if key not in known]
+        too_early = [key for key in keys if key in known and not is_in_dialect(dialect, known[key])]
+        misfits = [key for key in keys if key in known and key not in too_early and not _fits_row(raw[key], known[key])]
+        return join_gradings(
+            [
+                note_losses(*(known[key].get("lost", "") for key in keys if key in known and key not in too_early)),
+                *(note_unmapped((*self.pointer, key), *describe_unknown_keys([key], known)) for key in unknown),
+                *(self.enter(key).ignore(f"{dialect} has no {key}") for key in too_early),
+                *(self.enter(key).ignore(f"it takes {known[key]['takes']}") for key in misfits),
+            ]
+        )
 
 
 def parse_number(raw: Any) -> Fraction | None:
@@ -259,30 +328,6 @@ def _find_check_lists(holder: Any) -> Iterator[Any]:
 
 def _is_mapping(value: Any) -> bool:
     return isinstance(value, dict)
-
-
-def check_keys(raw: Any, pointer: Pointer, scope: CaseScope, *places: str) -> Grading:
-    """Return losses and notes for the keys of an object, checked against the table's keys for these `places`."""
-    known = {key: row or {} for place in places for key, row in scope.table.form["keys"].get(place, {}).items()}
-    # A key with null counts as absent, as in the runner.
-    keys = [] if not isinstance(raw, dict) else [key for key, value in raw.items() if value is not None]
-    unknown = [key for key in keys if key not in known]
-    too_early = [key for key in keys if key in known and not is_in_dialect(scope.dialect.name, known[key])]
-    misfits = [key for key in keys if key in known and key not in too_early and not _fits_row(raw[key], known[key])]
-    losses = [known[key]["lost"] for key in keys if "lost" in known.get(key, ()) and key not in too_early]
-    return join_gradings(
-        [
-            Grading(lossy=tuple(losses)),
-            *(_note_unknown((*pointer, key), known) for key in unknown),
-            *(note_ignored((*pointer, key), f"{scope.dialect.name} has no {key}") for key in too_early),
-            *(note_ignored((*pointer, key), f"it takes {known[key]['takes']}") for key in misfits),
-        ]
-    )
-
-
-def _note_unknown(pointer: Pointer, known: Iterable[str]) -> Grading:
-    (reason,) = describe_unknown_keys(pointer[-1:], known)
-    return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, reason),))
 
 
 def _fits_row(value: Any, row: Mapping[str, Any]) -> bool:

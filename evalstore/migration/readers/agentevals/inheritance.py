@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,10 +18,11 @@ from evalstore.migration.readers.agentevals.grading import (
     Dialect,
     Grading,
     Raw,
-    check_keys,
+    SuitePart,
     describe_open_places,
     join_gradings,
     note_ignored,
+    note_losses,
     parse_number,
 )
 from evalstore.migration.readers.agentevals.model_graders import grade_by_criteria, read_bare_texts, read_points
@@ -161,23 +162,23 @@ def grade_case(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope
     else:
         # Older dialects replace the suite's list instead of appending it.
         lists = own or shared
-    parts = [read_list(evaluators, place, scope) for place, evaluators in lists]
+    parts = [read_list(SuitePart(evaluators, place, scope)) for place, evaluators in lists]
     if suite.dialect.name != "D4" and isinstance(raw.get("rubrics"), list):
-        parts.insert(0, read_points({"name": "rubrics", "rubrics": raw["rubrics"]}, pointer, scope, {}))
+        parts.insert(0, read_points(SuitePart({"name": "rubrics", "rubrics": raw["rubrics"]}, pointer, scope)))
     criteria = find_criteria(raw)
     if suite.dialect.name == "D4" and criteria and isinstance(suite.legacy.document.value, list):
         # In files of rows, the runner makes the criteria of a case a check.
-        parts.append(read_bare_texts([(criteria, (*pointer, "criteria"))], scope))
+        parts.append(read_bare_texts([SuitePart(criteria, (*pointer, "criteria"), scope)]))
     loses_suite = isinstance(execution, dict) and not suite.dialect.appends and not own and shared
-    loss = Grading(lossy=(_ALONE,) if loses_suite else ())
-    grading = join_gradings([*parts, own_notes, suite_notes, *_check_all_keys(raw, pointer, suite, scope), loss])
+    case = SuitePart(raw, pointer, scope)
+    key_notes = _check_all_keys(case, suite)
+    grading = join_gradings([*parts, own_notes, suite_notes, *key_notes, note_losses(_ALONE if loses_suite else "")])
     # Without any evaluator, older dialects grade a case by its criteria.
     if grading.terms or grading.unmapped or suite.dialect.name == "D4" or criteria is None:
         return grading
     grader = raw.get("evaluator", suite.root.get("evaluator"))
     is_program = isinstance(grader, str) and not grader.startswith("llm")
-    loss = Grading(lossy=(_OTHER.format(make_excerpt(grader)),) if is_program else ())
-    return join_gradings([grade_by_criteria(scope, pointer), grading, loss])
+    return grade_by_criteria(case) + grading + note_losses(_OTHER.format(make_excerpt(grader)) if is_program else "")
 
 
 def _list_defaults(suite: SuiteContext) -> list[tuple[Pointer, Any]]:
@@ -212,14 +213,14 @@ def _note_other_lists(holder: Raw, pointer: Pointer, suite: SuiteContext) -> Ite
             yield note_ignored((*pointer, *path.split(".")), f"{suite.dialect.name} looks for checks at {where}")
 
 
-def _check_all_keys(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope) -> Iterator[Grading]:
+def _check_all_keys(case: SuitePart, suite: SuiteContext) -> Iterator[Grading]:
     """Yield notes on the keys of a test, and on the keys that its suite sets for all tests."""
-    root, default = suite.root, suite.root.get("default_test")
-    known = {key: value for key, value in root.items() if key in suite.table.form["keys"]["root"]}
-    yield check_keys(raw, pointer, scope, "case")
-    yield check_keys(raw.get("execution"), (*pointer, "execution"), scope, "execution")
-    yield check_keys(known, (), scope, "root")
-    yield check_keys(root.get("execution"), ("execution",), scope, "execution")
-    yield check_keys(default, ("default_test",), scope, "default_test")
-    if default is not None and not isinstance(default, dict):
-        yield Grading(lossy=("what default_test names is not read, and may add checks",))
+    root = SuitePart(suite.root, (), case.scope)
+    known = {key: value for key, value in suite.root.items() if key in suite.table.form["keys"]["root"]}
+    yield case.check_keys("case")
+    yield case.enter("execution").check_keys("execution")
+    yield replace(root, raw=known).check_keys("root")
+    yield root.enter("execution").check_keys("execution")
+    yield root.enter("default_test").check_keys("default_test")
+    if not isinstance(root.get("default_test"), dict | None):
+        yield note_losses("what default_test names is not read, and may add checks")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
@@ -27,17 +26,13 @@ from evalstore.migration.readers.agentevals.grading import (
     Check,
     CrashError,
     Grading,
-    Raw,
+    SuitePart,
     Term,
-    check_keys,
     describe_open_places,
     fill_variables,
-    find_name,
-    grade_by_check,
     join_gradings,
-    note_skipped,
+    note_losses,
     parse_number,
-    set_aside,
 )
 from evalstore.model import Kind
 from evalstore.text import SHORT_EXCERPT, make_excerpt
@@ -61,123 +56,104 @@ _BLIND = "a prompt does not show the answer to its judge, so it is added below; 
 _POINTS = "its points are asked in words of our own, and not by its prompt"
 _VALUE = "it is not known what a prompt makes of the value beside it"
 _BARE = "from 4.0 on the runner takes a prompt without file:// for the words themselves; here it is the file's"
+_OPEN = "nobody can say here what fills {} in a prompt; it stays as it is"
 _AGENT = "the runner's grader could use tools to look around; here a model only reads"
 
 
-def read_model_grader(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
+def read_model_grader(part: SuitePart) -> Grading:
     """Read a grader with a prompt, with a list of points, or with only the criteria of its test."""
-    agent = Grading(lossy=(_AGENT,) if row.get("agent") else ())
-    prompt, value = raw.get("prompt"), raw.get("value")
+    agent = note_losses(_AGENT if part.row.get("agent") else "")
+    prompt, value = part.get("prompt"), part.get("value")
     has_prompt = isinstance(prompt, str) and prompt.strip()
-    if any(isinstance(raw.get(key), list) for key in _LISTS):
-        return join_gradings(
-            [read_points(raw, pointer, scope, row), agent, Grading(lossy=(_POINTS,) if has_prompt else ())]
-        )
+    if any(isinstance(part.get(key), list) for key in _LISTS):
+        return read_points(part) + agent + note_losses(_POINTS if has_prompt else "")
     if isinstance(prompt, str) and has_prompt:
-        loss = Grading(lossy=() if value is None else (_VALUE,))
-        return join_gradings([_read_prompt(prompt, raw, pointer, scope), agent, loss])
+        return _read_prompt(prompt, part) + agent + note_losses("" if value is None else _VALUE)
     if prompt is not None and not isinstance(prompt, str):
-        return set_aside(raw, pointer, "a program of its own writes the prompt; it is kept as data and never run")
-    if scope.dialect.name != "D4":
-        return join_gradings([grade_by_criteria(scope, pointer, find_name(raw)), agent])
+        return part.set_aside("a program of its own writes the prompt; it is kept as data and never run")
+    if part.scope.dialect.name != "D4":
+        return grade_by_criteria(part, part.name) + agent
     # Without a prompt or a list, the value of a D4 grader is its single point.
-    point = (
-        {"outcome": value, **{key: raw[key] for key in _OF_A_POINT if key in raw}} if isinstance(value, str) else value
-    )
-    if not isinstance(point, dict):
-        return note_skipped(pointer, "it has no value and no prompt")
-    return join_gradings([_grade_points([(point, (*pointer, "value"))], raw, pointer, scope), agent])
+    if isinstance(value, str):
+        value = {"outcome": value, **{key: part.raw[key] for key in _OF_A_POINT if key in part.raw}}
+    if not isinstance(value, dict):
+        return part.skip("it has no value and no prompt")
+    return _grade_points([replace(part.enter("value"), raw=value)], part) + agent
 
 
-def grade_by_criteria(scope: CaseScope, pointer: Pointer, name: str = "criteria") -> Grading:
+def grade_by_criteria(part: SuitePart, name: str = "criteria") -> Grading:
     """Return the grading of a test that has nothing but criteria."""
-    judge = _find_own_judge("agentv_criteria", scope)
+    judge = _find_own_judge("agentv_criteria", part.scope)
     check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref}
-    return Grading((Term(name, pointer, check, steps=0),), judges=(judge,))
+    return Grading((Term(name, part.pointer, check, steps=0),), judges=(judge,))
 
 
-def read_points(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
+def read_points(part: SuitePart) -> Grading:
     """Read a list of points, each a text or a mapping with its weight, as one group."""
-    key = next((key for key in _LISTS if isinstance(raw.get(key), list)), None)
+    key = next((key for key in _LISTS if isinstance(part.get(key), list)), None)
     if key is None:
-        return note_skipped(pointer, "it has no list of points")
-    return _grade_points([(item, (*pointer, key, index)) for index, item in enumerate(raw[key])], raw, pointer, scope)
+        return part.skip("it has no list of points")
+    return _grade_points([part.enter(key, index) for index in range(len(part.raw[key]))], part)
 
 
-def read_bare_texts(texts: list[tuple[Any, Pointer]], scope: CaseScope) -> Grading:
+def read_bare_texts(texts: Sequence[SuitePart]) -> Grading:
     """Read bare texts among the checks of a test: one point each, with weight 1."""
-    grading = join_gradings(read_point(text, place, scope) for text, place in texts)
-    several = len(grading.terms) > 1
-    losses = [_ONE_BY_ONE, *([_ONCE] if scope.dialect.name == "D3" else [])] if several else []
-    return join_gradings([grading, Grading(lossy=tuple(losses))])
+    grading = join_gradings(map(read_point, texts))
+    if len(grading.terms) <= 1:
+        return grading
+    return grading + note_losses(_ONE_BY_ONE, _ONCE if texts[0].scope.dialect.name == "D3" else "")
 
 
-def read_point(item: Any, pointer: Pointer, scope: CaseScope) -> Grading:
+def read_point(part: SuitePart) -> Grading:
     """Read one rubric point: a text, or a mapping with weight, operator or score ranges."""
-    raw: Raw = {"outcome": item} if isinstance(item, str) else item if isinstance(item, dict) else {}
-    outcome = next((raw[key] for key in _OUTCOMES if isinstance(raw.get(key), str) and raw[key].strip()), "")
-    text = fill_variables(outcome, scope)
-    bands = render_bands(raw["score_ranges"], pointer) if raw.get("score_ranges") else ""
+    point = replace(part, raw={"outcome": part.raw}) if isinstance(part.raw, str) else part
+    outcomes = map(point.get, _OUTCOMES)
+    text = fill_variables(next((one for one in outcomes if isinstance(one, str) and one.strip()), ""), part.scope)
+    ranges = point.get("score_ranges")
+    bands = render_bands(ranges, part.pointer) if ranges else ""
     if not text and not bands:
-        return note_skipped(pointer, "it is not a point that a model could be asked about")
-    judge_name = (
-        "score_range" if bands else "contradiction" if raw.get("operator") == "contradiction" else "rubric_item"
-    )
-    judge = _find_own_judge(f"agentv_{judge_name}", scope)
-    id_ = raw["id"] if isinstance(raw.get("id"), str) else ""
+        return part.skip("it is not a point that a model could be asked about")
+    other = "contradiction" if point.get("operator") == "contradiction" else "rubric_item"
+    judge = _find_own_judge(f"agentv_{'score_range' if bands else other}", part.scope)
+    id_ = point.get("id") if isinstance(point.get("id"), str) else ""
     variables = {"criterion": text or id_ or "see below", **({"bands": bands} if bands else {})}
     check: Check = {"kind": "llm_judge", "judge_prompt_ref": judge.ref, "variables": variables}
-    weight = read_weight(raw, pointer)
-    term = Term(id_ or take_first_words(text), pointer, check, weight=weight, steps=0 if bands else 1)
-    open_ = describe_open_places(text, scope)
-    losses = [*([f"{open_}; it stays as it is"] if open_ else []), *_list_ignored_gates(raw)]
-    return Grading((term,), tuple(losses), judges=(judge,))
+    name = id_ or take_first_words(text)
+    term = Term(name, part.pointer, check, weight=point.weight, steps=0 if bands else 1)
+    open_ = describe_open_places(text, part.scope)
+    losses = note_losses(f"{open_}; it stays as it is" if open_ else "", *_list_ignored_gates(point))
+    return Grading((term,), judges=(judge,)) + losses
 
 
-def _list_ignored_gates(raw: Raw) -> Iterator[str]:
+def _list_ignored_gates(point: SuitePart) -> Iterator[str]:
     """Yield a sentence on each key that makes a point a gate: to the specification, and not to the runner."""
     for key in _GATES:
-        if raw.get(key) is True or parse_number(raw.get(key)):
-            yield _IGNORED.format(key, "true" if raw[key] is True else raw[key])
+        if point.get(key) is True or parse_number(point.get(key)):
+            yield _IGNORED.format(key, "true" if point.get(key) is True else point.get(key))
 
 
-def read_weight(raw: Raw, pointer: Pointer) -> Fraction:
-    """Return an evaluator's weight, by default 1. Raises `CrashError` where the runner stops: no number from 0 up."""
-    if raw.get("weight") is None:
-        return Fraction(1)
-    weight = parse_number(raw["weight"])
-    if weight is None or weight < 0:
-        written = make_excerpt(str(raw["weight"]))
-        raise CrashError(f"{format_json_pointer(pointer)}: the weight {written} is not a number of 0 or more")
-    return weight
-
-
-def _grade_points(points: list[tuple[Any, Pointer]], raw: Raw, pointer: Pointer, scope: CaseScope) -> Grading:
-    members = join_gradings(read_point(item, place, scope) for item, place in points)
+def _grade_points(points: Sequence[SuitePart], part: SuitePart) -> Grading:
+    members = join_gradings(map(read_point, points))
     if not members.terms:
-        return join_gradings([members, note_skipped(pointer, "none of its points can be asked")])
-    group = Term(find_name(raw), pointer, members=members.terms, steps=0)
+        return members + part.skip("none of its points can be asked")
+    group = Term(part.name, part.pointer, members=members.terms, steps=0)
     grading = Grading((group,), (_ONE_BY_ONE,) if len(members.terms) > 1 else ())
-    key_notes = (check_keys(item, place, scope, "point") for item, place in points)
-    return join_gradings([grading, replace(members, terms=()), *key_notes])
+    return join_gradings([grading, replace(members, terms=()), *(point.check_keys("point") for point in points)])
 
 
-def _read_prompt(prompt: str, raw: Raw, pointer: Pointer, scope: CaseScope) -> Grading:
-    path = prompt.removeprefix(FILE_PREFIX) if prompt.startswith(FILE_PREFIX) else _find_prompt_path(prompt, scope)
+def _read_prompt(prompt: str, part: SuitePart) -> Grading:
+    scope, is_file = part.scope, prompt.startswith(FILE_PREFIX)
+    path = prompt.removeprefix(FILE_PREFIX) if is_file else _find_prompt_path(prompt, scope)
     if path is None:
-        return _draft_judge(prompt, raw, pointer, scope, name=find_name(raw))
-    suffix = PurePosixPath(path).suffix.lower()
-    if suffix in _PROGRAMS:
-        return set_aside(
-            raw, pointer, f"the program {make_excerpt(path)} writes the prompt; it is kept as data and never run"
-        )
+        return _draft_judge(prompt, part, part.name)
+    if PurePosixPath(path).suffix.lower() in _PROGRAMS:
+        return part.set_aside(f"the program {make_excerpt(path)} writes the prompt; it is kept as data and never run")
     document = scope.read_companion(path)
     if document is None or not isinstance(document.value, str):
-        return set_aside(raw, pointer, f"its prompt {make_excerpt(path)} is not there, or is outside of what was named")
-    grading = _draft_judge(document.value, raw, pointer, scope, name=PurePosixPath(path).stem)
+        return part.set_aside(f"its prompt {make_excerpt(path)} is not there, or is outside of what was named")
     # Releases of D3 differ: older ones read the file, later ones take the path for the prompt.
-    is_bare = scope.dialect.name == "D3" and not prompt.startswith(FILE_PREFIX)
-    return join_gradings([grading, Grading(lossy=(_BARE,) if is_bare else ())])
+    is_bare = scope.dialect.name == "D3" and not is_file
+    return _draft_judge(document.value, part, PurePosixPath(path).stem) + note_losses(_BARE if is_bare else "")
 
 
 def _find_prompt_path(prompt: str, scope: CaseScope) -> str | None:
@@ -189,31 +165,26 @@ def _find_prompt_path(prompt: str, scope: CaseScope) -> str | None:
     return path if is_single_word and PurePosixPath(path).suffix.lower() in _TEXTS | _PROGRAMS else None
 
 
-def _draft_judge(text: str, raw: Raw, pointer: Pointer, scope: CaseScope, *, name: str) -> Grading:
-    pieces = list(_split_prompt(text, scope))
+def _draft_judge(text: str, part: SuitePart, name: str) -> Grading:
+    form = part.scope.table.form
+    pieces = list(_split_prompt(text, part.scope))
     asked = "".join(piece for piece, _, _ in pieces)
     is_blind = "{{ output }}" not in asked
-    template = asked + (scope.table.form["answer"] if is_blind else "") + scope.table.form["reply"]
-    variables = {name: value for _, values, _ in pieces for name, value in values.items()}
+    template = asked + (form["answer"] if is_blind else "") + form["reply"]
+    variables = {variable: value for _, values, _ in pieces for variable, value in values.items()}
     variables |= find_template_variables(template)
     value: dict[str, Any] = {
         "template": template,
         **({"variables": sorted(variables)} if variables else {}),
         "score_type": "continuous",
-        "reply_pattern": scope.table.form["reply_pattern"],
+        "reply_pattern": form["reply_pattern"],
     }
-    judge = ArtifactDraft(
-        Kind.JUDGE, f"judge_{compute_digest(value)[:32]}", value, pointer, facts=_FACTS, name=make_slug(name) or "judge"
-    )
-    check: Check = {
-        "kind": "llm_judge",
-        "judge_prompt_ref": judge.ref,
-        **({"variables": variables} if variables else {}),
-    }
-    blind = [_BLIND] if is_blind else []
-    losses = dict.fromkeys([*blind, *(reason for _, _, reason in pieces if reason)])
-    grading = grade_by_check(raw, pointer, check, *losses, steps=0)
-    return join_gradings([grading, Grading(judges=(judge,))])
+    id_, word = f"judge_{compute_digest(value)[:32]}", make_slug(name) or "judge"
+    judge = ArtifactDraft(Kind.JUDGE, id_, value, part.pointer, facts=_FACTS, name=word)
+    filled = {"variables": variables} if variables else {}
+    grading = part.grade({"kind": "llm_judge", "judge_prompt_ref": judge.ref, **filled}, steps=0)
+    losses = note_losses(_BLIND if is_blind else "", *(reason for _, _, reason in pieces))
+    return grading + losses + Grading(judges=(judge,))
 
 
 def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, str], str]]:
@@ -230,12 +201,7 @@ def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, 
             variable = f"own_{name}" if name in _TEMPLATE_NAMES else name
             yield f"{{{{ {variable} }}}}", {variable: value}, ""
         else:
-            excerpt = make_excerpt(match[0], SHORT_EXCERPT)
-            yield (
-                escape_braces(match[0]),
-                {},
-                f"nobody can say here what fills {excerpt} in a prompt; it stays as it is",
-            )
+            yield escape_braces(match[0]), {}, _OPEN.format(make_excerpt(match[0], SHORT_EXCERPT))
     yield _escape_words(text[position:], scope)
 
 

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import Pointer
 from evalstore.languages.patterns import compile_pattern, find_dialect_difference
 from evalstore.migration.readers.agentevals.grading import (
-    CaseScope,
     Check,
     Grading,
     Raw,
+    SuitePart,
     Term,
-    check_keys,
     describe_open_places,
     fill_variables,
-    find_name,
-    grade_by_check,
     join_gradings,
-    note_skipped,
+    note_losses,
     parse_number,
-    set_aside,
 )
-from evalstore.migration.readers.agentevals.model_graders import read_weight
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 # The tokens of JavaScript's patterns without the flags u, v and y, one a match.
@@ -199,6 +193,8 @@ _FLAGS = "ims"
 _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
 _PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
 _MISSING = object()
+_FIELDS_IN_TEXT = "the expected answer is a text, and it is not known whether the runner reads fields in it"
+_AS_IT_IS = "the pattern {} is JavaScript's, and run as it is: {}"
 _KNOWN = ("exact", "numeric_tolerance", "date")  # a tuple: raw values may not be hashable
 _LOSSY = (
     "the runner leaves out optional fields that the answer lacks; here they count as right",
@@ -206,19 +202,20 @@ _LOSSY = (
 )
 
 
-def read_substrings(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
+def read_substrings(part: SuitePart) -> Grading:
     """Read a text, or for types of several a list of texts, any or all of which must be in the output."""
-    value, several = raw.get("value"), row.get("several", False)
+    value, row, at = part.get("value"), part.row, part.enter("value")
+    several = row.get("several", False)
     items: list[Any] = [value] if not several else value if isinstance(value, list) else []
     texts = [text for text in items if isinstance(text, str) and (text or several)]
     if not texts:
-        return note_skipped((*pointer, "value"), f"its value is not a {'list of texts' if several else 'text'}")
+        return at.skip(f"its value is not a {'list of texts' if several else 'text'}")
+    values = [fill_variables(text, part.scope) for text in texts]
+    if open_ := next(filter(None, (describe_open_places(text, part.scope) for text in values)), None):
+        return part.set_aside(open_)
+    grading = part.grade(_build_contains(values, row["check"], every=row.get("all", False)))
     misfits = [index for index, text in enumerate(items) if not isinstance(text, str)]
-    values = [fill_variables(text, scope) for text in texts]
-    if open_ := next(filter(None, (describe_open_places(text, scope) for text in values)), None):
-        return set_aside(raw, pointer, open_)
-    grading = grade_by_check(raw, pointer, _build_contains(values, row["check"], every=row.get("all", False)))
-    return join_gradings([grading, *(note_skipped((*pointer, "value", index), "it is not text") for index in misfits)])
+    return join_gradings([grading, *(at.enter(index).skip("it is not text") for index in misfits)])
 
 
 def _build_contains(texts: list[str], check: Check, *, every: bool) -> Check:
@@ -231,96 +228,86 @@ def _build_contains(texts: list[str], check: Check, *, every: bool) -> Check:
     return {**check, "values": wanted, **least}
 
 
-def read_trimmed_text(raw: Raw, pointer: Pointer, scope: CaseScope, row: Mapping[str, Any]) -> Grading:
+def read_trimmed_text(part: SuitePart) -> Grading:
     """Read a text that the output begins with, ends with or equals, after both are trimmed as in JavaScript."""
-    value = raw.get("value")
+    value = part.get("value")
     if not isinstance(value, str) or not value:
-        return note_skipped((*pointer, "value"), "its value is not text")
-    if open_ := describe_open_places(text := fill_variables(value, scope), scope):
-        return set_aside(raw, pointer, open_)
-    space = scope.table.form["space"]
+        return part.enter("value").skip("its value is not text")
+    if open_ := describe_open_places(text := fill_variables(value, part.scope), part.scope):
+        return part.set_aside(open_)
+    space = part.scope.table.form["space"]
     trimmed = re.sub(rf"\A{space}+|{space}+\Z", "", text)
-    pattern = row["check"]["pattern"].format(space=space, value=re.escape(trimmed))
-    return grade_by_check(raw, pointer, {"kind": "regex", "pattern": pattern})
+    pattern = part.row["check"]["pattern"].format(space=space, value=re.escape(trimmed))
+    return part.grade({"kind": "regex", "pattern": pattern})
 
 
-def read_pattern(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
+def read_pattern(part: SuitePart) -> Grading:
     """Read a JavaScript pattern: translated exactly where that is possible, else unchanged with a loss."""
-    value = raw.get("value")
-    flags = raw["flags"] if isinstance(raw.get("flags"), str) else ""
+    value, flags = part.get("value"), part.get("flags") if isinstance(part.get("flags"), str) else ""
     if not isinstance(value, str) or not value:
-        return note_skipped((*pointer, "value"), "its value is not text")
-    if open_ := describe_open_places(value, scope):
-        return set_aside(raw, pointer, open_)
+        return part.enter("value").skip("its value is not text")
+    if open_ := describe_open_places(value, part.scope):
+        return part.set_aside(open_)
     known_flags = "".join(flag for flag in _FLAGS if flag in flags)
     unknown_flags = "".join(sorted({flag for flag in flags if flag not in known_flags or flags.count(flag) > 1}))
     # Other flags are not translated, and JavaScript rejects repeated ones: no translation is exact.
     exact = None if unknown_flags else translate_pattern(value, known_flags)
     pattern, own_flags = exact or (value, known_flags)
     if isinstance(problem := compile_pattern(pattern, own_flags), str):
-        return set_aside(raw, pointer, f"it is not a pattern that evalstore can run: {problem}")
+        return part.set_aside(f"it is not a pattern that evalstore can run: {problem}")
     check: Check = {"kind": "regex", "pattern": pattern, **({"flags": own_flags} if own_flags else {})}
     if exact is not None and find_dialect_difference(pattern, own_flags) is None:
-        return grade_by_check(raw, pointer, check)
-    why = (
-        f"the flags {make_excerpt(unknown_flags, SHORT_EXCERPT)} are unknown, or come twice"
-        if unknown_flags
-        else "it has words that JavaScript and Python read otherwise"
-    )
-    return grade_by_check(
-        raw,
-        pointer,
-        check,
-        f"the pattern {make_excerpt(value, SHORT_EXCERPT)} is JavaScript's, and run as it is: {why}",
-    )
+        return part.grade(check)
+    why = "it has words that JavaScript and Python read otherwise"
+    if unknown_flags:
+        why = f"the flags {make_excerpt(unknown_flags, SHORT_EXCERPT)} are unknown, or come twice"
+    return part.grade(check, _AS_IT_IS.format(make_excerpt(value, SHORT_EXCERPT), why))
 
 
-def read_fixed_check(raw: Raw, pointer: Pointer, _: CaseScope, row: Mapping[str, Any]) -> Grading:
+def read_fixed_check(part: SuitePart) -> Grading:
     """Read a check that has no parameters."""
-    return grade_by_check(raw, pointer, dict(row["check"]), *([row["lossy"]] if "lossy" in row else ()))
+    return part.grade(dict(part.row["check"])) + note_losses(part.row.get("lossy", ""))
 
 
-def read_fields(raw: Raw, pointer: Pointer, scope: CaseScope, _: Mapping[str, Any]) -> Grading:
+def read_fields(part: SuitePart) -> Grading:
     """Read a list of JSON fields, each with path, comparison and weight, as one group of JSON Schema checks."""
-    items = raw.get("fields")
+    items = part.get("fields")
     if not isinstance(items, list) or not items:
-        return note_skipped(pointer, "it has no fields")
-    if isinstance(scope.expected, str):
-        return set_aside(
-            raw, pointer, "the expected answer is a text, and it is not known whether the runner reads fields in it"
+        return part.skip("it has no fields")
+    if isinstance(part.scope.expected, str):
+        return part.set_aside(
+            "the expected answer is a text, and it is not known whether the runner reads fields in it"
         )
-    grading = join_gradings(_read_field(item, (*pointer, "fields", index), scope) for index, item in enumerate(items))
+    grading = join_gradings(_read_field(part.enter("fields", index)) for index in range(len(items)))
     if not grading.terms:
         return grading
-    combine = "all_pass" if raw.get("aggregation") == "all_or_nothing" else "weighted_avg"
-    group = Term(find_name(raw), pointer, members=grading.terms, combine=combine, steps=0, unmapped=grading.unmapped)
+    combine = "all_pass" if part.get("aggregation") == "all_or_nothing" else "weighted_avg"
+    group = Term(part.name, part.pointer, members=grading.terms, combine=combine, steps=0, unmapped=grading.unmapped)
     return Grading((group,), _LOSSY, grading.notes)
 
 
-def _read_field(raw: Any, pointer: Pointer, scope: CaseScope) -> Grading:
-    path = raw.get("path") if isinstance(raw, dict) else None
+def _read_field(part: SuitePart) -> Grading:
+    path, match = part.get("path"), part.get("match")
     if not isinstance(path, str) or not path:
-        return note_skipped(pointer, "it has no path of a field")
-    match = raw.get("match")
+        return part.skip("it has no path of a field")
     if match not in _KNOWN:
-        return note_skipped(pointer, f"it does not know the way {make_excerpt(str(match), SHORT_EXCERPT)} to compare")
+        return part.skip(f"it does not know the way {make_excerpt(str(match), SHORT_EXCERPT)} to compare")
     if not _PATH.fullmatch(path):
-        return set_aside(raw, pointer, f"it is not known where the runner finds {make_excerpt(path, SHORT_EXCERPT)}")
+        return part.set_aside(f"it is not known where the runner finds {make_excerpt(path, SHORT_EXCERPT)}")
     steps: list[str | int] = [name or int(index) for name, index in _STEP.findall(path)]
-    expected = _find_value(scope.expected, steps)
+    expected = _find_value(part.scope.expected, steps)
     if expected is not _MISSING and match == "date":
-        return set_aside(raw, pointer, "no check kind compares dates")
-    value = {} if expected is _MISSING else _build_value_schema(expected, raw)
+        return part.set_aside("no check kind compares dates")
+    value = {} if expected is _MISSING else _build_value_schema(expected, part.raw)
     if value is None:
-        return set_aside(raw, pointer, "the expected value is not a number, or its tolerance is none")
-    required = raw.get("required") is not False and expected is not _MISSING
+        return part.set_aside("the expected value is not a number, or its tolerance is none")
     # One schema a field; its path becomes nested properties and items.
-    check: Check = {"kind": "json_schema", "schema": _build_path_schema(steps, value, required=required)}
+    schema = _build_path_schema(steps, value, required=part.get("required") is not False)
+    check: Check = {"kind": "json_schema", "schema": schema}
     if expected is _MISSING:
         # A field without an expected value always counts as right, with its weight.
-        check = {"kind": "regex", "pattern": "\\A", "description": "the test expects nothing of this field"}
-    grading = Grading((Term(path, pointer, check, weight=read_weight(raw, pointer)),))
-    return join_gradings([grading, check_keys(raw, pointer, scope, "field")])
+        check = {**_ALWAYS, "description": "the test expects nothing of this field"}
+    return Grading((Term(path, part.pointer, check, weight=part.weight),)) + part.check_keys("field")
 
 
 def _build_value_schema(expected: Any, raw: Raw) -> dict[str, Any] | None:

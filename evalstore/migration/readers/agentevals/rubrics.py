@@ -9,32 +9,25 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from evalstore.documents import Pointer, compute_digest
+from evalstore.documents import Pointer
 from evalstore.migration.artifact_names import UniqueLabels, make_slug
+from evalstore.migration.case_reading import draft_rubric
 from evalstore.migration.extraction import ArtifactDraft, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.grading import (
     AVERAGE,
     PASSES,
-    CaseScope,
     Check,
     Grading,
-    Raw,
+    SuitePart,
     Term,
-    check_keys,
-    find_name,
     join_gradings,
-    note_ignored,
-    note_skipped,
     parse_number,
-    set_aside,
 )
-from evalstore.migration.readers.agentevals.model_graders import read_weight
 from evalstore.migration.remainder import encode_value
-from evalstore.model import Kind
 from evalstore.text import make_excerpt
 
-ReadMembers = Callable[[Any, Pointer], Grading]
+ReadMembers = Callable[[SuitePart], Grading]
 _LISTS = ("assertions", "assert", "evaluators")
 # Default thresholds of the specification's aggregators, where a gate or member below one makes the group 0.
 _BAR = {"safety_gate": Fraction(3, 5), "all_or_nothing": PASSES}
@@ -50,64 +43,59 @@ _SAYS = {
 _LENIENT = "the program passes a member between 0.6 and 0.8 in one place and fails it in another; here it fails"
 
 
-def read_composite(raw: Raw, pointer: Pointer, scope: CaseScope, read_members: ReadMembers) -> Grading:
+def read_composite(part: SuitePart, read_members: ReadMembers) -> Grading:
     """Read a composite by its aggregator; the runner skips a composite with an unknown aggregator."""
-    aggregator = raw.get("aggregator")
-    kind = aggregator.get("type") if isinstance(aggregator, dict) else None
-    if not isinstance(aggregator, dict) or not isinstance(kind, str):
-        return note_skipped(pointer, "it has no aggregator")
+    aggregator = part.enter("aggregator")
+    kind = aggregator.get("type")
+    if not isinstance(kind, str):
+        return part.skip("it has no aggregator")
     if kind.replace("-", "_").startswith(("code_", "llm_")):
-        return set_aside(
-            raw, pointer, f"the aggregator {make_excerpt(kind)} decides by a program or a model of its own"
-        )
+        return part.set_aside(f"the aggregator {make_excerpt(kind)} decides by a program or a model of its own")
     if kind not in _AGGREGATORS:
-        return note_skipped(pointer, f"the aggregator {make_excerpt(kind)} is unknown")
+        return part.skip(f"the aggregator {make_excerpt(kind)} is unknown")
     if kind == "threshold" and not _is_bar(aggregator.get("threshold")):
-        return note_skipped(pointer, "the threshold of its aggregator is not a number from 0 to 1")
-    key, *hidden = [key for key in _LISTS if raw.get(key) is not None] or [""]
-    inner = read_members(raw.get(key), (*pointer, key)) if key else Grading()
+        return part.skip("the threshold of its aggregator is not a number from 0 to 1")
+    key, *hidden = [key for key in _LISTS if part.get(key) is not None] or [""]
+    inner = read_members(part.enter(key)) if key else Grading()
     if not inner.terms:
-        return _read_empty_group(raw, pointer, inner)
-    group = Term(find_name(raw), pointer, members=inner.terms, steps=0, unmapped=inner.unmapped)
-    grading = _AGGREGATORS[kind](group, aggregator, scope)
+        return _read_empty_group(part, inner)
+    group = Term(part.name, part.pointer, members=inner.terms, steps=0, unmapped=inner.unmapped)
+    grading = _AGGREGATORS[kind](group, aggregator)
     if isinstance(grading, str):
-        return set_aside(raw, pointer, grading)
-    ignored = [note_ignored((*pointer, name), f"{key} comes first") for name in hidden]
-    key_notes = check_keys(aggregator, (*pointer, "aggregator"), scope, "aggregator", kind)
+        return part.set_aside(grading)
+    ignored = [part.enter(name).ignore(f"{key} comes first") for name in hidden]
+    key_notes = aggregator.check_keys("aggregator", kind)
     return join_gradings([grading, replace(inner, terms=(), unmapped=()), key_notes, *ignored])
 
 
-def read_assert_set(raw: Raw, pointer: Pointer, _: CaseScope, read_members: ReadMembers) -> Grading:
+def read_assert_set(part: SuitePart, read_members: ReadMembers) -> Grading:
     """Read an assert-set: the weighted mean of its members, each with its own weight."""
-    inner = read_members(raw.get("assert"), (*pointer, "assert"))
+    inner = read_members(part.enter("assert"))
     if not inner.terms:
-        return _read_empty_group(raw, pointer, inner)
-    bar = parse_number(raw.get("threshold"))
+        return _read_empty_group(part, inner)
+    bar = parse_number(part.get("threshold"))
     passes = bar if bar is not None and 0 <= bar <= 1 else PASSES
-    group = Term(find_name(raw), pointer, members=inner.terms, passes=passes, steps=0, unmapped=inner.unmapped)
+    group = Term(part.name, part.pointer, members=inner.terms, passes=passes, steps=0, unmapped=inner.unmapped)
     return replace(inner, terms=(group,), unmapped=())
 
 
-def _read_empty_group(raw: Raw, pointer: Pointer, inner: Grading) -> Grading:
+def _read_empty_group(part: SuitePart, inner: Grading) -> Grading:
     """Return a group none of whose members can be expressed; the runner skips one whose members it all skips."""
     if not inner.unmapped:
-        return join_gradings([Grading(notes=inner.notes), note_skipped(pointer, "it has no members that count")])
-    return Grading(
-        notes=inner.notes, unmapped=({"reason": "none of its members can be said", "raw": encode_value(raw)},)
-    )
+        return Grading(notes=inner.notes) + part.skip("it has no members that count")
+    kept = {"reason": "none of its members can be said", "raw": encode_value(part.raw)}
+    return Grading(notes=inner.notes, unmapped=(kept,))
 
 
-def _average_members(group: Term, aggregator: Raw, _: CaseScope) -> Grading:
-    source, at = aggregator.get("weights"), (*group.pointer, "aggregator", "weights")
-    weights = source if isinstance(source, dict) else {}
+def _average_members(group: Term, aggregator: SuitePart) -> Grading:
+    at = aggregator.enter("weights")
+    weights = at.raw if isinstance(at.raw, dict) else {}
     members = tuple(
-        replace(member, weight=read_weight({"weight": weights.get(member.name)}, at)) for member in group.members
+        replace(member, weight=replace(at, raw={"weight": weights.get(member.name)}).weight) for member in group.members
     )
     names = {member.name for member in members}
-    ignored = [
-        note_ignored((*at, name), "no member that counts has this name") for name in weights if name not in names
-    ]
-    note = note_ignored(at, "it is not a mapping of names to weights") if source and not weights else Grading()
+    ignored = [at.enter(name).ignore("no member that counts has this name") for name in weights if name not in names]
+    note = at.ignore("it is not a mapping of names to weights") if at.raw and not weights else Grading()
     return join_gradings([Grading((replace(group, members=members),)), note, *ignored])
 
 
@@ -116,12 +104,12 @@ def _is_bar(raw: Any) -> bool:
     return bar is not None and 0 <= bar <= 1
 
 
-def _count_passing(group: Term, aggregator: Raw, scope: CaseScope) -> Grading | str:
-    bar = parse_number(aggregator["threshold"]) or Fraction(0)
+def _count_passing(group: Term, aggregator: SuitePart) -> Grading | str:
+    bar = parse_number(aggregator.get("threshold")) or Fraction(0)
     members = [_make_binary(member) for member in group.members]
     if None in members:
         return "a member passes or fails by a score that no check can turn into one of the two"
-    lenient = (_LENIENT,) if scope.dialect.name in {"D0", "D1", "D2", "D2s"} else ()
+    lenient = (_LENIENT,) if aggregator.scope.dialect.name in {"D0", "D1", "D2", "D2s"} else ()
     binary = tuple(member for member in members if member)
     losses = lenient if any(member.check and "jury" in member.check for member in binary) else ()
     return Grading((replace(group, members=binary, passes=bar),), losses)
@@ -140,9 +128,9 @@ def _make_binary(member: Term) -> Term | None:
     return replace(member, check={key: item for key, item in check.items() if key != "partial"}, steps=1)
 
 
-def _apply_specification(group: Term, aggregator: Raw, scope: CaseScope) -> Grading | str:
+def _apply_specification(group: Term, aggregator: SuitePart) -> Grading | str:
     """Read an aggregator that the specification has and the runner never knew."""
-    kind = aggregator["type"]
+    kind = aggregator.raw["type"]
     threshold = parse_number(aggregator.get("threshold"))
     bar = _BAR.get(kind) if threshold is None else threshold
     loss = _PAPER.format(kind, _SAYS[kind].format(bar=float(bar or 0)))
@@ -153,7 +141,7 @@ def _apply_specification(group: Term, aggregator: Raw, scope: CaseScope) -> Grad
     required = aggregator.get("required")
     # Without a list of names, every member of a safety gate is required.
     names = set(map(str, required)) if isinstance(required, list) and kind == "safety_gate" else None
-    grading = _average_members(group, aggregator, scope)
+    grading = _average_members(group, aggregator)
     members = grading.terms[0].members
     gated_members = tuple(
         replace(member, gate=bar) if names is None or member.name in names else member for member in members
@@ -163,7 +151,7 @@ def _apply_specification(group: Term, aggregator: Raw, scope: CaseScope) -> Grad
     return replace(grading, terms=(replace(group, members=gated_members, combine=AVERAGE),), lossy=(loss,))
 
 
-_AGGREGATORS: Mapping[str, Callable[[Term, Raw, CaseScope], Grading | str]] = {
+_AGGREGATORS: Mapping[str, Callable[[Term, SuitePart], Grading | str]] = {
     "weighted_average": _average_members,
     "threshold": _count_passing,
     "minimum": _apply_specification,
@@ -328,7 +316,7 @@ def _make_ids(leaves: Sequence[Term]) -> Iterator[str]:
 def _make_draft(value: dict[str, Any], pointer: Pointer, name: str = "") -> ArtifactDraft:
     first = value["checks"][0]
     words = name or str(first.get("id", first["kind"]))
-    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, pointer, name=words)
+    return draft_rubric(value, words, pointer)
 
 
 def _make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:
