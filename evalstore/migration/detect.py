@@ -185,33 +185,29 @@ def find_list(value: Any, table: FormatTable) -> str | None:
 
 
 def _weigh_table(root: Any, table: FormatTable, cases: Sequence[dict[str, Any]], total: int) -> FormatWeight:
-    roots = [root] if isinstance(root, dict) else []
     signs = (*table.signs, *table.against)
-    at_root = {sign for sign in signs if sign.at == "root" and _find_sign(roots, sign)}
-    counts = dict.fromkeys((sign for sign in signs if sign in at_root), 1)
+    at_root = {sign for sign in signs if sign.at == "root" and isinstance(root, dict) and _is_sign_of(root, sign)}
+    in_case = [sign for sign in signs if sign.at == "case"]
+    # Cases with the same signs weigh alike. A file with an empty list, or with no list, has its root alone.
+    alike = Counter(tuple(sign for sign in in_case if _is_sign_of(case, sign)) for case in cases or [{}])
+    shown = Counter({sign: len(cases) for sign in signs if sign in at_root})
     tally = Counter[tuple[float, float]]()  # cases by what speaks for the format in them, and against it
-    # A file with an empty list, or with no list at all, has its root alone to speak for it.
-    for case in cases or [{}]:
-        found = [sign for sign in signs if sign.at == "case" and _is_sign_of(case, sign)]
-        for sign in found:
-            counts[sign] = counts.get(sign, 0) + 1
+    for found, number in alike.items():
+        shown.update(dict.fromkeys(found, number))
         present = at_root.union(found)
         for_ = max((sign.confidence for sign in table.signs if sign in present), default=0.0)
         against = max((sign.confidence for sign in table.against if sign in present), default=0.0)
-        tally[for_, against] += 1
+        tally[for_, against] += number
     weights = [
         number * (-_strength(against) if against > for_ else _strength(for_))
         for (for_, against), number in tally.items()
     ]
     spoken = {sides: number for sides, number in tally.items() if max(sides) >= SURE} or tally
     votes = sum(number * for_ for (for_, against), number in spoken.items() if for_ >= against)
-    found_signs = [
-        SignCount(sign, sign in table.against, len(cases) if sign in at_root else shown, len(cases))
-        for sign, shown in counts.items()
-    ]
-    found_signs.sort(key=lambda count: (-_strength(count.sign.confidence) * count.shown, -count.sign.confidence))
+    counts = [SignCount(sign, sign in table.against, number, len(cases)) for sign, number in shown.items()]
+    counts.sort(key=lambda count: (-_strength(count.sign.confidence) * count.shown, -count.sign.confidence))
     weight, mass = (Fraction(sum(items), max(total, 1)) for items in (weights, map(abs, weights)))
-    return FormatWeight(table, weight, mass, round(votes / sum(spoken.values()), 2), tuple(found_signs))
+    return FormatWeight(table, weight, mass, round(votes / sum(spoken.values()), 2), tuple(counts))
 
 
 def _strength(confidence: float) -> Fraction:
@@ -219,17 +215,10 @@ def _strength(confidence: float) -> Fraction:
     return max(Fraction(0), (Fraction(str(confidence)) - Fraction(1, 2)) * 2)
 
 
-def _find_sign(holders: Iterable[dict[str, Any]], sign: FormatSign) -> bool:
-    return any(_is_sign_of(holder, sign) for holder in holders)
-
-
 def _describe_rivals(*rivals: FormatWeight) -> str:
-    names = " or ".join(f"{one.table.format} ({_describe_signs(one)})" for one in rivals)
+    signs = [next((count.sentence for count in one.signs if not count.is_against), "") for one in rivals]
+    names = " or ".join(f"{one.table.format} ({sign})" for one, sign in zip(rivals, signs, strict=True))
     return f"it may be {names}; --from decides"
-
-
-def _describe_signs(weight: FormatWeight) -> str:
-    return next((count.sentence for count in weight.signs if not count.is_against), "")
 
 
 def select_variant(value: Any, table: FormatTable) -> FormatTable | str:
@@ -274,8 +263,8 @@ def _has_list(value: Any, key: str) -> bool:
 
 
 def _has_sign(root: dict[str, Any], cases: Sequence[dict[str, Any]], sign: FormatSign) -> bool:
-    holders: Iterable[dict[str, Any]] = [root] if sign.at == "root" else cases
-    return _find_sign(_list_checks([root, *cases]) if sign.at == "check" else holders, sign)
+    holders = {"root": [root], "case": cases, "check": _list_checks([root, *cases])}[sign.at]
+    return any(_is_sign_of(holder, sign) for holder in holders)
 
 
 def _list_checks(holders: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -313,18 +302,11 @@ def _has_shape(value: Any, shape: ForeignShape, lists: Collection[str]) -> bool:
 
 def _has_camel_case(root: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> bool:
     """Whether keys that a format defines are in camelCase; those of variables and metadata are the user's own."""
-    return any(_is_camel_case(key) for holder in _list_key_holders(root, cases) for key in holder)
-
-
-def _list_key_holders(root: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    yield root
+    holders = [root]
     for case in cases:
         options = case.get("options")
-        yield from (case, options if isinstance(options, dict) else {}, *_list_items(case, "assert"))
-
-
-def _is_camel_case(key: Any) -> bool:
-    return isinstance(key, str) and _CAMEL_CASE.fullmatch(key) is not None
+        holders += [case, options if isinstance(options, dict) else {}, *_list_items(case, "assert")]
+    return any(isinstance(key, str) and _CAMEL_CASE.fullmatch(key) for holder in holders for key in holder)
 
 
 def _fits_shape(item: dict[str, Any], shape: ForeignShape) -> bool:

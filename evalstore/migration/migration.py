@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from types import NoneType
-from typing import Any, Self
+from typing import Any
 
 from evalstore.errors import ConflictError, EvalstoreError, GitError, RefusedError, require_types
 from evalstore.migration.artifact_merge import (
@@ -73,17 +74,22 @@ def _list_parts(stored: StoredArtifacts, suite: StoredArtifact) -> Iterator[Stor
     return (artifact for artifact in parts if artifact.origin.run == suite.origin.run)
 
 
-@dataclass(slots=True)
+@dataclass
 class ReleaseLookup:
-    """The releases of the store in a folder, which need not be in a repository; a context manager."""
+    """The releases of the store in a folder, which need not be in a repository; `stack` closes what is opened."""
 
     root: Path
-    _store: ArtifactStore | None = None
-    _is_open: bool = False
+    stack: ExitStack
+
+    @cached_property
+    def _store(self) -> ArtifactStore | None:
+        with suppress(GitError):
+            return self.stack.enter_context(ArtifactStore.open(self.root))
+        return None
 
     def find(self, artifact: StoredArtifact, digest: str) -> str | None:
         """Return the last version of an artifact whose content has this digest; None where there is none."""
-        store = self._open()
+        store = self._store
         for release in reversed(store.releases(artifact.kind, artifact.id) if store else []):
             ref = Ref(artifact.kind, artifact.id, str(release.version), PinType.EXACT, release.version)
             # A release that cannot be read is none that could be pinned.
@@ -94,7 +100,7 @@ class ReleaseLookup:
 
     def load_last(self, kind: Kind, id_: str) -> dict[str, Any] | None:
         """Return the whole value of an artifact at its last release, a dataset with its rows; None without one."""
-        store = self._open()
+        store = self._store
         last = find_last_release(store.releases(kind, id_)) if store else None
         if store is None or last is None:
             return None
@@ -107,28 +113,12 @@ class ReleaseLookup:
         """
         if noted := read_base_parts(ours):
             return noted
-        store = self._open()
-        if store is None:
-            return None
-        for oid in list_file_commits(store, (artifact.path, locate_rows(artifact.path))):
-            value = _load_value(store, parse_ref(f"{artifact.name}@git:{oid}"))
+        store, paths = self._store, (artifact.path, locate_rows(artifact.path))
+        for oid in list_file_commits(store, paths) if store else ():
+            value = _load_value(store, parse_ref(f"{artifact.name}@git:{oid}")) if store else None
             if value and digest_content(value) == artifact.origin.base:
                 return digest_parts(value)
         return None
-
-    def _open(self) -> ArtifactStore | None:
-        if not self._is_open:
-            self._is_open = True
-            with suppress(GitError):
-                self._store = ArtifactStore.open(self.root)
-        return self._store
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._store:
-            self._store.close()
 
 
 def _load_value(store: ArtifactStore, ref: Ref) -> dict[str, Any] | None:
@@ -187,9 +177,10 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     sources = find_sources(all_paths, root)
     side = _choose_side(force=force, keep=keep, merge=merge)
     open_: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
-    with open_ as stage, ReleaseLookup(root) as releases:
+    with open_ as stage, ExitStack() as stack:
+        releases = ReleaseLookup(root, stack)
         prompts = _find_all_prompts(root, known_tables, judges_from)
-        options = MigrationOptions(known_tables, is_forced=format is not None, dialect=dialect, find_prompts=prompts)
+        options = MigrationOptions(known_tables, is_forced=format is not None, dialect=dialect, prompts=prompts)
         survey = _survey_suites(sources, all_paths, releases, options, watch_survey)
         names, ids = ArtifactNames(), survey.rubric_ids
         shared = None if share is None else Share(share)
@@ -212,26 +203,30 @@ def _choose_side(*, force: bool, keep: bool, merge: bool) -> ConflictSide:
 
 def _find_all_prompts(
     root: Path, tables: Iterable[FormatTable], judges_from: Path | str | None
-) -> Callable[[FormatTable], JudgePrompts]:
-    """Return what a legacy program prompts its judges with, by the table of a format."""
+) -> dict[str, JudgePrompts]:
+    """Return what a legacy program prompts its judges with, by format."""
     program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
-    found = {table.format: find_prompts(program, root, table) for table in tables}
-    return lambda table: found[table.format]
+    return {table.format: find_prompts(program, root, table) for table in tables}
 
 
 def _plan_files(
     found: Iterable[SourceResult], root: Path, stage: StagedWrites | None
 ) -> tuple[list[SourceResult], list[PlannedFile], set[str]]:
-    """Plan the files of all sources, one after the other: the results, the files, and the artifacts that they claim."""
+    """Plan the files of all sources, one after the other, and stage those to write: without a stage it is a dry run.
+
+    Returns the results, the files, and the artifacts that they claim.
+    """
     results, files, claimed = list[SourceResult](), list[PlannedFile](), set[str]()
     for result in found:
-        files += _stage_files(result.plan, root, stage)
+        for path, text in result.plan.files.items():
+            file = plan_file(root, path, text, is_dry=stage is None)
+            if stage and file.is_written:
+                stage.add(path, text.new.encode())
+            files.append(file)
         claimed |= result.plan.claimed
         source = replace(result.source, entries=len(result.plan.entries))
         # The texts are on disk by now: a plan without them keeps memory flat.
-        results.append(
-            replace(result, source=source, plan=SourcePlan({}, result.plan.entries, behind=result.plan.behind))
-        )
+        results.append(replace(result, source=source, plan=replace(result.plan, files={}, claimed=frozenset())))
     return results, files, claimed
 
 
@@ -290,12 +285,3 @@ def _make_planner(survey: _SuiteSurvey, target: StoreTarget) -> Callable[[Source
         return plan_source(context, place, target)
 
     return plan
-
-
-def _stage_files(plan: SourcePlan, root: Path, stage: StagedWrites | None) -> Iterator[PlannedFile]:
-    """Yield the files of a plan, and stage those that are to be written; without a stage it is a dry run."""
-    for path, text in plan.files.items():
-        file = plan_file(root, path, text, is_dry=stage is None)
-        if stage and file.is_written:
-            stage.add(path, text.new.encode())
-        yield file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -14,7 +14,6 @@ from evalstore.errors import LoadError
 from evalstore.migration.dataset_draft import SourceContext
 from evalstore.migration.detect import SURE, FormatMatch, count_cases, detect_format, take_format
 from evalstore.migration.extraction import (
-    NO_PROMPTS,
     JudgePrompts,
     LegacySource,
     find_companion_files,
@@ -33,13 +32,17 @@ _NO_PLAN = SourcePlan({}, ())
 
 @dataclass(frozen=True, slots=True)
 class MigrationOptions:
-    """What reading any source needs: the tables, the user's options, and what plans a source that was read."""
+    """What reading any source needs: the tables, the user's options, and what plans a source that was read.
+
+    `matches` are the formats found so far, by the name and the hash of a file: every source is read twice.
+    """
 
     tables: Sequence[FormatTable]
     is_forced: bool
     dialect: str | None
-    find_prompts: Callable[[FormatTable], JudgePrompts] = lambda _: NO_PROMPTS
+    prompts: Mapping[str, JudgePrompts]
     plan: Callable[[SourceContext], SourcePlan] = lambda _: _NO_PLAN
+    matches: dict[tuple[str, str], FormatMatch] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +73,12 @@ def read_sources(sources: Iterable[LegacyFile], options: MigrationOptions) -> It
         suites = dict.fromkeys(result.companions, result.source) | suites
         yield result
     for file, source in waiting:
-        suite = suites.get(file.name)
-        if suite:
-            yield SourceResult(_attribute_to_suite(source, suite), _NO_PLAN)
+        if suite := suites.get(file.name):
+            reason = f"its cases come with {suite.file}"
+            taken = replace(source, format=suite.format, dialect=suite.dialect, target=suite.target, reason=reason)
+            yield SourceResult(taken, _NO_PLAN)
         else:
             yield _read_source(file, options, may_wait=False)
-
-
-def _attribute_to_suite(source: MigrationSource, suite: MigrationSource) -> MigrationSource:
-    reason = f"its cases come with {suite.file}"
-    return replace(source, format=suite.format, dialect=suite.dialect, target=suite.target, reason=reason)
 
 
 def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool = True) -> SourceResult:
@@ -105,7 +104,7 @@ def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool 
     loaded: dict[str, Document] = {}
     load_named = partial(_load_companion, file, loaded)
     lists = _follow_lists(document.value, file, options.tables, load_named)
-    match = _find_match(lists.value, file, options)
+    match = _find_match(lists.value, file, sha256, options)
     source = MigrationSource(file.name, sha256, None, None, match.confidence, match.reason, also=match.also)
     # A list of raw cases may be included by a suite that is read later.
     is_known = match.shape or (match.table and may_have_companions(match.table))
@@ -118,7 +117,7 @@ def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool 
     companions: dict[str, Document] = {}
     dialect = options.dialect if options.dialect in match.table.dialects else None
     load = partial(_take_companion, load_named, companions)
-    prompts = options.find_prompts(match.table)
+    prompts = options.prompts[match.table.format]
     legacy = LegacySource(document, file.name, sha256, load, dialect, broken, prompts)
     return _extract_source(replace(source, format=match.table.format), legacy, match.table, companions, options)
 
@@ -179,10 +178,13 @@ def _follow_lists(
     return _FollowedLists({**value, **followed} if files and has_paths else value, tuple(files))
 
 
-def _find_match(value: Any, file: LegacyFile, options: MigrationOptions) -> FormatMatch:
+def _find_match(value: Any, file: LegacyFile, sha256: str, options: MigrationOptions) -> FormatMatch:
     if options.is_forced:
         return take_format(value, options.tables[0], is_named=not file.in_folder)
-    return detect_format(value, options.tables)
+    if (file.name, sha256) not in options.matches:
+        match = detect_format(value, options.tables)
+        options.matches[file.name, sha256] = replace(match, weights=())  # they explain it, and are long
+    return options.matches[file.name, sha256]
 
 
 def _refuse_broken(file: LegacyFile, sha256: str, error: LoadError, *, skipped: bool = False) -> SourceResult:
