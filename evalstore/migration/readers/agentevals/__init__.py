@@ -17,12 +17,13 @@ from evalstore.migration.readers.agentevals.grading import (
     ORDER,
     CrashError,
     DialectEvidence,
+    SuiteContext,
+    SuitePart,
     describe_tie,
     find_dialects,
     load_dialect,
 )
 from evalstore.migration.readers.agentevals.inheritance import (
-    SuiteContext,
     build_question,
     build_scope,
     find_input,
@@ -35,6 +36,8 @@ from evalstore.model import Kind
 from evalstore.text import find_nearest, make_excerpt
 
 _SCENARIOS = "scenarios"
+_MULTIPLIED = "scenarios multiply tests by variables, and are not read; write their tests out"
+_NO_CASES = "is not a list of cases that can be read from here"
 _PARTIAL = "some of its checks cannot be said here, so its rubric is partial"
 _TURNS = "the runner grades turn by turn; here one output is graded"
 _NO_INPUT = "nothing here says what is asked, so the input is empty"
@@ -86,15 +89,8 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     suite = SuiteContext(root, load_dialect(name, table), legacy, table)
     results = list(_read_cases(places, suite))
     shared = [replace(note, document=sidecar) for result in results for note in result.notes]
-    notes = dict.fromkeys(
-        [
-            *_note_conflicts(evidence, name),
-            *_note_root_keys(value, key, table),
-            *_note_name(value, name),
-            *place_notes,
-            *shared,
-        ]
-    )
+    own = (*_note_conflicts(evidence, name), *_note_root_keys(value, key, table), *_note_name(value, name))
+    notes = dict.fromkeys([*own, *place_notes, *shared])
     drafts = {draft.ref: draft for result in results for draft in result.drafts}
     cases = tuple(result.case for result in results)
     return Extraction(name, _draft_head(suite, at), cases, tuple(drafts.values()), tuple(notes))
@@ -112,12 +108,8 @@ def _find_places(items_or_path: Any, at: Pointer, legacy: LegacySource) -> tuple
     places: list[_CasePlace] = []
     notes: list[MigrationNote] = []
     documents: list[Document] = []
-    items = (
-        [(at, items_or_path)]
-        if isinstance(items_or_path, str)
-        else [((*at, index), raw) for index, raw in enumerate(_list_or_empty(items_or_path))]
-    )
-    for pointer, raw in items:
+    items = [((*at, index), raw) for index, raw in enumerate(_list_or_empty(items_or_path))]
+    for pointer, raw in [(at, items_or_path)] if isinstance(items_or_path, str) else items:
         path = _find_included_path(raw)
         if path is None:
             places.append(_CasePlace(raw, pointer))
@@ -125,9 +117,7 @@ def _find_places(items_or_path: Any, at: Pointer, legacy: LegacySource) -> tuple
         document = legacy.read_companion(path)
         # Each file is included once, so that no two questions come from one case.
         if document is None or not isinstance(document.value, list) or document in documents:
-            problem = (
-                "is named before" if document in documents else "is not a list of cases that can be read from here"
-            )
+            problem = "is named before" if document in documents else _NO_CASES
             notes.append(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"{make_excerpt(path)} {problem}"))
             continue
         documents.append(document)
@@ -176,11 +166,7 @@ def _note_root_keys(value: Any, key: str, table: FormatTable) -> Iterator[Migrat
         if other and other in value and other not in {key, _SCENARIOS}:
             yield MigrationNote((other,), MigrationOutcome.UNMAPPED, f"the runner never reads it: {key} comes first")
     if isinstance(value, dict) and _SCENARIOS in value:
-        yield MigrationNote(
-            (_SCENARIOS,),
-            MigrationOutcome.UNMAPPED,
-            "scenarios multiply tests by variables, and are not read; write their tests out",
-        )
+        yield MigrationNote((_SCENARIOS,), MigrationOutcome.UNMAPPED, _MULTIPLIED)
     if key and not isinstance(value[key], str | list):
         yield MigrationNote((key,), MigrationOutcome.UNMAPPED, "it is not a list of cases")
 
@@ -223,7 +209,7 @@ def _find_skip_reason(raw: Any, suite: SuiteContext) -> str:
 def _read_case(place: _CasePlace, suite: SuiteContext, *, label: str, notes_before: tuple[str, ...]) -> _CaseResult:
     raw, pointer = place.raw, place.pointer
     scope = build_scope(raw, suite)
-    grading = grade_case(raw, pointer, suite, scope)
+    grading = grade_case(SuitePart(raw, pointer, scope))
     result = compile_rubric(grading.terms, grading.unmapped, scope.passes, pointer)
     judges = {judge.ref: judge for judge in grading.judges}
     input_ = find_input(raw, suite.root)

@@ -200,7 +200,7 @@ def _read_evaluator(part: SuitePart, *, inner: bool) -> Grading:
         return part.skip("it has no type")
     gate = _read_gate(part) if dialect.gates and not inner else None
     # Types were spelled with underscores before 2.14; the table has hyphens.
-    row = part.scope.table.form["types"].get(type_.replace("_", "-"))
+    row = part.scope.form["types"].get(type_.replace("_", "-"))
     if row is None or not is_in_dialect(dialect.name, row):
         return _read_unknown_type(part, row or {})
     reads = row["reads"]

@@ -10,12 +10,12 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import Document, Pointer, format_json_pointer
-from evalstore.migration.extraction import ArtifactDraft, MigrationNote
+from evalstore.documents import Pointer, format_json_pointer
+from evalstore.migration.extraction import ArtifactDraft, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.remainder import encode_value
 from evalstore.migration.table import FormatTable
-from evalstore.migration.value_readings import describe_unknown_keys
+from evalstore.migration.value_readings import note_unknown_key
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 Raw = Mapping[str, Any]
@@ -71,27 +71,45 @@ class Grading:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One dialect, as the table describes it."""
+    """One dialect, as the table describes it; `inherit` is `append` or `replace`."""
 
     name: str
-    evaluators: tuple[str, ...]
-    appends: bool
-    gates: bool
-    limits: bool
-    custom: bool
+    evaluators: Sequence[str]
+    inherit: str
     args: str
+    gates: bool = False
+    limits: bool = False
+    custom: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteContext:
+    """What all cases of a file share: its root, its dialect, its source and the table."""
+
+    root: Raw
+    dialect: Dialect
+    legacy: LegacySource
+    table: FormatTable
 
 
 @dataclass(frozen=True, slots=True)
 class CaseScope:
-    """What an evaluator depends on besides itself: its dialect, and the case that it grades."""
+    """What an evaluator depends on besides itself: its suite, and the case that it grades."""
 
-    table: FormatTable
-    dialect: Dialect
-    read_companion: Callable[[str], Document | None]
-    expected: Any = None
-    variables: Mapping[str, Any] = field(default_factory=dict)
-    passes: Fraction = PASSES
+    suite: SuiteContext
+    expected: Any
+    variables: Mapping[str, Any]
+    passes: Fraction
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of the suite."""
+        return self.suite.dialect
+
+    @property
+    def form(self) -> Mapping[str, Any]:
+        """What the table has for this format alone."""
+        return self.suite.table.form
 
 
 def join_gradings(gradings: Iterable[Grading]) -> Grading:
@@ -116,11 +134,6 @@ def note_unmapped(pointer: Pointer, reason: str) -> Grading:
     return Grading(notes=(MigrationNote(pointer, MigrationOutcome.UNMAPPED, reason),))
 
 
-def note_ignored(pointer: Pointer, reason: str) -> Grading:
-    """Return a note on what the runner never reads."""
-    return note_unmapped(pointer, f"the runner never reads it: {reason}")
-
-
 @dataclass(frozen=True, slots=True)
 class SuitePart:
     """A part of a suite with its pointer, in the scope of a case: an evaluator, a point, or what says how to grade.
@@ -141,7 +154,8 @@ class SuitePart:
         """Return the part at a key, or further below."""
         inner: Any = self.raw
         for step in steps:
-            inner = inner[step] if isinstance(inner, list) else inner.get(step) if isinstance(inner, dict) else None
+            is_place = isinstance(inner, list) and isinstance(step, int)
+            inner = inner[step] if is_place else inner.get(step) if isinstance(inner, dict) else None
         return SuitePart(inner, (*self.pointer, *steps), self.scope)
 
     @property
@@ -170,7 +184,7 @@ class SuitePart:
 
     def ignore(self, reason: str) -> Grading:
         """Return a note that the runner never reads it."""
-        return note_ignored(self.pointer, reason)
+        return note_unmapped(self.pointer, f"the runner never reads it: {reason}")
 
     def set_aside(self, reason: str) -> Grading:
         """Return it as what the runner grades and no check expresses: its rubric becomes partial."""
@@ -179,9 +193,7 @@ class SuitePart:
 
     def check_keys(self, *places: str) -> Grading:
         """Return losses and notes for its keys, checked against the table's keys for these `places`."""
-        known = {
-            key: row or {} for place in places for key, row in self.scope.table.form["keys"].get(place, {}).items()
-        }
+        known = {key: row or {} for place in places for key, row in self.scope.form["keys"].get(place, {}).items()}
         dialect = self.scope.dialect.name
         # A key with null counts as absent, as in the runner.
         raw = self.raw if isinstance(self.raw, dict) else {}
@@ -192,7 +204,7 @@ class SuitePart:
         return join_gradings(
             [
                 note_losses(*(known[key].get("lost", "") for key in keys if key in known and key not in too_early)),
-                *(note_unmapped((*self.pointer, key), *describe_unknown_keys([key], known)) for key in unknown),
+                *(Grading(notes=(note_unknown_key((*self.pointer, key), known),)) for key in unknown),
                 *(self.enter(key).ignore(f"{dialect} has no {key}") for key in too_early),
                 *(self.enter(key).ignore(f"it takes {known[key]['takes']}") for key in misfits),
             ]
@@ -234,16 +246,7 @@ _LISTS = ("assertions", "assert", "evaluators")
 
 def load_dialect(name: str, table: FormatTable) -> Dialect:
     """Return a dialect of the table by its name."""
-    row = table.form["dialects"][name]
-    return Dialect(
-        name=name,
-        evaluators=tuple(row["evaluators"]),
-        appends=row["inherit"] == "append",
-        gates=row.get("gates", False),
-        limits=row.get("limits", False),
-        custom=row.get("custom", False),
-        args=row["args"],
-    )
+    return Dialect(name, **table.form["dialects"][name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,20 +317,11 @@ def _find_evidence(row: Mapping[str, Any], root: Mapping[str, Any], keys: Collec
 
 def _find_check_types(holder: Any) -> Iterator[str]:
     """Yield the types of all checks in a mapping, at any depth."""
-    for raw in _find_check_lists(holder):
-        for item in raw if isinstance(raw, list) else ():
-            if isinstance(item, dict):
-                yield from (item["type"],) if isinstance(item.get("type"), str) else ()
-                yield from _find_check_types(item)
-
-
-def _find_check_lists(holder: Any) -> Iterator[Any]:
-    for inner in (holder, *(holder.get(key) for key in ("execution", "default_test"))) if _is_mapping(holder) else ():
-        yield from (inner[key] for key in _LISTS if key in inner) if _is_mapping(inner) else ()
-
-
-def _is_mapping(value: Any) -> bool:
-    return isinstance(value, dict)
+    holders = (holder, *map(holder.get, ("execution", "default_test"))) if isinstance(holder, dict) else ()
+    lists = (inner.get(key) for inner in holders if isinstance(inner, dict) for key in _LISTS)
+    for item in (item for raw in lists if isinstance(raw, list) for item in raw if isinstance(item, dict)):
+        yield from (item["type"],) if isinstance(item.get("type"), str) else ()
+        yield from _find_check_types(item)
 
 
 def _fits_row(value: Any, row: Mapping[str, Any]) -> bool:

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from evalstore.documents import Pointer, format_json_pointer
-from evalstore.migration.extraction import LegacySource
+from evalstore.documents import format_json_pointer
 from evalstore.migration.readers.agentevals.evaluators import read_list
 from evalstore.migration.readers.agentevals.grading import (
     PASSES,
     VARIABLE,
     CaseScope,
     CrashError,
-    Dialect,
     Grading,
     Raw,
+    SuiteContext,
     SuitePart,
     describe_open_places,
     join_gradings,
-    note_ignored,
     note_losses,
     parse_number,
 )
 from evalstore.migration.readers.agentevals.model_graders import grade_by_criteria, read_bare_texts, read_points
 from evalstore.migration.remainder import encode_value, is_same_data
-from evalstore.migration.table import FormatTable
 from evalstore.migration.value_readings import is_plain, is_question_value, read_messages, render_input
 from evalstore.text import make_excerpt
 
@@ -114,26 +111,10 @@ _OTHER = "{} grades it in the runner, as nothing else does; here a judge does"
 _LISTS = tuple(f"{at}{key}" for at in ("", "execution.") for key in ("assertions", "assert", "evaluators"))
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteContext:
-    """What all cases of a file share: its root, its dialect, its source and the table."""
-
-    root: Raw
-    dialect: Dialect
-    legacy: LegacySource
-    table: FormatTable
-
-
 def build_scope(raw: Raw, suite: SuiteContext) -> CaseScope:
     """Return the scope of the evaluators of a case."""
-    return CaseScope(
-        suite.table,
-        suite.dialect,
-        suite.legacy.read_companion,
-        find_expected(raw, suite.root),
-        collect_variables(raw, suite.root) if suite.dialect.name == "D4" else {},
-        _find_threshold(raw, suite),
-    )
+    variables = collect_variables(raw, suite.root) if suite.dialect.name == "D4" else {}
+    return CaseScope(suite, find_expected(raw, suite.root), variables, _find_threshold(raw, suite))
 
 
 def _find_threshold(raw: Raw, suite: SuiteContext) -> Fraction:
@@ -151,72 +132,55 @@ def _find_threshold(raw: Raw, suite: SuiteContext) -> Fraction:
     return PASSES
 
 
-def grade_case(raw: Raw, pointer: Pointer, suite: SuiteContext, scope: CaseScope) -> Grading:
+def grade_case(case: SuitePart) -> Grading:
     """Return the grading of a case: its own evaluators and those of its suite, as the dialect joins them."""
-    own, own_notes = _find_list(raw, pointer, suite)
-    shared, suite_notes = _find_list(suite.root, (), suite)
-    execution = raw.get("execution")
-    if suite.dialect.appends:
-        skips = isinstance(execution, dict) and execution.get("skip_defaults") is True
-        lists = [*own, *([] if skips else [*_list_defaults(suite), *shared])]
+    suite, root = case.scope.suite, SuitePart(case.scope.suite.root, (), case.scope)
+    is_d4, appends = suite.dialect.name == "D4", suite.dialect.inherit == "append"
+    own, own_notes = _find_list(case)
+    shared, suite_notes = _find_list(root)
+    if appends and case.enter("execution", "skip_defaults").raw is not True:
+        defaults = root.enter("default_test", "assert")
+        lists = [*own, *([defaults] if is_d4 and defaults.raw is not None else []), *shared]
     else:
         # Older dialects replace the suite's list instead of appending it.
-        lists = own or shared
-    parts = [read_list(SuitePart(evaluators, place, scope)) for place, evaluators in lists]
-    if suite.dialect.name != "D4" and isinstance(raw.get("rubrics"), list):
-        parts.insert(0, read_points(SuitePart({"name": "rubrics", "rubrics": raw["rubrics"]}, pointer, scope)))
-    criteria = find_criteria(raw)
-    if suite.dialect.name == "D4" and criteria and isinstance(suite.legacy.document.value, list):
+        lists = own if appends else own or shared
+    parts = list(map(read_list, lists))
+    if not is_d4 and isinstance(points := case.get("rubrics"), list):
+        parts.insert(0, read_points(replace(case, raw={"name": "rubrics", "rubrics": points})))
+    criteria = find_criteria(case.raw)
+    if is_d4 and criteria and isinstance(suite.legacy.document.value, list):
         # In files of rows, the runner makes the criteria of a case a check.
-        parts.append(read_bare_texts([SuitePart(criteria, (*pointer, "criteria"), scope)]))
-    loses_suite = isinstance(execution, dict) and not suite.dialect.appends and not own and shared
-    case = SuitePart(raw, pointer, scope)
-    key_notes = _check_all_keys(case, suite)
+        parts.append(read_bare_texts([replace(case.enter("criteria"), raw=criteria)]))
+    loses_suite = isinstance(case.get("execution"), dict) and not appends and not own and shared
+    key_notes = _check_all_keys(case, root)
     grading = join_gradings([*parts, own_notes, suite_notes, *key_notes, note_losses(_ALONE if loses_suite else "")])
     # Without any evaluator, older dialects grade a case by its criteria.
-    if grading.terms or grading.unmapped or suite.dialect.name == "D4" or criteria is None:
+    if grading.terms or grading.unmapped or is_d4 or criteria is None:
         return grading
-    grader = raw.get("evaluator", suite.root.get("evaluator"))
+    grader = case.raw.get("evaluator", root.get("evaluator"))
     is_program = isinstance(grader, str) and not grader.startswith("llm")
     return grade_by_criteria(case) + grading + note_losses(_OTHER.format(make_excerpt(grader)) if is_program else "")
 
 
-def _list_defaults(suite: SuiteContext) -> list[tuple[Pointer, Any]]:
-    default = suite.root.get("default_test")
-    evaluators = default.get("assert") if isinstance(default, dict) and suite.dialect.name == "D4" else None
-    return [] if evaluators is None else [(("default_test", "assert"), evaluators)]
-
-
-def _find_list(holder: Raw, pointer: Pointer, suite: SuiteContext) -> tuple[list[tuple[Pointer, Any]], Grading]:
-    """Return the list of evaluators that the runner reads, with its pointer, and notes on ignored lists."""
-    lists: list[tuple[Pointer, Any]] = []
-    for path in suite.dialect.evaluators:
-        value: Any = holder
-        for step in path.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-        if value is not None:
-            lists.append(((*pointer, *path.split(".")), value))
+def _find_list(holder: SuitePart) -> tuple[list[SuitePart], Grading]:
+    """Return the list of evaluators that the runner reads, where there is one, and notes on ignored lists."""
+    dialect = holder.scope.dialect
+    places = [holder.enter(*path.split(".")) for path in dialect.evaluators]
     # D4's runner stops at a key of the dialect before it.
-    if suite.dialect.name == "D4" and "assertions" in holder:
+    if dialect.name == "D4" and "assertions" in holder.raw:
         raise CrashError("assertions is a key that its runner rejects; --dialect D3 reads it")
-    notes = [note_ignored(place, f"{format_json_pointer(lists[0][0])} comes first") for place, _ in lists[1:]]
-    return lists[:1], join_gradings([*notes, *_note_other_lists(holder, pointer, suite)])
+    lists = [place for place in places if place.raw is not None]
+    notes = [other.ignore(f"{format_json_pointer(lists[0].pointer)} comes first") for other in lists[1:]]
+    where = ", then at ".join(dialect.evaluators)
+    others = [holder.enter(*path.split(".")) for path in _LISTS if path not in dialect.evaluators]
+    unread = [other for other in others if other.raw is not None]
+    notes += [other.ignore(f"{dialect.name} looks for checks at {where}") for other in unread]
+    return lists[:1], join_gradings(notes)
 
 
-def _note_other_lists(holder: Raw, pointer: Pointer, suite: SuiteContext) -> Iterator[Grading]:
-    """Yield notes on lists of checks under keys that the dialect does not read."""
-    for path in _LISTS:
-        *steps, key = path.split(".")
-        inner = holder.get(steps[0]) if steps else holder
-        if path not in suite.dialect.evaluators and isinstance(inner, dict) and inner.get(key) is not None:
-            where = ", then at ".join(suite.dialect.evaluators)
-            yield note_ignored((*pointer, *path.split(".")), f"{suite.dialect.name} looks for checks at {where}")
-
-
-def _check_all_keys(case: SuitePart, suite: SuiteContext) -> Iterator[Grading]:
+def _check_all_keys(case: SuitePart, root: SuitePart) -> Iterator[Grading]:
     """Yield notes on the keys of a test, and on the keys that its suite sets for all tests."""
-    root = SuitePart(suite.root, (), case.scope)
-    known = {key: value for key, value in suite.root.items() if key in suite.table.form["keys"]["root"]}
+    known = {key: value for key, value in root.raw.items() if key in case.scope.form["keys"]["root"]}
     yield case.check_keys("case")
     yield case.enter("execution").check_keys("execution")
     yield replace(root, raw=known).check_keys("root")

@@ -148,7 +148,7 @@ def _read_prompt(prompt: str, part: SuitePart) -> Grading:
         return _draft_judge(prompt, part, part.name)
     if PurePosixPath(path).suffix.lower() in _PROGRAMS:
         return part.set_aside(f"the program {make_excerpt(path)} writes the prompt; it is kept as data and never run")
-    document = scope.read_companion(path)
+    document = scope.suite.legacy.read_companion(path)
     if document is None or not isinstance(document.value, str):
         return part.set_aside(f"its prompt {make_excerpt(path)} is not there, or is outside of what was named")
     # Releases of D3 differ: older ones read the file, later ones take the path for the prompt.
@@ -166,7 +166,7 @@ def _find_prompt_path(prompt: str, scope: CaseScope) -> str | None:
 
 
 def _draft_judge(text: str, part: SuitePart, name: str) -> Grading:
-    form = part.scope.table.form
+    form = part.scope.form
     pieces = list(_split_prompt(text, part.scope))
     asked = "".join(piece for piece, _, _ in pieces)
     is_blind = "{{ output }}" not in asked
@@ -189,7 +189,7 @@ def _draft_judge(text: str, part: SuitePart, name: str) -> Grading:
 
 def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, str], str]]:
     """Yield the parts of a prompt: template text, the variables that it needs, and a loss (or an empty text)."""
-    placeholders, position = scope.table.form["placeholders"], 0
+    placeholders, position = scope.form["placeholders"], 0
     for match in _PLACEHOLDER.finditer(text):
         yield _escape_words(text[position : match.start()], scope)
         position, name = match.end(), match[2]
@@ -210,7 +210,7 @@ def _escape_words(text: str, scope: CaseScope) -> tuple[str, dict[str, str], str
 
 
 def _find_own_judge(id_: str, scope: CaseScope) -> ArtifactDraft:
-    return make_judge_draft(next(judge for judge in scope.table.judges if judge["id"] == id_))
+    return make_judge_draft(next(judge for judge in scope.suite.table.judges if judge["id"] == id_))
 
 
 def render_bands(raw: Any, pointer: Pointer) -> str:

@@ -235,7 +235,7 @@ def read_trimmed_text(part: SuitePart) -> Grading:
         return part.enter("value").skip("its value is not text")
     if open_ := describe_open_places(text := fill_variables(value, part.scope), part.scope):
         return part.set_aside(open_)
-    space = part.scope.table.form["space"]
+    space = part.scope.form["space"]
     trimmed = re.sub(rf"\A{space}+|{space}+\Z", "", text)
     pattern = part.row["check"]["pattern"].format(space=space, value=re.escape(trimmed))
     return part.grade({"kind": "regex", "pattern": pattern})
