@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.migration.artifact_merge import is_same_artifact, list_refs
-from evalstore.migration.extraction import ArtifactDraft, BrokenLine, Extraction, LegacyCase, LegacySource
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder, fold_value
 from evalstore.migration.row_origins import fold_rows
 from evalstore.migration.shared_rubrics import SharedCase, fill_rubric
@@ -76,12 +76,19 @@ def build_dataset(
         or {"kept": find_root_remainder(document.value, own_pointers), **fold_companions(context)}
     )
     cases_in_order = zip(context.extraction.usable_cases, rubrics, shares, strict=True)
-    unmapped = [_describe_set_aside(case, context) for case in cases if case.is_set_aside]
-    unmapped += [_describe_broken_line(broken) for broken in context.legacy.broken_lines]
+    unmapped = [
+        {**_locate_case(case, context), "reason": "; ".join(case.reasons), "value": encode_value(case.raw)}
+        for case in cases
+        if case.is_set_aside
+    ]
+    unmapped += [
+        {"line": broken.line, "reason": broken.problem.message, "value": broken.text}
+        for broken in context.legacy.broken_lines
+    ]
     value = {
         **{key: item for key, item in head.value.items() if key != "x_source"},
         "questions": [
-            _add_former_id(_build_row(case, rubric, share.values, context), former)
+            _build_row(case, rubric, share.values, context, former.get(case.question["id"]))
             for case, rubric, share in cases_in_order
             if case.question
         ],
@@ -108,13 +115,12 @@ def fold_companions(context: SourceContext) -> dict[str, Any]:
     return {"beside": remainders} if remainders else {}
 
 
-def _add_former_id(row: dict[str, Any], former: Mapping[str, str]) -> dict[str, Any]:
-    renamed = {"renamed_from": former[row["id"]]} if row["id"] in former else {}
-    return {**row, "x_source": row["x_source"] | renamed}
-
-
 def _build_row(
-    case: LegacyCase, rubric: ArtifactDraft | None, values: Mapping[str, Any], context: SourceContext
+    case: LegacyCase,
+    rubric: ArtifactDraft | None,
+    values: Mapping[str, Any],
+    context: SourceContext,
+    former: str | None,
 ) -> dict[str, Any]:
     fields = {key: item for key, item in case.question.items() if key != "x_source"}
     head = {"id": fields["id"], "input": fields["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
@@ -130,18 +136,10 @@ def _build_row(
         ref = context.refs.get(stated, stated)
         source |= {"pin": stated, **({} if is_same_artifact(ref, stated) else {"pinned": ref.partition("@")[0]})}
         fields["rubric_ref"] = ref
-    return head | dict(values) | fields | {"x_source": source}
-
-
-def _describe_set_aside(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
-    return _locate_case(case, context) | {"reason": "; ".join(case.reasons), "value": encode_value(case.raw)}
+    renamed = {"renamed_from": former} if former else {}
+    return head | dict(values) | fields | {"x_source": source | renamed}
 
 
 def _locate_case(case: LegacyCase, context: SourceContext) -> dict[str, Any]:
     paths = [path for path, document in context.companions.items() if document is case.document]
     return {**({"beside": paths[0]} if paths else {}), "pointer": format_json_pointer(case.pointer)}
-
-
-def _describe_broken_line(broken: BrokenLine) -> dict[str, Any]:
-    line = broken.problem.place.line if broken.problem.place else None
-    return {"line": line, "reason": broken.problem.message, "value": broken.text}

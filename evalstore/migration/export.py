@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from types import NoneType
@@ -13,7 +13,7 @@ from evalstore.documents import Document, read_yaml
 from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError, require_types
 from evalstore.files import LARGE_FILE, list_below, read_below, refuse_links_below, write_below
 from evalstore.lint.references import is_behind, read_origin
-from evalstore.migration.extraction import NO_PROMPTS, LegacySource, find_companion_files, parse_whole, render_legacy
+from evalstore.migration.extraction import LegacySource, find_companion_files, parse_whole, render_legacy
 from evalstore.migration.judge_prompts import collect_stored_prompts
 from evalstore.migration.outcome import EditedRubricError, ExportedFile, ExportResult, PinBehind, UnexportedFile
 from evalstore.migration.own_tables import load_own_tables
@@ -30,18 +30,18 @@ from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ArtifactSource:
-    """The artifacts of a store, or of a folder that is not a repository; a context manager like `Store`."""
+    """The artifacts of a store, or of a folder that is not a repository."""
 
     root: Path | None
     store: ArtifactStore | None
 
     @classmethod
-    def open(cls, path: Path) -> Self:
-        """Open the store of a folder, or the folder itself."""
+    def open(cls, path: Path, stack: ExitStack) -> Self:
+        """Open the store of a folder, which the stack closes, or the folder itself."""
         try:
-            store = ArtifactStore.open(path)
+            store = stack.enter_context(ArtifactStore.open(path))
         except GitError:
             if not path.is_dir():
                 raise
@@ -50,16 +50,10 @@ class ArtifactSource:
 
     def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
         """Return the artifacts on disk that stand for sources of a format: datasets, and rubrics with a remainder."""
-        return [
-            ref
-            for kind in (Kind.DATASET, Kind.RUBRIC)
-            for ref in self._list_on_disk(kind)
-            if self._is_from_format(ref, format)
-        ]
-
-    def _list_on_disk(self, kind: Kind) -> list[Ref]:
-        names = list_below(self.root, f"{kind}s") if self.root else []
-        return [Ref(kind, name[:-5], "worktree", PinType.WORKTREE) for name in names if is_id(name[:-5])]
+        kinds = (Kind.DATASET, Kind.RUBRIC) if self.root else ()
+        names = [(kind, name[:-5]) for kind in kinds for name in list_below(self.root or Path(), kind.folder)]
+        refs = [Ref(kind, id_, "worktree", PinType.WORKTREE) for kind, id_ in names if is_id(id_)]
+        return [ref for ref in refs if self._is_from_format(ref, format)]
 
     def load_dataset(self, ref: Ref) -> tuple[Artifact, list[Question]]:
         """Return a dataset and its questions; without a release, from the disk."""
@@ -72,7 +66,8 @@ class ArtifactSource:
                 if ref.type is not PinType.NONE:
                     raise
         artifact = self._read_on_disk(ref)
-        return artifact, list(iterate_questions(artifact.value, self._read_dataset_rows(artifact)))
+        rows = read_stored_rows(self.root, ref.path) if "rows" in artifact.value and self.root else None
+        return artifact, list(iterate_questions(artifact.value, rows))
 
     def load_artifact(self, ref: Ref) -> Artifact:
         """Return the rubric or judge at a reference: its release, or before the first release the file on disk."""
@@ -89,11 +84,6 @@ class ArtifactSource:
             raise RefError(f"{ref.name} has no release, and a bare repository has no files", hint="bump it first")
         return read_artifact(ref, read_below(self.root, ref.path, ARTIFACT_LIMIT), ref.path)
 
-    def _read_dataset_rows(self, artifact: Artifact) -> Iterator[Mapping[str, Any]] | None:
-        if "rows" not in artifact.value or self.root is None:
-            return None
-        return read_stored_rows(self.root, f"datasets/{artifact.id}.yaml")
-
     def _is_from_format(self, ref: Ref, format: str) -> bool:  # noqa: A002
         value = read_yaml(read_below(self.root or Path(), ref.path, ARTIFACT_LIMIT), ref.path).value
         source = value.get("x_source") if isinstance(value, dict) else None
@@ -101,15 +91,9 @@ class ArtifactSource:
             return False
         return ref.kind is Kind.DATASET or "kept" in source
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.store:
-            self.store.close()
-
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
+_UNGRADED = "it has no rubric; there, any answer that is not empty passes"
 _TABLE_HINT = "`lists` and `case` must be as they were then: export with that --table"
 _ORIGIN_HINT = "only what came from this format can be given back in it"
 
@@ -130,7 +114,8 @@ def export(
     """
     require_types("export", store=(store, (str, Path)), out=(out, (str, Path, NoneType)))
     table = load_tables(to, load_own_tables(map(Path, tables)))[0]
-    with ArtifactSource.open(Path(store)) as artifacts:
+    with ExitStack() as stack:
+        artifacts = ArtifactSource.open(Path(store), stack)
         names = [refs] if isinstance(refs, str) else refs
         files, refused = (
             (_export_runs(names, table, artifacts), ())
@@ -227,14 +212,9 @@ def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list
     left_out = [f"{ref.name}: {key}" for key in _list_lost_keys(dataset.value)]
     # What a rubric takes from a question was given back as its check.
     taken = list_value_keys(rubrics.values())
-    left_out += [
-        f"{ref.name} {question.id}: {key}"
-        for question in questions
-        for key in _list_lost_keys(question.row)
-        if key not in taken
-    ]
-    ungraded = [question.id for question in questions if not question.rubric_ref]
-    left_out += [f"{ref.name} {id_}: it has no rubric; there, any answer that is not empty passes" for id_ in ungraded]
+    lost = [(question.id, key) for question in questions for key in _list_lost_keys(question.row) if key not in taken]
+    left_out += [f"{ref.name} {id_}: {key}" for id_, key in lost]
+    left_out += [f"{ref.name} {question.id}: {_UNGRADED}" for question in questions if not question.rubric_ref]
     file = source.get("file") or f"{dataset.id}/{table.named_by_folder or dataset.id}"
     return [ExportedFile(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))]
 
@@ -253,7 +233,13 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     whole = fill_rows(main.value | ({"questions": [question.row for question in questions]} if questions else {}))
     # A rubric of another source need not be here.
     rows = whole.get("questions", ())
-    used = (row for row in rows if table.prompts or _needs_rubric(row["x_source"], source))
+    # A case is restored from its rubric, too, whose values may be in its question.
+    shares = "share" in source
+    used = (
+        row
+        for row in rows
+        if table.prompts or has_references(row["x_source"]) or (shares and "pin" not in row["x_source"])
+    )
     refs = dict.fromkeys(row["rubric_ref"] for row in used if row.get("rubric_ref"))
     rubrics = {ref: artifacts.load_artifact(parse_ref(ref)).value for ref in refs}
     text = render_legacy(restore_source(whole, rubrics, table), source["file"])
@@ -261,7 +247,9 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     document = parse_whole(text.encode(), source["file"])
     beside = restore_companions(whole, rubrics, table).items()
     companions = {path: Document(path, "", value, {}, {}) for path, value in beside}
-    prompts = collect_stored_prompts(_load_judges(rubrics.values(), artifacts), table) if table.prompts else NO_PROMPTS
+    checks = [check for rubric in rubrics.values() for check in rubric.get("checks", ())] if table.prompts else []
+    pins = dict.fromkeys(filter(None, (check.get("judge_prompt_ref") for check in checks)))
+    prompts = collect_stored_prompts((artifacts.load_artifact(parse_ref(pin)).value for pin in pins), table)
     legacy = LegacySource(document, source["file"], "", companions.get, source["dialect"], prompts=prompts)
     extraction = run_reader(legacy, table)
     check_unchanged(extraction, main, questions, artifacts.load_artifact)
@@ -271,17 +259,6 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     others = find_companion_files(extraction, companions, source["file"]).items()
     texts = (ExportedFile(file, name, render_legacy(companions[path].value, file)) for file, path in others)
     return [ExportedFile(source["file"], name, text, left_out), *texts]
-
-
-def _needs_rubric(source: Mapping[str, Any], dataset: Mapping[str, Any]) -> bool:
-    """Whether a question's case is restored from its rubric, too: its values may be those that the rubric takes."""
-    return has_references(source) or ("share" in dataset and "pin" not in source)
-
-
-def _load_judges(rubrics: Iterable[Mapping[str, Any]], artifacts: ArtifactSource) -> Iterator[Mapping[str, Any]]:
-    """Yield the judges that rubrics ask, each once."""
-    pins = dict.fromkeys(check.get("judge_prompt_ref") for rubric in rubrics for check in rubric.get("checks", ()))
-    yield from (artifacts.load_artifact(parse_ref(pin)).value for pin in pins if pin)
 
 
 def _list_lost_keys(row: Mapping[str, Any]) -> list[str]:

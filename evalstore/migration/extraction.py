@@ -41,6 +41,11 @@ class BrokenLine:
     problem: LoadError
     text: str
 
+    @property
+    def line(self) -> int | None:
+        """Its number."""
+        return self.problem.place.line if self.problem.place else None
+
 
 def parse_legacy(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
     """Return a legacy file's document and its broken lines; the rows of JSON Lines are a list without the broken ones.

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError
 from evalstore.files import SMALL_FILE, list_below, read_below
@@ -98,7 +98,7 @@ def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator
 
 def render_template(text: str, row: PromptRow) -> str:
     """Return the template of a prompt: its places filled as the row says, all else as plain words."""
-    pieces = _SPLITTERS[row.syntax](text)
+    pieces = _SYNTAXES[row.syntax].split(text)
     return "".join(escape_literal(words) + (row.places[place] if place else "") for words, place in pieces)
 
 
@@ -106,21 +106,18 @@ def restore_text(template: str, row: PromptRow) -> str:
     """Return the prompt of which `render_template` made a template; another text where the template was edited."""
     fills = {fill: place for place, fill in row.places.items()}
     pieces = re.split("(" + "|".join(re.escape(fill) for fill in fills) + ")", template)
-    quote = _QUOTES[row.syntax]
-    return "".join(fills.get(piece) or quote(_unescape(piece)) for piece in pieces)
+    words = (piece.replace("{{ brace }}", "{").replace("{{ braces }}", "{{") for piece in pieces)
+    quote = _SYNTAXES[row.syntax].quote
+    return "".join(fills.get(piece) or quote(literal) for piece, literal in zip(pieces, words, strict=True))
 
 
 def _has_parts(text: str, row: PromptRow) -> bool:
     """Whether a text has each place of a row, no other one, and the words for the reply."""
     try:
-        places = {place for _, place in _SPLITTERS[row.syntax](text) if place}
+        places = {place for _, place in _SYNTAXES[row.syntax].split(text) if place}
     except ValueError:
         return False
     return places == set(row.places) and all(words in text for words in row.mentions)
-
-
-def _unescape(literal: str) -> str:
-    return literal.replace("{{ brace }}", "{").replace("{{ braces }}", "{{")
 
 
 def _split_at_angles(text: str) -> Iterator[tuple[str, str]]:
@@ -145,15 +142,17 @@ def _split_format(text: str) -> Sequence[tuple[str, str]]:
     return list(zip(words, [*places, ""], strict=True))
 
 
-def _double_braces(words: str) -> str:
-    return words.replace("{", "{{").replace("}", "}}")
+class _Syntax(NamedTuple):
+    """How a program writes places: `split` gives words, each with the place behind it, `quote` writes words."""
+
+    split: Callable[[str], Iterable[tuple[str, str]]]
+    quote: Callable[[str], str]
 
 
-_SPLITTERS: Mapping[str, Callable[[str], Iterable[tuple[str, str]]]] = {
-    "angles": _split_at_angles,
-    "format": _split_format,
+_SYNTAXES: Mapping[str, _Syntax] = {
+    "angles": _Syntax(_split_at_angles, str),
+    "format": _Syntax(_split_format, lambda words: words.replace("{", "{{").replace("}", "}}")),
 }
-_QUOTES: Mapping[str, Callable[[str], str]] = {"angles": str, "format": _double_braces}
 
 
 _ENTRY_LIMIT = 100_000
@@ -193,16 +192,13 @@ def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable)
 
 def _find_prompt(program: ProgramFolder, row: PromptRow) -> InstalledPrompt | str:
     pairs = ((path, pattern) for path in program.paths for pattern in row.files)
-    paths = [(path, pattern) for path, pattern in pairs if _matches(program.root, path, pattern)]
+    # The whole path is compared, as the folder may lie within the program.
+    top = program.root.absolute()
+    paths = [(path, pattern) for path, pattern in pairs if PurePosixPath((top / path).as_posix()).match(pattern)]
     if not paths:
         return f"--judges-from has no {' and no '.join(row.files)}"
     texts = (prompt for path, pattern in paths for prompt in _read_texts(program.root, path, pattern))
     return select_prompt(texts, row)
-
-
-def _matches(folder: Path, path: str, pattern: str) -> bool:
-    # The whole path is compared, as the folder may lie within the program.
-    return PurePosixPath((folder.absolute() / path).as_posix()).match(pattern)
 
 
 def _read_texts(folder: Path, path: str, pattern: str) -> Iterator[InstalledPrompt]:

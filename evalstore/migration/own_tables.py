@@ -80,18 +80,16 @@ def _load_own_table(path: Path) -> FormatTable:
         place = document.locate(first.pointer, of_key=first.of_key)
         raise LoadError(f"{first.message}{more}", place=place, hint=first.hint or None)
     value = {**_DEFAULTS, **document.value}
-    case = value["case"]
-    value = {"signs": [_make_sign(value)], **value}
-    value["case"] = {**case, "mirrors": _mirror_keys(case)}
-    value["root"] = _know_lists(value)
-    digest = compute_digest({key: value[key] for key in ("lists", "case")})
-    return parse_table(value, own_digest=digest)
+    value = {"signs": [_make_sign(value)], **value, "root": _know_lists(value)}
+    value["case"] = {**value["case"], "mirrors": _mirror_keys(value["case"])}
+    return parse_table(value, own_digest=compute_digest({key: value[key] for key in ("lists", "case")}))
 
 
 def _make_sign(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the sign of a table that names none: what is asked, and some key that is graded."""
-    keys = {"keys": [*dict.fromkeys(_first_step(row["key"]) for row in value["checks"])]} if value.get("checks") else {}
-    key = _first_step(value["case"].get("input", "input"))
+    steps = dict.fromkeys(row["key"].partition("/")[0] for row in value.get("checks", ()))
+    keys = {"keys": [*steps]} if steps else {}
+    key = value["case"].get("input", "input").partition("/")[0]
     graded = " and a key that the table grades" if keys else ""
     return {"at": "case", "all": [key], **keys, "confidence": 0.9, "because": f"its cases have {key}{graded}"}
 
@@ -116,10 +114,6 @@ def _know_lists(value: Mapping[str, Any]) -> dict[str, Any]:
             parts.setdefault("/".join(parents[: size + 1]), []).append(step)
         data += parents[:1]
     return {"data": data, "parts": parts}
-
-
-def _first_step(path: str) -> str:
-    return path.partition("/")[0]
 
 
 def _find_problems(document: Document) -> Iterator[TableProblem]:
@@ -162,10 +156,9 @@ def _find_row_problems(
                 yield TableProblem(at, f"`{key}` is missing", "a row that reads items says how these name their sort")
         return
     kind, parameter = row.get("kind"), row.get("into")
-    if kind not in list_check_kinds():
-        hint = suggest_name(
-            kind, select_same_side(str(kind), list_check_kinds()), f"the kinds are {', '.join(list_check_kinds())}"
-        )
+    kinds = list_check_kinds()
+    if kind not in kinds:
+        hint = suggest_name(kind, select_same_side(str(kind), kinds), f"the kinds are {', '.join(kinds)}")
         message = f"unknown check kind {kind!r}" if kind else "`kind` is missing"
         yield TableProblem((*at, "kind") if kind else at, message, hint)
     elif parameter is None and row["read"] not in {"truth", "options", "value"}:
@@ -193,19 +186,16 @@ def _find_check_problems(row: Mapping[str, Any], at: Pointer) -> Iterator[TableP
     check = next(build_checks(parse_row(row), samples or _SAMPLES[row["read"]]), {"kind": row["kind"]})
     # What may be anything is known only when a file is read; so are the options that a file has.
     unknown = {into} if row["read"] == "value" else {*samples, ""} if samples else set()
-    notes = [
-        note for note in lint_shape(f"checks/{row['kind']}", check) if str(next(iter(note.pointer), "")) not in unknown
-    ]
-    for note in notes:
-        key = next(iter(note.pointer), "")
-        yield _word_note(
-            note, (*at, "with") if key in fixed else (*at, "into") if key == into else at, whole=key in fixed
-        )
+    found = [(next(iter(note.pointer), ""), note) for note in lint_shape(f"checks/{row['kind']}", check)]
+    notes = [(key, note) for key, note in found if str(key) not in unknown]
+    for key, note in notes:
+        place = (*at, "with") if key in fixed else (*at, "into") if key == into else at
+        yield _word_note(note, place, whole=key in fixed)
     if not notes and not unknown:
         for problem in KINDS[row["kind"]].find_problems(check):
-            place: Pointer = ("with", *problem.pointer) if {*problem.pointer[:1]} & {*fixed} else ()
+            steps: Pointer = ("with", *problem.pointer) if {*problem.pointer[:1]} & {*fixed} else ()
             if problem.blocks:
-                yield TableProblem((*at, *place), problem.message, problem.hint)
+                yield TableProblem((*at, *steps), problem.message, problem.hint)
 
 
 @cache
@@ -277,7 +267,8 @@ def explain_format(path: Path | str, *, tables: Iterable[Path | str] = ()) -> Fo
     data = read_user_file(path, LARGE_FILE)
     document, _ = parse_legacy(data, path.name)
     match = detect_format(document.value, known_tables)
-    is_settled = match.is_tie or match.is_sure or match is OWN_MATCH
-    draft = "" if is_settled else draft_table(document.value, path.name)
-    has_no_cases = not is_settled and not draft
-    return FormatExplanation(str(path), hashlib.sha256(data).hexdigest(), match, draft, has_no_cases)
+    sha256 = hashlib.sha256(data).hexdigest()
+    if match.is_tie or match.is_sure or match is OWN_MATCH:
+        return FormatExplanation(str(path), sha256, match)
+    draft = draft_table(document.value, path.name)
+    return FormatExplanation(str(path), sha256, match, draft, has_no_cases=not draft)

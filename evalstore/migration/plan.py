@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError
@@ -22,7 +21,6 @@ from evalstore.migration.extraction import (
     Extraction,
     LegacyCase,
     LegacySource,
-    MigrationNote,
     make_entry,
 )
 from evalstore.migration.outcome import (
@@ -140,22 +138,18 @@ def _list_set_aside(
     extraction: Extraction, legacy: LegacySource, target: str | None = None, run: str | None = None
 ) -> Iterator[MigrationEntry]:
     for broken in legacy.broken_lines:
-        line = broken.problem.place.line if broken.problem.place else None
-        yield MigrationEntry(legacy.file, "", line, MigrationOutcome.REFUSED, reasons=(broken.problem.message,))
+        reasons = (broken.problem.message,)
+        yield MigrationEntry(legacy.file, "", broken.line, MigrationOutcome.REFUSED, reasons=reasons)
     for note in extraction.notes:
         entry = make_entry(note.document or legacy.document, note.pointer, note.outcome, note.reason, cases=note.cases)
-        yield replace(entry, target=_find_note_target(note, entry.pointer, target, run))
+        place = target if note.outcome in {MigrationOutcome.MIGRATED, MigrationOutcome.LOSSY} else None
+        place = f"{run}#{entry.pointer}" if note.in_run else place
+        yield replace(entry, target=f"{target}#{note.question}" if note.question else place)
     for case in extraction.cases:
         document = case.document or legacy.document
         yield from (make_entry(document, note.pointer, note.outcome, note.reason) for note in case.notes)
         if case.is_set_aside:
             yield make_entry(document, case.pointer, case.outcome, *case.reasons)
-
-
-def _find_note_target(note: MigrationNote, pointer: str, target: str | None, run: str | None) -> str | None:
-    if note.question or note.in_run:
-        return f"{target}#{note.question}" if note.question else f"{run}#{pointer}"
-    return target if note.outcome in {MigrationOutcome.MIGRATED, MigrationOutcome.LOSSY} else None
 
 
 def _make_case_entry(
@@ -274,14 +268,11 @@ def _place_main(
     if context.legacy.broken_lines:
         raise context.legacy.broken_lines[0].problem
     index, draft = next((index, case.rubric) for index, case in enumerate(extraction.usable_cases) if case.rubric)
-    rubrics[index] = batch.add_main(replace(draft, value=draft.value | _build_remainder(draft, context)))
+    # The rubric that stands for its source keeps what it does not say of it already.
+    kept = fold_value(encode_value(context.legacy.document.value), draft.value)
+    source = {"kept": kept, **fold_companions(context)}
+    rubrics[index] = batch.add_main(replace(draft, value={**draft.value, "x_source": source}))
     return rubrics[index]
-
-
-def _build_remainder(rubric: ArtifactDraft, context: SourceContext) -> dict[str, Any]:
-    """Return the `x_source` of a rubric that stands for its source: what it does not say of it already."""
-    kept = fold_value(encode_value(context.legacy.document.value), rubric.value)
-    return {"x_source": {"kept": kept, **fold_companions(context)}}
 
 
 def _anchor_case(case: LegacyCase) -> CaseAnchor:

@@ -97,6 +97,7 @@ _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n
 ReadText = Callable[[str], str | None]
 _NO_TEXT = "it is not UTF-8 text, so it stays"
 _RUN = "it differs from the source, and a run is a record: --force takes the source's side, --keep yours"
+_OTHER_PLACE = "its place in the source is another one now"
 _RELAID = "it is written anew, in the plain layout and without comments"
 _WRITTEN = frozenset({FileState.NEW, FileState.UPDATED, FileState.RENAMED})
 
@@ -129,11 +130,12 @@ def list_texts(
     changes = _find_moves(item) if item.stored and current is not None else {}
     if value is None:
         state, reason = result.state, result.reason
-        place = (moved or _describe_place(changes)) if changes else ""
-        if changes and state is FileState.UNCHANGED:
-            state = FileState.RENAMED
-        reason = "; ".join(filter(None, (place, reason)))
-        new = _edit_origin(current, path, changes) if current is not None and changes else current or ""
+        new = current or ""
+        if changes:
+            place = f"its case is {changes['case']} now" if "case" in changes else _OTHER_PLACE
+            reason = "; ".join(filter(None, (moved or place, reason)))
+            state = FileState.RENAMED if state is FileState.UNCHANGED else state
+            new = _edit_origin(new, path, changes)
         yield path, PlannedText(new, current, state, reason)
         rows = locate_rows(path)
         if item.draft.kind is Kind.DATASET and (text := read_text(rows)) is not None and item.stored:
@@ -163,10 +165,6 @@ def _find_moves(item: PlannedArtifact) -> dict[str, str]:
     keys = ("case", "part", "name", "file")
     values = {key: item.origin[key] for key in keys if item.origin.get(key) and getattr(stored, key)}
     return {key: text for key, text in values.items() if text != getattr(stored, key)}
-
-
-def _describe_place(changes: Mapping[str, str]) -> str:
-    return f"its case is {changes['case']} now" if "case" in changes else "its place in the source is another one now"
 
 
 def _edit_origin(current: str, path: str, changes: Mapping[str, str]) -> str:

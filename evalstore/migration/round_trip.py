@@ -27,7 +27,16 @@ ExpandRef = Callable[[str], Any]
 def check_unchanged(extraction: Extraction, main: Artifact, questions: Sequence[Question], load: LoadArtifact) -> None:
     """Raise `RefusedError`, naming the first difference, unless the artifacts still mean what the source means."""
     drafts = {draft.ref: draft for draft in extraction.drafts}
-    expand_stored, expand_draft = _expand_from_store(load), _expand_from_drafts(drafts)
+
+    def expand_stored(ref: str) -> Any:
+        artifact = load(parse_ref(ref))
+        value = restore_judge(artifact.value) if artifact.kind is Kind.JUDGE else artifact.value
+        return _expand_scoring(artifact.kind, value, expand_stored)
+
+    def expand_draft(ref: str) -> Any:
+        draft = drafts.get(ref)
+        return _expand_scoring(draft.kind, draft.value, expand_draft) if draft else ref
+
     cases = extraction.usable_cases
     rubrics: list[tuple[str, str, Mapping[str, Any], ArtifactDraft | None]]
     if main.kind is not Kind.DATASET:
@@ -36,16 +45,12 @@ def check_unchanged(extraction: Extraction, main: Artifact, questions: Sequence[
         if len(questions) != len(cases):
             raise RefusedError(f"the source has {len(cases)} questions, the dataset {len(questions)}", hint=EDIT_HINT)
         pairs = [(question, case) for question, case in zip(questions, cases, strict=True) if case.rubric]
-        used = {ref: load(parse_ref(ref)).value for ref in {question.rubric_ref or "" for question, _ in pairs}}
+        refs = [question.rubric_ref or "" for question, _ in pairs]
+        used = {ref: load(parse_ref(ref)).value for ref in set(refs)}
         _check_questions(questions, cases, list_value_keys(used.values()))
         rubrics = [
-            (
-                question.id,
-                question.rubric_ref or "",
-                fill_rubric(used[question.rubric_ref or ""], question.row),
-                case.rubric,
-            )
-            for question, case in pairs
+            (question.id, ref, fill_rubric(used[ref], question.row), case.rubric)
+            for ref, (question, case) in zip(refs, pairs, strict=True)
         ]
     # References are expanded on both sides: artifacts may have been renamed by the plan.
     for name, ref, value, draft in rubrics:
@@ -116,20 +121,3 @@ def _expand_refs(value: Any, expand: ExpandRef) -> Any:
     if not isinstance(value, dict):
         return value
     return {key: expand(item) if key in REF_KEYS else _expand_refs(item, expand) for key, item in value.items()}
-
-
-def _expand_from_store(load: LoadArtifact) -> ExpandRef:
-    def expand_ref(ref: str) -> Any:
-        artifact = load(parse_ref(ref))
-        value = restore_judge(artifact.value) if artifact.kind is Kind.JUDGE else artifact.value
-        return _expand_scoring(artifact.kind, value, expand_ref)
-
-    return expand_ref
-
-
-def _expand_from_drafts(drafts: Mapping[str, ArtifactDraft]) -> ExpandRef:
-    def expand_ref(ref: str) -> Any:
-        draft = drafts.get(ref)
-        return _expand_scoring(draft.kind, draft.value, expand_ref) if draft else ref
-
-    return expand_ref

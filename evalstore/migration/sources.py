@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -52,8 +53,7 @@ class LegacyFile:
 
     def list_companions(self, path: str) -> list[str]:
         """Return the paths that `read_companion` takes for the files of a pattern with `*`; any other path itself."""
-        pattern = path.removeprefix("file://")
-        below = _resolve_below(PurePosixPath(self.relative_path).parent, pattern) if "*" in pattern else None
+        below = self._resolve_below(path) if "*" in path else None
         if below is None or "**" in below:
             return [path]
         found = sorted(file.relative_to(self.root).as_posix() for file in self.root.glob(below) if file.is_file())
@@ -66,24 +66,28 @@ class LegacyFile:
         outside of that folder, through a link, for a URL, and where no file can be read. A file whose suffix names no
         format is read as text.
         """
-        below = _resolve_below(PurePosixPath(self.relative_path).parent, path.removeprefix("file://"))
-        try:
-            return (
-                parse_companion(read_below(self.root, below, LARGE_FILE), _to_text(self._top / below))
-                if below
-                else None
-            )
-        except LoadError:
-            return None
+        with suppress(LoadError):
+            if below := self._resolve_below(path):
+                return parse_companion(read_below(self.root, below, LARGE_FILE), _to_text(self._top / below))
+        return None
 
     def name_companion(self, path: str) -> str:
         """Return the name under which the companion file at a path would be a source itself; empty outside."""
-        below = _resolve_below(PurePosixPath(self.relative_path).parent, path.removeprefix("file://"))
+        below = self._resolve_below(path)
         return _to_text(self._top / below) if below else ""
 
     @property
     def _top(self) -> PurePosixPath:
         return PurePosixPath(self.name).parents[len(PurePosixPath(self.relative_path).parts) - 1]
+
+    def _resolve_below(self, path: str) -> str | None:
+        """Return a path by which this file names another one as it is below the root; None outside and for a URL."""
+        path = path.removeprefix("file://")
+        folder = PurePosixPath(self.relative_path).parent
+        # Normalised before the check, so that `a/../../b` cannot leave the folder.
+        below = os.path.normpath(path.lstrip("/") if path.startswith("/") else folder / path)
+        is_foreign = "://" in path or "\0" in path or not path.strip("/")
+        return None if is_foreign or below == ".." or below.startswith("../") else below
 
 
 def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
@@ -94,10 +98,9 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
     by_path = {_make_absolute(file.path): file for file in files}
     counts = Counter(file.name for file in by_path.values())
     # Files of several repositories may have one name: only then it has the folder of its repository in front.
-    by_path = {
-        path: replace(file, name=_add_top(file, store)) if counts[file.name] > 1 else file
-        for path, file in by_path.items()
-    }
+    for path, file in by_path.items():
+        if counts[file.name] > 1 and (top := _find_top(file.path.parent, store)):
+            by_path[path] = replace(file, name=f"{_to_text(PurePosixPath(top.name))}/{file.name}")
     names = {file.name for file in by_path.values()}
     # A run below `runs/` whose original is among the sources, too, is a copy of it.
     copies = {name for name in names if STORED_PATH.fullmatch(name) and decode_path(name) in names - {name}}
@@ -106,11 +109,6 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
         for file in by_path.values()
     )
     return sorted(marked, key=lambda file: file.name)
-
-
-def _add_top(file: LegacyFile, store: Path) -> str:
-    top = _find_top(file.path.parent, store)
-    return f"{_to_text(PurePosixPath(top.name))}/{file.name}" if top else file.name
 
 
 def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
@@ -247,13 +245,6 @@ def _find_top(folder: Path, store: Path) -> Path | None:
     """Return the top of the working tree that a folder outside of the store lies in; None where there is none."""
     absolute = _make_absolute(folder)
     return None if absolute.is_relative_to(_make_absolute(store)) else find_top(absolute)
-
-
-def _resolve_below(folder: PurePosixPath, path: str) -> str | None:
-    # Normalised before the check, so that `a/../../b` cannot leave the folder.
-    below = os.path.normpath(path.lstrip("/") if path.startswith("/") else folder / path)
-    is_foreign = "://" in path or "\0" in path or not path.strip("/")
-    return None if is_foreign or below == ".." or below.startswith("../") else below
 
 
 def _make_absolute(path: Path) -> Path:

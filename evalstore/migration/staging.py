@@ -20,7 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
-from evalstore.files import LARGE_FILE, move_below, read_below, remove_below, remove_folder_below, sweep_below
+from evalstore.files import LARGE_FILE, move_below, remove_below, remove_folder_below, sweep_below
+from evalstore.migration.stored_artifacts import hash_file
 from evalstore.model import Kind
 from evalstore.own_files import create_own, has_own, read_own, write_own
 from evalstore.runs.run_files import STORED_PATH
@@ -33,7 +34,7 @@ _FOLDERS = (Kind.JUDGE.folder, Kind.RUBRIC.folder, Kind.DATASET.folder, "runs")
 _FILE = re.compile(
     rf"(?:judges|rubrics|datasets)/[a-z][a-z0-9_]{{0,63}}\.(?:yaml|jsonl)|{STORED_PATH.pattern}", re.ASCII
 )
-_MADE = re.compile(r"[a-z]+(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]*)*", re.ASCII)
+_MADE = re.compile(rf"(?:{'|'.join(_FOLDERS)})(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]*)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,11 @@ class StagedWrites:
         os.sync()
         write_own(self.stage.base, self.stage.journal, "".join(f"{json.dumps(note)}\n" for note in self.notes).encode())
         try:
-            for number in sorted(range(len(self.paths)), key=lambda number: _move_order(self.paths[number])):
-                _move_into_place(self.stage, number, self.paths[number])
+            order = {path: (_FOLDERS.index(path.partition("/")[0]), path) for path in self.paths}
+            for number, path in sorted(enumerate(self.paths), key=lambda item: order[item[1]]):
+                if (self.stage.root / path).exists():
+                    move_below(self.stage.root, path, self.stage.base, f"{self.stage.name}/old-{number}")
+                move_below(self.stage.base, f"{self.stage.name}/new-{number}", self.stage.root, path)
             os.sync()
         except BaseException:
             _undo_moves(self.stage)
@@ -148,19 +152,13 @@ def _lock_store(root: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _move_into_place(stage: StageFolder, number: int, path: str) -> None:
-    if (stage.root / path).exists():
-        move_below(stage.root, path, stage.base, f"{stage.name}/old-{number}")
-    move_below(stage.base, f"{stage.name}/new-{number}", stage.root, path)
-
-
 def _undo_moves(stage: StageFolder) -> None:
     files, folders = _read_journal(stage)
     sweep_below(stage.root, *(path for path, _ in files))
     for number, (path, digest) in enumerate(files):
         old = stage.path / f"old-{number}"
         # The staged content is in its place, unless somebody has edited it since: then it stays.
-        if _digest_file(stage.root, path) == digest:
+        if hash_file(stage.root, path) == digest:
             remove_below(stage.root, path)
         if old.exists() and not (stage.root / path).exists():
             move_below(stage.base, f"{stage.name}/{old.name}", stage.root, path)
@@ -186,7 +184,7 @@ def _read_journal(stage: StageFolder) -> tuple[list[tuple[str, str]], list[str]]
         notes = [json.loads(line) for line in data.splitlines()]
         files = [(note["file"], note["sha256"]) for note in notes if "file" in note]
         folders = [note["made"] for note in notes if "file" not in note]
-        if all(map(_is_store_folder, folders)) and all(_FILE.fullmatch(path) for path, _ in files):
+        if all(map(_MADE.fullmatch, folders)) and all(_FILE.fullmatch(path) for path, _ in files):
             return files, folders
     except (ValueError, TypeError, KeyError, LoadError):
         pass
@@ -195,18 +193,3 @@ def _read_journal(stage: StageFolder) -> tuple[list[tuple[str, str]], list[str]]
         place=Place(str(stage.path)),
         hint="look at `git status`, then delete that folder",
     )
-
-
-def _is_store_folder(folder: str) -> bool:
-    return _MADE.fullmatch(folder) is not None and folder.partition("/")[0] in _FOLDERS
-
-
-def _digest_file(root: Path, path: str) -> str:
-    try:
-        return hashlib.sha256(read_below(root, path, LARGE_FILE)).hexdigest()
-    except LoadError:
-        return ""
-
-
-def _move_order(path: str) -> tuple[int, str]:
-    return _FOLDERS.index(path.partition("/")[0]), path

@@ -97,7 +97,9 @@ class StoredArtifacts:
         names = set[str]()
         removed: dict[str, dict[str, Any]] = {}
         for kind in Kind:
-            found = list(_read_kind(root, kind))
+            names_of_files = [name.partition(".") for name in list_below(root, kind.folder)]
+            ids = [id_ for id_, dot, suffix in names_of_files if dot and suffix == "yaml" and is_id(id_)]
+            found = [StoredArtifact(kind, id_, _read_origin(root, f"{kind.folder}/{id_}.yaml")) for id_ in ids]
             # An id with a ledger was released once, though its file may be gone: its versions are not used again.
             gone = {*list_below(root, f".evalstore/sums/{kind}")} - {artifact.id for artifact in found}
             for id_ in sorted(gone):
@@ -134,7 +136,7 @@ class StoredArtifacts:
         for path in self.runs.get(PurePosixPath(file).name, ()):
             known = f"/{decode_path(path)}"
             is_near = known.endswith(f"/{file}") or f"/{file}".endswith(known)
-            found += [path] if is_near and _hash_file(self.root, path) == sha256 else []
+            found += [path] if is_near and hash_file(self.root, path) == sha256 else []
         return found[0] if len(found) == 1 else ""
 
     def read_value(self, artifact: StoredArtifact) -> dict[str, Any] | None:
@@ -201,7 +203,7 @@ def list_inputs(rows: Iterable[Any]) -> frozenset[int]:
     return frozenset(hash(row["input"]) for row in rows if isinstance(row, dict) and isinstance(row.get("input"), str))
 
 
-def _hash_file(root: Path, path: str) -> str:
+def hash_file(root: Path, path: str) -> str:
     """Return the SHA-256 of a file; empty where it cannot be read."""
     with suppress(LoadError):
         return hashlib.sha256(read_below(root, path, LARGE_FILE)).hexdigest()
@@ -215,13 +217,6 @@ def list_runs(root: Path) -> Iterator[str]:
         paths = (Path(folder, name) for name in sorted(files))
         names = (path.relative_to(root).as_posix() for path in paths if not path.is_symlink())
         yield from filter(STORED_PATH.fullmatch, names)
-
-
-def _read_kind(root: Path, kind: Kind) -> Iterator[StoredArtifact]:
-    for name in list_below(root, kind.folder):
-        id_, dot, suffix = name.partition(".")
-        if dot and suffix == "yaml" and is_id(id_):
-            yield StoredArtifact(kind, id_, _read_origin(root, f"{kind.folder}/{name}"))
 
 
 def _read_origin(root: Path, path: str) -> ArtifactOrigin:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import PurePosixPath
 from posixpath import commonpath
 from typing import Any
@@ -77,12 +78,9 @@ def choose_suite_ids(
             free = (text for text in texts if counts[text] == 1 and f"{suite.kind}/{text}" not in used)
             id_ = next((text for text in free if not is_taken(f"{suite.kind}/{text}")), _fit_id(lonely))
             used.add(f"{suite.kind}/{id_}")
-            chosen[index] = (id_, _explain_path(suite, key[1]))
+            why = f"another {suite.kind} is called {key[1]}, too: its path tells it apart"
+            chosen[index] = (id_, why if key[1] else "")
     return [chosen[index] for index in range(len(suites))]
-
-
-def _explain_path(suite: SuiteFacts, base: str) -> str:
-    return f"another {suite.kind} is called {base}, too: its path tells it apart" if base else ""
 
 
 def _make_base(suite: SuiteFacts) -> str:
@@ -151,7 +149,7 @@ class SuitePlace:
         return self.stored.origin.run if self.stored and not self.moved else ""
 
 
-@dataclass(slots=True)
+@dataclass
 class _StoredSuite:
     """A suite of the store while it is looked for: its facts, and its inputs, which are read when they are needed."""
 
@@ -160,7 +158,6 @@ class _StoredSuite:
     store: StoredArtifacts
     is_gone: bool
     is_missing: bool
-    _inputs: frozenset[int] | None = field(default=None)
 
     @property
     def may_have_moved(self) -> bool:
@@ -172,12 +169,10 @@ class _StoredSuite:
         """Whether its file lies below the store; outside, files of several folders can have one recorded name."""
         return (self.store.root / self.facts.file).is_file()
 
-    @property
+    @cached_property
     def inputs(self) -> frozenset[int]:
-        if self._inputs is None:
-            value: Mapping[str, Any] = self.store.read_value(self.artifact) or {}
-            self._inputs = list_inputs(value.get("questions") or ())
-        return self._inputs
+        value: Mapping[str, Any] = self.store.read_value(self.artifact) or {}
+        return list_inputs(value.get("questions") or ())
 
 
 def place_suites(
@@ -272,17 +267,16 @@ def _match_suites(suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]) 
     free = list(stored)
     for make_key, gone_only in _ROUNDS if stored else ():
         waiting = [index for index in range(len(suites)) if index not in pairs]
-        by_key = _group_by_key(free, make_key)
-        counts = Counter(_scope(suites[index], make_key) for index in waiting)
+        by_key: dict[Any, list[_StoredSuite]] = {}
+        for match in free:
+            by_key.setdefault(_scope(match.facts, make_key), []).append(match)
+        keys = {index: _scope(suites[index], make_key) for index in waiting}
+        counts = Counter(keys.values())
         options: dict[int, list[_StoredSuite]] = {}
-        for index in waiting:
-            key = _scope(suites[index], make_key)
+        for index, key in keys.items():
             matches = by_key.get(key, []) if key is not None and counts[key] <= _FEW else []
-            options[index] = [
-                match
-                for match in (matches if len(matches) <= _FEW else [])
-                if _is_same_suite(suites[index], match, gone_only=gone_only)
-            ]
+            is_same = partial(_is_same_suite, suites[index], gone_only=gone_only)
+            options[index] = list(filter(is_same, matches)) if len(matches) <= _FEW else []
         # Where several could be meant, none is.
         claims = Counter(match.artifact.name for matches in options.values() for match in matches)
         pairs |= {
@@ -290,20 +284,14 @@ def _match_suites(suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]) 
             for index, matches in options.items()
             if len(matches) == 1 and claims[matches[0].artifact.name] == 1
         }
-        free = _drop_used(free, pairs)
+        used = {match.artifact.name for match in pairs.values()}
+        free = [suite for suite in free if suite.artifact.name not in used]
     return pairs | _match_by_questions(suites, [suite for suite in free if suite.may_have_moved], pairs)
 
 
 def _scope(suite: SuiteFacts, make_key: SuiteKey) -> Any:
     key = make_key(suite)
     return None if key is None else (suite.format, suite.kind, key)
-
-
-def _group_by_key(stored: Iterable[_StoredSuite], make_key: SuiteKey) -> dict[Any, list[_StoredSuite]]:
-    groups: dict[Any, list[_StoredSuite]] = {}
-    for suite in stored:
-        groups.setdefault(_scope(suite.facts, make_key), []).append(suite)
-    return groups
 
 
 def _is_same_suite(suite: SuiteFacts, match: _StoredSuite, *, gone_only: bool) -> bool:
@@ -340,8 +328,3 @@ def _match_by_questions(
             found[index] = gone[place]
             used.add(place)
     return found
-
-
-def _drop_used(stored: Iterable[_StoredSuite], pairs: Mapping[int, _StoredSuite]) -> list[_StoredSuite]:
-    used = {match.artifact.name for match in pairs.values()}
-    return [suite for suite in stored if suite.artifact.name not in used]

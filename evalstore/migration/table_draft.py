@@ -18,6 +18,7 @@ from evalstore.migration.value_readings import is_ban, read_messages
 
 _SENTENCE = 7  # words: a phrase that an answer is to contain has fewer
 _SHORT = 60  # characters: a longer answer is prose, which no answer repeats letter by letter
+_UNREAD = "read by no grader: kept as data. Move to `checks` what yours reads"
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?:/[A-Za-z_][A-Za-z0-9_.-]*)*")
 _YAML_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 _IDS = ("id", "case_id", "test_id", "eval_id", "name", "key", "slug", "label", "title")
@@ -108,13 +109,13 @@ def draft_table(value: Any, file: str) -> str:
     ]
     rows += _draft_answer(profiles[answer], alone=not rows) if answer else []
     judges = {part["judge"] for row in rows for part in (row, *row.get("options", ())) if "judge" in part}
-    read = {id_, input_, answer, *(row["key"] for row in rows)}
-    fields = {"expected": answer} | {name: name for name in ("context", "tags") if name in profiles}
-    fields = {name: path for name, path in fields.items() if path is not None}
-    read |= {*fields.values()}
+    fields = {"expected": answer} if answer else {}
+    fields |= {name: name for name in ("context", "tags") if name in profiles}
+    read = {id_, input_, answer, *(row["key"] for row in rows), *fields.values()}
+    unread = [part for path in profiles if path not in read for part in _list_unread(profiles[path], input_)]
     root = value if isinstance(value, dict) else {}
-    others = [key for key in root if _is_key(key) and key != place.split("/")[0]]
     name = next((key for key in _NAMES if isinstance(root.get(key), str)), None)
+    others = [key for key in root if _is_key(key) and key not in {place.split("/")[0], name}]
     lines = [
         f"format: {make_id('own_' + make_slug(PurePosixPath(file).stem))} # any name that no other format has",
         "title: Suites of our own",
@@ -122,13 +123,13 @@ def draft_table(value: Any, file: str) -> str:
         "lists: # where the cases are",
         f"  - {{key: {_spell(place)}}}",
         *([f"name: {_spell(name)} # names the dataset"] if name else []),
-        *_draft_root([key for key in others if key != name]),
+        *([f"root: {{data: {_spell(others)}}} # beside the cases, read by no grader"] if others else []),
         "",
         "case: # which key of a case is what",
         f"  id: {_spell(id_)}" if id_ else "  # id: no key names every case, so each is called by its place",
         f"  input: {_spell(input_)}" if input_ else "  input: input # no key has a text in every case: name the one",
         *(f"  {name}: {_spell(path)}" for name, path in fields.items()),
-        *_draft_data([part for path in profiles if path not in read for part in _list_unread(profiles[path], input_)]),
+        *([f"  data: {_spell(unread)} # {_UNREAD}"] if unread else []),
         "",
         *_draft_checks(rows),
         "",
@@ -167,10 +168,9 @@ def _profile_keys(cases: Sequence[Mapping[Any, Any]]) -> list[KeyProfile]:
 
 def _collect_values(cases: Iterable[Mapping[Any, Any]]) -> dict[str, tuple[Any, ...]]:
     values: dict[str, list[Any]] = {}
-    for case in cases:
-        for key, item in case.items():
-            if _is_key(key) and item is not None:
-                values.setdefault(key, []).append(item)
+    for key, item in (pair for case in cases for pair in case.items()):
+        if _is_key(key) and item is not None:
+            values.setdefault(key, []).append(item)
     return {key: tuple(items) for key, items in values.items()}
 
 
@@ -200,9 +200,8 @@ def _find_input(profiles: Mapping[str, KeyProfile], id_: str | None) -> str | No
         if "/" not in key and len(items) == most
     ]
     variables = {profile.path: profile for profile in inner}
-    return (
-        _find_named_input(own) or _find_named_input(variables) or _find_longest(variables) or _find_longest(own) or None
-    )
+    named = _find_named_input(own) or _find_named_input(variables)
+    return named or _find_longest(variables) or _find_longest(own) or None
 
 
 def _find_named_input(profiles: Mapping[str, KeyProfile]) -> str:
@@ -293,19 +292,9 @@ def _draft_answer(profile: KeyProfile, *, alone: bool) -> list[dict[str, Any]]:
         return []
     if max(map(len, profile.texts)) <= _SHORT:
         fixed = {"case_sensitive": False}
-        return [
-            {"key": profile.path, "kind": "must_contain_any", "read": "texts_or_text", "into": "values", "with": fixed}
-        ]
+        row = {"key": profile.path, "kind": "must_contain_any", "read": "texts_or_text", "into": "values"}
+        return [row | {"with": fixed}]
     return [{"key": profile.path, "kind": "llm_judge", "read": "value", "judge": "own_answer"}]
-
-
-def _draft_root(keys: Sequence[str]) -> list[str]:
-    return [f"root: {{data: {_spell(list(keys))}}} # beside the cases, read by no grader"] if keys else []
-
-
-def _draft_data(keys: Sequence[str]) -> list[str]:
-    head = "read by no grader: kept as data. Move to `checks` what yours reads"
-    return [f"  data: {_spell(list(keys))} # {head}"] if keys else []
 
 
 def _draft_checks(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -345,13 +334,8 @@ def _spell(value: Any) -> str:
         return str(value).lower()
     if _PLAIN.fullmatch(value) and value.lower() not in _YAML_WORDS:
         return value
-    return '"' + "".join(map(_escape, value)) + '"'
-
-
-def _escape(char: str) -> str:
-    if char in {'"', "\\"}:
-        return f"\\{char}"
-    return char if char.isprintable() else f"\\U{ord(char):08x}"
+    quoted = re.sub(r'["\\]', r"\\\g<0>", value)
+    return '"' + "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted) + '"'
 
 
 def _describe_row(row: Mapping[str, Any]) -> str:

@@ -25,6 +25,8 @@ from evalstore.text import find_nearest, make_excerpt
 _NAMES: Mapping[type, str] = {dict: "an object", str: "a text", list: "a list", int: "a number", Decimal: "a number"}
 # Words of a key that turn a demand around.
 _BANS = re.compile(r"(?:^|[_\W])(?:not?|never|without)(?:[_\W]|$)|forbid|exclude|banned|disallow|avoid|[a-z]Not[A-Z]")
+_TAKEN_APART = "{} is {} where a list belongs: the legacy grader took each {} by itself"
+_EMPTY = "{} has an empty text, which is in every answer"
 _HIDDEN = "{} hides it: nothing in it is asked"
 
 
@@ -38,9 +40,7 @@ def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]
         for pointer, holder in _find_holders(value, path.split("/") if path else ()):
             for key in holder:
                 if key not in known:
-                    yield MigrationNote(
-                        (*pointer, key), MigrationOutcome.UNMAPPED, "; ".join(describe_unknown_keys([key], known))
-                    )
+                    yield note_unknown_key((*pointer, key), known)
 
 
 def _find_holders(value: Any, path: Sequence[str], at: Pointer = ()) -> Iterator[tuple[Pointer, dict[Any, Any]]]:
@@ -54,6 +54,11 @@ def _find_holders(value: Any, path: Sequence[str], at: Pointer = ()) -> Iterator
             yield from _find_holders(item, rest, (*at, index))
     elif isinstance(value, dict) and step in value:
         yield from _find_holders(value[step], rest, (*at, step))
+
+
+def note_unknown_key(pointer: Pointer, known: Iterable[str]) -> MigrationNote:
+    """Return a note that no grader reads the key at a pointer."""
+    return MigrationNote(pointer, MigrationOutcome.UNMAPPED, "".join(describe_unknown_keys(pointer[-1:], known)))
 
 
 def describe_type(raw: Any) -> str:
@@ -120,28 +125,17 @@ def _read_texts(raw: Any, row: CheckRow) -> ValueReading:
     reasons = []
     if not isinstance(raw, list):
         part = "character" if isinstance(raw, str) else "key"
-        reasons.append(
-            f"{row.key} is {describe_type(raw)} where a list belongs: the legacy grader took each {part} by itself"
-        )
+        reasons.append(_TAKEN_APART.format(row.key, describe_type(raw), part))
     # The empty text is in every output: where any item suffices, the check is always passed.
-    if "" in items and row.empty_passes:
-        return _make_reading(
-            None, [*reasons, f"{row.key} has an empty text, which is in every answer: it always passes"]
-        )
+    always = "" in items and row.empty_passes
     if "" in items:
-        reasons.append(f"{row.key} has an empty text, which is in every answer")
-    return _make_reading(items, reasons)
-
-
-def _read_texts_or_off(raw: Any, row: CheckRow) -> ValueReading:
-    return _read_texts(raw, row) if raw else ValueReading()
+        reasons.append(_EMPTY.format(row.key) + (": it always passes" if always else ""))
+    return _make_reading(None if always else items, reasons)
 
 
 def _read_truth(raw: Any, row: CheckRow) -> ValueReading:
-    is_misleading = bool(raw) and raw is not True
-    return _make_reading(
-        bool(raw), [f"{row.key} is {_describe_value(raw)}, which counts as true"] if is_misleading else []
-    )
+    misleads = [f"{row.key} is {_describe_value(raw)}, which counts as true"] if raw and raw is not True else []
+    return _make_reading(bool(raw), misleads)
 
 
 def _read_minimum(raw: Any, row: CheckRow) -> ValueReading:
@@ -211,17 +205,13 @@ def _read_texts_or_text(raw: Any, row: CheckRow) -> ValueReading:
     # The empty text is in every answer: where one item is enough, all of them ask for nothing.
     if "" in items and row.kind == "must_contain_any":
         rest = [item for item in items if item] if row.is_each else []
-        return ValueReading(rest, reasons=(f"{row.key} has an empty text, which is in every answer",))
+        return ValueReading(rest, reasons=(_EMPTY.format(row.key),))
     return ValueReading(items)
 
 
 def _read_number(raw: Any, row: CheckRow) -> ValueReading:
     is_number = isinstance(raw, int | Decimal) and not isinstance(raw, bool)
     return ValueReading(raw) if raw is None or is_number else _refuse_type(raw, row, "a number")
-
-
-def _read_anything(raw: Any, _: CheckRow) -> ValueReading:
-    return ValueReading(raw)
 
 
 def _refuse_type(raw: Any, row: CheckRow, wanted: str, where: str = "") -> ValueReading:
@@ -231,7 +221,7 @@ def _refuse_type(raw: Any, row: CheckRow, wanted: str, where: str = "") -> Value
 
 _READERS: Mapping[str, Callable[[Any, CheckRow], ValueReading]] = {
     "texts": _read_texts,
-    "texts_or_off": _read_texts_or_off,
+    "texts_or_off": lambda raw, row: _read_texts(raw, row) if raw else ValueReading(),
     "truth": _read_truth,
     "at_least": _read_minimum,
     "at_most": _read_maximum,
@@ -240,7 +230,7 @@ _READERS: Mapping[str, Callable[[Any, CheckRow], ValueReading]] = {
     "text": _read_text,
     "texts_or_text": _read_texts_or_text,
     "number": _read_number,
-    "value": _read_anything,
+    "value": lambda raw, _: ValueReading(raw),
 }
 
 

@@ -121,8 +121,12 @@ def set_opaque_aside(extraction: Extraction, document: Document, table: FormatTa
 def _read_case(case: LegacyCase, graded_keys: set[str]) -> LegacyCase:
     if case.is_set_aside:
         return case
-    held_keys = dict(_find_keys(case.raw))
-    question = {key: _drop_opaque(item) if key == "metadata" else item for key, item in case.question.items()}
+    items = case.raw.items() if isinstance(case.raw, Mapping) else ()
+    held_keys = {str(key): value for key, item in items if (value := next(_find_opaque(item), None))}
+    question = dict(case.question)
+    if "metadata" in question:
+        kept = {key: item for key, item in question["metadata"].items() if not any(_find_opaque(item))}
+        question["metadata"] = kept
     held = {key: value for key, item in question.items() if (value := next(_find_opaque(item), None))}
     graded = [*(case.rubric.value[key] for key in ("checks", "scoring") if case.rubric)]
     problems = [_READ.format(key, value.description) for key, value in held_keys.items() if key in graded_keys]
@@ -146,17 +150,6 @@ def _encode_extensions(draft: ArtifactDraft) -> ArtifactDraft:
         for key, item in draft.value.items()
     }
     return replace(draft, value=value)
-
-
-def _drop_opaque(value: Any) -> Any:
-    """Return a question's metadata without the keys that hold an opaque value."""
-    return {key: item for key, item in value.items() if not any(_find_opaque(item))}
-
-
-def _find_keys(raw: Any) -> Iterator[tuple[str, OpaqueValue]]:
-    for key, item in raw.items() if isinstance(raw, Mapping) else ():
-        if value := next(_find_opaque(item), None):
-            yield str(key), value
 
 
 def _find_opaque(value: Any) -> Iterator[OpaqueValue]:

@@ -42,6 +42,7 @@ _NOT_ASKED = "the test has no id or no triggering_instructions, so nothing can b
 _NO_TALK = "messages are not a conversation: kept as data, and the question is asked without them"
 _TURNS = "the earlier turns of the conversation"
 _SHARE = "from this share of its tests on a group passes; a dataset has no bar of its own, so it is kept as data"
+_NO_TOOL = "{} is not a rule about a tool"
 _ODD = "{} is neither wanted nor forbidden"
 
 
@@ -49,8 +50,8 @@ _ODD = "{} is neither wanted nor forbidden"
 class _Rules:
     """The rules of a test: demands on tools, an instruction for a judge, and leftovers that no check expresses."""
 
-    tools: list[dict[str, Any]] = field(default_factory=list)
-    forbidden: list[str] = field(default_factory=list)
+    tools: dict[str, None] = field(default_factory=dict)
+    forbidden: set[str] = field(default_factory=set)
     instruction: str = ""
     leftovers: list[dict[str, Any]] = field(default_factory=list)
 
@@ -145,11 +146,8 @@ def _has_value(items: Any) -> bool:
 def _read_messages(value: Any) -> list[dict[str, Any]]:
     """Return the messages of a conversation; none where any item is not a message."""
     messages = value if isinstance(value, list) else []
-    return messages if all(map(_is_message, messages)) else []
-
-
-def _is_message(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("role") in _ROLES and isinstance(item.get("content"), str)
+    roles = [item.get("role") for item in messages if isinstance(item, dict) and isinstance(item.get("content"), str)]
+    return messages if len(roles) == len(messages) and all(role in _ROLES for role in roles) else []
 
 
 def _read_rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rules, list[MigrationNote]]:
@@ -164,9 +162,7 @@ def _read_rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rule
             notes += [MigrationNote(at, MigrationOutcome.UNMAPPED, reason) for reason in _add_demand(rule, rules, form)]
         elif rule and key not in form["leftovers"]:
             rules.leftovers.append({"rule": key, "value": rule})
-            notes.append(
-                MigrationNote(at, MigrationOutcome.UNMAPPED, f"{make_excerpt(str(key))} is not a rule about a tool")
-            )
+            notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, _NO_TOOL.format(make_excerpt(str(key)))))
     return rules, notes
 
 
@@ -175,16 +171,15 @@ def _add_demand(rule: Mapping[str, Any], rules: _Rules, form: Mapping[str, Any])
     name = rule["tool"]
     demand = form["rules"].get(str(rule.get("tool_rules")))
     has_parameters = bool(rule.get("parameters"))
-    has_order = any(
-        rule.get(key) not in form["free"] and rule.get(key) is not None for key in ("tool_order", "tool_loop_order")
-    )
+    orders = [rule.get(key) for key in ("tool_order", "tool_loop_order")]
+    has_order = any(order is not None and order not in form["free"] for order in orders)
     reasons = [_ORDER.format(make_excerpt(name))] if has_order else []
     reasons += describe_unknown_keys((key for key in rule if key not in form["rule"]), form["rule"])
     if demand == "tools":
-        rules.tools.append({"name": name})
+        rules.tools[name] = None
         reasons += [_PARAMETERS.format(make_excerpt(name))] if has_parameters else []
     elif demand == "forbidden" and not has_parameters:
-        rules.forbidden.append(name)
+        rules.forbidden.add(name)
     else:
         reasons.append((_UNSAID if demand else _ODD).format(make_excerpt(name)))
     rules.leftovers += [dict(rule)] if reasons else []
@@ -192,9 +187,10 @@ def _add_demand(rule: Mapping[str, Any], rules: _Rules, form: Mapping[str, Any])
 
 
 def _build_rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> ArtifactDraft:
+    # Every rule looks for its tool by itself, so one call satisfies all rules about a tool.
     tools = {
-        **({"tools": _drop_repeats(rules.tools)} if rules.tools else {}),
-        **({"forbidden": sorted(set(rules.forbidden))} if rules.forbidden else {}),
+        **({"tools": [{"name": name} for name in rules.tools]} if rules.tools else {}),
+        **({"forbidden": sorted(rules.forbidden)} if rules.forbidden else {}),
     }
     checks: list[dict[str, Any]] = [{"kind": "tool_usage", **tools, "mode": "any_order"}] if tools else []
     if rules.instruction:
@@ -202,8 +198,3 @@ def _build_rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> Ar
         checks.append({"id": "response", "kind": "llm_judge", **judge_check})
     name = "tools" if tools else "response"
     return draft_case_rubric(checks, table.scoring, table, name, encode_value(rules.leftovers))
-
-
-def _drop_repeats(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return each tool once: every rule looks for its tool by itself, so one call satisfies all of them."""
-    return [{"name": name} for name in dict.fromkeys(tool["name"] for tool in tools)]

@@ -18,10 +18,10 @@ from evalstore.migration.remainder import decode_value, encode_value, is_same_da
 from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import CheckRow, FormatTable
 from evalstore.migration.value_readings import ValueReading, describe_type, describe_unknown_keys, read_value
-from evalstore.migration.value_readings import read_value as reading_of
 from evalstore.model import Kind, is_cosmetic
 
-Checks = tuple[dict[str, Any], ...]
+Checks = Sequence[dict[str, Any]]
+_NO_CHECK = "no check: any answer that is not empty passes, as the runner had it"
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
@@ -88,27 +88,30 @@ def _extract_case(case: CaseRow, table: FormatTable) -> LegacyCase:
     script = _find_script_rule(raw, table)
     if script and raw.get(script["key"]):
         return LegacyCase(pointer, raw, MigrationOutcome.UNMAPPED, (script["decides"],))
-    readings = {row.key: reading_of(raw[row.key], row) for row in table.checks if row.key in raw}
+    readings = {row.key: read_value(raw[row.key], row) for row in table.checks if row.key in raw}
     outcome = find_worst_outcome(reading.outcome for reading in readings.values())
     reasons = tuple(reason for reading in readings.values() for reason in reading.reasons)
     if outcome is MigrationOutcome.REFUSED:
         return LegacyCase(pointer, raw, outcome, reasons)
-    checks = _build_checks(readings, table)
-    none, plain = ((), MigrationOutcome.MIGRATED) if checks else _explain_no_check(table)
+    rows = [(row, readings[row.key].value) for row in table.checks if row.key in readings]
+    checks = [check for row, value in rows if (check := make_check(row, value))]
+    none = "" if checks else table.form.get("no_check", _NO_CHECK)
+    if none not in {"", _NO_CHECK}:
+        outcome = find_worst_outcome([outcome, MigrationOutcome.LOSSY])
     known = list_key_order(table)
     extra = describe_unknown_keys((key for key in raw if key not in known), known)
     question = _build_question(raw, case.label, readings, table)
     # The proof of order: restoring the case from its question and checks gives the same keys.
     keys = {} if list(raw) == list(restore_legacy_case(question, checks, table)) else {"keys": list(raw)}
     source = {"pointer": format_json_pointer(pointer), **question["x_source"], **keys}
-    apart = (script["absent"],) if script else ()
+    apart = script.get("absent", "")
     return LegacyCase(
         pointer,
         raw,
-        find_worst_outcome([outcome, plain]),
-        (*case.remarks, *apart, *reasons, *none),
+        outcome,
+        tuple(filter(None, (*case.remarks, apart, *reasons, none))),
         question | {"x_source": source},
-        _build_rubric(checks, table),
+        draft_case_rubric(checks, table.scoring, table, _name_checks(checks, table)),
         remarks=tuple(extra),
     )
 
@@ -119,18 +122,10 @@ def _find_script_rule(raw: Mapping[str, Any], table: FormatTable) -> Mapping[str
     return script if script and all(raw.get(name) == value for name, value in script["where"].items()) else {}
 
 
-def _explain_no_check(table: FormatTable) -> tuple[tuple[str], MigrationOutcome]:
-    if sentence := table.form.get("no_check"):
-        return (sentence,), MigrationOutcome.LOSSY
-    return ("no check: any answer that is not empty passes, as the runner had it",), MigrationOutcome.MIGRATED
-
-
-def _build_rubric(checks: Checks, table: FormatTable) -> ArtifactDraft:
-    return draft_case_rubric(checks, table.scoring, table, _name_checks(checks, table) if checks else "")
-
-
 def _name_checks(checks: Checks, table: FormatTable) -> str:
-    """Return what the first check asks for, in a word or two."""
+    """Return what the first check asks for, in a word or two; empty where there is none."""
+    if not checks:
+        return ""
     kind: str = checks[0]["kind"]
     row = next(row for row in table.checks if row.kind == kind)
     texts = checks[0][row.into] if row.name_format and row.into else [""]
@@ -148,14 +143,8 @@ def _find_case_problem(raw: Any, table: FormatTable) -> str:
         return f"{table.id} is {describe_type(raw[table.id])}, of which the legacy runner makes no label"
     if raw[table.id] == "":
         return f"{table.id} is empty, so nothing can name the question"
-    return (
-        "" if isinstance(raw[table.input], str) else f"{table.input} is {describe_type(raw[table.input])}, not a text"
-    )
-
-
-def _build_checks(readings: Mapping[str, ValueReading], table: FormatTable) -> Checks:
-    rows = [(row, readings[row.key].value) for row in table.checks if row.key in readings]
-    return tuple(check for row, value in rows if (check := make_check(row, value)))
+    asked = raw[table.input]
+    return "" if isinstance(asked, str) else f"{table.input} is {describe_type(asked)}, not a text"
 
 
 def _build_question(
@@ -237,7 +226,8 @@ def _restore_id(question: Mapping[str, Any], source: Mapping[str, Any], table: F
 def _restore_graded_keys(
     checks: Sequence[Mapping[str, Any]], remainder: Mapping[str, Any], table: FormatTable
 ) -> dict[str, Any]:
-    checks_by_key = _group_by_key([_strip_check(check) for check in checks], table)
+    plain = [{key: item for key, item in check.items() if key != "id" and not is_cosmetic(key)} for check in checks]
+    checks_by_key = _group_by_key(plain, table)
     values = {}
     for row in table.checks:
         check = checks_by_key.get(row.key)
@@ -256,11 +246,8 @@ def _group_by_key(checks: list[dict[str, Any]], table: FormatTable) -> dict[str,
     checks_by_key: dict[str, dict[str, Any]] = {}
     for check in checks:
         row = rows.get(check["kind"])
-        if (
-            row is None
-            or row.key in checks_by_key
-            or make_check(row, read_value(restore_value(check, row), row).value) != check
-        ):
+        again = make_check(row, read_value(restore_value(check, row), row).value) if row else None
+        if row is None or row.key in checks_by_key or again != check:
             raise RefusedError(f"{table.format} has no words for this {check['kind']} check")
         checks_by_key[row.key] = check
     return checks_by_key
@@ -271,10 +258,6 @@ def restore_value(check: Mapping[str, Any], row: CheckRow) -> Any:
     if row.options:
         return {option.key: check[option.key] for option in row.options if option.key in check}
     return check.get(row.into) if row.into else True
-
-
-def _strip_check(check: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in check.items() if key != "id" and not is_cosmetic(key)}
 
 
 def _order_keys(values: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -126,54 +126,55 @@ def _fits(field: str, value: Any) -> bool:
     return is_question_value(field, value) and not any(isinstance(item, dict) and item.keys() - _TOOL for item in tools)
 
 
-def _has_texts(item: Any, *keys: str) -> bool:
-    return isinstance(item, dict) and all(isinstance(item.get(key), str) and item[key] for key in keys)
-
-
 def _read_rubric(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -> Extraction:
     version = _parse_version(root["version"]) if isinstance(root.get("version"), str) else None
     if problem := _find_rubric_problem(root, version):
         return refuse_source("rubric", *problem)
-    checks_by_index = list(enumerate(root["checks"]))
-    executed = [(index, check) for index, check in checks_by_index if check["kind"] in table.form["executors"]]
+    checks_by_index = dict(enumerate(root["checks"]))
+    executed = {index: check for index, check in checks_by_index.items() if check["kind"] in table.form["executors"]}
     graded = executed or checks_by_index
-    leftovers = [(index, check) for index, check in checks_by_index if (index, check) not in graded]
-    ids = _make_check_ids(check["id"] for _, check in graded)
+    leftovers = {index: check for index, check in checks_by_index.items() if index not in graded}
+    labels = UniqueLabels()
+    # An id that is valid and free stays.
+    names = [check["id"] for check in graded.values()]
+    ids = [labels.claim(name if is_id(name) else make_id(make_slug(name) or "check")) for name in names]
     checks = [
         {**_convert_check(check, executed=bool(executed)), "id": id_}
-        for id_, (_, check) in zip(ids, graded, strict=True)
+        for id_, check in zip(ids, graded.values(), strict=True)
     ]
-    lost_kinds = sorted({check["kind"] for _, check in leftovers}.intersection(table.form["unsaid"]))
+    lost_kinds = sorted({check["kind"] for check in leftovers.values()}.intersection(table.form["unsaid"]))
+    reasons_by_index = {
+        index: (_UNSAID if check["kind"] in lost_kinds else _NOT_RUN).format(make_excerpt(check["kind"]))
+        for index, check in leftovers.items()
+    }
     notes = [
-        MigrationNote(("checks", index), MigrationOutcome.UNMAPPED, _explain_leftover(check["kind"], lost_kinds))
-        for index, check in leftovers
+        MigrationNote(("checks", index), MigrationOutcome.UNMAPPED, reason)
+        for index, reason in reasons_by_index.items()
     ]
-    scoring = _build_scoring(root["scoring"], ids, [check["id"] for _, check in graded], executed=bool(executed))
+    scoring = _build_scoring(root["scoring"], ids, names, executed=bool(executed))
     value = {
         **{key: root[key] for key in ("description",) if isinstance(root.get(key), str)},
         **({"title": root["label"]} if isinstance(root.get("label"), str) else {}),
         "checks": checks,
         "scoring": scoring,
-        **({"x_unmapped": [check for _, check in leftovers]} if leftovers else {}),
+        **({"x_unmapped": [*leftovers.values()]} if leftovers else {}),
     }
-    if problem := _find_misfit(value, [index for index, _ in graded]):
+    if problem := _find_misfit(value, [*graded]):
         return refuse_source("rubric", *problem)
     reasons = (
         *([] if executed else [_NONE_RUN]),
         *(_UNSAID.format(make_excerpt(kind)) for kind in lost_kinds),
         *([_NO_WEIGHT] if _has_no_weight(scoring, checks) else []),
-        *([_TWINS] if len({check["id"] for _, check in graded}) < len(graded) else []),
+        *([_TWINS] if len(set(names)) < len(names) else []),
     )
     rubric = ArtifactDraft(Kind.RUBRIC, "rubric", value, version=version or "", name=root["id"])
-    remarks = tuple(_list_unread_keys([check for _, check in executed], root) if executed else ())
-    pairs = ((id_, check["id"]) for id_, (_, check) in zip(ids, graded, strict=True))
-    remarks += tuple(f"the check {make_excerpt(name)!r} is {id_} here" for id_, name in pairs if id_ != name)
+    pairs = zip(ids, names, strict=True)
+    remarks = (
+        *(_list_unread_keys([*executed.values()], root) if executed else ()),
+        *(f"the check {make_excerpt(name)!r} is {id_} here" for id_, name in pairs if id_ != name),
+    )
     case = LegacyCase((), root, classify_losses(reasons), reasons, rubric=rubric, notes=tuple(notes), remarks=remarks)
     return Extraction("rubric", cases=(case,))
-
-
-def _explain_leftover(kind: str, lost_kinds: list[str]) -> str:
-    return (_UNSAID if kind in lost_kinds else _NOT_RUN).format(make_excerpt(kind))
 
 
 def _find_rubric_problem(root: Mapping[str, Any], version: str | None) -> tuple[Pointer, str] | None:
@@ -183,9 +184,10 @@ def _find_rubric_problem(root: Mapping[str, Any], version: str | None) -> tuple[
         return ("version",), "version is not text of two or three numbers: what refers to the rubric cannot find it"
     if not isinstance(root["checks"], list) or not root["checks"]:
         return ("checks",), "checks is not a list of checks"
-    bad_indexes = (index for index, check in enumerate(root["checks"]) if not _has_texts(check, "id", "kind"))
-    if (index := next(bad_indexes, None)) is not None:
-        return ("checks", index), "the check has no id or no kind"
+    for index, check in enumerate(root["checks"]):
+        words = [check.get(key) for key in ("id", "kind")] if isinstance(check, dict) else [None]
+        if not all(isinstance(word, str) and word for word in words):
+            return ("checks", index), "the check has no id or no kind"
     scoring = root.get("scoring")
     if not isinstance(scoring, dict) or not isinstance(scoring.get("combine"), str):
         return ("scoring",), "scoring says nothing about how checks combine"
@@ -199,12 +201,6 @@ def _convert_check(check: Mapping[str, Any], *, executed: bool) -> dict[str, Any
     case = {"case_sensitive": False if folds else check["case_sensitive"]} if "values" in check else {}
     data = {"metadata": encode_value(check["metadata"])} if "metadata" in check else {}
     return {key: item for key, item in check.items() if not executed or key in _CHECK_KEYS} | case | data
-
-
-def _make_check_ids(names: Iterable[str]) -> list[str]:
-    """Return a unique id for each check, unchanged where it is valid and free."""
-    labels = UniqueLabels()
-    return [labels.claim(name if is_id(name) else make_id(make_slug(name) or "check")) for name in names]
 
 
 def _find_misfit(value: Mapping[str, Any], places: list[int]) -> tuple[Pointer, str] | None:
@@ -302,16 +298,11 @@ def _find_odd_graders(value: Any) -> list[tuple[MigrationNote, Any]]:
     problems = [(key, item, _NO_NAME.format(describe_type(item))) for key, item in items if not isinstance(item, str)]
     names = [(key, item) for key, item in items if isinstance(item, str)]
     problems += [(key, name, _AGAIN.format(make_excerpt(name))) for key, name in names if name in value[:key]]
-    problems += [
-        (key, item, _OWN.format(make_excerpt(str(key)))) for key, item in settings if item and not _is_switch(item)
-    ]
+    own = [(key, item) for key, item in settings if item and isinstance(item, dict | list)]
+    problems += [(key, item, _OWN.format(make_excerpt(str(key)))) for key, item in own]
     return [
         (MigrationNote(("graders", key), MigrationOutcome.UNMAPPED, reason), item) for key, item, reason in problems
     ]
-
-
-def _is_switch(item: Any) -> bool:
-    return not isinstance(item, dict | list)
 
 
 def _explain_unmapped(name: str, row: Mapping[str, Any] | None) -> str:

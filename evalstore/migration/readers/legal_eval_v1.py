@@ -140,7 +140,7 @@ def _find_problems(row: Any) -> Iterator[str]:
     if forbidden := [key for key in _FORBIDDEN[row["task_type"]] if row.get(key) is not None]:
         yield f"{forbidden[0]} has no place in a row of {row['task_type']}: the program does not take it"
     yield from _check_messages(row.get("messages") or ())
-    if not all(isinstance(item, dict) and isinstance(item.get("path"), str) for item in row.get("attachments") or ()):
+    if not all(_has_texts(item, "path") for item in row.get("attachments") or ()):
         yield "an attachment has no path"
     yield from _TASK_CHECKS[row["task_type"]](row)
 
@@ -149,8 +149,12 @@ def _check_messages(messages: Any) -> Iterator[str]:
     for message in messages:
         if not isinstance(message, dict) or message.get("role") not in _ROLES:
             yield "a message has no role of user, assistant or system"
-        elif not isinstance(message.get("content"), str) or not message["content"]:
+        elif not _has_texts(message, "content") or not message["content"]:
             yield "a message has no content"
+
+
+def _has_texts(item: Any, *keys: str) -> bool:
+    return isinstance(item, dict) and all(isinstance(item.get(key), str) for key in keys)
 
 
 def _check_criteria(row: Mapping[str, Any]) -> Iterator[str]:
@@ -159,7 +163,7 @@ def _check_criteria(row: Mapping[str, Any]) -> Iterator[str]:
         yield "rubric is not a list of criteria"
         return
     for criterion in rubric:
-        if not isinstance(criterion, dict) or not all(isinstance(criterion.get(key), str) for key in ("id", "title")):
+        if not _has_texts(criterion, "id", "title"):
             yield "a criterion has no id and title"
         elif not isinstance(criterion.get("description") or "", str):
             kind = describe_type(criterion["description"])
@@ -181,7 +185,7 @@ def _check_answers(row: Mapping[str, Any]) -> Iterator[str]:
 
 def _check_choices(row: Mapping[str, Any]) -> Iterator[str]:
     choices, correct = row.get("choices"), row.get("correct_choice_ids")
-    if not isinstance(choices, list) or len(choices) < 2 or not all(map(_is_choice, choices)):  # noqa: PLR2004
+    if not isinstance(choices, list) or len(choices) < 2 or not all(_has_texts(one, "id", "text") for one in choices):  # noqa: PLR2004
         yield "choices is not a list of two or more, each with an id and a text"
         return
     ids = [choice["id"] for choice in choices]
@@ -193,10 +197,6 @@ def _check_choices(row: Mapping[str, Any]) -> Iterator[str]:
         yield "a correct id is listed twice"
     elif not any(map(_trim_id, correct)):
         yield "no correct id has an ASCII letter or digit: the program strips all else from an answer and finds none"
-
-
-def _is_choice(choice: Any) -> bool:
-    return isinstance(choice, dict) and isinstance(choice.get("id"), str) and isinstance(choice.get("text"), str)
 
 
 def _read_weight(criterion: Mapping[str, Any]) -> Any:
@@ -216,27 +216,21 @@ def _grade_by_criteria(
     row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, ArtifactDraft]
 ) -> RubricParts:
     policy, reasons = _find_policy(row, form)
+    judge, criteria = judges[policy["judge"]], row["rubric"]
+    ids = make_check_ids((one["id"], one["title"], f"criterion_{place}") for place, one in enumerate(criteria, start=1))
     checks = [
         {
             "id": id_,
             "kind": "llm_judge",
             "description": criterion["title"],
-            "judge_prompt_ref": judges[policy["judge"]].ref,
-            "variables": _fill_variables(criterion, policy, judges[policy["judge"]]),
+            "judge_prompt_ref": judge.ref,
+            "variables": _fill_variables(criterion, policy, judge),
             **({"negate": True} if _read_weight(criterion) < 0 else {}),
         }
-        for id_, criterion in zip(_name_criteria(row), row["rubric"], strict=True)
+        for id_, criterion in zip(ids, criteria, strict=True)
     ]
-    weights = {
-        check["id"]: abs(_read_weight(criterion)) for check, criterion in zip(checks, row["rubric"], strict=True)
-    }
+    weights = dict(zip(ids, (abs(_read_weight(criterion)) for criterion in criteria), strict=True))
     return _build_rubric(checks, form, weights={id_: weight for id_, weight in weights.items() if weight != 1}), reasons
-
-
-def _name_criteria(row: Mapping[str, Any]) -> list[str]:
-    """Return the ids of a row's criteria as ids of checks."""
-    criteria = enumerate(row["rubric"], start=1)
-    return make_check_ids((item["id"], item["title"], f"criterion_{place}") for place, item in criteria)
 
 
 def _fill_variables(criterion: Mapping[str, Any], policy: Mapping[str, str], judge: ArtifactDraft) -> dict[str, str]:

@@ -37,6 +37,7 @@ _METRICS = frozenset({"bleu", "rouge", "accuracy", "perplexity", "custom"})
 _LOWEST = "a reply without a score counted as 0, which is not the lowest grade; here it counts as the lowest grade"
 _BAR = "the program gives a grade and no verdict: here a grade passes from 0.7 of the scale on"
 _ALONE = "the program cannot measure it and leaves it out: the score is the judge's alone"
+_ODD_METRIC = "a metric has no name, no weight from 0 to 1 or no type that the program knows: it does not load it"
 _UNMEASURED = "no check kind measures it"
 _NO_WORD = "{} is {!r}, and the program loads only {}: it is kept as data"
 _OFF_SCALE = (
@@ -64,7 +65,11 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         *([_BLENDED] if blends else []),
     ]
     rubric = replace(rubric, value=rubric.value | ({"x_unmapped": metrics} if blends else {}))
-    notes = tuple(_note_metrics(metrics, _UNMEASURED if blends else _ALONE))
+    why = _UNMEASURED if blends else _ALONE
+    notes = tuple(
+        MigrationNote(("hybrid_metrics", index), MigrationOutcome.UNMAPPED, f"the metric {name}: {why}")
+        for index, name in enumerate(make_excerpt(metric["name"]) for metric in metrics)
+    )
     outcome = classify_losses(reasons)
     return Extraction(
         dialect,
@@ -100,11 +105,12 @@ def _describe_odd_score(score: Any, scale: Mapping[str, Any]) -> str:
 
 
 def _build_whole(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, ArtifactDraft]:
-    criteria = "\n".join(_render_escaped(criterion, form) for criterion in root["criteria"])
-    judge = _build_judge(
-        root, form["judge"].format(**_read_scale(root), about=_render_about(root, form), criteria=criteria)
-    )
-    check = {"id": "overall", "kind": "llm_judge", "judge_prompt_ref": judge.ref, **_fill_variables(judge)}
+    criteria = "\n".join(escape_braces(_render_criterion(criterion, form)) for criterion in root["criteria"])
+    template = form["judge"].format(**_read_scale(root), about=_render_about(root, form), criteria=criteria)
+    judge = _build_judge(root, template)
+    variables = find_template_variables(judge.value["template"])
+    filled = {"variables": variables} if variables else {}
+    check = {"id": "overall", "kind": "llm_judge", "judge_prompt_ref": judge.ref, **filled}
     value = _build_rubric(root, [check], {})
     return judge, ArtifactDraft(Kind.RUBRIC, "rubric", value, version=judge.version, name=root["name"])
 
@@ -113,8 +119,8 @@ def _build_per_criterion(root: Mapping[str, Any], form: Mapping[str, Any]) -> tu
     """Return the judge of single criteria, and the rubric that asks it about each by its name."""
     template = form["one"].format(**_read_scale(root), about=_render_about(root, form), criteria="{{ criterion }}\n")
     judge = _build_judge(root, template, "criterion")
-    criteria = enumerate(root["criteria"], start=1)
-    ids = make_check_ids((item["name"], f"criterion_{number}") for number, item in criteria)
+    criteria = root["criteria"]
+    ids = make_check_ids((item["name"], f"criterion_{number}") for number, item in enumerate(criteria, start=1))
     checks = [
         {
             "id": id_,
@@ -123,17 +129,11 @@ def _build_per_criterion(root: Mapping[str, Any], form: Mapping[str, Any]) -> tu
             "judge_prompt_ref": judge.ref,
             "variables": {"criterion": _render_criterion(criterion, form), **find_template_variables(template)},
         }
-        for id_, criterion in zip(ids, root["criteria"], strict=True)
+        for id_, criterion in zip(ids, criteria, strict=True)
     ]
-    weights = {id_: criterion["weight"] for id_, criterion in zip(ids, root["criteria"], strict=True)}
-    rubric = ArtifactDraft(
-        Kind.RUBRIC,
-        "rubric",
-        _build_rubric(root, checks, {"weights": weights}),
-        version=judge.version,
-        name=root["name"],
-    )
-    return judge, rubric
+    weights = {id_: criterion["weight"] for id_, criterion in zip(ids, criteria, strict=True)}
+    value = _build_rubric(root, checks, {"weights": weights})
+    return judge, ArtifactDraft(Kind.RUBRIC, "rubric", value, version=judge.version, name=root["name"])
 
 
 def _build_judge(root: Mapping[str, Any], template: str, *names: str) -> ArtifactDraft:
@@ -164,11 +164,6 @@ def _build_rubric(root: Mapping[str, Any], checks: list[dict[str, Any]], scoring
     }
 
 
-def _fill_variables(judge: ArtifactDraft) -> dict[str, Any]:
-    variables = find_template_variables(judge.value["template"])
-    return {"variables": variables} if variables else {}
-
-
 def _read_scale(root: Mapping[str, Any]) -> dict[str, Any]:
     return {end: root["scale"][end] for end in ("min", "max")}
 
@@ -178,24 +173,16 @@ def _render_about(root: Mapping[str, Any], form: Mapping[str, Any]) -> str:
     return f"{form['about'].format(description=escape_braces(description))}\n" if isinstance(description, str) else ""
 
 
-def _render_escaped(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:
-    return escape_braces(_render_criterion(criterion, form))
-
-
 def _render_criterion(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:
-    parts = "".join(form["part"].format(**part) for part in _select_mappings(criterion.get("subcriteria"), _PART))
+    lines = [form["criterion"].format_map(criterion)]
+    lines += [form["part"].format(**part) for part in _select_mappings(criterion.get("subcriteria"), _PART)]
     levels = criterion.get("examples")
-    examples = (
-        "".join(_render_examples(levels, level, form) for level in form["levels"]) if isinstance(levels, dict) else ""
-    )
-    line: str = form["criterion"].format_map(criterion)
-    return line + parts + examples
-
-
-def _render_examples(levels: Mapping[str, Any], level: str, form: Mapping[str, Any]) -> str:
-    examples = _select_mappings(levels.get(level), _EXAMPLE)[: form["shown"]]
-    head = form["examples"].format(level=level) if examples else ""
-    return head + "".join(form["example"].format_map(example) for example in examples)
+    levels = levels if isinstance(levels, dict) else {}
+    for level in form["levels"]:
+        examples = _select_mappings(levels.get(level), _EXAMPLE)[: form["shown"]]
+        lines += [form["examples"].format(level=level)] if examples else []
+        lines += [form["example"].format_map(example) for example in examples]
+    return "".join(lines)
 
 
 def _select_mappings(value: Any, keys: frozenset[str]) -> list[dict[str, Any]]:
@@ -215,13 +202,15 @@ def _find_problems(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator
         if root.get(key) is not None and not isinstance(root[key], kind):
             yield (key,), f"{key} is {describe_type(root[key])}: the program does not load it"
     if not _VERSION.fullmatch(root["version"]):
-        yield (
-            ("version",),
-            f"the version {make_excerpt(root['version'])!r} is not three numbers: the program does not load it",
-        )
+        problem = f"the version {make_excerpt(root['version'])!r} is not three numbers: the program does not load it"
+        yield ("version",), problem
     elif find_version(_normalize_version(root)) is None:
         yield ("version",), f"the version {make_excerpt(root['version'])!r} is too long to be a version here"
-    yield from _check_scale(root["scale"])
+    scale = root["scale"]
+    if not all(_is_number(scale.get(end)) for end in ("min", "max")):
+        yield ("scale",), "the scale has no min and max that are numbers: the program does not load it"
+    elif scale["min"] >= scale["max"]:
+        yield ("scale",), "the scale ends where it begins, or before: no grade has a place on it"
     for index, criterion in enumerate(root["criteria"]):
         at = ("criteria", index)
         yield from _check_criterion(criterion, at)
@@ -232,22 +221,12 @@ def _find_problems(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator
         yield ("criteria",), f"the weights add up to {total} where the program wants 1: it does not load the file"
 
 
-def _check_scale(scale: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
-    if not all(_is_number(scale.get(end)) for end in ("min", "max")):
-        yield ("scale",), "the scale has no min and max that are numbers: the program does not load it"
-    elif scale["min"] >= scale["max"]:
-        yield ("scale",), "the scale ends where it begins, or before: no grade has a place on it"
-
-
 def _check_criterion(criterion: Any, at: Pointer) -> Iterator[tuple[Pointer, str]]:
     texts = isinstance(criterion, dict) and all(isinstance(criterion.get(key), str) for key in ("name", "description"))
     if not texts:
         yield at, "a criterion has no name and description: the program does not load it"
     elif not _is_share(criterion.get("weight")):
-        yield (
-            at,
-            f"the weight of {make_excerpt(criterion['name'])} is not from 0 to 1: the program does not load it",
-        )
+        yield at, f"the weight of {make_excerpt(criterion['name'])} is not from 0 to 1: the program does not load it"
 
 
 def _check_shown_parts(
@@ -257,10 +236,8 @@ def _check_shown_parts(
     yield from _check_list(criterion.get("subcriteria"), (*at, "subcriteria"), _PART)
     examples = criterion.get("examples")
     if examples is not None and not isinstance(examples, dict):
-        problem = (
-            f"examples is {describe_type(examples)} where an object of levels belongs: the program does not load it"
-        )
-        yield (*at, "examples"), problem
+        kind = describe_type(examples)
+        yield (*at, "examples"), f"examples is {kind} where an object of levels belongs: the program does not load it"
         return
     for level in form["levels"]:
         yield from _check_list((examples or {}).get(level), (*at, "examples", level), _EXAMPLE)
@@ -273,18 +250,13 @@ def _check_list(value: Any, at: Pointer, keys: frozenset[str]) -> Iterator[tuple
 
 def _check_metrics(metrics: Any) -> Iterator[tuple[Pointer, str]]:
     if metrics is not None and not isinstance(metrics, list):
-        yield (
-            ("hybrid_metrics",),
-            f"hybrid_metrics is {describe_type(metrics)} where a list belongs: the program does not load it",
-        )
+        kind = describe_type(metrics)
+        yield ("hybrid_metrics",), f"hybrid_metrics is {kind} where a list belongs: the program does not load it"
         return
     for index, metric in enumerate(metrics or ()):
         is_known = isinstance(metric, dict) and isinstance(metric.get("type"), str) and metric["type"] in _METRICS
         if not is_known or not _is_share(metric.get("weight")) or not isinstance(metric.get("name"), str):
-            problem = (
-                "a metric has no name, no weight from 0 to 1 or no type that the program knows: it does not load it"
-            )
-            yield ("hybrid_metrics", index), problem
+            yield ("hybrid_metrics", index), _ODD_METRIC
 
 
 def _is_number(value: Any) -> bool:
@@ -293,10 +265,3 @@ def _is_number(value: Any) -> bool:
 
 def _is_share(value: Any) -> bool:
     return _is_number(value) and 0 <= value <= 1
-
-
-def _note_metrics(metrics: list[dict[str, Any]], reason: str) -> Iterator[MigrationNote]:
-    for index, metric in enumerate(metrics):
-        yield MigrationNote(
-            ("hybrid_metrics", index), MigrationOutcome.UNMAPPED, f"the metric {make_excerpt(metric['name'])}: {reason}"
-        )

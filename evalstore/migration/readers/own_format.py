@@ -37,9 +37,9 @@ from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import CheckRow, FormatTable, get_path, has_path, split_path
 from evalstore.migration.value_readings import (
     describe_type,
-    describe_unknown_keys,
     is_plain,
     is_question_value,
+    note_unknown_key,
     read_messages,
     read_value,
     render_input,
@@ -78,8 +78,7 @@ def _list_parts(row: CheckRow, value: Any, at: Pointer, checks: CaseChecks) -> I
             continue
         known = (row.by, row.value)
         for key in (key for key in item if key not in known):
-            reason = "; ".join(describe_unknown_keys([key], known))
-            checks.notes.append(MigrationNote((*place, key), MigrationOutcome.UNMAPPED, reason))
+            checks.notes.append(note_unknown_key((*place, key), known))
         yield option, item.get(row.value)
 
 
@@ -265,8 +264,7 @@ def _note_unknown_keys(row: Mapping[str, Any], at: Pointer, table: FormatTable) 
             holder = holder.get(step) if isinstance(holder, dict) else None
         for key in holder if isinstance(holder, dict) else ():
             if key not in names:
-                reason = "; ".join(describe_unknown_keys([key], names))
-                yield MigrationNote((*at, *place, key), MigrationOutcome.UNMAPPED, reason)
+                yield note_unknown_key((*at, *place, key), names)
 
 
 def _name_checks(checks: CaseChecks, rows: Sequence[CheckRow]) -> str:

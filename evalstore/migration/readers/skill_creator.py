@@ -48,6 +48,7 @@ _TEXT = "{} is a text where a list belongs: it is taken for one statement"
 _TWICE = "graders differ in which of assertions and expectations they read: both are asked here"
 _STARTS = "{} says when the skill starts, which no check kind can say"
 _FILES = "a statement of {} is about a file that a run leaves, which no check kind can say"
+_NO_WORDS = "there is nothing to ask"
 _ODD = "no program reads it, and it is {}: kept as data"
 _TYPE = "no program says what the type {!r} means: a judge is asked about its words"
 _PHRASE = "no program says what {} means without a path: here the answer must have its value, letter by letter"
@@ -88,9 +89,8 @@ def _read_suite(scoring: Any, at: Pointer, table: FormatTable) -> _Suite:
     settings: Mapping[str, Any] = scoring if isinstance(scoring, dict) else {}
     threshold, weights = settings.get("pass_threshold"), settings.get("weights")
     own_threshold = {"threshold": threshold} if _is_number_up_to(threshold, 1) else {}
-    own_weights = (
-        {key: item for key, item in weights.items() if _is_number_up_to(item)} if isinstance(weights, dict) else {}
-    )
+    pairs = weights.items() if isinstance(weights, dict) else ()
+    own_weights = {key: item for key, item in pairs if _is_number_up_to(item)}
     note = _OWN if own_threshold or own_weights else _SHARE
     return _Suite(at, table, {**table.scoring, **own_threshold}, own_weights, note)
 
@@ -207,9 +207,8 @@ def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> CaseC
     if prose := row.get(form["prose"]):
         _add_prose(prose, (*at, form["prose"]), checks)
     if form["starts"] in row:
-        checks.notes.append(
-            MigrationNote((*at, form["starts"]), MigrationOutcome.UNMAPPED, _STARTS.format(form["starts"]))
-        )
+        starts = _STARTS.format(form["starts"])
+        checks.notes.append(MigrationNote((*at, form["starts"]), MigrationOutcome.UNMAPPED, starts))
     # With a total weight of 0 there would be no score at all.
     if checks.weights and not any(checks.weights.get(id_, 1) for id_ in checks.by_id):
         checks.weights.clear()
@@ -243,23 +242,16 @@ def _add_statement(value: Any, at: Pointer, checks: CaseChecks, form: Mapping[st
     if isinstance(type_, str) and type_ in form["of_files"]:
         checks.set_aside(value, at, _FILES.format(type_))
     elif text is None:
-        problem = (
-            "an empty text"
-            if value == ""
-            else f"{describe_type(value)} without words"
-            if source
-            else describe_type(value)
-        )
-        checks.set_aside(value, at, f"a statement is {problem}: there is nothing to ask")
+        kind = "an empty text" if value == "" else describe_type(value)
+        checks.set_aside(value, at, f"a statement is {kind}{' without words' if source else ''}: {_NO_WORDS}")
     else:
         checks.losses += [_TYPE.format(make_excerpt(str(type_)))] if type_ is not None else []
         read_keys = (*form["statement"], next((key for key in form["texts"] if source.get(key) is text), ""))
         checks.remarks += describe_unknown_keys((key for key in source if key not in read_keys), ())
         candidates = [name, *(source.get(key) for key in ("id", "name"))]
         id_ = _claim_id(checks, _find_name(candidates), text)
-        checks.by_id[id_] = _build_judge_check(
-            "skill_creator_statement", {"statement": f"{name}: {text}" if name else text}
-        )
+        statement = f"{name}: {text}" if name else text
+        checks.by_id[id_] = _build_judge_check("skill_creator_statement", {"statement": statement})
         return id_
     return ""
 

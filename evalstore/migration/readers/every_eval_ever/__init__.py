@@ -112,12 +112,9 @@ def _map_source(row: Mapping[str, Any], pointer: Pointer, question_fields: Mappi
     source = {
         "pointer": format_json_pointer(pointer),
         **({"evaluation_name": name} if name is not None else {}),
-        **(
-            {"sample_hash": sample_hash, "recipe": _find_hash_recipe(sample_hash, question_fields)}
-            if sample_hash is not None
-            else {}
-        ),
     }
+    if sample_hash is not None:
+        source |= {"sample_hash": sample_hash, "recipe": _find_hash_recipe(sample_hash, question_fields)}
     return {**({"metadata": metadata} if isinstance(metadata, dict) and metadata else {}), "x_source": source}
 
 
@@ -135,12 +132,9 @@ def _find_hash_recipe(sample_hash: Any, question_fields: Mapping[str, Any]) -> s
         "lm_eval": [json.dumps({"raw": raw, "reference": text}, sort_keys=True) for text in several[:1]],
         "openeval": [json.dumps({"raw": raw, "reference": several}, sort_keys=True, separators=(",", ":"))],
     }
-    names = [name for name, candidates in texts.items() if sample_hash in map(_hash_text, candidates)]
+    coded = {name: [text.encode("utf-8", "surrogatepass") for text in found] for name, found in texts.items()}
+    names = [name for name, found in coded.items() if sample_hash in [hashlib.sha256(one).hexdigest() for one in found]]
     return " or ".join(names) or "unknown"
-
-
-def _hash_text(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _rate_row(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, tuple[str, ...]]:
@@ -155,9 +149,8 @@ def _rate_row(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, t
     if grade is None:
         return MigrationOutcome.MIGRATED, tuple(filter(None, ["its model gave no output", doubt]))
     unknown = grade.verdict is Verdict.UNSCORED and "response" not in row
-    return MigrationOutcome.MIGRATED, tuple(
-        filter(None, ["it has no score: -1 says unknown" if unknown else "", doubt])
-    )
+    unscored = "it has no score: -1 says unknown" if unknown else ""
+    return MigrationOutcome.MIGRATED, tuple(filter(None, [unscored, doubt]))
 
 
 RUNS = True
@@ -172,7 +165,11 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     problem = "" if isinstance(root, list) else next(iter(problems.values()), "")
     if problem := problem or _find_file_problem(root, PurePosixPath(legacy.file).suffix.lower()):
         return refuse_source(dialect, (), problem)
-    return _extract_rows(legacy, table, problems) if isinstance(root, list) else _extract_aggregate(legacy, table)
+    if not isinstance(root, list):
+        return _extract_aggregate(root, legacy, table)
+    cases, notes = extract_questions(root, (), legacy.document, problems)
+    has_questions = any(not case.is_set_aside for case in cases)
+    return Extraction(dialect, ArtifactDraft(Kind.DATASET, "suite", {}), cases, notes=notes, is_run=has_questions)
 
 
 def _find_json_problems(document: Document) -> dict[Any, str]:
@@ -201,14 +198,7 @@ def _find_file_problem(root: Any, suffix: str) -> str:
     return "" if isinstance(results, list) else f"evaluation_results is {describe_type(results)} where a list belongs"
 
 
-def _extract_rows(legacy: LegacySource, table: FormatTable, problems: Mapping[Any, str]) -> Extraction:
-    cases, notes = extract_questions(legacy.document.value, (), legacy.document, problems)
-    has_questions = any(not case.is_set_aside for case in cases)
-    return Extraction(table.lists[""], _draft_dataset(), cases, notes=notes, is_run=has_questions)
-
-
-def _extract_aggregate(legacy: LegacySource, table: FormatTable) -> Extraction:
-    root: Any = legacy.document.value
+def _extract_aggregate(root: Mapping[str, Any], legacy: LegacySource, table: FormatTable) -> Extraction:
     samples = root.get(SAMPLES)
     cases, notes = extract_questions(samples, (SAMPLES,), legacy.document) if isinstance(samples, list) else ((), ())
     has_questions = any(not case.is_set_aside for case in cases)
@@ -216,17 +206,9 @@ def _extract_aggregate(legacy: LegacySource, table: FormatTable) -> Extraction:
     rubric_cases, judges = list_rubrics(results)
     return Extraction(
         table.lists["evaluation_results"],
-        _draft_dataset((SAMPLES,)) if has_questions else None,
-        (*_select_cases(cases, has_questions=has_questions), *rubric_cases),
+        ArtifactDraft(Kind.DATASET, "suite", {}, (SAMPLES,)) if has_questions else None,
+        (*cases, *rubric_cases),
         judges,
         (*notes, *find_result_notes(root, results)),
         is_run=True,
     )
-
-
-def _select_cases(cases: tuple[LegacyCase, ...], *, has_questions: bool) -> tuple[LegacyCase, ...]:
-    return cases if has_questions else tuple(case for case in cases if case.is_set_aside)
-
-
-def _draft_dataset(at: Pointer = ()) -> ArtifactDraft:
-    return ArtifactDraft(Kind.DATASET, "suite", {}, at)

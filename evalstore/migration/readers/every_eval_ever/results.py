@@ -47,10 +47,11 @@ def pair_results(root: Mapping[str, Any], form: Mapping[str, Any]) -> list[Resul
     pairs: list[Result] = []
     for index, result in enumerate(root["evaluation_results"]):
         pointer = ("evaluation_results", index)
-        problem = f"the result is {describe_type(result)} where an object belongs; it is kept in the run"
-        pairs.append(
-            (pointer, result, _build_result_rubric(result, pointer, form) if isinstance(result, dict) else problem)
-        )
+        if isinstance(result, dict):
+            pairs.append((pointer, result, _build_result_rubric(result, pointer, form)))
+        else:
+            problem = f"the result is {describe_type(result)} where an object belongs; {_KEPT}"
+            pairs.append((pointer, result, problem))
     return pairs
 
 
@@ -129,12 +130,10 @@ def _build_result_rubric(
     if isinstance(graders, str):
         return f"{graders}; {_KEPT}"
     variables = find_template_variables(judges[0].value["template"])
-    check = graders | ({"variables": variables} if variables else {}) | _read_direction(metric)
-    return ResultRubric(
-        judges,
-        _draft_rubric(result, check),
-        (*_list_judge_losses(metric, scoring), *_list_jury_losses(scoring)),
-    )
+    negate = {"negate": True} if metric.get("lower_is_better") is True else {}
+    check = graders | ({"variables": variables} if variables else {}) | negate
+    losses = (*_list_judge_losses(metric, scoring), *_list_jury_losses(scoring))
+    return ResultRubric(judges, _draft_rubric(result, check), losses)
 
 
 def _find_scoring_problem(scoring: Any) -> str:
@@ -204,11 +203,8 @@ def _build_jury(
     method = scoring.get("aggregation_method")
     if method is not None and (not isinstance(method, str) or method not in form["aggregates"]):
         return f"the aggregation_method {make_excerpt(str(method), 40)} is not one of the format"
-    weights = (
-        [_read_member_weight(member) for member in scoring["judges"]]
-        if method == "weighted_average"
-        else [1] * len(judges)
-    )
+    own_weights = [_read_member_weight(member) for member in scoring["judges"]]
+    weights = own_weights if method == "weighted_average" else [1] * len(judges)
     if not all(is_number(weight) and weight >= 0 for weight in weights) or not any(weights):
         return "the weights of its judges are not numbers from 0 up with one above 0"
     members = [
@@ -246,10 +242,6 @@ def _list_judge_losses(metric: Mapping[str, Any], scoring: Mapping[str, Any]) ->
     if scoring.get("expert_baseline") is not None:
         reasons.append("its expert_baseline has no place in a rubric and stays in the run")
     return reasons
-
-
-def _read_direction(metric: Mapping[str, Any]) -> dict[str, Any]:
-    return {"negate": True} if metric.get("lower_is_better") is True else {}
 
 
 def _draft_rubric(result: Mapping[str, Any], check: dict[str, Any]) -> ArtifactDraft:
