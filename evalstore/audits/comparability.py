@@ -239,9 +239,9 @@ class _SharedQuestions:
 
     def _judge_judges(self, store: ArtifactStore) -> Iterator[ComparedPart]:
         finder = VersionFinder(store)
-        before = {parse_ref(pin.ref).name: pin for pin in self.a.run.judges}
+        before = {finder.find_first_name(parse_ref(pin.ref).name): pin for pin in self.a.run.judges}
         for pin in self.b.run.judges:
-            old = before.get(parse_ref(pin.ref).name)
+            old = before.get(finder.find_first_name(parse_ref(pin.ref).name))
             if old is not None and old.digest != pin.digest:
                 one, other = (finder.locate_pin(used).resolved for used in (old, pin))
                 yield judge_diff(f"{old.ref} and {pin.ref}", compare_by_rules(store, one, other))

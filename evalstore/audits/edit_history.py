@@ -27,22 +27,29 @@ from evalstore.release.comparison import compare_by_rules
 from evalstore.text import make_excerpt
 
 
-def remove_rubric_pins(rubric: Rubric) -> Rubric:
-    """Return the rubric with the names of what its checks refer to, without pins."""
-    return replace(rubric, checks=tuple(remove_check_pins(check) for check in rubric.checks))
+def _keep_name(name: str) -> str:
+    return name
 
 
-def remove_check_pins(check: Check) -> Check:
+def remove_rubric_pins(rubric: Rubric, find_name: Callable[[str], str] = _keep_name) -> Rubric:
+    """Return the rubric with the names of what its checks refer to, without pins.
+
+    `find_name` gives the one name of what was renamed.
+    """
+    return replace(rubric, checks=tuple(remove_check_pins(check, find_name) for check in rubric.checks))
+
+
+def remove_check_pins(check: Check, find_name: Callable[[str], str] = _keep_name) -> Check:
     """Return a check without pins; the second reference to one judge is `judge/<id>#2`, and so on."""
-    slots = iter(list_slots(check))
+    slots = iter(list_slots(check, find_name))
     return replace_pins(check, lambda _: next(slots)[0])
 
 
-def list_slots(check: Check) -> Iterator[tuple[str, str]]:
+def list_slots(check: Check, find_name: Callable[[str], str] = _keep_name) -> Iterator[tuple[str, str]]:
     """Yield for each reference of a check its name without the pin (numbered where it repeats) and its text."""
     seen: Counter[str] = Counter()
     for _, ref in find_check_pins((), check.params):
-        name = ref.partition("@")[0]
+        name = find_name(ref.partition("@")[0])
         seen[name] += 1
         yield (name if seen[name] == 1 else f"{name}#{seen[name]}"), ref
 
@@ -227,7 +234,7 @@ def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
     """Return the edits between two versions of one rubric, each with its finding and its release."""
     # Equal content has no edits, whatever its references are.
     if old.resolved.digest == new.resolved.digest:
-        return EditHistory(find_edits([_read_unpinned(old)]), {})
+        return EditHistory(find_edits([_read_unpinned(finder, old)]), {})
     history = _name_history(finder, old, new, finder.find_origins(old, new, [WHOLE])[WHOLE])
     origins = _find_origins(finder, old, new, history.edits)
     return replace(history, sources={part: replace(one, origin=origins[part]) for part, one in history.sources.items()})
@@ -235,7 +242,7 @@ def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
 
 def _name_history(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, origin: Origin) -> EditHistory:
     """Return the edits between two rubrics, each named by the findings of their diff; all of them have one origin."""
-    versions = [_read_unpinned(old), _read_unpinned(new)]
+    versions = [_read_unpinned(finder, old), _read_unpinned(finder, new)]
     edits = find_edits(versions)
     before, after = split_versions(versions, edits.names, edits.apart)
     moved = {edit.part: (before.get(edit.part), after.get(edit.part)) for edit in edits.edits}
@@ -318,7 +325,7 @@ def trace_judge(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
     ]
     what = "; ".join(edits) or f"{origin.old} → {origin.new}, which ask alike"
     findings: tuple[DiffFinding, ...] = ()
-    if old.resolved.name != new.resolved.name:
+    if not finder.find_line(old, new):
         what = f"{old.resolved.name} → {new.resolved.name}; {what}"
     elif edits:
         findings = _compare_versions(finder, old.resolved.artifact, new.resolved.artifact)
@@ -341,8 +348,8 @@ def _sign_edit(origin: Origin) -> str:
     return f" ({make_excerpt(who, _VALUE)})" if who else ""
 
 
-def _read_unpinned(version: ArtifactVersion) -> Rubric:
-    return remove_rubric_pins(read_rubric(version.resolved.artifact.value))
+def _read_unpinned(finder: VersionFinder, version: ArtifactVersion) -> Rubric:
+    return remove_rubric_pins(read_rubric(version.resolved.artifact.value), finder.find_first_name)
 
 
 def _build_side(rubric: Artifact, names: CheckNames) -> RubricSide:
@@ -360,7 +367,7 @@ def _compare_versions(finder: VersionFinder, old: Artifact, new: Artifact) -> tu
 
 def prove_directions(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> tuple[Direction, Direction]:
     """Return where the edits between two rubrics, and any of them together, can move a score and a verdict."""
-    if old.resolved.name != new.resolved.name:
+    if not finder.find_line(old, new):
         return Direction.EITHER, Direction.EITHER
     try:
         findings = compare_by_rules(finder.store, old.resolved, new.resolved, detail=Detail.FINDINGS).findings

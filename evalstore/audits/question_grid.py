@@ -242,7 +242,7 @@ class QuestionAttributor:
                 what = row.rubric or "the rubric"
                 raise RefusedError(f"{stored.run.path} does not say what {what} was that graded {row.id}")
         old, new = pair.old.rubric, pair.new.rubric
-        same = old.partition("@")[0] == new.partition("@")[0]
+        same = self.finder.find_line(self.a.rubrics[old].version, self.b.rubrics[new].version)
         # Of a question that moved to another rubric, all edits come from the reference in the dataset.
         key = old, new, None if same else find_repin(self.history, pair.id)
         if key not in self._plans:

@@ -243,7 +243,7 @@ class PlanBuilder:
 
     def build_plan(self, a: RunRubric, b: RunRubric, repin: Origin | None) -> RubricPlan:
         """Return the plan of two rubrics; `repin` is the step of the dataset that exchanged them, if one did."""
-        if a.version.resolved.name == b.version.resolved.name:
+        if self.finder.find_line(a.version, b.version):
             history = trace_edits(self.finder, a.version, b.version)
         else:
             history = trace_repin(self.finder, a.version, b.version, repin)
@@ -271,7 +271,7 @@ class PlanBuilder:
         return PlannedRubric(history.edits, first, [], scoring, path)
 
     def _plan_check(self, name: str, pair: tuple[Check | None, Check | None], rubric: PlannedRubric) -> PlannedCheck:
-        refs = [dict(list_slots(check)) if check else {} for check in pair]
+        refs = [dict(list_slots(check, self.finder.find_first_name)) if check else {} for check in pair]
         path = (*rubric.path, name)
         inner = self._plan_inner(refs[0], refs[1], path)
         slots = {slot: self._plan_slot(refs[0].get(slot), refs[1].get(slot)) for slot in {**refs[0], **refs[1]}}

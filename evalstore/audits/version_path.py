@@ -19,6 +19,7 @@ from evalstore.runs import UsedArtifact
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.artifacts import find_rows_path, require_blob
 from evalstore.store.file_history import list_file_commits, read_file_history
+from evalstore.store.lineage import list_former_names
 from evalstore.store.question_index import open_question_index
 from evalstore.store.rows import compute_rows_sha256
 from evalstore.store.tags import list_patterns
@@ -91,6 +92,7 @@ class VersionFinder:
     notes: list[str] = field(default_factory=list)
     _origins: OriginFinder = field(init=False)
     _questions: dict[tuple[str, str | None, str], DatasetQuestions] = field(default_factory=dict)
+    _former: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._origins = OriginFinder(self.store)
@@ -105,6 +107,22 @@ class VersionFinder:
         if key not in self._questions:
             self._questions[key] = DatasetQuestions(dataset, self.store)
         return self._questions[key]
+
+    def list_names(self, name: str) -> list[str]:
+        """Return the names of an artifact: `name`, and those from before it was renamed, the last first."""
+        if name not in self._former:
+            self._former[name] = list_former_names(self.store, name)
+        return [name, *self._former[name]]
+
+    def find_first_name(self, name: str) -> str:
+        """Return the first name that an artifact had, which is the same for all of its versions."""
+        return self.list_names(name)[-1]
+
+    def find_line(self, old: ArtifactVersion, new: ArtifactVersion) -> list[str]:
+        """Return the names of the one artifact that two versions are of; none where they are of two."""
+        names = old.resolved.name, new.resolved.name
+        lines = [self.list_names(name) for name in dict.fromkeys(names)]
+        return next((line for line in lines if {*names} <= {*line}), [])
 
     def locate_pin(self, pinned: UsedArtifact) -> ArtifactVersion:
         """Return the artifact with exactly the recorded content; raises `RefusedError` where the store has none."""
@@ -137,7 +155,7 @@ class VersionFinder:
 
         Parts are named as in `new`; one that it lacks as in `old`. Of two different artifacts the second one's counts.
         """
-        if old.resolved.name != new.resolved.name:
+        if not self.find_line(old, new):
             found = self._origins.find_origins(None, new.resolved, parts)
             refs = old.resolved.ref, new.resolved.ref
             return {part: _build_origin(new.resolved.name, refs, origin) for part, origin in found.items()}
@@ -194,11 +212,12 @@ class VersionFinder:
         return next((release for release in releases if release.tag == resolved.tag), None)
 
     def _find_between(self, old: ArtifactVersion, new: ArtifactVersion) -> Iterator[ArtifactVersion]:
-        if not (old.commit and new.commit) or old.resolved.name != new.resolved.name:
+        names = [parse_ref(name) for name in self.find_line(old, new)]
+        if not (old.commit and new.commit and names):
             return
         # On the way back from 3.0.0 to 1.0.0 the steps are those of the way there.
-        steps = self._list_releases_between(old.commit, new.commit, new)
-        steps = steps or [*reversed(self._list_releases_between(new.commit, old.commit, new))]
+        steps = self._list_releases_between(old.commit, new.commit, names)
+        steps = steps or [*reversed(self._list_releases_between(new.commit, old.commit, names))]
         for release in steps:
             try:
                 resolved = self.store.resolve(f"{release.name}@{release.version}")
@@ -209,15 +228,15 @@ class VersionFinder:
             else:
                 yield ArtifactVersion(resolved, release)
 
-    def _list_releases_between(self, base: str, tip: str, artifact: ArtifactVersion) -> list[Release]:
+    def _list_releases_between(self, base: str, tip: str, names: Sequence[Ref]) -> list[Release]:
         """Return the releases in the history of `tip` that are not in that of `base`, without `tip`, oldest first."""
-        kind, id_ = artifact.resolved.kind, artifact.resolved.id
         try:
-            tags = list_patterns(self.store.tags.grammar, kind, id_)
-            history = read_file_history(self.store, [artifact.resolved.path], tip, base=base, tags=tags)
+            tags = [one for ref in names for one in list_patterns(self.store.tags.grammar, ref.kind, ref.id)]
+            history = read_file_history(self.store, [ref.path for ref in names], tip, base=base, tags=tags)
         except GitError:  # the history is not in this clone: then there are no steps to tell
             return []
-        by_commit = {release.commit: release for release in self.store.releases(kind, id_) if release.commit != tip}
+        releases = (release for ref in names for release in self.store.releases(ref.kind, ref.id))
+        by_commit = {release.commit: release for release in releases if release.commit != tip}
         return [by_commit[commit] for commit in reversed([*history.commits]) if commit in by_commit]
 
 

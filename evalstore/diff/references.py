@@ -31,6 +31,7 @@ _SCORE_MAY_COME_OR_GO = Decision(
     (),
     EITHER,
 )
+_OTHER = "it is another artifact"
 _COMMIT = frozenset("0123456789abcdef")
 _COMMIT_LENGTHS = frozenset({40, 64})
 
@@ -54,11 +55,11 @@ def import_reference(
         if str(new) not in locked:
             return replace(change, rule="ref-unpinned")
         change = change.with_words(held=str(new))
-    if old.name != new.name:
-        return change.with_reason("it is another artifact")
     if load is None:
-        return change.with_reason("the artifacts are not available")
+        return change.with_reason(_OTHER if old.name != new.name else "the artifacts are not available")
     try:
+        if old.name != new.name and load(str(new)).former_name != old.name:
+            return change.with_reason(_OTHER)
         return _import_diff(change, (load(str(old)), load(str(new))), compare)
     except EvalstoreError as error:
         return change.with_reason(error.message)

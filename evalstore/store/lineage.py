@@ -21,9 +21,9 @@ def list_former_names(store: ArtifactStore, name: str) -> list[str]:
 
 
 def _find_former_name(store: ArtifactStore, name: str) -> str:
-    ref = parse_ref(name)
-    first = next(iter(store.releases(ref.kind, ref.id)), None)
     try:
+        ref = parse_ref(name)
+        first = next(iter(store.releases(ref.kind, ref.id)), None)
         if first is None:
             return store.resolve(ref.with_pin("worktree")).artifact.former_name
         blob = store.find_file_at(first.commit, ref.path)

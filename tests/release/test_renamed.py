@@ -253,3 +253,22 @@ def test_blame_follows_the_rows_of_a_renamed_dataset(released: Shop, cli: Cli) -
     ran = cli("-C", released.root, "blame", "dataset/site", "--format", "json")
     versions = {part["pointer"]: part["version"] for part in json.loads(ran.out)["parts"]}
     assert (versions["/rows/0"], versions["/rows/1"]) == ("1.0.0", "1.1.0")
+
+
+@pytest.mark.parametrize(("ban", "level"), [("simply", Bump.PATCH), ("just", Bump.MAJOR)])
+def test_who_pins_the_new_id_has_the_change_of_what_it_pins(renamed: Shop, ban: str, level: Bump) -> None:
+    renamed.write("datasets/web.yaml", DATASET)
+    renamed.bump("dataset/web")
+    text = renamed.read("rubrics/manner.yaml").decode()
+    renamed.write("rubrics/manner.yaml", text.replace("simply", ban))
+    (released,) = commit(renamed).bump("rubric/manner").released
+    renamed.write("datasets/web.yaml", DATASET.replace("rubric/tone@1.0.0", released.ref))
+    (status,) = renamed.status().artifacts
+    assert status.required_bump is level
+    # Without the line it is another rubric, whatever is in it.
+    other = rubric("other")
+    renamed.write("rubrics/other.yaml", other)
+    renamed.bump("rubric/other")
+    renamed.write("datasets/web.yaml", DATASET.replace("rubric/tone@1.0.0", "rubric/other@1.0.0"))
+    (status,) = renamed.status().artifacts
+    assert status.required_bump is Bump.MAJOR
