@@ -72,7 +72,7 @@ def html(agreement: Agreement) -> str:
     share = _format_percent(counts.baseline.value).strip()
     constant = f"Always saying {counts.constant} agrees on {share}"
     advantage = f"{constant}; {_describe_advantage(counts)}." if counts.rows else ""
-    head = [line.strip() for line in _head_lines(agreement)]
+    head = [_describe_rows(agreement), _describe_verdicts(agreement)]  # its heading names the judge
     cases = [
         (str(case.line), case.id, str(case.label), _format_verdict(case), make_excerpt(case.reason, _REASON))
         for case in agreement.apart
@@ -91,9 +91,8 @@ def write_entry(entry: Any) -> Any:
 
 
 def _report_lines(agreement: Agreement, screen: Screen) -> Iterator[str]:
-    name, *rest = _head_lines(agreement)
-    yield screen.paint(Part.HEAD, name)
-    yield from rest
+    yield screen.paint(Part.HEAD, f"{make_printable(agreement.judge.ref)}   {_describe_rows(agreement)}")
+    yield _describe_verdicts(agreement)
     yield ""
     yield from _confusion_table(agreement)
     yield ""
@@ -117,17 +116,19 @@ def _report_lines(agreement: Agreement, screen: Screen) -> Iterator[str]:
         yield from list_file_lines(agreement, screen)
 
 
-def _head_lines(agreement: Agreement) -> Iterator[str]:
+def _describe_rows(agreement: Agreement) -> str:
     against = f", of {make_printable(agreement.against.ref)}" if agreement.against else ""
-    rows = count_noun(agreement.confusion.rows, "row")
-    yield f"{make_printable(agreement.judge.ref)}   {rows} of {make_printable(agreement.labels)}{against}"
+    return f"{count_noun(agreement.confusion.rows, 'row')} of {make_printable(agreement.labels)}{against}"
+
+
+def _describe_verdicts(agreement: Agreement) -> str:
     read, judged_count = agreement.read, agreement.confusion.rows - agreement.read
     engines = (
         f" by {make_excerpt(', '.join(agreement.engines), 60)}, a pass from {format_decimal(agreement.threshold)} on"
         if judged_count
         else ""
     )
-    yield f"verdicts: {read:,} read from the labels, {judged_count:,} given{engines}"
+    return f"verdicts: {read:,} read from the labels, {judged_count:,} given{engines}"
 
 
 def _confusion_table(agreement: Agreement) -> Iterator[str]:

@@ -133,6 +133,7 @@ def test_the_page_draws_judge_against_people(store: Path, labelled: Callable, cl
         "Always saying pass agrees on 50.0 %; the judge beats it by 33.3 points, could be chance (6 rows)."
         in read.words
     )
+    assert ">6 rows of " in ran.out
     # Two columns as wide as the labels are frequent; of three failed by people the judge passes one.
     boxes = re.findall(
         r'<rect x="([0-9.]+)%" y="([0-9.]+)" width="([0-9.]+)%" height="([0-9.]+)" class="(\w+)"', ran.out

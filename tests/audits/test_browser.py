@@ -53,6 +53,21 @@ def test_hostile_pages_are_inert_at_every_width(browser: Any, desk: Desk, pages:
         assert browser.list_complaints() == []
 
 
+def test_names_of_an_everyday_length_fit(browser: Any, demo: Any, cli: Any, pages: Path) -> None:
+    words = ("-C", demo.folder, "audit", "runs/model_a", "runs/model_b", "--format", "html")
+    page = pages / "everyday.html"
+    page.write_text(cli(*words).out)
+    browser.open(page, 1280)
+    # The path of a run is not broken where there is room.
+    assert browser.evaluate(
+        "[...document.querySelectorAll('td[data-name=run] code')].map(one=>one.getClientRects().length)"
+    ) == [1, 1]
+    page.write_text(cli(*words, "--question", "card_in_sidebar").out)
+    for width in WIDTHS:
+        browser.open(page, width)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_a_page_that_acts_would_be_noticed(browser: Any, pages: Path) -> None:
     page = pages / "acts.html"
     page.write_text("<script>console.log(1)</script><img src='http://127.0.0.1:9/x.png'>")
