@@ -13,7 +13,7 @@ from evalstore.model import Kind
 from evalstore.report.diff import format_finding
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, join_names, wrap_columns, wrap_lines
-from evalstore.text import count_noun, make_excerpt, make_printable
+from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
@@ -199,7 +199,6 @@ def _advise_on_setting(rule: ExplainedRule) -> str:
 
 
 _ONE_WAY = frozenset({"none", "stricter", "looser", "either"})
-_SHORT = 35  # characters of a message, so that a line has no more than 100
 _LEVELS = {**LEVELS, **{f"{level}*": part for level, part in LEVELS.items()}}
 _HEAD = ("RULE", "OF", "NEEDS", "MOVES", "")
 
@@ -217,7 +216,7 @@ def _rule_row(rule: ChangeRule) -> tuple[str, ...]:
 
     level = f"{rule.level}*" if rule.deciders else str(rule.level)
     moves = rule.direction.words if rule.direction.words in _ONE_WAY else "as told"
-    return (rule.id, rule.artifact, level, moves, make_excerpt(render_template(rule.message), _SHORT))
+    return (rule.id, rule.artifact, level, moves, render_template(rule.message))
 
 
 def text_schema(file: SchemaFile) -> str:

@@ -46,6 +46,7 @@ def test_rules_lists_every_row(cli: Cli, tmp_path: Path) -> None:
 def test_the_list_fits_a_terminal(cli: Cli, tmp_path: Path) -> None:
     lines = cli("explain", "--rules", cwd=tmp_path).out.splitlines()
     assert max(map(len, lines)) <= 100
+    assert not any("…" in line for line in lines)
     assert all(any(line.split()[0] == id_ for line in lines if line) for id_ in CHANGES)
     assert lines[-1].startswith(f"{len(CHANGES)} rules, set {RULE_SETS[-1]};")
 
