@@ -23,7 +23,7 @@ from evalstore.store.file_history import FileHistory, read_file_history
 from evalstore.store.objects import Commit
 from evalstore.store.revisions import resolve_head
 from evalstore.store.tags import list_patterns
-from evalstore.text import find_nearest
+from evalstore.text import count_noun, find_nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,8 @@ class _VersionSearch:
     rulers: OutputGrader
     question: str | None
     notes: list[str] = field(default_factory=list)
+    # What some output has no result under, which is no matter of a judge's reply: its question is gone, for instance.
+    _lacking: list[str] = field(default_factory=list)
     _by_commit: dict[str, RunTotals | None] = field(default_factory=dict)
     _by_digest: dict[str, RunTotals] = field(default_factory=dict)
 
@@ -143,6 +145,7 @@ class _VersionSearch:
             raise RefError(f"no version of {self.name} can be graded", hint="; ".join(self.notes) or None)
         find_point = partial(self._find_point, every_commit=every_commit)
         points = [point for oid in chosen if (point := find_point(oid, frozenset(chosen)))]
+        lacking = () if self.rulers.session.missing else self._lacking
         good = self._find_last_good(chosen)
         bad = chosen[good + 1] if good is not None else None
         return Bisection(
@@ -156,7 +159,7 @@ class _VersionSearch:
             first_bad=next((point for oid, point in points if oid == bad), None),
             last_good=None if good is None else self._label(chosen[good]),
             calls=0,
-            notes=tuple(dict.fromkeys((*self.rulers.finder.notes, *self.notes))),
+            notes=tuple(dict.fromkeys((*self.rulers.finder.notes, *self.notes, *lacking))),
         )
 
     def _find_point(self, oid: str, chosen: frozenset[str], *, every_commit: bool) -> tuple[str, ChangePoint] | None:
@@ -240,7 +243,11 @@ class _VersionSearch:
             self.notes.append(f"{self.name}@{pin} was skipped, because it cannot be graded with: {error.message}")
             return None
         totals = self._by_digest[ruler.digest]
-        return None if totals.missing else totals
+        if totals.missing:
+            outputs = count_noun(totals.missing, "output")
+            self._lacking.append(f"{self.name}@{pin} was skipped, because it cannot grade {outputs}")
+            return None
+        return totals
 
     def _label(self, oid: str) -> str:
         release = self.releases.get(oid)

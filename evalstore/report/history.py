@@ -105,7 +105,9 @@ def _summarize(bisection: Bisection) -> str:
     what = f"The score of question {bisection.question}" if bisection.question else "The score"
     versions = f"{count_noun(bisection.versions, 'version')} of {bisection.name}"
     if not bisection.points:
-        return f"{what} is {format_percent(bisection.last[1].score)} under all of {versions}."
+        last, totals = bisection.last
+        which = f"all of {versions}" if bisection.versions > 1 else f"{last}, the only version that was graded"
+        return f"{what} is {format_percent(totals.score)} under {which}."
     changes = f"{what} changed at {len(bisection.points):,} of {versions}."
     bad = bisection.first_bad
     if bad is None:
@@ -243,6 +245,9 @@ def list_notes(history: ScoreHistory) -> Iterator[str]:
         ):
             then = format_percent(run.recorded_totals.score)
             yield f"{_name_run(run)} recorded {then} under {run.recorded}, and gets {format_percent(at.score)} now"
+        lacking = [version for cell, version in zip(run.cells, history.versions, strict=True) if cell.missing]
+        if lacking and not history.calls:
+            yield f"{_name_run(run)} has outputs that {join_names(lacking, _NAMED)} cannot grade"
     if history.calls:
         calls = count_noun(history.calls, "judge call")
         yield f"{calls} would fill the cells with a dash: name an endpoint with --judge-url"

@@ -401,3 +401,15 @@ def test_what_lacks_replies_is_not_told_of_what_could_be_graded(desk: Desk, cli:
     assert code == 1
     assert told.startswith("No released rubric is known to reproduce all 6 recorded scores; ")
     assert "rubric/r@1.0.0 0 of 6; 6 not graded" in told
+
+
+def test_a_version_that_lacks_a_question_is_named_where_it_has_no_score(desk: Desk, cli: Callable[..., Any]) -> None:
+    desk.rubric("1.0.0", {"id": "ban", "kind": "must_not_contain", "values": ["foo"]})
+    desk.dataset("1.0.0", 4)
+    desk.dataset("2.0.0", 3, rubric="1.0.0")
+    run = desk.score("1.0.0", ["good", "foo", "good", "good"]).path
+    told = cli("history", "dataset/d", "--run", run, "--bisect", cwd=desk.repo.root).out
+    assert told.startswith("The score is 75.00 under 1.0.0, the only version that was graded.\n")
+    assert "note: dataset/d@2.0.0 was skipped, because it cannot grade 1 output" in told
+    told = cli("history", "dataset/d", "--run", run, cwd=desk.repo.root).out
+    assert told.endswith(" has outputs that 2.0.0 cannot grade\n")
