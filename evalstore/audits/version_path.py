@@ -270,15 +270,17 @@ def _check_readable(resolved: Resolved) -> None:
 def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> RefusedError:
     ref = parse_ref(pinned.ref)
     digest = pinned.digest[:SHORT_DIGEST]
+    way = "restore the file with that digest"
     if reasons and isinstance(reasons[0], RefError) and ref.type is PinType.EXACT:
         message = f"the run was graded with {pinned.ref}, and {reasons[0].message}"
+        way = reasons[0].hint or way
     elif ref.type is PinType.EXACT:
         message = f"{pinned.ref}: the tag now has other content than the run recorded (digest {digest})"
     else:
         message = f"no release, commit or file has {pinned.ref} as the run used it (digest {digest})"
     what = "outputs" if ref.kind is Kind.DATASET else "outputs with a released version"
     advice = "; commit a file before you edit it, so that it can be found" if ref.type is PinType.WORKTREE else ""
-    return RefusedError(message, hint=f"restore the file with that digest, or score the {what} again{advice}")
+    return RefusedError(message, hint=f"{way}, or score the {what} again{advice}")
 
 
 def name_releases(steps: Sequence[EditSource]) -> list[EditSource]:

@@ -6,6 +6,7 @@ Nothing is guessed, and nothing is taken from git unchecked: objects are hashed,
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -217,6 +218,10 @@ def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
     """Read the file of an artifact; what it means is recorded as `<kind>/<id>@worktree`, whatever pin was written."""
     if store.root is None:
         raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
+    if not os.path.lexists(store.root / ref.path):
+        if releases := store.releases(ref.kind, ref.id):
+            raise _build_unreleased_error(store, ref, f"there is no {ref.path}", releases)
+        raise _build_unknown_id_error(store, ref)
     data = store.folders.read(store.root, ref.path, ARTIFACT_LIMIT)
     artifact = make_artifact(ref, store.documents.read(data, ref.path))
     blob = compute_object_id("blob", data, store.repository.hex_digits)

@@ -172,8 +172,11 @@ def test_content_that_is_nowhere_is_refused_with_what_is_missing(released: Any, 
     with pytest.raises(RefusedError, match=r"rubric/tone@1\.0\.0: the tag now has other content .*digest 0{12}"):
         released.audit(other, a)
     gone = replace(a, rubrics=(replace(a.rubrics[0], ref="rubric/tone@7.0.0", digest="0" * 64),))
-    with pytest.raises(RefusedError, match=r"graded with rubric/tone@7\.0\.0, and rubric/tone has no version 7\.0\.0"):
+    refusal = r"graded with rubric/tone@7\.0\.0, and rubric/tone has no version 7\.0\.0"
+    with pytest.raises(RefusedError, match=refusal) as caught:
         released.audit(gone, a)
+    # As for any reference: the versions there are, or how a clone without tags gets them.
+    assert caught.value.hint == "released: 1.0.0, or score the outputs with a released version again"
 
 
 def test_a_file_on_disk_is_found_by_its_digest_once_it_is_released(released: Any, answers: Answers) -> None:

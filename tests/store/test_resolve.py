@@ -62,6 +62,10 @@ def test_worktree_is_the_file_on_disk(store: ArtifactStore, repo: Path, git: Git
     found = store.resolve("rubric/tone@worktree")
     assert (found.version, found.tag, found.commit, found.floating) == ("3.0.0", None, None, False)
     assert found.blob == git("hash-object", "rubrics/tone.yaml")
+    (repo / "rubrics/tone.yaml").unlink()
+    with pytest.raises(RefError, match=r"^there is no rubrics/tone\.yaml$") as caught:
+        store.resolve("rubric/tone@worktree")
+    assert caught.value.hint == "released: 2.1.0-rc.1, 2.0.0, 1.2.0, 1.0.0"
 
 
 @pytest.mark.parametrize(
@@ -142,6 +146,8 @@ def test_file_missing_at_a_commit_is_said(store: ArtifactStore, commits: dict[st
         ("rubric/tones@1.0.0", "there is no rubric/tones", "did you mean rubric/tone? released: 2.1.0-rc.1"),
         ("judge/tone@1.0.0", "there is no judge/tone", "list the artifacts: evalstore list"),
         ("rubric/zebra", "there is no rubric/zebra", "list the artifacts: evalstore list"),
+        ("rubric/tones@worktree", "there is no rubric/tones", "did you mean rubric/tone? released: 2.1.0-rc.1"),
+        ("rubric/zebra@worktree", "there is no rubric/zebra", "list the artifacts: evalstore list"),
     ],
 )
 def test_what_is_not_there_is_said_with_what_is(store: ArtifactStore, ref: str, message: str, hint: str) -> None:
