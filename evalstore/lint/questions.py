@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from evalstore.documents import LINE_LIMIT, Pointer, Span, read_json, read_row
+from evalstore.documents import Pointer, Span, read_json, read_row
 from evalstore.errors import LoadError, Place, SchemaError
 from evalstore.lint.context import ValidationContext
 from evalstore.lint.keys import lint_keys
@@ -157,18 +157,6 @@ class _LineLinter:
             and not self.values.list_keys(row)
             and _find_row_bundle(row, self.values.defaults, self.at.root) is None
         )
-
-
-def read_numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield (number, line) for every line that is not blank; of one beyond the limit, its beginning."""
-    number = 0
-    while line := stream.readline(LINE_LIMIT + 2):
-        number += 1
-        rest = line
-        while len(rest) > LINE_LIMIT and not rest.endswith(b"\n"):
-            rest = stream.readline(LINE_LIMIT + 2)
-        if not line.isspace():
-            yield number, line.removesuffix(b"\n")
 
 
 def _is_unscored(row: Mapping[str, Any], defaults: Mapping[str, Any]) -> bool:

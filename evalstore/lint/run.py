@@ -17,7 +17,7 @@ from evalstore.lint.context import KnownRules, SeverityPolicy, ValidationContext
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
 from evalstore.lint.mending import TextFile, find_edit, find_rename
 from evalstore.lint.notes import Note, describe_note, get_mapping, list_mappings, list_texts, make_note
-from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows, read_numbered_lines
+from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
 from evalstore.lint.references import (
     ArtifactFiles,
     Bundles,
@@ -50,6 +50,7 @@ from evalstore.lint.sources import (
     add_source_lines,
     find_kind_sources,
     quote_span,
+    read_numbered_lines,
     read_source,
 )
 from evalstore.lint.wording import SETTINGS, lint_artifact_shape, lint_shape
@@ -288,6 +289,7 @@ def _lint_rows_file(
         if source.root:
             with open_below(source.root, path) as stream:
                 at = RowsPlace(source.root, path, file, pins)
-                yield from lint_rows(read_numbered_lines(stream), at, pointer, defaults=defaults, context=context)
+                lines = ((number, line) for number, line in read_numbered_lines(stream) if line.strip())
+                yield from lint_rows(lines, at, pointer, defaults=defaults, context=context)
     except LoadError as error:
         yield make_note("file-unreadable", pointer, message=f"{file}: {error.message}", hint=error.hint or "")

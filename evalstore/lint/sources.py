@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import BinaryIO
 
 from evalstore.documents import LINE_LIMIT, Document, Span, read_json, read_yaml
 from evalstore.documents.yaml_reader import LIMIT
@@ -321,16 +322,27 @@ def _quote_column(line: str, column: int | None) -> SourceLine:
 def _read_lines(source: ValidationSource, file: str, numbers: Collection[int]) -> Iterator[tuple[int, str]]:
     """Yield the lines of a source, or of a file beside it; none where it cannot be read, which is a finding itself."""
     if source.root is None:
-        yield from _pick_lines((source.data or b"").splitlines(keepends=True), numbers)
+        yield from _pick_lines(enumerate((source.data or b"").splitlines(), start=1), numbers)
         return
     path = file.removeprefix(source.file.removesuffix(source.path))
     with suppress(LoadError), open_below(source.root, path) as stream:
-        yield from _pick_lines(iter(lambda: stream.readline(LINE_LIMIT + 2), b""), numbers)
+        yield from _pick_lines(read_numbered_lines(stream), numbers)
 
 
-def _pick_lines(lines: Iterable[bytes], numbers: Collection[int]) -> Iterator[tuple[int, str]]:
+def read_numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield (number, line) for every line; of one beyond the limit, its beginning."""
+    number = 0
+    while line := stream.readline(LINE_LIMIT + 2):
+        number += 1
+        rest = line
+        while len(rest) > LINE_LIMIT and not rest.endswith(b"\n"):
+            rest = stream.readline(LINE_LIMIT + 2)
+        yield number, line.removesuffix(b"\n")
+
+
+def _pick_lines(lines: Iterable[tuple[int, bytes]], numbers: Collection[int]) -> Iterator[tuple[int, str]]:
     last = max(numbers)
-    for number, line in enumerate(lines, start=1):
+    for number, line in lines:
         if number in numbers:
             yield number, line.decode("utf-8", "replace").removeprefix("\ufeff").rstrip("\r\n")
         if number >= last:
