@@ -178,7 +178,7 @@ def _decode_row(text: str) -> Any:
 
 def describe_decode_error(error: json.JSONDecodeError) -> str:
     """Return a decoder's message for use in a sentence, without the ` at` that waits for a place."""
-    return error.msg[0].lower() + error.msg[1:].removesuffix(" at")
+    return (error.msg[0].lower() + error.msg[1:]).removesuffix(" at").removesuffix(" starting")
 
 
 def _build_object(items: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -214,6 +214,7 @@ def test_a_store_that_lies_in_what_is_walked_is_no_source(tmp_path: Path) -> Non
         ('{"evals": [', "not JSON"),
         ("\x00\x01", "not JSON"),
         ('{"evals": [{"id": 1, "prompt": "\x01"}]}', "not JSON: invalid control character"),
+        ('{"evals": [{"id": 1, "prompt": "Why', "not JSON: unterminated string"),
         ('{"evals": [{"id": 1, "prompt": "\\ud800", "must_contain_any": []}]}', "surrogate"),
         ('{"evals": ' + "[" * 950 + "]" * 950 + "}", "nested deeper"),
     ],
@@ -223,6 +224,7 @@ def test_a_broken_file_is_an_entry_beside_the_good_ones(tmp_path: Path, text: st
     report = migrate([broken, good], into=tmp_path)
     assert [entry.outcome for entry in report.entries] == [MigrationOutcome.REFUSED, MigrationOutcome.MIGRATED]
     assert said in report.entries[0].reason
+    assert not report.entries[0].reason.endswith((" at", " starting"))
     assert "datasets/given.yaml" in report.written
 
 
