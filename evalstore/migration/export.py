@@ -50,8 +50,11 @@ class ArtifactSource:
 
     def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
         """Return the artifacts on disk that stand for sources of a format: datasets, and rubrics with a remainder."""
-        kinds = (Kind.DATASET, Kind.RUBRIC) if self.root else ()
-        names = [(kind, name[:-5]) for kind in kinds for name in list_below(self.root or Path(), kind.folder)]
+        if self.root is None:
+            raise RefError("a bare repository has no files to export", hint="name releases: dataset/x@1.0.0")
+        names = [
+            (kind, name[:-5]) for kind in (Kind.DATASET, Kind.RUBRIC) for name in list_below(self.root, kind.folder)
+        ]
         refs = [Ref(kind, id_, "worktree", PinType.WORKTREE) for kind, id_ in names if is_id(id_)]
         return [ref for ref in refs if self._is_from_format(ref, format)]
 

@@ -217,6 +217,20 @@ def test_a_bare_repository_is_no_place_to_write(git: Callable[..., str], suite: 
     assert not (tmp_path / "bare.git/datasets").exists()
 
 
+def test_releases_are_exported_from_a_bare_repository_by_name(
+    cli: Callable[..., Any], git: Callable[..., str], suite: Suite, tmp_path: Path
+) -> None:
+    repo, bare = tmp_path / "repo", tmp_path / "bare.git"
+    git("status")
+    assert cli("-C", repo, "migrate", suite({"must_contain_any": ["a"]})).code == 0
+    git("add", ".")
+    assert cli("-C", repo, "bump", "--all").code == 0
+    git("clone", "-q", "--bare", str(repo), str(bare))
+    assert cases(bare, "dataset/forms@1.0.0") == [{"id": 1, "prompt": "Question 1?", "must_contain_any": ["a"]}]
+    with pytest.raises(RefError, match=r"^a bare repository has no files to export$"):
+        cases(bare)
+
+
 @pytest.mark.parametrize(
     ("case", "path", "old", "new"),
     [
