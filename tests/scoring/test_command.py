@@ -143,7 +143,7 @@ def test_run_elsewhere_it_answers_as_if_started_there(cli: Cli, repo: Path, writ
     [
         (["dataset/small@1.0.0"], 2, "OUTPUTS"),
         (["dataset/small@1.0.0", "nowhere.jsonl"], 3, "nowhere.jsonl: cannot be read: no such file"),
-        (["dataset/small@1.0.0", "."], 3, "is a folder, not a file"),
+        (["dataset/small@1.0.0", "."], 3, "is a folder without a run"),
         (["dataset/small@9.9.9", "x.jsonl"], 3, "has no version 9.9.9"),
         (["dataset/smal@1.0.0", "x.jsonl"], 3, "did you mean dataset/small"),
         (["small", "x.jsonl"], 2, "is not a reference"),
