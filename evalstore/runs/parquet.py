@@ -63,9 +63,9 @@ def list_row_groups(path: Path) -> tuple[RowGroup, ...]:
 
 def cut_row_groups(path: Path, size: int) -> CutFile:
     """Cut a Parquet file between row groups into spans of `size` bytes or more; its footer belongs to the last."""
-    starts = list[tuple[int, int]]()
-    for group in list_row_groups(path):
-        if not starts or group.offset >= starts[-1][0] + size:
+    starts = [(0, 1)]
+    for group in list_row_groups(path)[1:]:
+        if group.offset >= starts[-1][0] + size:
             starts.append((group.offset, group.first_row))
     return cut_at(path, starts)
 

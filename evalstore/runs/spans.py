@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from io import SEEK_END
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from evalstore.files import BLOCK, open_user_file
 
@@ -34,79 +35,55 @@ class CutFile(NamedTuple):
     spans: tuple[OutputSpan, ...]
 
 
-@dataclass(slots=True)
-class _SpanHash:
-    """The hash of a span so far, and where it began."""
-
-    start: int
-    first_line: int
-    hash: Any = field(default_factory=hashlib.sha256)
-    lines: int = 0
-
-    def add(self, data: bytes | memoryview, lines: int) -> None:
-        self.hash.update(data)
-        self.lines += lines
-
-
 def keep_whole(path: Path, size: int) -> CutFile:  # noqa: ARG001  # the signature of what cuts
     """Return a file as one span, whatever `size` asks for: of a format whose outputs are not on lines of their own."""
-    found, length = hashlib.sha256(), 0
-    with open_user_file(path) as file:
-        while block := file.read(BLOCK):
-            found.update(block)
-            length += len(block)
-    sha256 = found.hexdigest()
-    return CutFile(length, sha256, (OutputSpan(WHOLE_FILE, 0, length, 1, sha256),))
+    cut = cut_at(path, [(0, 1)])
+    return cut._replace(spans=(cut.spans[0]._replace(unit=WHOLE_FILE),))
 
 
 def cut_lines(path: Path, size: int) -> CutFile:
-    """Cut a file behind the first end of a line that lies `size` bytes or more behind the cut before, in one pass.
+    """Cut a file behind the first end of a line that lies `size` bytes or more behind the cut before.
 
     A line longer than `size` is a span of its own; an empty file is one empty span.
     """
-    whole, spans, here, position = hashlib.sha256(), list[OutputSpan](), _SpanHash(0, 1), 0
+    starts, line, position = [(0, 1)], 1, 0
     with open_user_file(path) as file:
         while block := file.read(BLOCK):
-            whole.update(block)
             taken = 0
-            while (at := block.find(b"\n", max(taken, here.start + size - 1 - position))) >= 0:
-                here.add(memoryview(block)[taken : at + 1], block.count(b"\n", taken, at + 1))
-                taken = at + 1
-                spans.append(_close_span(here, position + taken))
-                here = _SpanHash(position + taken, here.first_line + here.lines)
-            here.add(memoryview(block)[taken:], block.count(b"\n", taken))
+            while (end := block.find(b"\n", max(taken, starts[-1][0] + size - 1 - position)) + 1) > 0:
+                line += block.count(b"\n", taken, end)
+                taken = end
+                starts.append((position + taken, line))
+            line += block.count(b"\n", taken)
             position += len(block)
-    if here.start < position or not spans:
-        spans.append(_close_span(here, position))
-    return CutFile(position, whole.hexdigest(), tuple(spans))
+    return cut_at(path, [starts[0], *(start for start in starts[1:] if start[0] < position)])
 
 
 def cut_at(path: Path, starts: Sequence[tuple[int, int]]) -> CutFile:
-    """Cut a file at some offsets, each with the number of the first line behind it, into spans of all of its bytes."""
-    size = path.stat().st_size
-    ends = [*(start for start, _ in starts[1:]), size]
-    bounds = [(0 if number == 0 else start, first) for number, (start, first) in enumerate(starts)] or [(0, 1)]
-    bare = [OutputSpan(BYTE_RANGE, start, end, first, "") for (start, first), end in zip(bounds, ends, strict=True)]
-    whole = compute_span_sha256(path, OutputSpan(WHOLE_FILE, 0, size, 1, ""))
-    return CutFile(size, whole, tuple(span._replace(sha256=compute_span_sha256(path, span)) for span in bare))
-
-
-def _close_span(found: _SpanHash, end: int) -> OutputSpan:
-    return OutputSpan(BYTE_RANGE, found.start, end, found.first_line, found.hash.hexdigest())
+    """Cut a file at some offsets, of which 0 is the first, each with the number of the first line behind it."""
+    whole, spans = hashlib.sha256(), list[OutputSpan]()
+    with open_user_file(path) as file:
+        size = file.seek(0, SEEK_END)
+        for (start, first_line), end in zip(starts, [*(start for start, _ in starts[1:]), size], strict=True):
+            found = hashlib.sha256()
+            for block in _read_blocks(file, start, end):
+                found.update(block)
+                whole.update(block)
+            spans.append(OutputSpan(BYTE_RANGE, start, end, first_line, found.hexdigest()))
+    return CutFile(size, whole.hexdigest(), tuple(spans))
 
 
 def compute_span_sha256(path: Path, span: OutputSpan) -> str:
     """Return the SHA-256 of the bytes that a span has now: a whole file to its end, of a shorter file what is left."""
     found = hashlib.sha256()
     with open_user_file(path) as file:
-        for block in _read_blocks(file, span):
+        for block in _read_blocks(file, span.start, sys.maxsize if span.unit == WHOLE_FILE else span.end):
             found.update(block)
     return found.hexdigest()
 
 
-def _read_blocks(file: BinaryIO, span: OutputSpan) -> Iterator[bytes]:
-    file.seek(span.start)
-    left = span.end - span.start
-    while block := file.read(BLOCK if span.unit == WHOLE_FILE else min(BLOCK, left)):
-        left -= len(block)
+def _read_blocks(file: BinaryIO, start: int, end: int) -> Iterator[bytes]:
+    file.seek(start)
+    while start < end and (block := file.read(min(BLOCK, end - start))):
+        start += len(block)
         yield block
