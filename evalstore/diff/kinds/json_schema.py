@@ -41,6 +41,7 @@ from evalstore.languages.schemas import (
 
 _SCHEMA, _FIELDS = "schema", "expected_fields"
 _NOTES = ANNOTATIONS | {"$schema", "$id"}
+_ABSENT = object()
 _SAME_VIEW = Proof("only notes, order or names of definitions differ, and they decide nothing")
 _EQUIVALENT = Proof("both schemas accept the same JSON, and neither comes near its limit of steps")
 _UNSHOWN = "; no example of it was found"
@@ -129,38 +130,28 @@ def _is_note(pointer: Pointer) -> bool:
 
 
 def _iterate_edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
-    """Yield the edits between two schemas."""
+    """Yield the edits between two schemas; one that is absent on a side is an edit as a whole."""
     if is_same(old, new):
         return
     if not (isinstance(old, dict) and isinstance(new, dict)):
         yield at
         return
     for key in sorted({*new, *old}):
-        before, after = old.get(key), new.get(key)
-        if (key in old) != (key in new):
-            yield (*at, key)
-        elif key in SCHEMA_MAP_KEYWORDS and isinstance(before, dict) and isinstance(after, dict):
-            yield from _iterate_named_edits(before, after, (*at, key))
-        elif (
-            key in SCHEMA_LIST_KEYWORDS
-            and isinstance(before, list)
-            and isinstance(after, list)
-            and len(before) == len(after)
-        ):
-            for index, pair in enumerate(zip(before, after, strict=True)):
-                yield from _iterate_edits(*pair, (*at, key, index))
-        elif key in SINGLE_SCHEMA_KEYWORDS:
-            yield from _iterate_edits(before, after, (*at, key))
-        elif not is_same(before, after):
+        before, after = (side.get(key, _ABSENT) for side in (old, new))
+        inner = _pair_schemas(key, before, after)
+        for path, sides in inner.items():
+            yield from _iterate_edits(*sides, (*at, key, *path))
+        if not (inner or is_same(before, after)):
             yield (*at, key)
 
 
-def _iterate_named_edits(old: dict[str, Any], new: dict[str, Any], at: Pointer) -> Iterator[Pointer]:
-    for name in sorted({*new, *old}):
-        if (name in old) != (name in new):
-            yield (*at, name)
-        else:
-            yield from _iterate_edits(old[name], new[name], (*at, name))
+def _pair_schemas(key: str, old: Any, new: Any) -> dict[Pointer, tuple[Any, Any]]:
+    """Return the schemas within a keyword, old and new, by their paths; nothing where it is edited as a whole."""
+    if key in SCHEMA_MAP_KEYWORDS and isinstance(old, dict) and isinstance(new, dict):
+        return {(name,): (old.get(name, _ABSENT), new.get(name, _ABSENT)) for name in sorted({*new, *old})}
+    if key in SCHEMA_LIST_KEYWORDS and isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return {(index,): sides for index, sides in enumerate(zip(old, new, strict=True))}
+    return {(): (old, new)} if key in SINGLE_SCHEMA_KEYWORDS else {}
 
 
 def _find_keyword(schema: Any, pointer: Pointer) -> Any:
