@@ -124,6 +124,10 @@ class Param:
     is_set: bool = False
 
 
+# Texts are compared where that proves most: without case.
+CASE_SENSITIVE = Param(False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old))
+
+
 def say_always(_: Params) -> bool:
     """Return true whatever the parameters."""
     return True
@@ -181,7 +185,6 @@ class CheckKind:
     cost: int = 10
 
 
-_PLAIN_KINDS: Mapping[str, CheckKind] = KindTable(__name__, __path__, lambda module: module.KIND)
 # The end of the kind of a check that takes values from the question: no decider knows such a kind.
 _OF_QUESTION = " with values of the question"
 _PARAMS = "params"
@@ -190,25 +193,13 @@ _JUDGE_REF = "judge_prompt_ref"
 _REFERENCE_PARTS: tuple[Pointer, ...] = (("expected",), ("also_valid",), ("expected_facts",), ("expected_tools",))
 
 
-class _Kinds(Mapping[str, CheckKind]):
+class _Kinds(KindTable[CheckKind]):
     """The kinds by name, and for each of them the one whose values are the question's."""
 
-    def __init__(self) -> None:
-        self._open: dict[str, CheckKind] = {}
-
     def __getitem__(self, kind: str) -> CheckKind:
-        plain = find_plain_kind(kind)
-        if plain == kind:
-            return _PLAIN_KINDS[kind]
-        if kind not in self._open:
-            self._open[kind] = _leave_open(_PLAIN_KINDS[plain])
-        return self._open[kind]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_PLAIN_KINDS)
-
-    def __len__(self) -> int:
-        return len(_PLAIN_KINDS)
+        if kind not in self._entries and kind.endswith(_OF_QUESTION):
+            self._entries[kind] = _leave_open(self[find_plain_kind(kind)])
+        return super().__getitem__(kind)
 
 
 def find_plain_kind(kind: str) -> str:
@@ -222,7 +213,9 @@ def find_compared_kind(check: Params) -> str:
     A judge is asked whatever a question says; of every other kind the question's values decide all that is known.
     """
     kind = str(check["kind"])
-    is_judged = _PLAIN_KINDS[kind].asks_judges is say_always
+    if find_plain_kind(kind) != kind:
+        raise UnreadableError(f"{kind} is not a kind that anybody writes")
+    is_judged = KINDS[kind].asks_judges is say_always
     return f"{kind}{_OF_QUESTION}" if list_question_values(check) and not is_judged else kind
 
 
@@ -277,13 +270,13 @@ def describe_source(value: Any) -> str:
     return "unset" if value is None else make_excerpt(value if isinstance(value, str) else write_canonical(value))
 
 
-KINDS: Mapping[str, CheckKind] = _Kinds()
+KINDS: Mapping[str, CheckKind] = _Kinds(__name__, __path__, lambda module: module.KIND)
 
 
 def read_params(kind: str, value: Params) -> dict[str, Any]:
     """Return the parameters of a check's mapping, each in its one spelling, defaults written out."""
     if find_plain_kind(kind) != kind:
-        known = _PLAIN_KINDS[find_plain_kind(kind)].params
+        known = KINDS[find_plain_kind(kind)].params
         judge = {_JUDGE_REF: value.get(_JUDGE_REF)} if _JUDGE_REF in known else {}
         return {_PARAMS: {name: value[name] for name in known if name in value and name != _JUDGE_REF}, **judge}
     read: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.checks.context import PHRASE_LIMIT
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
-from evalstore.diff.kinds import CheckKind, Param, Params, Row, read_switch, read_text, read_texts, read_typed
+from evalstore.diff.kinds import CASE_SENSITIVE, CheckKind, Param, Params, Row, read_text, read_texts, read_typed
 from evalstore.diff.limits import CANDIDATES
 from evalstore.documents import Pointer
 
@@ -61,7 +61,7 @@ def _count_parts(params: Params) -> int:
 KIND = CheckKind(
     params={
         "facts": Param(None, _read_facts, rule="fact-changed", edits=_yield_fact_changes, is_set=True),
-        "case_sensitive": Param(False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old)),
+        "case_sensitive": CASE_SENSITIVE,
         "judge_prompt_ref": Param(None, read_text, rule="judge-ref-changed"),
     },
     is_binary=lambda params: _count_parts(params) == 1,

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from evalstore.checks.context import PHRASE_LIMIT
 from evalstore.diff.kinds import (
+    CASE_SENSITIVE,
     REQUIRED,
     CheckKind,
     Param,
     Params,
     read_integer,
     read_no_question,
-    read_switch,
     read_texts,
     say_always,
     say_never,
@@ -33,8 +33,8 @@ KIND = CheckKind(
             rewording="phrase-reworded",
             is_set=True,
         ),
-        # Phrases are compared where that proves most: without case, and with one match as the minimum.
-        "case_sensitive": Param(False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old)),
+        "case_sensitive": CASE_SENSITIVE,
+        # Most is proved of one match as the minimum.
         "min_matches": Param(
             1, read_integer, rule="contain-min-matches-changed", comes_first=lambda _, new: bool(new == 1)
         ),

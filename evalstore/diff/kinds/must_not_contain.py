@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from evalstore.checks.context import PHRASE_LIMIT
 from evalstore.diff.kinds import (
+    CASE_SENSITIVE,
     REQUIRED,
     CheckKind,
     Param,
     read_no_question,
-    read_switch,
     read_texts,
     say_always,
     say_never,
@@ -24,8 +24,7 @@ KIND = CheckKind(
             rewording="phrase-reworded",
             is_set=True,
         ),
-        # Phrases are compared where that proves most: without case.
-        "case_sensitive": Param(False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old)),
+        "case_sensitive": CASE_SENSITIVE,
     },
     is_binary=say_always,
     may_miss=say_never,
