@@ -53,6 +53,7 @@ _ZERO = Fraction(0)
 _BESIDE = Fraction(1, 1000)
 _ERROR = UnscoredReason.ERROR
 _WHOLE = (Fraction(0), Fraction(1))
+_STAYS = (_ZERO, _ZERO)
 _PASSED = {Verdict.FAIL: 0, Verdict.PASS: 1}
 
 
@@ -77,8 +78,7 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         # No text that can be shown makes a check err; a check of calls has nothing to grade wherever none are recorded.
         if answer.text is not None and not has_failed_check(results):
             texts.setdefault(answer.text, _Extent()).add(old, new)
-    scores = bound_direction(below=not extent.fall, above=not extent.rise)
-    verdicts = bound_direction(below=not extent.failed, above=not extent.passed)
+    scores, verdicts = extent.directions
     if answers.continuous:
         # The ways are corners: between two of them the score, and so the verdict, may be any other.
         verdicts = join_directions(scores, _compare_thresholds(*(state.threshold for state in answers.states)))
@@ -120,12 +120,12 @@ def _rank_answer(answer: JointAnswer) -> tuple[int, int, int]:
 
 @dataclass(slots=True)
 class _Extent:
-    """How far scores fall and rise, and whether verdicts do; `lost`: an output has a score on one side only."""
+    """How far scores rise at least and at most (a fall is below 0), and whether verdicts do.
 
-    fall: Fraction = _ZERO
-    rise: Fraction = _ZERO
-    least_fall: Fraction | None = None
-    least_rise: Fraction | None = None
+    `lost`: an output has a score on one side only.
+    """
+
+    rises: tuple[Fraction, Fraction] | None = None
     failed: bool = False
     passed: bool = False
     lost: bool = False
@@ -135,26 +135,31 @@ class _Extent:
             self.lost = self.lost or old.score is not new.score
             return
         rise = new.score - old.score
-        self.fall, self.rise = max(self.fall, -rise), max(self.rise, rise)
-        self.least_rise = rise if self.least_rise is None else min(self.least_rise, rise)
-        self.least_fall = -rise if self.least_fall is None else min(self.least_fall, -rise)
+        least, most = self.rises or (rise, rise)
+        self.rises = min(least, rise), max(most, rise)
         self.failed = self.failed or _PASSED[old.verdict] > _PASSED[new.verdict]
         self.passed = self.passed or _PASSED[old.verdict] < _PASSED[new.verdict]
 
     @property
     def shift(self) -> Fraction:
-        return max(self.fall, self.rise)
+        least, most = self.rises or _STAYS
+        return max(-least, most)
+
+    @property
+    def directions(self) -> tuple[Direction, Direction]:
+        least, most = self.rises or _STAYS
+        scores = bound_direction(below=least >= 0, above=most <= 0)
+        return scores, bound_direction(below=not self.failed, above=not self.passed)
 
     @property
     def moves(self) -> bool:
-        return bool(self.shift) or self.failed or self.passed
+        return {*self.directions} != {NONE}
 
     @property
     def least_shift(self) -> Fraction | None:
         """How far every score rises at least, or falls where it is below 0; None where one may stay."""
-        if self.lost or self.least_rise is None or self.least_fall is None:
-            return None
-        return self.least_rise if self.least_rise > 0 else -self.least_fall if self.least_fall > 0 else None
+        least, most = self.rises or _STAYS
+        return None if self.lost else least if least > 0 else most if most < 0 else None
 
 
 @dataclass(slots=True)

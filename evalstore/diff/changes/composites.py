@@ -128,7 +128,6 @@ def _build_inlining(current: RubricState, check: CheckState, parts: list[CheckSt
     )
 
 
-_COMPOSITE = "composite"
 # The lowest of the lowest is the lowest of all, whatever is left out.
 _NESTED = LOWEST | HIGHEST
 
@@ -137,20 +136,17 @@ def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricStat
     """Say why a rubric scores the same with the checks of its composite in its place; None if that is not sure."""
     mode = rubric.combine
     report = check.is_gate or any(one.is_gate for one in inner.checks)
-    deeper = any(one.kind == _COMPOSITE for one in inner.checks)
+    deeper = any(one.kind == _KIND for one in inner.checks)
     if mode is not inner.combine or check.negate or report or deeper or not _treats_unscored_alike(rubric, inner):
         return None
-    if mode in VERDICT_MODES and not 0 < _find_threshold(check, inner) <= 1:
+    bar = inner.threshold if check.threshold is None else check.threshold
+    if mode in VERDICT_MODES and not 0 < bar <= 1:
         return None
     if mode in _NESTED:
         return f"both rubrics combine by {mode} and treat unscored checks the same way"
     if mode is Combine.WEIGHTED_AVG and any(one.weight for one in inner.checks):
         return "each check keeps its share of the composite's weight, and every check always counts"
     return None
-
-
-def _find_threshold(check: CheckState, inner: RubricState) -> Fraction:
-    return inner.threshold if check.threshold is None else check.threshold
 
 
 def _treats_unscored_alike(rubric: RubricState, inner: RubricState) -> bool:

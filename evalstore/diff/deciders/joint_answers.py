@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache, partial
 from itertools import chain, product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
@@ -107,7 +108,11 @@ class JointAnswers:
         return len(self.text_ways) * prod(len(group.ways) for group in self.free_ways)
 
     def __iter__(self) -> Iterator[JointAnswer]:
-        tables = [[_ResultTable(check, self.numbers[id(check)]) for check in state.checks] for state in self.states]
+        # A check gives the same few raw answers again and again.
+        checks = [
+            [(lru_cache(None)(partial(grade_answer, check)), self.numbers[id(check)]) for check in state.checks]
+            for state in self.states
+        ]
         keys = [key for group in self.free_ways for key in group.keys]
         for text, visible, known in self.text_ways:
             fitting = [[way for way, most in group.ways.items() if most >= visible] for group in self.free_ways]
@@ -116,7 +121,7 @@ class JointAnswers:
                 answers = {**known, **free}
                 if len({answers[key].unscored is UnscoredReason.MISSING for key in self.missing_together}) > 1:
                     continue
-                old, new = (tuple(table.look_up(answers[table.key]) for table in side) for side in tables)
+                old, new = (tuple(grade(answers[key]) for grade, key in side) for side in checks)
                 yield JointAnswer(old, new, text, free)
 
 
@@ -288,20 +293,6 @@ def _list_meeting_places(states: States) -> set[Fraction]:
 
 def _reads_verdicts(state: RubricState) -> bool:
     return state.combine in VERDICT_MODES or any(check.is_gate for check in state.checks)
-
-
-@dataclass(slots=True)
-class _ResultTable:
-    """The results of one check by its raw answers."""
-
-    check: CheckState
-    key: _Key
-    results: dict[RawAnswer, CheckResult] = field(default_factory=dict)
-
-    def look_up(self, raw: RawAnswer) -> CheckResult:
-        if raw not in self.results:
-            self.results[raw] = grade_answer(self.check, raw)
-        return self.results[raw]
 
 
 _ZERO = Fraction(0)
