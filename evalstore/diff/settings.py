@@ -18,16 +18,12 @@ from evalstore.versions import Bump
 RULE_SETS = (1,)
 
 
-# A setting that moves scores -> the kind of check whose scores it moves, its default, and how it moves them.
-_SETTINGS: Mapping[str, tuple[str, Any, Mapping[Any, str]]] = {
-    "strict": (
-        "php_lint",
-        False,
-        {
-            True: "without PHP, php_lint checks are now unscored",
-            False: "without PHP, an approximation now grades php_lint checks",
-        },
-    )
+# The one setting that moves scores, of checks of one kind: what each of its values does.
+_STRICT = "strict"
+_PHP = "php_lint"
+_STRICT_EFFECTS: Mapping[Any, str] = {
+    True: "without PHP, php_lint checks are now unscored",
+    False: "without PHP, an approximation now grades php_lint checks",
 }
 
 
@@ -35,33 +31,31 @@ def find_setting_changes(
     old: Mapping[str, Any], new: Mapping[str, Any], artifact: Artifact, load: Callable[[str], Artifact]
 ) -> Iterator[SettingChange]:
     """Yield the settings (evalstore.yaml, parsed) that changed and can move a score that `artifact` takes part in."""
-    for name, (kind, default, effects) in _SETTINGS.items():
-        was, now = old.get(name, default), new.get(name, default)
-        if was != now and now in effects and _uses_kind(artifact, kind, load):
-            yield SettingChange(
-                name, write_setting(was), write_setting(now), Bump.MAJOR, Direction.EITHER, effects[now]
-            )
+    was, now = (settings.get(_STRICT, False) for settings in (old, new))
+    if was != now and now in _STRICT_EFFECTS and _uses_php(artifact, load):
+        sides = write_setting(was), write_setting(now)
+        yield SettingChange(_STRICT, *sides, Bump.MAJOR, Direction.EITHER, _STRICT_EFFECTS[now])
 
 
-def _uses_kind(artifact: Artifact, kind: str, load: Callable[[str], Artifact]) -> bool:
-    """Whether an artifact, or what it refers to, has a check of a kind; what cannot be read counts as one that has."""
+def _uses_php(artifact: Artifact, load: Callable[[str], Artifact]) -> bool:
+    """Whether an artifact, or what it refers to, lints PHP; what cannot be read counts as something that does."""
     if artifact.kind is Kind.JUDGE:
         return False
     if "rows" in artifact.value:
         return True
     checks = [check for _, check in list_mappings(artifact.value, "checks")]
-    if any(check.get("kind") == kind for check in checks):
+    if any(check.get("kind") == _PHP for check in checks):
         return True
     questions = [question for _, question in list_mappings(artifact.value, "questions")]
     defaults = artifact.value.get("defaults")
     holders = [*checks, *questions, *([defaults] if isinstance(defaults, dict) else [])]
     refs = dict.fromkeys(ref for holder in holders if isinstance(ref := holder.get("rubric_ref"), str))
-    return any(_names_kind(ref, kind, load) for ref in refs)
+    return any(_names_php(ref, load) for ref in refs)
 
 
-def _names_kind(ref: str, kind: str, load: Callable[[str], Artifact]) -> bool:
+def _names_php(ref: str, load: Callable[[str], Artifact]) -> bool:
     try:
-        return _uses_kind(load(ref), kind, load)
+        return _uses_php(load(ref), load)
     except EvalstoreError:
         return True
 
