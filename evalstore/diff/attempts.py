@@ -64,15 +64,10 @@ def repeat_sample(witness: Witness) -> Attempt:
 # What a question may say, the most telling first: several facts have shares between 0 and 1, two tools an order.
 _FACTS = tuple([f"fact {number}" for number in range(1, count + 1)] for count in (2, 1, 3, 5, 4, 10))
 _TOOLS = tuple(["search", "fetch", "read", "write", "list"][:count] for count in (2, 1, 3, 5))
-_BY_KEY: Mapping[str, tuple[Any, ...]] = {
-    "expected": ({"format": "json"}, {"format": "text"}),
-    "expected_facts": _FACTS,
-    "expected_tools": _TOOLS,
-}
-_READS: Mapping[Pointer, str] = {
-    ("expected", "format"): "expected",
-    ("expected_facts",): "expected_facts",
-    ("expected_tools",): "expected_tools",
+_BY_PART: Mapping[Pointer, tuple[Any, ...]] = {
+    ("expected", "format"): ({"format": "json"}, {"format": "text"}),
+    ("expected_facts",): _FACTS,
+    ("expected_tools",): _TOOLS,
 }
 # The same for a parameter that a check takes from a key of its own.
 _BY_PARAM: Mapping[str, tuple[Any, ...]] = {
@@ -104,11 +99,6 @@ def _invent_questions(change: Change) -> Iterator[tuple[Row, Change]]:
         yield row, replace(change, before=before, after=after)
 
 
-def _reads_question(check: CheckState) -> bool:
-    """Whether a check takes of the question what one can be invented for."""
-    return bool(_list_options(check))
-
-
 def _list_options(check: CheckState) -> dict[str, tuple[Any, ...]]:
     """Return what a question may say under each key that a check reads; nothing for a judge, whose score is assumed."""
     if KINDS[check.kind].asks_judges(check.params):
@@ -117,7 +107,7 @@ def _list_options(check: CheckState) -> dict[str, tuple[Any, ...]]:
         known = {value.key: _BY_PARAM.get(str(value.pointer[0]), ()) for value in values}
         return known if all(known.values()) else {}
     parts = KINDS[check.kind].question_parts(check.params)
-    return {_READS[part]: _BY_KEY[_READS[part]] for part in parts if part in _READS}
+    return {str(part[0]): _BY_PART[part] for part in parts if part in _BY_PART}
 
 
 def _fill_state(state: RubricState, row: Row) -> RubricState:
@@ -125,7 +115,7 @@ def _fill_state(state: RubricState, row: Row) -> RubricState:
 
 
 def _fill_check(check: CheckState, row: Row) -> CheckState:
-    if not _reads_question(check):
+    if not _list_options(check):
         return check
     kind, written = find_plain_kind(check.kind), dict(check.to_check().params)
     written = fill_params(written, {value.pointer: row[value.key] for value in list_question_values(written)})
