@@ -178,23 +178,20 @@ def _is_implied(tool: ToolEntry, context: _EntryContext) -> bool:
 def _direct_entry_edit(old: ToolEntry, new: ToolEntry, context: _EntryContext) -> Direction:
     if _asks_nothing(old) and _asks_nothing(new):
         return NONE
-    if old.least != new.least:
-        raised = old.least < new.least
-        return (
-            _direct_raised_minimum(old, new, context)
-            if raised
-            else flip_direction(_direct_raised_minimum(new, old, context))
-        )
-    if old.most != new.most:
-        lowered = old.most is None or (new.most is not None and new.most < old.most)
-        return (
-            _direct_lowered_maximum(old, new, context)
-            if lowered
-            else flip_direction(_direct_lowered_maximum(new, old, context))
-        )
-    if _covers_entry(old, new):
-        return NONE if _covers_entry(new, old) else _direct_narrowed_args(new, context)
-    return flip_direction(_direct_narrowed_args(old, context)) if _covers_entry(new, old) else EITHER
+    tightened, loosened = _direct_tightened(old, new, context), _direct_tightened(new, old, context)
+    return tightened or (flip_direction(loosened) if loosened else EITHER)
+
+
+def _direct_tightened(loose: ToolEntry, tight: ToolEntry, context: _EntryContext) -> Direction | None:
+    """Return what an entry does that takes fewer calls than another; None where it does not, or is not known to."""
+    if loose.least != tight.least:
+        return _direct_raised_minimum(loose, tight, context) if loose.least < tight.least else None
+    if loose.most != tight.most:
+        lowered = loose.most is None or (tight.most is not None and tight.most < loose.most)
+        return _direct_lowered_maximum(loose, tight, context) if lowered else None
+    if not _covers_entry(loose, tight):
+        return None
+    return NONE if _covers_entry(tight, loose) else _direct_narrowed_args(tight, context)
 
 
 def _direct_raised_minimum(lower: ToolEntry, higher: ToolEntry, context: _EntryContext) -> Direction:
