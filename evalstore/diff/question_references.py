@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,20 +30,15 @@ _REF_RULE = "question-rubric-ref-changed"
 
 @dataclass(frozen=True, slots=True)
 class RubricReads:
-    """The parts of a question that a rubric's own checks read, and those that others read, with their reference.
+    """The parts of a question that a rubric reads, each with the judge or rubric that does, "" for its own checks.
 
     `value_keys` are the keys that checks take values from.
     """
 
     ref: str
     value: Mapping[str, Any]
-    own_parts: frozenset[Pointer]
-    other_parts: Mapping[Pointer, str]
+    parts: Mapping[Pointer, str]
     value_keys: frozenset[str]
-
-    def has_part(self, key: str) -> bool:
-        """Whether some check, or what it refers to, reads a key of the question as a whole."""
-        return (key,) in self.own_parts or (key,) in self.other_parts
 
 
 @dataclass(slots=True)
@@ -65,19 +60,16 @@ class ReferenceReaders:
             return _prove_same_rubric(graders, change) or change
         if change.rule not in {RULE, _EXTRA_KEY} or change.question is None:
             return change
-        rows = change.question
-        if change.rule == _EXTRA_KEY and not any("rubric_ref" in row for row in rows):
+        rows, is_extra = change.question, change.rule == _EXTRA_KEY
+        if is_extra and not any("rubric_ref" in row for row in rows):
             return change  # nothing grades it, so nothing reads what is not a reference
         readers = [self._find_reader(row.get("rubric_ref")) for row in rows]
         known = [reader for reader in readers if isinstance(reader, RubricReads)]
-        if (
-            change.rule == _EXTRA_KEY
-            and len(known) == len(readers)
-            and not any(reader.has_part(change.name) for reader in known)
-        ):
+        is_unread = len(known) == len(readers) and not any((change.name,) in reader.parts for reader in known)
+        if is_extra and is_unread:
             return change
         # A rubric that cannot be read may take a value from any key.
-        if change.rule == _EXTRA_KEY or any(change.name in reader.value_keys for reader in known):
+        if is_extra or any(change.name in reader.value_keys for reader in known):
             change = replace(change, rule=VALUE_RULE)
         if any(row.get("bundle") is not None for row in rows):
             return change.with_reason("its bundle may read it")
@@ -95,7 +87,7 @@ class ReferenceReaders:
             return replace(change, proof=proof)
         if readers[0].ref != readers[1].ref:
             return _prove_same_rubric(readers, change) or change.with_reason("another rubric also grades it")
-        if ref := next((readers[0].other_parts[part] for part in moved[0] if part in readers[0].other_parts), ""):
+        if ref := next(filter(None, map(readers[0].parts.__getitem__, moved[0])), ""):
             return change.with_reason(f"{ref} reads it")
         # The change of the reference becomes one of a rubric: its checks, filled from the question, before and after.
         # Of a default only those are filled that read it: what is claimed then holds whatever else a question gives.
@@ -127,45 +119,36 @@ class ReferenceReaders:
                 self._readers[ref] = error.message
         return self._readers[ref]
 
-    def _read_rubric_reads(self, ref: str, *, deep: bool) -> RubricReads | str:
+    def _read_rubric_reads(self, ref: str, *, deep: bool) -> RubricReads:
+        """Return what a rubric reads of a question; raises `EvalstoreError` with the reason why it is unknown."""
         if self.load is None:
-            return "its rubric is not available"
+            raise EvalstoreError("its rubric is not available")
         if not is_pinned(parse_ref(ref)):
-            return f"{ref} floats"
+            raise EvalstoreError(f"{ref} floats")
         found = self.load(ref)
         value: dict[str, Any] = make_plain(found.value)
         rubric = read_rubric(value) if found.kind is Kind.RUBRIC else None
         if rubric is None or any(not is_cosmetic(key) for check in rubric.checks for key in check.extras):
-            return f"{ref} cannot be read in full"
-        own = frozenset(part for check in rubric.checks for part in KINDS[check.kind].question_parts(check.params))
-        others: dict[Pointer, str] = {}
+            raise EvalstoreError(f"{ref} cannot be read in full")
+        found_parts = {part: "" for check in rubric.checks for part in KINDS[check.kind].question_parts(check.params)}
         for check in rubric.checks:
             if check.kind == "composite" and deep:
-                return f"{ref} is nested too deeply"
+                raise EvalstoreError(f"{ref} is nested too deeply")
             for inner in _list_references(check):
                 # Judges and nested rubrics are read one level deep, as scoring runs them.
                 nests = check.kind == "composite"
-                parts = self._list_rubric_parts(inner) if nests else self._list_template_parts(inner)
-                if isinstance(parts, str):
-                    return parts
-                others.update(dict.fromkeys(parts, inner))
+                parts = self._read_rubric_reads(inner, deep=True).parts if nests else self._list_template_parts(inner)
+                found_parts |= dict.fromkeys(parts, inner)
         keys = (value.key for check in value["checks"] for value in list_question_values(check))
-        return RubricReads(ref, value, own, others, frozenset(keys))
+        return RubricReads(ref, value, found_parts, frozenset(keys))
 
-    def _list_rubric_parts(self, ref: str) -> Iterable[Pointer] | str:
-        """Return the parts of a question that a nested rubric reads, or the reason why they are unknown."""
-        reader = self._read_rubric_reads(ref, deep=True)
-        return reader if isinstance(reader, str) else (*reader.own_parts, *reader.other_parts)
-
-    def _list_template_parts(self, ref: str) -> Iterable[Pointer] | str:
-        """Return the parts of a question that a judge's template reads, or the reason why they are unknown."""
+    def _list_template_parts(self, ref: str) -> list[Pointer]:
+        """Return the parts of a question that a judge's template reads; raises `EvalstoreError`."""
         found = self.load(ref) if self.load and is_pinned(parse_ref(ref)) else None
         names = find_template_names(found.value.get("template")) if found and found.kind is Kind.JUDGE else None
-        return (
-            f"{ref} floats, or cannot be read"
-            if names is None
-            else [(name,) for name in names if name in BUILTIN_VARIABLES]
-        )
+        if names is None:
+            raise EvalstoreError(f"{ref} floats, or cannot be read")
+        return [(name,) for name in names if name in BUILTIN_VARIABLES]
 
 
 def _prove_same_rubric(readers: Sequence[RubricReads | str], change: Change) -> Change | None:
@@ -175,7 +158,7 @@ def _prove_same_rubric(readers: Sequence[RubricReads | str], change: Change) -> 
     if len(known) != len(rows) or any(row.get("bundle") is not None for row in rows):
         return None
     # What a judge or a nested rubric reads of the question is not written into the checks.
-    read = {part for reader in known for part in reader.other_parts}
+    read = {part for reader in known for part, ref in reader.parts.items() if ref}
     if any(not is_same(*(_view_part(row, part) for row in rows)) for part in read):
         return None
     try:
@@ -247,8 +230,7 @@ def _has_same_checks(old: Params, new: Params) -> bool:
 
 
 def _find_moved_parts(reader: RubricReads, before: Row, after: Row) -> list[Pointer]:
-    parts = sorted({*reader.own_parts, *reader.other_parts})
-    return [part for part in parts if not is_same(_view_part(before, part), _view_part(after, part))]
+    return [part for part in sorted(reader.parts) if not is_same(_view_part(before, part), _view_part(after, part))]
 
 
 def _view_part(row: Row, part: Pointer) -> Any:
