@@ -10,7 +10,7 @@ from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.check_judging import list_model_edits
 from evalstore.diff.changes.composites import load_inner_rubric
 from evalstore.diff.changes.dataset import find_question_changes, read_question_set
-from evalstore.diff.changes.edit_script import find_extra_key_changes, find_key_changes
+from evalstore.diff.changes.edit_script import build_key_change, find_extra_key_changes, find_key_changes
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.deciders.bounds import find_attainable_scores
@@ -58,8 +58,7 @@ def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set:
     )
     yield from _find_domain_changes(before, after)
     if not is_same(old.get(_RETIRES), new.get(_RETIRES)):
-        before_at, after_at = ((_RETIRES,) if _RETIRES in side else None for side in (old, new))
-        yield Change("metadata-changed", old.get(_RETIRES), new.get(_RETIRES), before_at, after_at, name=_RETIRES)
+        yield build_key_change("metadata-changed", _RETIRES, (old, new))
     yield from _find_example_changes(old, new)
     known = {*KEY_RULES, "model", "validation", "applicable_to", "version", RENAMED_FROM, _RETIRES, EXAMPLES}
     yield from find_extra_key_changes(old, new, known=known)
@@ -150,8 +149,7 @@ def _find_example_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Ite
         "with another expectation": sum(before[key].expected != after[key].expected for key in both),
     }
     words = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "other words, or another order"
-    before_at, after_at = ((EXAMPLES,) if EXAMPLES in side else None for side in (old, new))
-    yield Change("examples-changed", old.get(EXAMPLES), new.get(EXAMPLES), before_at, after_at, words={"counts": words})
+    yield build_key_change("examples-changed", EXAMPLES, (old, new)).with_words(counts=words)
 
 
 _KIND = "composite"

@@ -108,11 +108,19 @@ def find_extra_key_changes(
     known: Container[str] = (),
 ) -> Iterator[Change]:
     """Yield the changes of keys outside `known`: cosmetic ones as metadata, the others as extensions."""
-    for key, before, after in find_key_changes(old, new):
+    for key, _, _ in find_key_changes(old, new):
         if key not in known:
             rule = "metadata-changed" if is_cosmetic(key) else "extension-field-changed"
-            old_pointer, new_pointer = (*at[0], key) if key in old else None, (*at[1], key) if key in new else None
-            yield Change(rule, before, after, old_pointer, new_pointer, name=key)
+            yield build_key_change(rule, key, (old, new), at)
+
+
+def build_key_change(
+    rule: str, key: str, sides: tuple[Mapping[str, Any], Mapping[str, Any]], at: tuple[Pointer, Pointer] = ((), ())
+) -> Change:
+    """Return the change of one key of two mappings that stand at these places; it may be absent on a side."""
+    old, new = sides
+    old_pointer, new_pointer = ((*place, key) if key in side else None for side, place in zip(sides, at, strict=True))
+    return Change(rule, old.get(key), new.get(key), old_pointer, new_pointer, name=key)
 
 
 _PARAMS = ("pattern", "flags", "mode")

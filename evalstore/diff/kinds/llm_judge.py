@@ -75,19 +75,13 @@ def _has_same_name(one: Params, other: Params) -> bool:
 def _edit_statement(
     walk: EditScript, token: str, old: Params | None, new: Params | None, places: tuple[int | None, int | None]
 ) -> Change:
-    check = walk.current[token]
-    edited, is_replaced = [], False
-    for item in check.params[_EACH]:
-        if old is not None and not is_replaced and is_same(item, old):
-            is_replaced = True
-            edited += [] if new is None else [new]
-        else:
-            edited.append(item)
-    edited += [new] if old is None and new is not None else []
+    items = walk.current[token].params[_EACH]
+    place = len(items) if old is None else next(place for place, item in enumerate(items) if is_same(item, old))
+    changed = [*items[:place], *([] if new is None else [new]), *items[place + 1 :]]
     at = tuple(None if place is None else (_EACH, place) for place in places)
     words = {"asks": _word_statement(old, new)}
-    changed = set_param(check, _EACH, edited)
-    return walk.edit_check(_STATEMENTS_CHANGED, _EACH, changed, old=old, new=new, at=(at[0], at[1]), words=words)
+    edited = set_param(walk.current[token], _EACH, changed)
+    return walk.edit_check(_STATEMENTS_CHANGED, _EACH, edited, old=old, new=new, at=(at[0], at[1]), words=words)
 
 
 def _word_statement(old: Params | None, new: Params | None) -> str:
