@@ -229,17 +229,12 @@ def _list_fewer(_: _KeywordWalk, narrow: DemandSet, values: list[Any]) -> bool:
     )
 
 
-def _bound_below(_: _KeywordWalk, narrow: DemandSet, target: Any, *, is_open: bool) -> bool:
-    return _find_least(narrow, ("minimum", "exclusiveMinimum"), 1) >= (target, is_open)
-
-
-def _bound_above(_: _KeywordWalk, narrow: DemandSet, target: Any, *, is_open: bool) -> bool:
-    return _find_least(narrow, ("maximum", "exclusiveMaximum"), -1) >= (-target, is_open)
-
-
-def _find_least(narrow: DemandSet, keywords: tuple[str, str], sign: int) -> tuple[Any, bool]:
+def _find_least(narrow: DemandSet, sign: int) -> tuple[Any, bool]:
     """Return the lower bound, and whether it is open; with the sign -1 that of the negated numbers."""
-    bounds = [(sign * value, is_open) for is_open, name in enumerate(keywords) for value in narrow.get_all(name)]
+    keywords = ("minimum", "exclusiveMinimum") if sign > 0 else ("maximum", "exclusiveMaximum")
+    # A decimal is exact as a fraction: with a sign it would be rounded to 28 digits.
+    written = ((Fraction(value), is_open) for is_open, name in enumerate(keywords) for value in narrow.get_all(name))
+    bounds = [(sign * value, is_open) for value, is_open in written]
     value, is_open = max(bounds, default=(-math.inf, False))
     # Integers begin at the next whole number.
     if bounds and narrow.types & _NUMBERS == {"integer"}:
@@ -275,6 +270,14 @@ def _covers_pattern(walk: _KeywordWalk, shape: PropertyShape, pattern: str, wide
     is_same = pattern in shape.patterns
     governing = [shape.patterns[pattern]] if is_same else [shape.rest, *shape.patterns.values()]
     return all(walk.meets(_join_schemas([schema]), wide) for schema in governing)
+
+
+def _look_at_spellings(walk: _KeywordWalk, narrow: DemandSet, wide: NormalSchema) -> bool:
+    return walk.meets(_join_schemas(narrow.get_all("propertyNames")), wide)
+
+
+def _count_names(_: _KeywordWalk, narrow: DemandSet, least: int) -> bool:
+    return len(narrow.required) >= least or max(narrow.get_all("minProperties"), default=0) >= least
 
 
 def _look_at_items(walk: _KeywordWalk, narrow: DemandSet, wide: list[Any]) -> bool:
@@ -329,6 +332,10 @@ def _depend(_: _KeywordWalk, narrow: DemandSet, wide: Mapping[str, list[str]]) -
 Rule = Callable[[_KeywordWalk, DemandSet, Any], bool]
 
 
+def _make_bound(sign: int, *, is_open: bool) -> Rule:
+    return lambda _, narrow, bound: _find_least(narrow, sign) >= (sign * Fraction(bound), is_open)
+
+
 def _make_floor(keyword: str) -> Rule:
     return lambda _, narrow, least: max(narrow.get_all(keyword), default=0) >= least
 
@@ -343,10 +350,10 @@ _TABLE: Mapping[str, tuple[frozenset[str], Rule]] = {
     "nothing": (TYPES, lambda _, __, ___: False),
     "type": (TYPES, lambda _, narrow, types: narrow.types <= {*types}),
     "enum": (TYPES, _list_fewer),
-    "minimum": (_NUMBERS, lambda walk, narrow, value: _bound_below(walk, narrow, value, is_open=False)),
-    "exclusiveMinimum": (_NUMBERS, lambda walk, narrow, value: _bound_below(walk, narrow, value, is_open=True)),
-    "maximum": (_NUMBERS, lambda walk, narrow, value: _bound_above(walk, narrow, value, is_open=False)),
-    "exclusiveMaximum": (_NUMBERS, lambda walk, narrow, value: _bound_above(walk, narrow, value, is_open=True)),
+    "minimum": (_NUMBERS, _make_bound(1, is_open=False)),
+    "exclusiveMinimum": (_NUMBERS, _make_bound(1, is_open=True)),
+    "maximum": (_NUMBERS, _make_bound(-1, is_open=False)),
+    "exclusiveMaximum": (_NUMBERS, _make_bound(-1, is_open=True)),
     "multipleOf": (_NUMBERS, _divide),
     "minLength": (_STRINGS, _make_floor("minLength")),
     "maxLength": (_STRINGS, _make_ceiling("maxLength")),
@@ -357,15 +364,9 @@ _TABLE: Mapping[str, tuple[frozenset[str], Rule]] = {
     "list": (_ARRAYS, _look_at_items),
     "contains": (_ARRAYS, _contain),
     "required": (_OBJECTS, lambda _, narrow, names: narrow.required >= {*names}),
-    "minProperties": (
-        _OBJECTS,
-        lambda _, narrow, least: max(*narrow.get_all("minProperties"), len(narrow.required), 0) >= least,
-    ),
+    "minProperties": (_OBJECTS, _count_names),
     "maxProperties": (_OBJECTS, _make_ceiling("maxProperties")),
-    "propertyNames": (
-        _OBJECTS,
-        lambda walk, narrow, schema: walk.meets(_join_schemas(narrow.get_all("propertyNames")), schema),
-    ),
+    "propertyNames": (_OBJECTS, _look_at_spellings),
     "dependentRequired": (_OBJECTS, _depend),
     "shape": (_OBJECTS, _look_at_names),
     "anyOf": (TYPES, _meet_any),
