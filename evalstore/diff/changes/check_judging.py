@@ -16,6 +16,7 @@ from evalstore.diff.limits import COMPARED
 from evalstore.diff.plain_data import is_same, pair_items
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState
+from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
 from evalstore.model import is_cosmetic, parse_ref
 
@@ -123,7 +124,7 @@ class _JuryEdits:
     def _edit_aggregate(self, aggregate: str) -> Change:
         old, new = (
             "no jury" if side.params[_JURY] is None else its
-            for side, its in self._pair_with_sides(self.aggregate, aggregate)
+            for side, its in ((self.start, self.aggregate), (self.goal, aggregate))
         )
         return self._edit_jury(
             "jury-aggregation-changed", self.members, aggregate, old=old, new=new, at=self._locate_key("aggregate")
@@ -172,42 +173,42 @@ class _JuryEdits:
             )
 
     def _edit_jury(self, rule: str, members: tuple[_PlacedMember, ...], aggregate: str = "", **facts: Any) -> Change:
-        self.members, self.aggregate = members, aggregate or self.aggregate
-        edited = _replace_judges(self.script.current[self.goal.token], _build_params(members, self.aggregate))
+        edited = self._seat_members(members, aggregate or self.aggregate)
         return self.script.edit_check(rule, _JURY, edited, **{"at": self._locate_key("members"), **facts})
 
+    def _seat_members(self, members: tuple[_PlacedMember, ...], aggregate: str) -> CheckState:
+        """Return the current check with another jury, which becomes the current one."""
+        self.members, self.aggregate = members, aggregate
+        return _replace_judges(self.script.current[self.goal.token], _build_params(members, aggregate))
+
     def _is_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
+        before, after = self._find_key(self.members, self.aggregate), self._find_key(members, aggregate)
+        return before is not None and before == after
+
+    def _find_key(self, members: tuple[_PlacedMember, ...], aggregate: str) -> tuple[Any, ...] | None:
         params = self.script.current[self.goal.token].params
-        before, after = (
-            read_jury({**params, **_build_params(*side)})
-            for side in ((self.members, self.aggregate), (members, aggregate))
-        )
-        return bool(before and after and (key := find_aggregation_key(before)) and key == find_aggregation_key(after))
+        jury = read_jury({**params, **_build_params(members, aggregate)})
+        return jury and find_aggregation_key(jury)
 
     def _adopt_if_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
         """Adopt without a change what makes no difference to one judge, where one side has no jury to write it in."""
         written = self.start.params[_JURY] is not None and self.goal.params[_JURY] is not None
         if written or not self._is_equivalent(members, aggregate):
             return False
-        self.members, self.aggregate = members, aggregate
-        self.script.adopt_check(
-            _replace_judges(self.script.current[self.goal.token], _build_params(members, aggregate))
-        )
+        self.script.adopt_check(self._seat_members(members, aggregate))
         return True
 
-    def _pair_with_sides(self, *values: Any) -> Iterator[tuple[CheckState, Any]]:
-        return zip((self.start, self.goal), values, strict=True)
-
     def _locate_member(self, member: _PlacedMember, *path: str) -> Paths:
-        old, new = (
-            (_SINGLE,) if side.params[_JURY] is None else (_JURY, "members", index or 0, *path)
-            for side, index in self._pair_with_sides(member.old, member.new)
-        )
-        return old, new
+        return self._locate(("members", member.old or 0, *path), ("members", member.new or 0, *path))
 
     def _locate_key(self, key: str) -> Paths:
-        old, new = ((_SINGLE,) if side.params[_JURY] is None else (_JURY, key) for side in (self.start, self.goal))
-        return old, new
+        return self._locate((key,), (key,))
+
+    def _locate(self, old: Pointer, new: Pointer) -> Paths:
+        """Return where these parts of the two juries are; of one judge alone, where it is named."""
+        sides = ((self.start, old), (self.goal, new))
+        before, after = ((_SINGLE,) if side.params[_JURY] is None else (_JURY, *path) for side, path in sides)
+        return before, after
 
 
 def _replace_judges(check: CheckState, params: Mapping[str, Any]) -> CheckState:
