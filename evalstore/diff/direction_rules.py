@@ -35,15 +35,6 @@ def fix_direction(direction: Direction) -> DirectionRule:
     return DirectionRule(str(direction), lambda _: direction)
 
 
-def compare_numbers(direction: Direction) -> DirectionRule:
-    """Return the direction rule of a number: `direction` when it rises, the opposite when it falls."""
-
-    def decide(change: Change) -> Direction:
-        return direction if change.new > change.old else flip_direction(direction)
-
-    return DirectionRule(f"raised {direction}, lowered {flip_direction(direction)}", decide)
-
-
 def rank_words(*words: str) -> DirectionRule:
     """Return the direction rule of a choice whose words go from loose to strict; any other word gives either."""
 
@@ -143,9 +134,8 @@ def _direct_case(change: Change) -> Direction:
     return LOOSER if bool(change.new) is KINDS[check.kind].bans else STRICTER
 
 
-def _direct_threshold(change: Change) -> Direction:
-    before, after = change.states
-    return STRICTER if after.threshold > before.threshold else LOOSER
+def _direct_minimum(change: Change) -> Direction:
+    return STRICTER if change.new > change.old else LOOSER
 
 
 def _direct_composite_threshold(change: Change) -> Direction:
@@ -185,7 +175,7 @@ FORMAT = DirectionRule(
 EXTRACTED = DirectionRule(
     "fence to auto looser, back stricter; either beside whole, or if errors fail all", _direct_extract
 )
-PASS_MARK = DirectionRule("raised stricter, lowered looser", _direct_threshold)
+MINIMUM = DirectionRule("raised stricter, lowered looser", _direct_minimum)
 COMPOSITE_MARK = DirectionRule(
     "raised stricter, lowered looser; from or to its rubric's by that bar, else either", _direct_composite_threshold
 )

@@ -15,8 +15,8 @@ from evalstore.diff.direction_rules import (
     DEMAND,
     FACTS,
     FORMAT,
+    MINIMUM,
     TOOLS,
-    compare_numbers,
     direct_json_demand,
     fix_direction,
     rank_words,
@@ -49,7 +49,7 @@ _TEXT_ROWS = (
     ),
     ChangeRule(
         id="contain-min-matches-changed",
-        direction=compare_numbers(STRICTER),
+        direction=MINIMUM,
         scope=Scope.CHECK,
         message="{check} wants {new} of its phrases (was {old})",
         reason="an output needs more or fewer of the phrases",

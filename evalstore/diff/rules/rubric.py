@@ -26,8 +26,8 @@ from evalstore.diff.direction_rules import (
     BY_MODES,
     DEMAND,
     EXTRACTED,
+    MINIMUM,
     PARTIAL,
-    PASS_MARK,
     fix_direction,
     rank_words,
 )
@@ -212,7 +212,7 @@ ROWS = (
     ),
     ChangeRule(
         id="scoring-threshold-changed",
-        direction=PASS_MARK,
+        direction=MINIMUM,
         scope=Scope.VERDICT,
         message="threshold of the rubric: {old} → {new}",
         reason="the pass rate can move although the scores stay",
