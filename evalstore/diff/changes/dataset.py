@@ -14,16 +14,10 @@ from evalstore.model.question import list_noted_renames, match_renames
 
 Row = Mapping[str, Any]
 # The keys of a question that ask and that grade, in the order in which they are edited.
+_REFERENCES = ("criteria", "context", "expected", "expected_facts", "expected_tools", "also_valid", "format")
 _OWN_RULES = {
-    "input": "question-input-changed",
-    "messages": "question-input-changed",
-    "criteria": "question-reference-changed",
-    "context": "question-reference-changed",
-    "expected": "question-reference-changed",
-    "expected_facts": "question-reference-changed",
-    "expected_tools": "question-reference-changed",
-    "also_valid": "question-reference-changed",
-    "format": "question-reference-changed",
+    **dict.fromkeys(("input", "messages"), "question-input-changed"),
+    **dict.fromkeys(_REFERENCES, "question-reference-changed"),
 }
 # The keys that a question inherits from the defaults.
 _INHERITED_RULES = {"rubric_ref": "question-rubric-ref-changed", "bundle": "question-bundle-changed"}
@@ -98,14 +92,11 @@ def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[s
 
 
 def _match_equal_content(old: QuestionSet, new: QuestionSet, known: Mapping[str, str]) -> dict[str, str]:
-    removed = {
-        _canonicalise_content(old.fill_row(id_)): id_ for id_ in old.own if id_ not in new.own and id_ not in known
-    }
-    added = {
-        _canonicalise_content(new.fill_row(id_)): id_
-        for id_ in new.own
-        if id_ not in old.own and id_ not in known.values()
-    }
+    sides = ((old, {*new.own, *known}), (new, {*old.own, *known.values()}))
+    removed, added = (
+        {_canonicalise_content(side.fill_row(id_)): id_ for id_ in side.own if id_ not in paired}
+        for side, paired in sides
+    )
     return {removed[content]: added[content] for content in removed if content in added}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from evalstore.diff.kinds import (
     DEEP_JSON,
     CheckKind,
+    Limit,
     Param,
     Params,
     Row,
@@ -47,29 +48,17 @@ def _yield_texts(params: Params) -> Iterator[str]:
     yield from (f'"{text[2:]}"' for text in sized if params["format"] == "json" and len(text) > 1)
 
 
-def _is_new(old: Any, _: Any) -> bool:
-    # A format is compared while there is a limit, which is something to grade.
-    return old is None
+def _bound_length(limit: Limit) -> Param:
+    # A format is compared while there is a limit, which is something to grade: a new one comes first.
+    return Param(None, read_count, rule=_RULE, comes_first=lambda old, _: old is None, limit=limit)
 
 
 KIND = CheckKind(
     params={
         "format": Param(None, read_one_of(*_FORMATS), rule=_RULE),
         # 0 is not the absence of a limit, which says that there is something to grade. No text is empty.
-        "min_chars": Param(
-            None,
-            read_count,
-            rule=_RULE,
-            comes_first=_is_new,
-            limit=at_least("min_chars", implied_by="format", ends_grading=True),
-        ),
-        "max_chars": Param(
-            None,
-            read_count,
-            rule=_RULE,
-            comes_first=_is_new,
-            limit=at_most("max_chars", highest=OUTPUT_LIMIT, ends_grading=True),
-        ),
+        "min_chars": _bound_length(at_least("min_chars", implied_by="format", ends_grading=True)),
+        "max_chars": _bound_length(at_most("max_chars", highest=OUTPUT_LIMIT, ends_grading=True)),
     },
     is_binary=say_always,
     may_miss=lambda params: params["format"] is params["min_chars"] is params["max_chars"] is None,

@@ -163,7 +163,7 @@ def _read_tools(value: Any) -> list[dict[str, Any]]:
 
 
 def _read_tool(value: Any) -> dict[str, Any]:
-    entry = {"args_match": "subset", "min": 1, **read_typed(value, dict)}
+    entry = {**_DEFAULTS, **read_typed(value, dict)}
     limits = {name: read_count(entry[name]) for name in ("min", "max") if name in entry}
     args = {"args": read_typed(entry["args"], dict)} if "args" in entry else {}
     match = _read_args_match(entry["args_match"])
