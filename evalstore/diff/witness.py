@@ -41,8 +41,9 @@ class _EnoughError(Exception):
 
 @dataclass(slots=True)
 class _PreparedCheck:
-    """One check, prepared once, with its results on the outputs tried so far."""
+    """One check, prepared once, with its results on the outputs tried so far; while it lives no other has its id."""
 
+    check: CheckState
     cost: int
     is_portable: bool
     grade: Callable[[Sample], CheckResult]
@@ -62,7 +63,7 @@ class Replay:
     examples: Sequence[Attempt] = ()
     _spent: int = 0
     _limit: int = EVIDENCE.steps
-    _prepared: dict[int, tuple[CheckState, _PreparedCheck]] = field(default_factory=dict)
+    _prepared: dict[int, _PreparedCheck] = field(default_factory=dict)
     _inner: dict[tuple[str, str, str], RubricState | None] = field(default_factory=dict)
 
     def find(self, change: Change, direction: Direction) -> Witness | None:
@@ -306,12 +307,9 @@ class Replay:
 
             cost, written = self._measure_cost(check)
             self._spend(written * EVIDENCE.compiling)
-            # The check is stored, too: while it lives, no other object has its id.
-            self._prepared[id(check)] = (
-                check,
-                _PreparedCheck(cost, _is_portable(check), prepare_check(check.to_check(), CheckContext(self.load))),
-            )
-        return self._prepared[id(check)][1]
+            grade = prepare_check(check.to_check(), CheckContext(self.load))
+            self._prepared[id(check)] = _PreparedCheck(check, cost, _is_portable(check), grade)
+        return self._prepared[id(check)]
 
     def _measure_cost(self, check: CheckState) -> tuple[int, int]:
         """Return what grading by a check costs, and the characters of its schemas, which are compiled once."""

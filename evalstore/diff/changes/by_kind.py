@@ -95,15 +95,9 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
     at = ("validation",)
     old_value, new_value = (side if isinstance(side, dict) else {} for side in (old, new))
     if not is_same(old, new):
-        edits_text = [
-            f"{key} {describe_value(one)} to {describe_value(other)}"
-            for key, one, other in find_key_changes(old_value, new_value)
-        ]
-        words = (
-            {"changes": ", ".join(edits_text)}
-            if old_value and new_value
-            else {"changes": "it is gone" if old_value else "it is new"}
-        )
+        edited = find_key_changes(old_value, new_value) if old_value and new_value else ()
+        edits = [f"{key} {describe_value(one)} to {describe_value(other)}" for key, one, other in edited]
+        words = {"changes": ", ".join(edits) or ("it is gone" if old_value else "it is new")}
         yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
     measured = [{key: side[key] for key in _MEASURED_KEYS if key in side} for side in (old_value, new_value)]
     # Rates that were measured before an edit which may move scores do not hold for the judge as it is now.

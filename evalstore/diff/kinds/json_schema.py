@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from evalstore.diff.change import Change, Decision, Proof
@@ -73,36 +74,24 @@ def find_schema_changes(script: EditScript, token: str) -> Iterator[Change]:
     check, goal = script.current[token], script.goal[token]
     if all(is_same(check.params[name], goal.params[name]) for name in (_SCHEMA, _FIELDS)):
         return
-    asks = {_find_demand_param(check), _find_demand_param(goal)}
-    if asks == {_SCHEMA}:
+    before, after = (_SCHEMA if one.params[_FIELDS] is None else _FIELDS for one in (check, goal))
+    if before == after == _SCHEMA:
         yield _edit_schema(script, check, goal)
-    elif asks == {_FIELDS}:
+    # Validation refuses a check with both.
+    elif before == after and check.params[_SCHEMA] is goal.params[_SCHEMA] is None:
         yield _edit_fields(script, check, goal)
     else:
         old, new = ({name: one.params[name] for name in (_SCHEMA, _FIELDS)} for one in (check, goal))
-        name = _SCHEMA if goal.params[_FIELDS] is None else _FIELDS
-        before = _SCHEMA if check.params[_FIELDS] is None else _FIELDS
-        yield _edit_demand(script, goal, "json-schema-changed", name, old=old, new=new, at=((before,), (name,)))
-
-
-def _find_demand_param(check: CheckState) -> str:
-    # Validation refuses a check with both, and one with neither.
-    if check.params[_FIELDS] is None:
-        return _SCHEMA
-    return _FIELDS if check.params[_SCHEMA] is None else ""
+        yield _edit_demand(script, goal, "json-schema-changed", after, old=old, new=new, at=((before,), (after,)))
 
 
 def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Change:
     old, new = check.params[_SCHEMA], goal.params[_SCHEMA]
-    if find_dialect(old) != find_dialect(new):
+    edit = partial(_edit_demand, script, goal, discriminator=[old, new])
+    dialects = find_dialect(old), find_dialect(new)
+    if dialects[0] != dialects[1]:
         at: Pointer = (_SCHEMA, "$schema")
-        facts: dict[str, Any] = {
-            "old": find_dialect(old),
-            "new": find_dialect(new),
-            "at": (at, at),
-            "discriminator": [old, new],
-        }
-        return _edit_demand(script, goal, "check-engine-changed", _SCHEMA, **facts)
+        return edit("check-engine-changed", _SCHEMA, old=dialects[0], new=dialects[1], at=(at, at))
     comparison = compare_schemas(old, new, script.schema_budget)
     known = _RELATION_RULES[comparison.relation]
     # The finding stands at the first edited keyword; its message names the others.
@@ -113,9 +102,8 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
     decision = Decision(known.certainty, _explain_relation(known, comparison), tuple(dict.fromkeys(outputs)))
     # What changed is the keyword, whatever stands around it; all of both schemas tells the edit from others.
     before, after = (_find_keyword(side, pointers[0]) for side in (old, new))
-    facts = {"old": before, "new": after, "discriminator": [old, new], "at": (at, at)}
-    facts |= {"proof": known.proof, "decision": decision}
-    return _edit_demand(script, goal, known.rule, _SCHEMA, keywords=_list_pointers(pointers), **facts)
+    facts = {"old": before, "new": after, "at": (at, at), "proof": known.proof, "decision": decision}
+    return edit(known.rule, _SCHEMA, keywords=_list_pointers(pointers), **facts)
 
 
 def _find_schema_edits(old: Any, new: Any) -> list[Pointer]:
