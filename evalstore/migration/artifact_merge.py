@@ -67,7 +67,7 @@ def digest_content(value: Mapping[str, Any]) -> str:
 
     As short as a base is noted: it guards against an oversight, not an enemy, who could write any base.
     """
-    return _shorten(_digest_value(expand_columns(select_content(value))))
+    return _digest_value(expand_columns(select_content(value)))
 
 
 def select_content(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def select_kept(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _digest_value(value: Any) -> str:
-    return compute_digest(_strip_pins(value))
+    return compute_digest(_strip_pins(value))[:LONG_DIGEST]
 
 
 def merge_artifact(
@@ -124,7 +124,7 @@ def _merge_sides(forced: Mapping[str, Any], ours: Mapping[str, Any], base: PartN
     if base is None:
         return MergeResult(FileState.CONFLICT, _NO_TRACE, forced)
     theirs = select_content(forced)
-    sides = (build_parts(side, _digest_part, base) for side in (select_content(ours), theirs))
+    sides = (build_parts(side, _digest_value, base) for side in (select_content(ours), theirs))
     both, clashes = merge_parts(base, *sides)
     if clashes:
         return MergeResult(FileState.CONFLICT, _CLASH.format(_name_parts(clashes)), forced)
@@ -141,7 +141,7 @@ def _name_parts(places: Sequence[str]) -> str:
 
 def digest_parts(value: Mapping[str, Any]) -> PartNode:
     """Return the digests of an artifact's parts."""
-    return build_parts(select_content(value), _digest_part)
+    return build_parts(select_content(value), _digest_value)
 
 
 def read_base_parts(value: Mapping[str, Any]) -> PartNode | None:
@@ -149,7 +149,7 @@ def read_base_parts(value: Mapping[str, Any]) -> PartNode | None:
     source = value.get("x_source")
     head = source if isinstance(source, dict) else {}
     noted = head.get(_PARTS)
-    if not isinstance(noted, dict) or noted.get("x_source") != _shorten(head.get("base")):
+    if not isinstance(noted, dict) or noted.get("x_source") != str(head.get("base"))[:LONG_DIGEST]:
         return None
     return read_tree({key: item for key, item in noted.items() if key != "x_source"})
 
@@ -163,16 +163,8 @@ def note_parts(value: Mapping[str, Any]) -> dict[str, Any]:
     for deep in (True, False):
         noted = note_tree(parts, deep=deep)
         if count_notes(noted) <= _MOST_NOTED:
-            return {_PARTS: {"x_source": _shorten(digest_content(value)), **noted}}
+            return {_PARTS: {"x_source": digest_content(value), **noted}}
     return {}
-
-
-def _digest_part(part: Any) -> str:
-    return _shorten(_digest_value(part))
-
-
-def _shorten(digest: Any) -> str:
-    return str(digest)[:LONG_DIGEST]
 
 
 def merge_removed(new: Mapping[str, Any], released: Mapping[str, Any], base: str, side: ConflictSide) -> MergeResult:

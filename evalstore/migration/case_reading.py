@@ -9,13 +9,50 @@ from typing import Any, NamedTuple
 from evalstore.documents import Pointer, compute_digest
 from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import UniqueLabels
-from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, MigrationNote, make_judge_draft
+from evalstore.migration.detect import find_list, select_variant
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    MigrationNote,
+    make_judge_draft,
+)
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.remainder import encode_value
-from evalstore.migration.table import FormatTable
+from evalstore.migration.table import FormatTable, get_path, split_path
+from evalstore.migration.value_readings import describe_type
 from evalstore.model import Kind
 
 APART = "some of its parts are set aside, each reported by itself"
+
+
+class CaseList(NamedTuple):
+    """The list of a file's cases, with its key and its pointer, and the table of its dialect."""
+
+    table: FormatTable
+    key: str
+    at: Pointer
+    rows: list[Any]
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of a file with this list."""
+        return self.table.lists[self.key]
+
+
+def find_cases(legacy: LegacySource, table: FormatTable) -> CaseList | Extraction:
+    """Return the list of a file's cases; the extraction of a file that is refused, where it is none or a tie."""
+    root = legacy.document.value
+    key = find_list(root, table) or ""
+    at, rows = (split_path(root, key), get_path(root, key)) if key else ((), root)
+    variant = table.select_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
+    if isinstance(variant, str):
+        return refuse_source(table.lists[key], at, variant, len(rows))
+    table = variant if key in variant.lists else table
+    if not isinstance(rows, list):
+        return refuse_source(table.lists[key], at, f"{key} is {describe_type(rows)} where the list of cases belongs")
+    return CaseList(table, key, at, rows)
 
 
 class RowLabel(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalstore.documents import Document, Pointer, format_json_pointer
-from evalstore.migration.artifact_merge import is_same_artifact, list_refs
+from evalstore.documents import Document, format_json_pointer
+from evalstore.migration.artifact_merge import is_same_artifact
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder, fold_value
 from evalstore.migration.row_origins import fold_rows
@@ -27,26 +27,6 @@ class SourceContext:
     table: FormatTable
     companions: Mapping[str, Document]
     refs: Mapping[str, str] = field(default_factory=dict)
-    _cases: dict[Pointer, LegacyCase] = field(default_factory=dict)
-    _users: dict[str, LegacyCase] = field(default_factory=dict)
-
-    def find_user(self, draft: ArtifactDraft) -> LegacyCase | None:
-        """Return the first case whose rubric refers to a draft, itself or through another."""
-        if not self._users:
-            inner = {other.ref: other for other in self.extraction.drafts}
-            for case in self.extraction.usable_cases:
-                refs = list_refs(case.rubric.value) if case.rubric else []
-                for ref in refs:
-                    refs += list_refs(inner[ref].value) if ref in inner and ref not in self._users else []
-                    self._users.setdefault(ref, case)
-        return self._users.get(draft.ref)
-
-    def find_case(self, pointer: Pointer) -> LegacyCase | None:
-        """Return the usable case at a pointer, of whichever file."""
-        if not self._cases:
-            for case in reversed(self.extraction.usable_cases):
-                self._cases[case.pointer] = case
-        return self._cases.get(pointer)
 
 
 def read_stated_ref(case: LegacyCase) -> str:

@@ -117,20 +117,18 @@ def _parse_text(data: bytes, file: str) -> Document:
     return Document(file, text, text, {(): Span(1, 1, 0, len(text))}, {}, bom)
 
 
-def _render_lines(value: Any) -> str:
-    return "".join(map(write_row, value))
-
-
 def _get_suffix(file: str) -> str:
     return PurePosixPath(file).suffix.lower()
 
 
-_PARSERS: Mapping[str, Callable[[bytes, str], Document]] = dict.fromkeys(_YAML, read_legacy_yaml) | dict.fromkeys(
-    _TEXT, _parse_text
-)
-_WRITERS: Mapping[str, Callable[[Any], str]] = dict.fromkeys(_LINES, _render_lines) | dict.fromkeys(
-    _YAML, write_legacy_yaml
-)
+_PARSERS: Mapping[str, Callable[[bytes, str], Document]] = {
+    **dict.fromkeys(_YAML, read_legacy_yaml),
+    **dict.fromkeys(_TEXT, _parse_text),
+}
+_WRITERS: Mapping[str, Callable[[Any], str]] = {
+    **dict.fromkeys(_LINES, lambda value: "".join(map(write_row, value))),
+    **dict.fromkeys(_YAML, write_legacy_yaml),
+}
 
 
 VERSION = "1.0.0"

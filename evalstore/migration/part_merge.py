@@ -41,7 +41,8 @@ class PartNode:
             return False
         if base.digest is not None or self.children is None or base.children is None:
             return self.digest == base.digest
-        return _list_digests(self.children) == _list_digests(base.children)
+        own, there = ({label: node.digest for label, node in nodes.items()} for nodes in (self.children, base.children))
+        return own == there
 
     def build_value(self) -> Any:
         """Return the value of a part."""
@@ -51,10 +52,6 @@ class PartNode:
         if self.is_list:
             return list(values.values())
         return values | ({} if self.source is None else {_SOURCE: self.source})
-
-
-def _list_digests(nodes: Mapping[str, PartNode]) -> dict[str, str | None]:
-    return {label: node.digest for label, node in nodes.items()}
 
 
 def build_parts(content: Mapping[str, Any], digest: DigestPart, base: PartNode | None = None) -> PartNode:
@@ -69,7 +66,10 @@ def build_parts(content: Mapping[str, Any], digest: DigestPart, base: PartNode |
 
 def _build(place: tuple[str, ...], value: Any, digest: DigestPart, base: PartNode | None = None) -> PartNode:
     if isinstance(value, list):
-        items = [_drop_source(item) for item in value]
+        items = [
+            {key: part for key, part in item.items() if key != _SOURCE} if isinstance(item, dict) else item
+            for item in value
+        ]
         labels = _label_items(place, items, digest, base)
         if labels is not None:
             pairs = zip(labels, value, items, strict=True)
@@ -86,10 +86,6 @@ def _build_item(place: tuple[str, ...], item: Any, plain: Any, digest: DigestPar
         return PartNode(digest(item), value=item)
     parts = {key: _build((*place, key), value, digest) for key, value in plain.items()}
     return PartNode(digest(plain), parts, source=item.get(_SOURCE))
-
-
-def _drop_source(item: Any) -> Any:
-    return {key: value for key, value in item.items() if key != _SOURCE} if isinstance(item, dict) else item
 
 
 def _label_items(
@@ -181,7 +177,9 @@ def _merge_children(
 
 def _merge_order(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
     """Return all labels, in the order of the side that moved some; what the other added follows what it followed."""
-    first, second = (ours, theirs) if _was_reordered(base, ours) else (theirs, ours)
+    there, before = {*ours}, {*base}
+    was_reordered = [label for label in base if label in there] != [label for label in ours if label in before]
+    first, second = (ours, theirs) if was_reordered else (theirs, ours)
     known = {*first}
     followers: dict[str | None, list[str]] = {}
     last: str | None = None
@@ -191,11 +189,6 @@ def _merge_order(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
         else:
             followers.setdefault(last, []).append(label)
     return [*followers.get(None, ()), *(one for label in first for one in (label, *followers.get(label, ())))]
-
-
-def _was_reordered(base: Sequence[str], side: Sequence[str]) -> bool:
-    there, before = {*side}, {*base}
-    return [label for label in base if label in there] != [label for label in side if label in before]
 
 
 def note_tree(node: PartNode, *, deep: bool) -> Any:

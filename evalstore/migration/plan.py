@@ -9,6 +9,7 @@ from functools import partial
 
 from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError
+from evalstore.migration.artifact_merge import list_refs
 from evalstore.migration.dataset_draft import (
     SourceContext,
     build_dataset,
@@ -244,9 +245,11 @@ def _place_drafts(
 ) -> list[ArtifactDraft | None]:
     """Place the judges and inner rubrics, then the rubric of each case; return the latter, one a usable case."""
     extraction = context.extraction
+    anchors = _anchor_drafts(drafts, extraction)
     # Layer by layer, so that every reference is final before it is copied into a rubric.
     for kind in (Kind.JUDGE, Kind.RUBRIC):
-        batch.add_layer([(draft, _anchor_draft(draft, context)) for draft in drafts if draft.kind is kind])
+        pairs = zip(drafts, anchors, strict=True)
+        batch.add_layer([(draft, anchor) for draft, anchor in pairs if draft.kind is kind])
     cases = extraction.usable_cases
     graded = [index for index, case in enumerate(cases) if case.rubric]
     # Without a dataset or run, the first rubric stands for the source and stores its remainder.
@@ -279,15 +282,33 @@ def _anchor_case(case: LegacyCase) -> CaseAnchor:
     return CaseAnchor(case.question["id"] if case.question else format_json_pointer(case.pointer))
 
 
-def _anchor_draft(draft: ArtifactDraft, context: SourceContext) -> CaseAnchor:
-    """Return the place of a judge or an inner rubric: the case that its pointer is in, and the rest of the pointer."""
-    for length in range(len(draft.pointer), 0, -1):
-        if case := context.find_case(draft.pointer[:length]):
-            part = format_json_pointer(draft.pointer[length:]) or f"/{draft.kind}"
-            return CaseAnchor(_anchor_case(case).case, part)
-    # A grader of the whole suite stands in no case; what it became for a case belongs to that.
-    user = context.find_user(draft)
-    return CaseAnchor(_anchor_case(user).case if user else "", draft.name or draft.id)
+def _anchor_drafts(drafts: Sequence[ArtifactDraft], extraction: Extraction) -> list[CaseAnchor]:
+    """Return the places of judges and inner rubrics: the case that each one's pointer is in, and the rest of that.
+
+    A grader of the whole suite stands in no case: what it became for a case belongs to that.
+    """
+    cases = {case.pointer: case for case in reversed(extraction.usable_cases)}
+    users = _find_users(extraction) if drafts else {}
+    anchors = []
+    for draft in drafts:
+        at = draft.pointer
+        size = next((size for size in range(len(at), 0, -1) if at[:size] in cases), 0)
+        case = cases[at[:size]] if size else users.get(draft.ref)
+        part = (format_json_pointer(at[size:]) or f"/{draft.kind}") if size else draft.name or draft.id
+        anchors.append(CaseAnchor(_anchor_case(case).case if case else "", part))
+    return anchors
+
+
+def _find_users(extraction: Extraction) -> dict[str, LegacyCase]:
+    """Return the first case whose rubric refers to a draft, itself or through another, by the draft's reference."""
+    inner = {draft.ref: draft for draft in extraction.drafts}
+    users: dict[str, LegacyCase] = {}
+    for case in extraction.usable_cases:
+        refs = list_refs(case.rubric.value) if case.rubric else []
+        for ref in refs:
+            refs += list_refs(inner[ref].value) if ref in inner and ref not in users else []
+            users.setdefault(ref, case)
+    return users
 
 
 def _find_stated_rubrics(context: SourceContext, target: StoreTarget) -> SourceContext:

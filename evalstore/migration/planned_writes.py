@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,12 +27,11 @@ _COMMENT_LINE = re.compile(r"\s*(?:#.*)?\s*")
 _LINE_TAIL = re.compile(r"\s+#.*\s*")
 
 
-@dataclass(slots=True)
-class _Comments:
-    """The comments of a text without layout of its own: lines above, and ends of lines, by number from 0."""
+class _LineComments(NamedTuple):
+    """The comments of a line of a text without layout of its own: lines above it, and what stands behind it."""
 
-    above: dict[int, list[str]] = field(default_factory=dict)
-    tails: dict[int, str] = field(default_factory=dict)
+    above: list[str]
+    tail: str = ""
 
 
 def carry_comments(base: str, current: str, new: str) -> str | None:
@@ -46,49 +44,37 @@ def carry_comments(base: str, current: str, new: str) -> str | None:
     comments = _find_comments(lines, current.splitlines(keepends=True))
     if comments is None:
         return None
-    moved = _move_comments(comments, lines, target)
-    parts: list[str] = []
-    for number, line in enumerate(target):
-        tail = moved.tails.get(number)
-        parts += [*moved.above.get(number, ()), line if tail is None else line.rstrip("\r\n") + tail]
-    return "".join([*parts, *moved.above.get(len(target), ())])
+    above: list[list[str]] = [[] for _ in range(len(target) + 1)]
+    for tag, start, stop, new_start, new_stop in SequenceMatcher(None, lines, target).get_opcodes():
+        for number in range(start, stop):
+            stays = tag == "equal" or (tag == "replace" and number - start < new_stop - new_start)
+            place = new_start + number - start if stays else new_stop
+            own, tail = comments[number]
+            above[place] += own
+            if tail and stays:
+                target[place] = target[place].rstrip("\r\n") + tail
+            elif tail:
+                indent = len(lines[number]) - len(lines[number].lstrip(" "))
+                above[place].append(" " * indent + tail.lstrip())
+    above[-1] += comments[-1].above
+    return "".join(part for comment, line in zip(above, [*target, ""], strict=True) for part in (*comment, line))
 
 
-def _find_comments(base: Sequence[str], current: Sequence[str]) -> _Comments | None:
-    comments, waiting, number = _Comments(), list[str](), 0
+def _find_comments(base: Sequence[str], current: Sequence[str]) -> list[_LineComments] | None:
+    """Return the comments of each line of `base`, and of its end; None where there is more between the two."""
+    comments, waiting = list[_LineComments](), list[str]()
     for line in current:
-        expected = base[number] if number < len(base) else None
+        expected = base[len(comments)] if len(comments) < len(base) else None
         bare = None if expected is None else expected.rstrip("\r\n")
         tail = line[len(bare) :] if bare and line.startswith(bare) else ""
         if line == expected or _LINE_TAIL.fullmatch(tail):
-            if line != expected:
-                comments.tails[number] = tail
-            comments.above[number], waiting = waiting, []
-            number += 1
+            comments.append(_LineComments(waiting, "" if line == expected else tail))
+            waiting = []
         elif _COMMENT_LINE.fullmatch(line):
             waiting.append(line)
         else:
             return None
-    comments.above[number] = waiting
-    return comments if number == len(base) else None
-
-
-def _move_comments(comments: _Comments, base: Sequence[str], new: Sequence[str]) -> _Comments:
-    moved = _Comments()
-    for tag, start, stop, new_start, new_stop in SequenceMatcher(None, base, new).get_opcodes():
-        for number in range(start, stop):
-            stays = tag == "equal" or (tag == "replace" and number - start < new_stop - new_start)
-            place = new_start + number - start if stays else new_stop
-            moved.above.setdefault(place, []).extend(comments.above.get(number, ()))
-            if (tail := comments.tails.get(number)) is None:
-                continue
-            if stays:
-                moved.tails[place] = tail
-            else:
-                indent = len(base[number]) - len(base[number].lstrip(" "))
-                moved.above[place].append(" " * indent + tail.lstrip())
-    moved.above.setdefault(len(new), []).extend(comments.above.get(len(base), ()))
-    return moved
+    return [*comments, _LineComments(waiting)] if len(comments) == len(base) else None
 
 
 # A dataset of a larger source has its rows in a `.jsonl` file: YAML files are limited to 1 MiB.
@@ -185,8 +171,17 @@ def _split_artifact(draft: ArtifactDraft, value: dict[str, Any], *, has_rows: bo
 
 
 def render_rows(rows: Iterable[Any], current: str | None, state: FileState, reason: str = "") -> PlannedText:
-    """Return the text of rows; one that says the same as the current text stays byte for byte."""
-    return _keep_line_ends(_render_rows(rows), current, state, reason)
+    """Return the text of rows; one that says the same as the current text stays byte for byte.
+
+    Raises `RefusedError` for rows or files too large to be read again.
+    """
+    lines = [write_row(row) for row in rows]
+    sizes = [len(line.encode()) for line in lines]
+    if any(size > LINE_LIMIT for size in sizes):
+        raise RefusedError(f"one question is larger than {LINE_LIMIT:,} bytes, the limit for one line")
+    if sum(sizes) > LARGE_FILE:
+        raise RefusedError(f"its questions are larger than {LARGE_FILE:,} bytes, the limit for one file")
+    return _keep_line_ends("".join(lines), current, state, reason)
 
 
 def write_artifact_text(path: str, value: Any) -> str:
@@ -227,17 +222,6 @@ def keep_layout(path: str, value: Any, current: str, new: str) -> str | None:
             if merged is not None and read_yaml(merged.encode(), path).value == value:
                 return merged
     return None
-
-
-def _render_rows(rows: Iterable[Any]) -> str:
-    """Return the text of rows. Raises `RefusedError` for rows or files too large to be read again."""
-    lines = [write_row(row) for row in rows]
-    sizes = [len(line.encode()) for line in lines]
-    if any(size > LINE_LIMIT for size in sizes):
-        raise RefusedError(f"one question is larger than {LINE_LIMIT:,} bytes, the limit for one line")
-    if sum(sizes) > LARGE_FILE:
-        raise RefusedError(f"its questions are larger than {LARGE_FILE:,} bytes, the limit for one file")
-    return "".join(lines)
 
 
 def keep_source_text(legacy: LegacySource, current: str | None, side: ConflictSide) -> PlannedText:

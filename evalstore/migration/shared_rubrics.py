@@ -218,15 +218,12 @@ def _rename_variable(judge: ArtifactDraft | None, variable: str) -> ArtifactDraf
     """Return a judge that reads its statement under the name that `each` has for it; None where that cannot be."""
     template = judge.value["template"] if judge else ""
     renamed = template.replace(f"{{{{ {variable} }}}}", f"{{{{ {_STATEMENT} }}}}")
-    if judge is None or variable in _list_tags(renamed) or _STATEMENT in _list_tags(template):
+    before, after = ({tag.name for tag in find_tags(text)} for text in (template, renamed))
+    if judge is None or variable in after or _STATEMENT in before:
         return None
     variables = [_STATEMENT if name == variable else name for name in judge.value["variables"]]
     value = {**judge.value, "template": renamed, "variables": variables, _VARIABLE: variable}
     return replace(judge, id=f"{judge.id}_each", value=value)
-
-
-def _list_tags(template: str) -> set[str]:
-    return {tag.name for tag in find_tags(template)}
 
 
 def restore_judge(judge: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -300,9 +297,5 @@ def _list_statement_checks(check: Mapping[str, Any], weights: dict[str, Any]) ->
         if weight is not None and not (is_negated and weight == -1):
             weights[statement["id"]] = abs(weight)
         variables = {variable: statement["text"], **check.get("variables", {})}
-        yield {
-            "id": statement["id"],
-            **rest,
-            "variables": variables,
-            **({"negate": True} if is_negated else {}),
-        }
+        negate = {"negate": True} if is_negated else {}
+        yield {"id": statement["id"], **rest, "variables": variables, **negate}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeGuard
 
 from evalstore.documents import OpaqueValue, Pointer, write_canonical
 from evalstore.lint.wording import QUESTION, is_valid_by_schema
@@ -66,6 +66,11 @@ def describe_type(raw: Any) -> str:
     if isinstance(raw, OpaqueValue):
         return raw.description
     return _NAMES.get(type(raw)) or {None: "null", True: "true", False: "false"}[raw]
+
+
+def is_number(value: Any) -> TypeGuard[int | Decimal]:
+    """Whether a value is a number; true and false are not."""
+    return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
 def describe_unknown_keys(keys: Iterable[Any], known: Iterable[str]) -> list[str]:
@@ -210,8 +215,7 @@ def _read_texts_or_text(raw: Any, row: CheckRow) -> ValueReading:
 
 
 def _read_number(raw: Any, row: CheckRow) -> ValueReading:
-    is_number = isinstance(raw, int | Decimal) and not isinstance(raw, bool)
-    return ValueReading(raw) if raw is None or is_number else _refuse_type(raw, row, "a number")
+    return ValueReading(raw) if raw is None or is_number(raw) else _refuse_type(raw, row, "a number")
 
 
 def _refuse_type(raw: Any, row: CheckRow, wanted: str, where: str = "") -> ValueReading:

@@ -10,8 +10,7 @@ from typing import Any
 from evalstore.documents import format_json_pointer
 from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import make_slug
-from evalstore.migration.case_reading import CaseRow, RowLabel, draft_case_rubric, read_rows, refuse_source
-from evalstore.migration.detect import select_variant
+from evalstore.migration.case_reading import CaseRow, RowLabel, draft_case_rubric, find_cases, read_rows
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.migration.outcome import EditedRubricError, MigrationOutcome, find_worst_outcome
 from evalstore.migration.remainder import decode_value, encode_value, is_same_data
@@ -26,28 +25,20 @@ _NO_CHECK = "no check: any answer that is not empty passes, as the runner had it
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the questions and rubrics of a suite that has one of the table's lists at its root."""
+    found = find_cases(legacy, table)
+    if isinstance(found, Extraction):
+        return found
     root: Mapping[str, Any] = legacy.document.value
-    key = next(key for key in table.lists if key in root)
-    dialect_table = table.select_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
-    if isinstance(dialect_table, str):
-        cases = len(root[key]) if isinstance(root[key], list) else None
-        return refuse_source(table.lists[key], (key,), dialect_table, cases)
-    table = dialect_table if key in dialect_table.lists else table
+    table, key = found.table, found.key
     metadata = {name: encode_value(value) for name, value in root.items() if name != key}
     value = {**({"metadata": metadata} if metadata else {}), "x_source": {"pointer": f"/{key}"}}
     # The order of the root's keys is stored only where it is unusual.
     usual = list(restore_suite(value, [], table)) == list(root)
     source = value["x_source"] | ({} if usual else {"keys": list(root)})
-    dataset = ArtifactDraft(
-        Kind.DATASET, "suite", value | {"x_source": source}, (key,), name=find_suite_name(root, table)
-    )
-    if not isinstance(root[key], list):
-        problem = f"{key} is {describe_type(root[key])} where the list of cases belongs"
-        return refuse_source(table.lists[key], (key,), problem)
-    read_case = partial(_extract_case, table=table)
-    return Extraction(
-        table.lists[key], dataset, read_rows(root[key], (key,), partial(_label_case, table=table), read_case)
-    )
+    name = find_suite_name(root, table)
+    dataset = ArtifactDraft(Kind.DATASET, "suite", value | {"x_source": source}, found.at, name=name)
+    cases = read_rows(found.rows, found.at, partial(_label_case, table=table), partial(_extract_case, table=table))
+    return Extraction(found.dialect, dataset, cases)
 
 
 def restore(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:

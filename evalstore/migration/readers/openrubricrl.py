@@ -22,7 +22,7 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.table import FormatTable
-from evalstore.migration.value_readings import describe_type
+from evalstore.migration.value_readings import describe_type, is_number
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 from evalstore.versions import find_version
@@ -94,7 +94,7 @@ def _find_odd_values(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterat
         for level in form["levels"]:
             for place, score in enumerate(example["score"] for example in examples.get(level) or ()):
                 at = ("criteria", index, "examples", level, place, "score")
-                if _is_number(score) and (problem := _describe_odd_score(score, scale)):
+                if is_number(score) and (problem := _describe_odd_score(score, scale)):
                     yield MigrationNote(at, MigrationOutcome.MIGRATED, problem)
 
 
@@ -207,7 +207,7 @@ def _find_problems(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator
     elif find_version(_normalize_version(root)) is None:
         yield ("version",), f"the version {make_excerpt(root['version'])!r} is too long to be a version here"
     scale = root["scale"]
-    if not all(_is_number(scale.get(end)) for end in ("min", "max")):
+    if not all(is_number(scale.get(end)) for end in ("min", "max")):
         yield ("scale",), "the scale has no min and max that are numbers: the program does not load it"
     elif scale["min"] >= scale["max"]:
         yield ("scale",), "the scale ends where it begins, or before: no grade has a place on it"
@@ -259,9 +259,5 @@ def _check_metrics(metrics: Any) -> Iterator[tuple[Pointer, str]]:
             yield ("hybrid_metrics", index), _ODD_METRIC
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | Decimal) and not isinstance(value, bool)
-
-
 def _is_share(value: Any) -> bool:
-    return _is_number(value) and 0 <= value <= 1
+    return is_number(value) and 0 <= value <= 1

@@ -18,11 +18,10 @@ from evalstore.migration.case_reading import (
     CaseChecks,
     CaseRow,
     RowLabel,
+    find_cases,
     make_judge_ref,
     read_rows,
-    refuse_source,
 )
-from evalstore.migration.detect import find_list, select_variant
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -147,27 +146,16 @@ _ONE_TEXT = "its judge reads the messages as one text"
 _SAME = "same_as_grader"
 
 
-def _count_rows(root: Any, key: str) -> int | None:
-    rows = get_path(root, key) if key else root
-    return len(rows) or None if isinstance(rows, list) else None
-
-
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the questions and rubrics of a suite that has one of the table's lists."""
-    root = legacy.document.value
-    variant = table.select_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
-    key = find_list(root, table) or ""
-    at: Pointer = split_path(root, key) if key else ()
-    if isinstance(variant, str):
-        return refuse_source(table.lists[key], at, variant, _count_rows(root, key))
-    table = variant if key in variant.lists else table
-    rows = get_path(root, key) if key else root
-    if not isinstance(rows, list):
-        return refuse_source(table.lists[key], at, f"{key} is {describe_type(rows)} where the list of cases belongs")
+    found = find_cases(legacy, table)
+    if isinstance(found, Extraction):
+        return found
+    table, root = found.table, legacy.document.value
     head = root if isinstance(root, dict) else {}
-    dataset = ArtifactDraft(Kind.DATASET, "suite", {}, at, name=find_suite_name(head, table))
-    cases = read_rows(rows, at, partial(_label_row, table=table), partial(_read_case, table=table))
-    return Extraction(table.lists[key], dataset, cases, tuple(map(_draft_judge, table.judges)))
+    dataset = ArtifactDraft(Kind.DATASET, "suite", {}, found.at, name=find_suite_name(head, table))
+    cases = read_rows(found.rows, found.at, partial(_label_row, table=table), partial(_read_case, table=table))
+    return Extraction(found.dialect, dataset, cases, tuple(map(_draft_judge, table.judges)))
 
 
 def _draft_judge(judge: Mapping[str, Any]) -> ArtifactDraft:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -17,9 +16,9 @@ from evalstore.migration.case_reading import (
     CaseChecks,
     CaseRow,
     RowLabel,
+    find_cases,
     make_judge_ref,
     read_rows,
-    refuse_source,
 )
 from evalstore.migration.extraction import (
     ArtifactDraft,
@@ -33,7 +32,13 @@ from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
-from evalstore.migration.value_readings import describe_misfits, describe_type, describe_unknown_keys, is_question_value
+from evalstore.migration.value_readings import (
+    describe_misfits,
+    describe_type,
+    describe_unknown_keys,
+    is_number,
+    is_question_value,
+)
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 
@@ -67,21 +72,18 @@ class _Suite:
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return the cases of a suite as questions, and their statements as judge checks."""
-    root: Any = legacy.document.value
+    found = find_cases(legacy, table)
+    if isinstance(found, Extraction):
+        return found
+    root, at, rows = legacy.document.value, found.at, found.rows
     head: Mapping[str, Any] = root if isinstance(root, dict) else {}
-    key = next((key for key in table.lists if key in head), "")
-    at: Pointer = (key,) if head else ()
-    rows = head[key] if head else root
-    dialect = table.lists[key]
-    if not isinstance(rows, list):
-        return refuse_source(dialect, at, f"{key} is {describe_type(rows)} where the list of cases belongs")
     suite = _read_suite(head.get("scoring"), at, table)
     cases = read_rows(rows, at, _label_row, partial(_read_case, suite=suite))
     drafts = tuple(map(make_judge_draft, table.judges))
     dataset = ArtifactDraft(Kind.DATASET, "suite", {}, at, name=find_suite_name(head, table))
     parts = _find_unreadable_parts(head, rows, suite)
     notes = tuple(MigrationNote(where, MigrationOutcome.UNMAPPED, reason) for where, reason in parts)
-    return Extraction(dialect, dataset, cases, drafts, notes)
+    return Extraction(found.dialect, dataset, cases, drafts, notes)
 
 
 def _read_suite(scoring: Any, at: Pointer, table: FormatTable) -> _Suite:
@@ -124,7 +126,7 @@ def _select_objects(items: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _is_number_up_to(value: Any, most: float = math.inf) -> bool:
-    return isinstance(value, int | Decimal) and not isinstance(value, bool) and 0 <= value <= most
+    return is_number(value) and 0 <= value <= most
 
 
 def _label_row(row: Any, place: int) -> RowLabel:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
@@ -15,7 +14,7 @@ from evalstore.migration.extraction import ArtifactDraft, LegacySource, Migratio
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.remainder import encode_value
 from evalstore.migration.table import FormatTable
-from evalstore.migration.value_readings import note_unknown_key
+from evalstore.migration.value_readings import is_number, note_unknown_key
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 Raw = Mapping[str, Any]
@@ -213,14 +212,18 @@ class SuitePart:
 
 def parse_number(raw: Any) -> Fraction | None:
     """Return a number as an exact fraction; None for anything else."""
-    # bool is an int in Python; the runner takes neither it nor texts for numbers.
-    return Fraction(raw) if isinstance(raw, int | Decimal) and not isinstance(raw, bool) else None
+    return Fraction(raw) if is_number(raw) else None
+
+
+def parse_bar(raw: Any) -> Fraction | None:
+    """Return a number from 0 to 1; None for anything else."""
+    value = parse_number(raw)
+    return value if value is not None and 0 <= value <= 1 else None
 
 
 def parse_share(raw: Any) -> Fraction | None:
     """Return a number above 0 and up to 1; None for anything else."""
-    value = parse_number(raw)
-    return value if value is not None and 0 < value <= 1 else None
+    return parse_bar(raw) or None
 
 
 def fill_variables(text: str, scope: CaseScope) -> str:

@@ -21,7 +21,7 @@ from evalstore.migration.readers.agentevals.grading import (
     describe_open_places,
     join_gradings,
     note_losses,
-    parse_number,
+    parse_bar,
 )
 from evalstore.migration.readers.agentevals.model_graders import grade_by_criteria, read_bare_texts, read_points
 from evalstore.migration.remainder import encode_value, is_same_data
@@ -125,8 +125,7 @@ def _find_threshold(raw: Raw, suite: SuiteContext) -> Fraction:
         for inner in (holder, holder.get("execution")) if isinstance(holder, dict) else ():
             value = inner.get("threshold") if isinstance(inner, dict) else None
             if value is not None:
-                bar = parse_number(value)
-                if bar is None or not 0 <= bar <= 1:
+                if (bar := parse_bar(value)) is None:
                     raise CrashError(f"the threshold {make_excerpt(str(value))} is not a number from 0 to 1")
                 return bar
     return PASSES

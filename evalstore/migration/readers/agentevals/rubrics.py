@@ -22,6 +22,7 @@ from evalstore.migration.readers.agentevals.grading import (
     SuitePart,
     Term,
     join_gradings,
+    parse_bar,
     parse_number,
 )
 from evalstore.migration.remainder import encode_value
@@ -53,7 +54,7 @@ def read_composite(part: SuitePart, read_members: ReadMembers) -> Grading:
         return part.set_aside(f"the aggregator {make_excerpt(kind)} decides by a program or a model of its own")
     if kind not in _AGGREGATORS:
         return part.skip(f"the aggregator {make_excerpt(kind)} is unknown")
-    if kind == "threshold" and not _is_bar(aggregator.get("threshold")):
+    if kind == "threshold" and parse_bar(aggregator.get("threshold")) is None:
         return part.skip("the threshold of its aggregator is not a number from 0 to 1")
     key, *hidden = [key for key in _LISTS if part.get(key) is not None] or [""]
     inner = read_members(part.enter(key)) if key else Grading()
@@ -73,8 +74,8 @@ def read_assert_set(part: SuitePart, read_members: ReadMembers) -> Grading:
     inner = read_members(part.enter("assert"))
     if not inner.terms:
         return _read_empty_group(part, inner)
-    bar = parse_number(part.get("threshold"))
-    passes = bar if bar is not None and 0 <= bar <= 1 else PASSES
+    bar = parse_bar(part.get("threshold"))
+    passes = PASSES if bar is None else bar
     group = Term(part.name, part.pointer, members=inner.terms, passes=passes, steps=0, unmapped=inner.unmapped)
     return replace(inner, terms=(group,), unmapped=())
 
@@ -97,11 +98,6 @@ def _average_members(group: Term, aggregator: SuitePart) -> Grading:
     ignored = [at.enter(name).ignore("no member that counts has this name") for name in weights if name not in names]
     note = at.ignore("it is not a mapping of names to weights") if at.raw and not weights else Grading()
     return join_gradings([Grading((replace(group, members=members),)), note, *ignored])
-
-
-def _is_bar(raw: Any) -> bool:
-    bar = parse_number(raw)
-    return bar is not None and 0 <= bar <= 1
 
 
 def _count_passing(group: Term, aggregator: SuitePart) -> Grading | str:

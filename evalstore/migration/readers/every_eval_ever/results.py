@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from typing import Any, TypeGuard
+from typing import Any
 
 from evalstore.documents import Pointer, compute_digest
 from evalstore.migration.artifact_names import make_slug
@@ -18,7 +17,7 @@ from evalstore.migration.extraction import (
     find_template_variables,
 )
 from evalstore.migration.outcome import JudgeFacts, MigrationOutcome, classify_losses
-from evalstore.migration.value_readings import describe_type
+from evalstore.migration.value_readings import describe_type, is_number
 from evalstore.model import Kind
 from evalstore.runs.eee_versions import find_aggregate_doubt
 from evalstore.runs.record_fields import get_mapping
@@ -250,8 +249,3 @@ def _draft_rubric(result: Mapping[str, Any], check: dict[str, Any]) -> ArtifactD
     head = {"title": title} if isinstance(title, str) and title else {}
     draft = draft_rubric(value, str(title) if head else "judged")
     return replace(draft, value=head | value)  # a title is no part of what is asked
-
-
-def is_number(value: Any) -> TypeGuard[int | Decimal]:
-    """Whether a value is a number; true and false are not."""
-    return isinstance(value, int | Decimal) and not isinstance(value, bool)
