@@ -9,6 +9,7 @@ from typing import Any
 from evalstore.diff.findings import Diff, DiffFinding, Suggestion
 from evalstore.diff.plain_data import make_plain
 from evalstore.model import Combine, list_check_ids
+from evalstore.model.artifact import RENAMED_FROM
 from evalstore.model.refs import ID_LENGTH
 from evalstore.versions import Bump
 
@@ -45,9 +46,8 @@ def find_suggestion(
 def _list_steps(old: Value, value: Value, finding: DiffFinding) -> Iterator[str]:
     """Make an edit of `value` in place of that of a finding, and yield it in words; nothing where none is known."""
     if finding.rule in _ID_RULES and isinstance(old.get("id"), str):
-        name, value["id"] = value.get("id"), old["id"]
-        value.setdefault("title", name)
-        yield f"keep the id {old['id']} for pins, and set the title to {name}"
+        value[RENAMED_FROM] = old["id"]
+        yield f"say that it is {old['id']} under another id: {RENAMED_FROM}: {old['id']}"
     elif _CHECKS in old and _CHECKS in value:
         yield from _edit_check(old, value, finding)
 

@@ -26,6 +26,7 @@ from evalstore.release.drift import (
 )
 from evalstore.release.locking import open_leftover_journal
 from evalstore.release.references import ArtifactReference, ReferenceGraph, list_references
+from evalstore.release.renames import describe_proposal, propose_renames
 from evalstore.release.store_diff import find_store_changes
 from evalstore.release.validity import (
     check_gradable,
@@ -188,6 +189,10 @@ def survey_store(
     statuses = [_survey_artifact(context, ref) for ref in watch(changes.scan.changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
     graph = ReferenceGraph(store, changes.scan.mentions)
+    new = [status.ref for status in statuses if status.state is ArtifactState.NEW and not status.is_released]
+    proposed = propose_renames(store, new, changes.gone)
+    hints = {name: describe_proposal(name, former) for name, former in proposed.items()}
+    statuses = [replace(status, hint=hints.get(status.ref, status.hint)) for status in statuses]
     renamed = {status.renamed_from: status.ref for status in statuses if status.renamed_from}
     statuses += [_describe_renamed(gone, renamed.get(gone.ref)) for gone in changes.removed]
     statuses += find_moved_artifacts(finder, graph, changes.unchanged)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from evalstore.release.comparison import (
     scan_working_files,
 )
 from evalstore.release.drift import describe_moved_references
+from evalstore.release.renames import propose_renames
 from evalstore.release.validity import check_tags_complete
 from evalstore.release.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore, Release, Resolved
@@ -64,6 +65,13 @@ class StoreChanges:
     def total(self) -> int:
         """How many artifacts there are, with those whose file was just removed."""
         return len(self.refs) + len(self.removed)
+
+    @property
+    def gone(self) -> list[Release]:
+        """The last releases of artifacts without a file, those first whose file was just removed."""
+        present, removed = {ref.name for ref in self.refs}, {one.ref for one in self.removed}
+        found = [release for release in self.last.values() if release.name not in present]
+        return sorted(found, key=lambda release: release.name not in removed)
 
     @property
     def unchanged(self) -> list[Release]:
@@ -148,6 +156,7 @@ class BrokenComparison:
 class StoreDiff:
     """Each changed artifact against its last release; the names that were never released, or that are gone.
 
+    `renames` are the names of gone artifacts by those of new ones with their content, which nothing calls a rename.
     `total` counts the artifacts there are. What is `broken` could not be compared.
     """
 
@@ -156,6 +165,7 @@ class StoreDiff:
     new: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     broken: tuple[BrokenComparison, ...] = ()
+    renames: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def required_bump(self) -> Bump:
@@ -266,7 +276,8 @@ def compare_all(
     renamed = {(diff.old.ref or "").partition("@")[0] for diff in diffs}  # among them, each other file as itself
     gone_refs = (gone.ref for gone in changes.removed if gone.state is ArtifactState.REMOVED)
     removed = tuple(ref for ref in gone_refs if ref not in renamed)
-    return StoreDiff(changes.total, tuple(diffs), tuple(new), removed, tuple(broken))
+    renames = propose_renames(store, new, changes.gone)
+    return StoreDiff(changes.total, tuple(diffs), tuple(new), removed, tuple(broken), renames)
 
 
 def _compare_working_file(

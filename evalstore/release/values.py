@@ -270,9 +270,9 @@ class ArtifactStatus:
 
     `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would stay behind its next
     release. `place` is where its version stands in the working file, or what is wrong there; `hint` is what to do about
-    one that cannot be compared. `asked` is what judges said of its change, where somebody asked them.
-    `is_released`: its version was released since the base. `renamed_from` is the name of its last release, where that
-    is another one.
+    one that cannot be compared, or that looks like a rename. `asked` is what judges said of its change, where somebody
+    asked them. `is_released`: its version was released since the base. `renamed_from` is the name of its last release,
+    where that is another one.
     """
 
     ref: str

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from evalstore.release.renames import describe_proposal
 from evalstore.report.diff_words import (
     can_accept_changes,
     describe_adjustments,
@@ -273,7 +274,11 @@ def _list_others(result: StoreDiff) -> Iterator[str]:
 
 def list_uncompared(result: StoreDiff) -> Iterator[str]:
     """Yield a sentence for each artifact that has no two versions to compare: never released, or gone."""
-    yield from (f"{make_printable(name)} is new, never released" for name in result.new)
+    for name in result.new:
+        former = result.renames.get(name)
+        yield f"{make_printable(name)} is new, never released" + (
+            f"; {describe_proposal(name, former)}" if former else ""
+        )
     yield from (f"{make_printable(name)} is gone from the working tree; its releases stay" for name in result.removed)
 
 

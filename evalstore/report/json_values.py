@@ -355,7 +355,7 @@ KEYS: Mapping[str, Row] = {
     "RunTotals": ("score pass_rate scored",),
     "StalePin": ("from=user ref file=place.file line=place.line",),
     "Status": ("ok total profile rule_set interrupted artifacts findings",),
-    "StoreDiff": ("artifacts=total required_bump certain possible diffs new removed broken",),
+    "StoreDiff": ("artifacts=total required_bump certain possible diffs new removed broken renames",),
     "StoreListing": (
         "artifacts",
         {"ignored": lambda listing: [{"tag": name, "reason": reason} for name, reason in listing.ignored]},

@@ -27,7 +27,7 @@ CASES = {
     "a new check": (("scoring:", "  - {id: short, kind: format, max_chars: 80}\nscoring:"), "give short weight 0", "minor"),
     "another phrase": (("[please]", "[please, thanks]"), "add the new form as polite_2 with weight 0", "minor"),
     "a phrase and case": (("[please]", "[please, thanks], case_sensitive: true"), "polite_2", "minor"),
-    "another id": (("id: tone", "id: manners"), "keep the id tone", "patch"),
+    "another id": (("id: tone", "id: manners"), "renamed_from: tone", "patch"),
     "another name of a check": (("id: calm", "id: quiet"), "keep the check id calm", "patch"),
     "a mode": (("weighted_avg", "min"), None, None),
     "no average": (("[please]", "[please, thanks]"), None, None),

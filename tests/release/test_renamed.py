@@ -272,3 +272,54 @@ def test_who_pins_the_new_id_has_the_change_of_what_it_pins(renamed: Shop, ban: 
     renamed.write("datasets/web.yaml", DATASET.replace("rubric/tone@1.0.0", "rubric/other@1.0.0"))
     (status,) = renamed.status().artifacts
     assert status.required_bump is Bump.MAJOR
+
+
+def _move(shop: Shop, old: str, new: str, text: str) -> None:
+    (shop.root / old).unlink()
+    shop.write(new, text)
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_where_the_content_is_equal_a_rename_is_proposed(released: Shop, cli: Cli, *, is_committed: bool) -> None:
+    _move(released, "rubrics/tone.yaml", "rubrics/manner.yaml", rubric("manner", title="Our manner"))
+    if is_committed:
+        commit(released)
+    said = "if that is a rename, write into rubrics/manner.yaml: renamed_from: rubric/tone"
+    for command in ("status", "diff"):
+        ran = cli("-C", released.root, command)
+        assert (ran.code, said in " ".join(ran.out.split())) == (0, True)
+    ran = cli("-C", released.root, "diff", "--format", "json")
+    assert json.loads(ran.out)["renames"] == {"rubric/manner": "rubric/tone"}
+    released.write(
+        "rubrics/manner.yaml", rubric("manner").replace("id: manner", "id: manner\nrenamed_from: rubric/tone")
+    )
+    assert "if that is a rename" not in cli("-C", released.root, "status").out
+
+
+def test_of_a_line_of_renames_the_last_id_is_proposed(renamed: Shop) -> None:
+    commit(renamed).bump()
+    _move(renamed, "rubrics/manner.yaml", "rubrics/voice.yaml", rubric("voice", "1.0.1"))
+    (new,) = (one for one in renamed.status().artifacts if one.ref == "rubric/voice")
+    assert new.hint.endswith("renamed_from: rubric/manner")
+
+
+def test_the_rows_of_a_dataset_are_its_content(released: Shop) -> None:
+    text = "id: web\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/tone@1.0.0}\nrows: web.jsonl\n"
+    released.write("datasets/web.yaml", text)
+    released.write("datasets/web.jsonl", '{"id": "a", "input": "Hello?"}\n')
+    released.bump()
+    _move(released, "datasets/web.yaml", "datasets/site.yaml", text.replace("web", "site"))
+    for rows, is_proposed in (('{"id": "a", "input": "Hello?"}\n', True), ('{"id": "a", "input": "Bye?"}\n', False)):
+        _move(released, "datasets/web.jsonl" if is_proposed else "datasets/site.jsonl", "datasets/site.jsonl", rows)
+        new = next(one for one in released.status().artifacts if one.ref == "dataset/site")
+        assert ("renamed_from: dataset/web" in new.hint) is is_proposed
+
+
+def test_what_is_ambiguous_or_other_is_not_proposed(released: Shop) -> None:
+    # One that is still there, with other content, and two of which nobody knows which it was.
+    released.write("rubrics/copy.yaml", rubric("copy"))
+    released.write("rubrics/other.yaml", rubric("other", ban="just"))
+    assert [one.hint for one in released.status().artifacts] == ["", ""]
+    (released.root / "rubrics/tone.yaml").unlink()
+    released.write("rubrics/other.yaml", rubric("other"))
+    assert [one.hint for one in released.status().artifacts] == ["", "", ""]
