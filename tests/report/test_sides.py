@@ -126,3 +126,12 @@ def test_colours_change_no_word() -> None:
     for code in COLOURS.values():
         coloured = coloured.replace(f"\x1b[{code}m", "")
     assert coloured.replace("\x1b[0m", "") == text(diff)
+
+
+def test_one_weight_is_compared_by_itself_whether_it_was_written_or_not() -> None:
+    checks = [{"id": "a", "kind": "format", "format": "text"}, {"id": "b", "kind": "format", "format": "json"}]
+    unwritten = {"id": "r", "version": "1.0.0", "checks": checks, "scoring": {"combine": "weighted_avg"}}
+    written = {**unwritten, "scoring": {"combine": "weighted_avg", "weights": {"a": 3}}}
+    for old, new, ends in ((unwritten, written, (1, 3)), (written, unwritten, (3, 1))):
+        (finding,) = compare(old, new).findings
+        assert (finding.before, finding.after) == ends

@@ -238,18 +238,22 @@ def _change_weights(script: EditScript) -> Edits:
         return
     weights = {check.token: script.goal[check.token].weight for check in moved}
     after = tuple(replace(check, weight=weights.get(check.token, check.weight)) for check in script.current.checks)
-    at: Pointer = ("scoring", "weights", *((moved[0].id,) if len(moved) == 1 else ()))
+    old = {check.id: convert_fraction(check.weight) for check in moved}
+    new = {check.id: convert_fraction(weights[check.token]) for check in moved}
+    # Of one check it is the weight that changes, of several the mapping.
+    lone = next(iter(old)) if len(old) == 1 else None
+    at: Pointer = ("scoring", "weights", *((lone,) if lone is not None else ()))
     yield script.edit_rubric(
         "check-weight-changed",
         replace(script.current, checks=after),
-        old={check.id: convert_fraction(check.weight) for check in moved},
-        new={check.id: convert_fraction(weights[check.token]) for check in moved},
+        old=old if lone is None else old[lone],
+        new=new if lone is None else new[lone],
         old_pointer=at,
         new_pointer=at,
         words={
-            "checks": ", ".join(check.id for check in moved),
-            "old": ", ".join(str(convert_fraction(check.weight)) for check in moved),
-            "new": ", ".join(str(convert_fraction(weights[check.token])) for check in moved),
+            "checks": ", ".join(old),
+            "old": ", ".join(map(str, old.values())),
+            "new": ", ".join(map(str, new.values())),
         },
     )
 
