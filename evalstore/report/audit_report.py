@@ -28,8 +28,9 @@ def text(report: AuditReport, screen: Screen = PAPER) -> str:
     lines = (
         line for one in report.results for line in wrap_lines(describe_result(one), width=screen.width, inner="  ")
     )
-    rows = [*_list_slices(report.audit)]
-    slices = "\n".join(wrap_columns([_SLICE_HEAD, *rows], screen.width, right={1, 2, 3, 4})) if rows else ""
+    rows = _tabulate_slices(report.audit)
+    right = [at for at, name in enumerate(rows[0]) if name in _SLICE_HEAD[1:5]]
+    slices = "\n".join(wrap_columns(rows, screen.width, right)) if rows[1:] else ""
     results = [screen.paint_words(line, _ANSWERS) for line in lines]
     return plain.text(report.audit, screen, slices=slices, results=results)
 
@@ -45,7 +46,7 @@ def document(report: AuditReport) -> dict[str, Any]:
 
 def markdown(report: AuditReport) -> str:
     """Return a comment for a pull request: the answer, the conditions, the waterfall, the edits and their people."""
-    audit = report.audit
+    audit, slices = report.audit, _tabulate_slices(report.audit)
     edits = [(cause, describe_origin(cause.source.origin)) for cause in _list_moving_causes(audit)]
     rows = [
         (format_points(cause.share), format_points(cause.passes), cause.source.message or cause.source.part, people)
@@ -61,7 +62,7 @@ def markdown(report: AuditReport) -> str:
         "\n".join(format_table(("score", "passes", "edit", "by"), rows)) if rows else "",
         f"and {len(edits) - _MOST_EDITS:,} more edits" if len(edits) > _MOST_EDITS else "",
         "\n".join(_list_flips(audit)),
-        "\n".join(format_table(_SLICE_HEAD, _list_slices(audit))) if audit.slices else "",
+        "\n".join(format_table(slices[0], slices[1:])) if audit.slices else "",
         "\n".join(f"- {escape_prose(note)}" for note in audit.notes),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -75,8 +76,8 @@ def html(report: AuditReport, links: Mapping[str, str] | None = None) -> str:
     from evalstore.report.pages.audit import write_page
 
     conditions = [describe_result(result) for result in report.results]
-    slices = [_SLICE_HEAD, *_list_slices(report.audit)]
     facts = [*plain.list_facts(report.audit)]
+    slices = _tabulate_slices(report.audit)
     return write_page(report, conditions=conditions, slices=slices, facts=facts, links=links)
 
 
@@ -84,6 +85,13 @@ def describe_result(result: ConditionResult) -> str:
     """Return the answer to one condition in words."""
     value = "" if result.value is None else f" at {float(result.value):.4f}"
     return f"{result.condition}: {result.answer}{value} ({make_printable(result.reason)})"
+
+
+def _tabulate_slices(audit: Audit) -> list[tuple[str, ...]]:
+    """Return the table of slices, its head first, without the columns that none of them fills: checks have no p."""
+    rows = [*_list_slices(audit)]
+    filled = [at for at in range(len(_SLICE_HEAD)) if any(row[at] for row in rows)]
+    return [tuple(row[at] for at in filled) for row in (_SLICE_HEAD, *rows)]
 
 
 def _list_slices(audit: Audit) -> Iterator[tuple[str, ...]]:

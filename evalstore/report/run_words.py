@@ -61,17 +61,24 @@ def describe_run(view: RunView) -> Iterator[str]:
     elif run.score is None:
         yield "Nothing in it has a score."
     else:
-        passes = "" if run.pass_rate is None else f", and {format_percent(run.pass_rate)} % of them pass"
         counted = f" of {run.questions:,}" if run.unscored else ""
         over = f" over {run.scored:,}{counted} question{'' if run.questions == 1 else 's'}" if run.scored else ""
         failed = f"; {run.ungraded}" if run.ungraded else ""
-        yield f"The mean score is {format_percent(run.score)}{over}{passes}{failed}."
+        yield f"The mean score is {format_percent(run.score)}{over}{_describe_passes(run)}{failed}."
     if run.unreleased:
         yield f"Unreleased: it was graded by {join_names(_list_unreleased(run), _NAMED)}."
     if run.outputs > run.questions:
         yield f"{run.outputs:,} outputs are samples of {count_noun(run.questions, 'question')}, each by its mean."
     if run.without_output:
         yield f"{count_noun(run.without_output, 'question')} without an output: counted in no mean."
+
+
+def _describe_passes(run: Run) -> str:
+    if run.pass_rate is None:
+        return ""
+    rate = format_percent(run.pass_rate)
+    # Of samples it is the mean of the questions' shares: a question passes in part.
+    return f", and the pass rate is {rate} %" if run.outputs > run.questions else f", and {rate} % of them pass"
 
 
 def describe_choice(view: RunView) -> str:
