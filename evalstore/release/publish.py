@@ -44,7 +44,6 @@ from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
 from evalstore.store.index import (
     IndexCopy,
-    IndexEntry,
     IndexState,
     copy_index,
     is_copy_current,
@@ -241,7 +240,7 @@ def _write_journal(release: ReleaseContext, draft: ReleaseDraft, tip: str | None
     """
     repository = release.repository
     # The tree is that of the branch with these files replaced: nothing else that is edited or staged gets in.
-    entries = {change.path: IndexEntry(change.mode, change.blob) for change in draft.changes}
+    entries = {change.path: TreeEntry(change.mode, change.blob) for change in draft.changes}
     if last and tip and not draft.messages.sign:
         commit, refs = write_on_tip(repository.git, repository.objects, last.commit, tip, entries, last.tags)
     else:

@@ -24,7 +24,6 @@ from evalstore.release.journal import (
 from evalstore.release.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository
 from evalstore.store.index import (
     IndexCopy,
-    IndexEntry,
     StagedEntry,
     copy_index,
     lock_index,
@@ -33,6 +32,7 @@ from evalstore.store.index import (
 )
 from evalstore.store.object_reader import ObjectReader
 from evalstore.store.revisions import find_head_ref, find_missing_objects, find_refs, is_ancestor
+from evalstore.store.trees import TreeEntry
 from evalstore.store.working_files import hash_working_file
 from evalstore.store.writing import (
     EXECUTABLE_MODE,
@@ -73,7 +73,7 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
 
 def list_entries(changes: Iterable[FileChange]) -> dict[str, StagedEntry]:
     """Return the entries that the index gets for the files of a bump."""
-    return {change.path: StagedEntry(IndexEntry(change.mode, change.blob), change.staged) for change in changes}
+    return {change.path: StagedEntry(TreeEntry(change.mode, change.blob), change.staged) for change in changes}
 
 
 def stage_files(

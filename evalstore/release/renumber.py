@@ -26,7 +26,7 @@ from evalstore.release.step import BumpOptions
 from evalstore.release.values import Released
 from evalstore.store import ArtifactStore
 from evalstore.store.git import read_config
-from evalstore.store.index import IndexEntry, read_index
+from evalstore.store.index import read_index
 from evalstore.store.ledger import locate_ledger
 from evalstore.store.objects import find_entry
 from evalstore.store.remote import fetch_objects, list_remote_refs
@@ -42,6 +42,7 @@ from evalstore.store.scratch import CloneSeed, ScratchClone, open_scratch_clone
 from evalstore.store.signers import is_signature_required
 from evalstore.store.store_moves import read_changes
 from evalstore.store.tags import TAG_REFS
+from evalstore.store.trees import TreeEntry
 from evalstore.store.working_files import find_normalized, hash_working_file, normalize_line_ends
 from evalstore.store.writing import write_objects
 
@@ -249,10 +250,10 @@ def _repeat_edits(
     store: ArtifactStore, repository: LockedRepository, clone: ScratchClone, edits: _OwnEdits, theirs: _Theirs
 ) -> None:
     """Repeat what was released, and was edited since, as it is on disk; the ledgers of it are withdrawn."""
-    files: dict[str, IndexEntry | None] = {}
+    files: dict[str, TreeEntry | None] = {}
     for name in {ref.partition("@")[0] for ref in edits.withdrawn}:
         path = store.prefix + locate_ledger(name)
-        files[path] = _write_ledger(store, repository, edits, name) or _find_entry(store, edits.start, path)
+        files[path] = _write_ledger(store, repository, edits, name) or find_entry(store.objects, edits.start, path)
     own = _list_artifact_files(store, edits.withdrawn)
     files |= _write_working_files(store, repository, own, edits.tip)
     variant = clone.write_variant(edits.tip, edits.start, files)
@@ -263,7 +264,7 @@ def _repeat_edits(
     clone.commit_rest(["-C", others[0]] if others else ["-m", rest], own)
 
 
-def _write_ledger(store: ArtifactStore, repository: LockedRepository, edits: _OwnEdits, name: str) -> IndexEntry | None:
+def _write_ledger(store: ArtifactStore, repository: LockedRepository, edits: _OwnEdits, name: str) -> TreeEntry | None:
     """Write a ledger without the withdrawn releases; None where no later one reached the remote."""
     lines = store.ledgers.read_at(edits.tip, name).lines
     kept = [line for line in lines if f"{name}@{line.version}" not in edits.withdrawn]
@@ -271,12 +272,7 @@ def _write_ledger(store: ArtifactStore, repository: LockedRepository, edits: _Ow
         return None
     raw = store.ledgers.read_at(edits.tip, name).raw
     data = b"".join(raw[line.number - 1] + b"\n" for line in kept)
-    return IndexEntry("100644", _write_blob(repository, data))
-
-
-def _find_entry(store: ArtifactStore, commit: str, path: str) -> IndexEntry | None:
-    entry = find_entry(store.objects, commit, path)
-    return IndexEntry(entry.mode, entry.oid) if entry else None
+    return TreeEntry("100644", _write_blob(repository, data))
 
 
 def _check_merged(conflict: str | None, theirs: _Theirs) -> None:
@@ -303,10 +299,10 @@ def _list_artifact_files(store: ArtifactStore, withdrawn: Sequence[str]) -> list
 
 def _write_working_files(
     store: ArtifactStore, repository: LockedRepository, paths: Sequence[str], tip: str
-) -> dict[str, IndexEntry]:
+) -> dict[str, TreeEntry]:
     """Write those files as they are on disk, with the edits since the release, and return their entries."""
     normalized = find_normalized(store, paths)
-    found: dict[str, IndexEntry] = {}
+    found: dict[str, TreeEntry] = {}
     for path in paths:
         file = repository.top / path
         entry = find_entry(store.objects, tip, path)
@@ -314,7 +310,7 @@ def _write_working_files(
             continue
         data = file.read_bytes()
         kept = normalize_line_ends(data) if path in normalized else data
-        found[path] = IndexEntry(entry.mode, _write_blob(repository, kept))
+        found[path] = TreeEntry(entry.mode, _write_blob(repository, kept))
     return found
 
 

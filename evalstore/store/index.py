@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from evalstore.errors import ConflictError
 from evalstore.store.git import NAME_ENCODING, Git, has_merge_driver
+from evalstore.store.trees import TreeEntry
 
 _TRIES, _PAUSE = 300, 0.01
 _TOKEN = "index.evalstore"
@@ -92,17 +93,10 @@ def lock_index(git: Git) -> Iterator[None]:
         release_index_lock(git.directory)
 
 
-class IndexEntry(NamedTuple):
-    """The entry of a file in the index or in a tree that is written: its mode and blob."""
-
-    mode: str
-    blob: str
-
-
 class StagedEntry(NamedTuple):
     """An entry that the index is to get, and the blob that it has now: what somebody has staged since stays."""
 
-    new: IndexEntry
+    new: TreeEntry
     old: str | None
 
 
@@ -133,7 +127,7 @@ def copy_index(git: Git, entries: Mapping[str, StagedEntry], known: IndexState |
         stamp = _make_stamp(status)
         copyfileobj(old, new)
     staged = (known if known and known.stamp == stamp else read_index(git, copy)).blobs
-    files = {path: one.new for path, one in entries.items() if staged.get(path) == one.old != one.new.blob}
+    files = {path: one.new for path, one in entries.items() if staged.get(path) == one.old != one.new.oid}
     if files:
         # Without a working tree git cannot compare files, so that no filter of the repository runs …
         with TemporaryDirectory(prefix="evalstore-") as nowhere:
@@ -215,6 +209,6 @@ def _build_busy_error(directory: Path) -> ConflictError:
     )
 
 
-def format_index_info(files: Mapping[str, IndexEntry]) -> bytes:
+def format_index_info(files: Mapping[str, TreeEntry]) -> bytes:
     """Return the lines that `update-index -z --index-info` reads."""
     return "".join(f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items()).encode(*NAME_ENCODING)

@@ -17,8 +17,9 @@ from typing import NamedTuple
 from evalstore.errors import GitError
 from evalstore.store.environment import USER
 from evalstore.store.git import NAME_ENCODING, CommandError, ConfigSetting, Git, find_global_settings, run_git
-from evalstore.store.index import IndexEntry, format_index_info, read_index
+from evalstore.store.index import format_index_info, read_index
 from evalstore.store.revisions import BRANCH_REFS
+from evalstore.store.trees import TreeEntry
 
 FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
@@ -104,11 +105,11 @@ class ScratchClone:
         if self.git.run("diff", "--cached", "--name-only"):
             self.git.run("commit", "--quiet", "--no-verify", *message, env=dict(self.signature))
 
-    def write_variant(self, commit: str, parent: str, files: Mapping[str, IndexEntry | None]) -> str:
+    def write_variant(self, commit: str, parent: str, files: Mapping[str, TreeEntry | None]) -> str:
         """Write a commit on `parent` with the tree of another, in which files differ (None: are not there)."""
         index = {"GIT_INDEX_FILE": str(self.git.directory / "variant")}
         self.git.run("read-tree", commit, env=index)
-        nothing = IndexEntry("0", "0" * len(commit))
+        nothing = TreeEntry("0", "0" * len(commit))
         entries = {path: entry or nothing for path, entry in files.items()}
         self.git.run("update-index", "-z", "--index-info", stdin=format_index_info(entries), env=index)
         tree = self.git.run("write-tree", env=index).decode().strip()

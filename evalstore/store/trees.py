@@ -19,7 +19,7 @@ _INDEXED = 200_000  # entries of all indexes: some 50 MiB
 
 
 class TreeEntry(NamedTuple):
-    """An entry of a tree: the mode and object of one name."""
+    """An entry of a tree, or of the index: the mode and object of one name."""
 
     mode: str
     oid: str

@@ -21,7 +21,6 @@ from typing import Any, BinaryIO, NamedTuple
 from evalstore.errors import GitError, LoadError, RefusedError
 from evalstore.files import list_below, read_below, remove_below
 from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, Git
-from evalstore.store.index import IndexEntry
 from evalstore.store.object_reader import ObjectReader, compute_object_id
 from evalstore.store.objects import find_folder, read_object
 from evalstore.store.scratch import FORMATS
@@ -124,7 +123,7 @@ def write_tree(
     git: Git,
     objects: ObjectReader,
     commit: str | None,
-    files: Mapping[str, IndexEntry | None],
+    files: Mapping[str, TreeEntry | None],
     contents: Iterable[bytes],
 ) -> str:
     """Write the tree of `commit` (None: an empty one) with `files` added, replaced or removed (None).
@@ -138,22 +137,21 @@ def write_tree(
 
 
 def _edit_tree(
-    objects: ObjectReader, commit: str | None, files: Mapping[str, IndexEntry | None]
+    objects: ObjectReader, commit: str | None, files: Mapping[str, TreeEntry | None]
 ) -> tuple[str, list[bytes]]:
     # Only the folders on the way are read: a partial clone may lack the rest, and no index is built for it.
-    entries = {path: TreeEntry(*entry) if entry else None for path, entry in files.items()}
-    digits = len(commit) if commit else next(len(entry.oid) for entry in entries.values() if entry)
+    digits = len(commit) if commit else next(len(entry.oid) for entry in files.values() if entry)
     editor = TreeEditor(
         lambda oid: read_object(objects, oid, "tree"), lambda data: compute_object_id("tree", data, digits)
     )
-    root = editor.edit(find_folder(objects, commit, "") if commit else None, entries)
+    root = editor.edit(find_folder(objects, commit, "") if commit else None, files)
     if root is None:
         raise GitError("the commit would be empty")
     return root, list(editor.new.values())
 
 
 def write_on_tip(  # noqa: PLR0913, PLR0917  # git, and what is written where
-    git: Git, objects: ObjectReader, commit: str, tip: str, files: Mapping[str, IndexEntry], tags: Mapping[str, str]
+    git: Git, objects: ObjectReader, commit: str, tip: str, files: Mapping[str, TreeEntry], tags: Mapping[str, str]
 ) -> tuple[str, dict[str, str]]:
     """Write an unsigned commit and its tags again, on another tip, by one process; return both, tags by name."""
     root, trees = _edit_tree(objects, tip, files)
