@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from evalstore.diff.kinds import KINDS, find_plain_kind, list_written_params
 from evalstore.diff.plain_data import pair_checks
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
-from evalstore.documents import write_canonical
+from evalstore.documents import Pointer, convert_fraction, write_canonical
 from evalstore.model import Artifact, Kind, Question, is_cosmetic, iterate_questions, select_scoring_part
 from evalstore.store import ArtifactStore
 from evalstore.store.rows import parse_row, read_row_lines
 
-SCORING_KEYS = ("combine", "threshold", "missing", "errors")
+_SCORING_KEYS = ("combine", "threshold", "missing", "errors")
 _AREAS = ("question", "input", "reference", "rubric")
 _QUESTION_DEFAULTS = ("rubric_ref", "bundle")
 
@@ -36,6 +36,22 @@ class ArtifactPart(NamedTuple):
 
 
 WHOLE, FILE = ArtifactPart("artifact"), ArtifactPart("presence")
+
+
+class PartPlace(NamedTuple):
+    """Where a part stands, and its value there; `is_written` is false where it is a default that stands nowhere."""
+
+    pointer: Pointer
+    value: Any
+    is_written: bool = True
+
+
+class ListedPart(NamedTuple):
+    """A part as an artifact has it: what it means, and its place; None of the presence of something."""
+
+    part: ArtifactPart
+    meaning: str
+    place: PartPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +87,17 @@ def read_parts(
     kind: Kind, value: Mapping[str, Any], questions: Iterable[tuple[str, QuestionMeanings]] = ()
 ) -> PartTable | None:
     """Return the parts of an artifact's mapping; None when it is malformed. `questions` are those of a dataset."""
+    rubric = read_rubric(value) if kind is Kind.RUBRIC else None
+    if kind is Kind.RUBRIC and rubric is None:
+        return None
     whole = ((FILE, ""), (WHOLE, write_canonical(select_scoring_part(kind, dict(value)))))
-    if kind is Kind.JUDGE:
-        return PartTable(dict([*whole, *_list_judge_parts(value)]))
-    if kind is Kind.DATASET:
-        return PartTable(dict([*whole, *_list_dataset_parts(value, questions)]))
-    rubric = read_rubric(value)
-    return PartTable(dict([*whole, *_list_rubric_parts(rubric)]), rubric) if rubric else None
+    listed = ((one.part, one.meaning) for one in list_parts(kind, value, rubric))
+    asked = (
+        (ArtifactPart(area, id_), meaning)
+        for id_, meanings in questions
+        for area, meaning in zip(_AREAS, meanings, strict=True)
+    )
+    return PartTable(dict([*whole, *listed, *asked]), rubric)
 
 
 def pair_names(old: PartTable, new: PartTable, renames: Mapping[str, str]) -> dict[str, str]:
@@ -122,47 +142,66 @@ def _list_ids(rubric: RubricState) -> set[str]:
     return {check.id for check in rubric.checks}
 
 
-def _list_rubric_parts(rubric: RubricState) -> Iterator[tuple[ArtifactPart, str]]:
-    for check in rubric.checks:
-        yield from _list_check_parts(check)
-        yield ArtifactPart("weight", check.id), str(check.weight)
-        yield ArtifactPart("required", check.id), str(check.is_gate)
-    for key in SCORING_KEYS:
-        yield ArtifactPart("scoring", key), str(getattr(rubric, key))
+def list_parts(kind: Kind, value: Mapping[str, Any], rubric: RubricState | None) -> Iterator[ListedPart]:
+    """Yield the parts of an artifact check by check or key by key, without a dataset's questions.
+
+    `rubric` is what the mapping of a rubric was read as; a malformed one (None) has no parts.
+    """
+    if kind is Kind.RUBRIC:
+        yield from _list_rubric_parts(rubric, value) if rubric else ()
+        return
+    keys = {"defaults": value.get("defaults", {})} if kind is Kind.DATASET else select_scoring_part(kind, dict(value))
+    for key, item in keys.items():
+        inner = {(key, name): held for name, held in item.items()} if isinstance(item, dict) else {(key,): item}
+        for path, held in inner.items():
+            yield ListedPart(ArtifactPart("key", *path), write_canonical(held), PartPlace(path, held))
 
 
-def _list_check_parts(check: CheckState) -> Iterator[tuple[ArtifactPart, str]]:
-    own = {"threshold": str(check.threshold), "negate": str(check.negate)}
-    yield ArtifactPart("presence", check.id), ""
+def _list_rubric_parts(rubric: RubricState, value: Mapping[str, Any]) -> Iterator[ListedPart]:
+    for check, written in zip(rubric.checks, value["checks"], strict=True):
+        yield from _list_check_parts(check, written)
+        yield from _list_check_scoring(check, value["scoring"])
+    for key in _SCORING_KEYS:
+        held = getattr(rubric, key)
+        shown = convert_fraction(held) if key == "threshold" else str(held)
+        place = PartPlace(("scoring", key), shown, key in value["scoring"])
+        yield ListedPart(ArtifactPart("scoring", key), str(held), place)
+
+
+def _list_check_parts(check: CheckState, written: Mapping[str, Any]) -> Iterator[ListedPart]:
+    at: Pointer = ("checks", check.index)
+    meanings: dict[str, str] = {}
+    params: list[ListedPart] = []
+
+    def add_param(key: str, meaning: str, value: Any) -> None:
+        meanings[key] = meaning
+        place = PartPlace((*at, key), value, key in written)
+        params.append(ListedPart(ArtifactPart("param", check.id, key), meaning, place))
+
     known = KINDS[find_plain_kind(check.kind)].params
     for key, value in list_written_params(check.kind, check.params).items():
         if known[key].is_set and isinstance(value, list):
-            own[key] = " ".join(sorted({write_canonical(item) for item in value}))
-            for item in value:
-                yield ArtifactPart("item", check.id, key, str(item)), ""
+            meanings[key] = " ".join(sorted({write_canonical(item) for item in value}))
+            for index, item in enumerate(value):
+                place = PartPlace((*at, key, index), item)
+                params.append(ListedPart(ArtifactPart("item", check.id, key, str(item)), "", place))
         else:
-            own[key] = write_canonical(value)
-            yield ArtifactPart("param", check.id, key), own[key]
-    for key in ("threshold", "negate"):
-        yield ArtifactPart("param", check.id, key), own[key]
-    yield ArtifactPart("check", check.id), "\n".join([check.kind, *(f"{key} {own[key]}" for key in sorted(own))])
+            add_param(key, write_canonical(value), value)
+    add_param("threshold", str(check.threshold), None if check.threshold is None else convert_fraction(check.threshold))
+    add_param("negate", str(check.negate), check.negate)
+    whole = "\n".join([check.kind, *(f"{key} {meanings[key]}" for key in sorted(meanings))])
+    yield ListedPart(ArtifactPart("presence", check.id), "")
+    yield ListedPart(ArtifactPart("check", check.id), whole, PartPlace(at, dict(written)))
+    yield from params
 
 
-def _list_judge_parts(value: Mapping[str, Any]) -> Iterator[tuple[ArtifactPart, str]]:
-    for key, item in select_scoring_part(Kind.JUDGE, dict(value)).items():
-        if isinstance(item, dict):
-            yield from ((ArtifactPart("key", key, inner), write_canonical(held)) for inner, held in item.items())
-        else:
-            yield ArtifactPart("key", key), write_canonical(item)
-
-
-def _list_dataset_parts(
-    value: Mapping[str, Any], questions: Iterable[tuple[str, QuestionMeanings]]
-) -> Iterator[tuple[ArtifactPart, str]]:
-    defaults = value.get("defaults", {})
-    yield from ((ArtifactPart("key", "defaults", key), write_canonical(item)) for key, item in defaults.items())
-    for id_, meanings in questions:
-        yield from ((ArtifactPart(area, id_), meaning) for area, meaning in zip(_AREAS, meanings, strict=True))
+def _list_check_scoring(check: CheckState, scoring: Mapping[str, Any]) -> Iterator[ListedPart]:
+    weights, gates = scoring.get("weights", {}), scoring.get("required", [])
+    weight = PartPlace(("scoring", "weights", check.id), convert_fraction(check.weight), check.id in weights)
+    yield ListedPart(ArtifactPart("weight", check.id), str(check.weight), weight)
+    pointer: Pointer = ("scoring", "required", *([gates.index(check.id)] if check.is_gate else []))
+    gate = PartPlace(pointer, check.is_gate, check.is_gate)
+    yield ListedPart(ArtifactPart("required", check.id), str(check.is_gate), gate)
 
 
 _Named = tuple[str, QuestionMeanings]
