@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.files import read_below
-from evalstore.model import Artifact, Finding, PinType, Ref, parse_ref
+from evalstore.model import Finding, PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Lock, LockedLedger, LockEntry, write_lock
 from evalstore.release.integrity_rules import make_finding
-from evalstore.release.ledger_records import ReleaseRecords, describe_rewrite, find_tag_object
+from evalstore.release.ledger_records import describe_rewrite, find_tag_object
 from evalstore.release.locking import lock_repository, write_locked_file
 from evalstore.release.references import FindPlace, walk_references
 from evalstore.release.release_tags import (
@@ -27,10 +27,11 @@ from evalstore.release.release_tags import (
 )
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
-from evalstore.store.resolve import CommittedArtifact, find_locked_version, resolve_at_commit, resolve_unlocked
-from evalstore.store.tags import TAG_REFS, GitTag
+from evalstore.store.resolve import build_resolved, find_locked_version, resolve_at_commit, resolve_unlocked
+from evalstore.store.tags import TAG_REFS
 
 _FIXED = frozenset({PinType.EXACT, PinType.WORKTREE})  # kinds of pins that cannot move
+_LOCK_ANEW = "to lock what is there now: evalstore lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +170,10 @@ def read_lock_blocks(lock: Lock, file: str) -> tuple[list[LockBlock], list[Findi
     return blocks, findings
 
 
-def find_expected_tag(records: ReleaseRecords, block: LockBlock) -> str | None:
+def find_expected_tag(store: ArtifactStore, block: LockBlock) -> str | None:
     """Return the name of the tag that a block needs; None when it needs none."""
     version = find_locked_version(block.ref, block.entry) if block.ref.type is not PinType.REVISION else None
-    return records.store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
+    return store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
 
 
 def report_untagged_block(block: LockBlock, tag_name: str, fetch: str) -> Finding:
@@ -181,30 +182,15 @@ def report_untagged_block(block: LockBlock, tag_name: str, fetch: str) -> Findin
     return block.make_finding("tag-missing", back=f"{fetch}; or {restore}" if fetch else restore)
 
 
-def check_block(records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:
+def check_block(store: ArtifactStore, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:
     """Yield what is no longer as it was locked; a tag that is not there at all is reported by the caller."""
-    back = "to lock what is there now: evalstore lock"
     try:
-        if block.ref.type is not PinType.REVISION:
-            yield from _check_release_block(records, block, tags)
-            return
-        here = resolve_at_commit(records.store, block.ref, block.entry.commit)
-        yield from _check_content(
-            records, block, _ReleaseContent(here.artifact, here.blob or "", here.commit or ""), back
-        )
+        if block.ref.type is PinType.REVISION:
+            yield from check_content(store, block, resolve_at_commit(store, block.ref, block.entry.commit))
+        else:
+            yield from _check_release_block(store, block, tags)
     except EvalstoreError as error:
-        yield make_unreadable_finding(error, str(block.ref), Place(block.file, block.entry.line), back)
-
-
-def check_resolved_block(store: ArtifactStore, block: LockBlock, here: Resolved) -> Iterator[Finding]:
-    """Yield what `check_block` does for a reference that resolves: the version, blob and rows are those of the lock."""
-    entry = block.entry
-    if (here.digest, here.scoring_digest) != (entry.digest, entry.scoring_digest):
-        yield block.make_finding("lock-edited", what="its digests are not those of its blob")
-        return
-    # The same content under another tag object: somebody made the tag again.
-    if here.tag and (find_tag_object(store, here), here.commit) != (entry.tag_object, entry.commit):
-        yield block.make_finding("tag-remade", back=block.describe_restore(here.tag))
+        yield make_unreadable_finding(error, str(block.ref), Place(block.file, block.entry.line), _LOCK_ANEW)
 
 
 class LockedReleases:
@@ -213,38 +199,30 @@ class LockedReleases:
     `findings` are those of the blocks that were.
     """
 
-    def __init__(self, records: ReleaseRecords, blocks: Iterable[tuple[str | None, LockBlock]]) -> None:
+    def __init__(self, store: ArtifactStore, blocks: Iterable[tuple[str | None, LockBlock]]) -> None:
         self.findings: list[Finding] = []
-        self._records = records
+        self._store = store
         self._rest: defaultdict[str | None, list[LockBlock]] = defaultdict(list)
         for tag, block in blocks:
             self._rest[tag].append(block)
 
-    def check(self, git_tag: GitTag, file: CommittedArtifact) -> None:
+    def check(self, release: Resolved) -> None:
         """Check the blocks of one release; those that raise stay, for `check_block` to report."""
-        blocks = self._rest.get(git_tag.name)
+        blocks = self._rest.get(release.tag)
         if not blocks:
             return
         with suppress(EvalstoreError):
-            found = [list(check_tagged_block(self._records, block, git_tag, file)) for block in blocks]
+            found = [list(check_content(self._store, block, release)) for block in blocks]
             self.findings += chain.from_iterable(found)
-            self._rest.pop(git_tag.name, None)
+            self._rest.pop(release.tag, None)
 
     def list_rest(self) -> list[LockBlock]:
         """Return the blocks that are not checked yet."""
         return list(chain.from_iterable(self._rest.values()))
 
 
-class _ReleaseContent(NamedTuple):
-    artifact: Artifact
-    blob: str
-    commit: str
-
-
-def _check_release_block(
-    records: ReleaseRecords, block: LockBlock, tags: Mapping[str, ReleaseTag]
-) -> Iterator[Finding]:
-    name = find_expected_tag(records, block)
+def _check_release_block(store: ArtifactStore, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:
+    name = find_expected_tag(store, block)
     if name is None:
         version = block.entry.version or "(none)"
         yield block.make_finding("lock-edited", what=f"it cannot resolve to version {version}")
@@ -252,34 +230,27 @@ def _check_release_block(
     tag = tags.get(name)
     if tag is None:
         return
-    git_tag, _ = read_tag_object(records.store, tag)
+    git_tag, _ = read_tag_object(store, tag)
     if git_tag.flaw:
         yield make_invalid_tag_finding(tag, git_tag.flaw)
         return
-    file = read_release_file(records.store, tag, git_tag.commit)
-    yield from check_tagged_block(records, block, git_tag, file)
+    file = read_release_file(store, tag, git_tag.commit)
+    yield from check_content(
+        store, block, build_resolved(tag.ref, file.artifact, file.blob, tag=name, commit=git_tag.commit)
+    )
 
 
-def check_tagged_block(
-    records: ReleaseRecords, block: LockBlock, git_tag: GitTag, file: CommittedArtifact
-) -> Iterator[Finding]:
-    """Yield what `check_block` does, of a release that is read already; raises where its rows cannot be found."""
-    entry, back = block.entry, block.describe_restore(git_tag.name)
-    findings = list(_check_content(records, block, _ReleaseContent(file.artifact, file.blob, git_tag.commit), back))
-    yield from findings
-    # The same content under another tag object: somebody made the tag again.
-    if not findings and (git_tag.oid if git_tag.target else None, git_tag.commit) != (entry.tag_object, entry.commit):
-        yield block.make_finding("tag-remade", back=back)
-
-
-def _check_content(records: ReleaseRecords, block: LockBlock, here: _ReleaseContent, back: str) -> Iterator[Finding]:
-    entry = block.entry
+def check_content(store: ArtifactStore, block: LockBlock, here: Resolved) -> Iterator[Finding]:
+    """Yield what `check_block` does, of what the reference means by now; raises where its rows cannot be found."""
+    entry, back = block.entry, block.describe_restore(here.tag) if here.tag else _LOCK_ANEW
     if here.blob != entry.blob:
-        yield block.make_finding(
-            "tag-moved", what=f"its file is blob {here.blob[:12]}, and the lock has {entry.blob[:12]}", back=back
-        )
-    elif (rows := find_rows_blob(records.store, here.artifact, here.commit)) != entry.rows:
+        change = f"its file is blob {(here.blob or '')[:12]}, and the lock has {entry.blob[:12]}"
+        yield block.make_finding("tag-moved", what=change, back=back)
+    elif (rows := find_rows_blob(store, here.artifact, here.commit)) != entry.rows:
         change = f"its rows are blob {(rows or '(none)')[:12]}, and the lock has {(entry.rows or '(none)')[:12]}"
         yield block.make_finding("tag-moved", what=change, back=back)
-    elif (here.artifact.digest, here.artifact.scoring_digest) != (entry.digest, entry.scoring_digest):
+    elif (here.digest, here.scoring_digest) != (entry.digest, entry.scoring_digest):
         yield block.make_finding("lock-edited", what="its digests are not those of its blob")
+    # The same content under another tag object: somebody made the tag again.
+    elif here.tag and (find_tag_object(store, here), here.commit) != (entry.tag_object, entry.commit):
+        yield block.make_finding("tag-remade", back=back)

@@ -13,10 +13,10 @@ from evalstore.errors import EvalstoreError, Place
 from evalstore.model import Finding
 from evalstore.release.base_store import BaseStore
 from evalstore.release.integrity_rules import make_finding
-from evalstore.release.release_tags import ReleaseTag, SoundRelease
+from evalstore.release.release_tags import ReleaseTag
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
-from evalstore.store.resolve import build_resolved, resolve_release
+from evalstore.store.resolve import resolve_release
 from evalstore.store.revisions import list_merged_tags
 from evalstore.store.tags import TAG_REFS
 from evalstore.versions import Bump, Version, bump_version, compute_bump
@@ -75,16 +75,14 @@ class BumpChecker:
         self._unsound.add(tag.name)
         self._find_last_final(tag)
 
-    def check(self, tag: ReleaseTag, release: SoundRelease) -> Iterator[Finding]:
+    def check(self, tag: ReleaseTag, new: Resolved) -> Iterator[Finding]:
         """Yield a finding where a release is too low for what changed, or rests on lowered levels.
 
         A major version says enough for anything and is not compared.
         """
-        file = release.file
-        new = build_resolved(tag.ref, file.artifact, file.blob, tag=tag.name, commit=release.tag.commit)
         self._keep(tag, new)
         if self._earlier[tag.name] is None:
-            self._earlier[tag.name] = self._find_former(tag, file.artifact.former_name)
+            self._earlier[tag.name] = self._find_former(tag, new.artifact.former_name)
         last = self._find_last_final(tag)
         # A pre-release says what its final version will say.
         version = tag.version.final

@@ -15,12 +15,12 @@ from evalstore.places import LEDGER_FOLDER, SETTINGS_FILE
 from evalstore.release.base_store import BaseStore
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import ReleaseRecords, quote_ledger_path
-from evalstore.store import ArtifactStore
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.ledger import LedgerLine, locate_ledger, parse_ledger, split_ledger
 from evalstore.store.object_reader import MissingObjectError
 from evalstore.store.objects import parse_tag
-from evalstore.store.resolve import CommittedArtifact, read_tagged
+from evalstore.store.resolve import CommittedArtifact, build_resolved, read_tagged
 from evalstore.store.revisions import find_head, list_first_parents
 from evalstore.store.signers import is_signature_required, open_signature_check, read_signers
 from evalstore.store.store_moves import read_changes
@@ -98,17 +98,10 @@ def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> Com
     raise LoadError(f"the file at its commit has version {file.artifact.version or '(none)'}", place=place)
 
 
-class SoundRelease(NamedTuple):
-    """A release that is what was released: its tag, and the file at that one's commit."""
-
-    tag: GitTag
-    file: CommittedArtifact
-
-
-def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding, None, SoundRelease | None]:
+def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding, None, Resolved | None]:
     """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger.
 
-    Returns what was read, where no finding is an error.
+    Returns the release, where no finding is an error: it is what was released.
     """
     # In the order of trust: the tag object, then the file, then the rows, then what the ledgers say of them.
     try:
@@ -125,7 +118,7 @@ def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding
         found = list(_check_against_ledgers(records, tag, git_tag.commit, file))
         yield from found
         if all(finding.severity is not Severity.ERROR for finding in found):
-            return SoundRelease(git_tag, file)
+            return build_resolved(tag.ref, file.artifact, file.blob, tag=tag.name, commit=git_tag.commit)
     except RefError as error:
         if records.is_recorded(tag.ref.name, str(tag.version)):
             yield make_unreadable_finding(

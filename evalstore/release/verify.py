@@ -27,7 +27,7 @@ from evalstore.release.lock import (
     LockBlock,
     LockedReleases,
     check_block,
-    check_resolved_block,
+    check_content,
     find_expected_tag,
     read_lock_blocks,
     report_untagged_block,
@@ -114,10 +114,10 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))]
     bumps.expect(releases)
     store.ledgers.expect(ledgers)
-    tagged_blocks = [(find_expected_tag(records, block), block) for block in blocks]
+    tagged_blocks = [(find_expected_tag(store, block), block) for block in blocks]
     expected_tags = _expect_block_tags(tagged_blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
     _check_known(store, selected, [*listing.releases, *expected_tags])
-    unchecked = LockedReleases(records, tagged_blocks)
+    unchecked = LockedReleases(store, tagged_blocks)
     findings = chain(
         [finding for tag in watch(releases) for finding in _check_release(records, tag, bumps, unchecked)],
         check_signatures(records, releases, terms),
@@ -125,7 +125,7 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
         check_ledger_history(records, lambda name: is_wanted(name, None)),
         check_rewritten(records, ledgers, file),
         unchecked.findings,
-        _check_blocks(records, unchecked.list_rest(), listing),
+        _check_blocks(store, unchecked.list_rest(), listing),
         _check_missing(store, expected_tags, listing),
         unread,
         _check_remote(store, name=remote) if remote else (),
@@ -142,7 +142,7 @@ def _check_release(
     if release is None:
         bumps.mark_unsound(tag)
     else:
-        unchecked.check(*release)
+        unchecked.check(release)
         yield from bumps.check(tag, release)
 
 
@@ -199,7 +199,7 @@ def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterabl
         return Verification(0, 0, 0, tuple(unread or [make_finding("lock-missing", Place(LOCK_FILE))]), "lock")
     records, listing = ReleaseRecords(store, lock), list_tag_refs(store)
     blocks, malformed = read_lock_blocks(lock, LOCK_FILE)
-    expected_tags = _expect_block_tags((find_expected_tag(records, block), block) for block in blocks)
+    expected_tags = _expect_block_tags((find_expected_tag(store, block), block) for block in blocks)
     unchecked = {str(block.ref): block for block in blocks}
     store.ledgers.expect(store.ledgers.list_names())
     found: list[Finding] = []
@@ -209,9 +209,7 @@ def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterabl
         resolved = _resolve_or_none(store, ref)
         if block := unchecked.pop(str(ref), None):
             found.extend(
-                check_resolved_block(store, block, resolved)
-                if resolved
-                else check_block(records, block, listing.releases)
+                check_content(store, block, resolved) if resolved else check_block(store, block, listing.releases)
             )
         return resolved
 
@@ -220,7 +218,7 @@ def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterabl
     findings = chain(
         malformed,
         found,
-        _check_blocks(records, unused, listing, watch=watch),
+        _check_blocks(store, unused, listing, watch=watch),
         check_rewritten(records, lock.ledgers, LOCK_FILE),
         _report_missing_tags(store, expected_tags, listing),
     )
@@ -228,16 +226,16 @@ def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterabl
 
 
 def _check_blocks(
-    records: ReleaseRecords,
+    store: ArtifactStore,
     blocks: Sequence[LockBlock],
     listing: TagListing,
     *,
     watch: Callable[[Sequence[LockBlock]], Iterable[LockBlock]] = iter,
 ) -> Iterator[Finding]:
     # Said when they are about to be read: what was read ahead for something else may be gone by now.
-    expect_releases(records.store, (block.ref for block in blocks))
+    expect_releases(store, (block.ref for block in blocks))
     for block in watch(blocks):
-        yield from check_block(records, block, listing.releases)
+        yield from check_block(store, block, listing.releases)
 
 
 def _read_own_lock(store: ArtifactStore) -> tuple[Lock, list[Finding]]:
