@@ -29,6 +29,7 @@ from evalstore.store.pipeline_files import (
     GITLAB_ROOT,
     MERGE_DRIVER,
     PRE_COMMIT,
+    read_template,
     write_attributes,
     write_github,
     write_gitlab,
@@ -48,36 +49,6 @@ MAPPED = {
     "evalstore": SETTINGS_FILE,
     "accepted": ".evalstore/accepted.yaml",
 }
-_JETBRAINS_ENTRY = """\
-        <entry key="evalstore {name}">
-          <value>
-            <SchemaInfo>
-              <option name="name" value="evalstore {name}" />
-              <option name="relativePathToSchema" value="{schema}" />
-              <option name="patterns">
-                <list>
-                  <Item>
-                    <option name="pattern" value="true" />
-                    <option name="path" value="{files}" />
-                    <option name="mappingKind" value="Pattern" />
-                  </Item>
-                </list>
-              </option>
-            </SchemaInfo>
-          </value>
-        </entry>
-"""
-_JETBRAINS_FILE = """\
-<?xml version="1.0" encoding="UTF-8"?>
-<project version="4">
-  <component name="JsonSchemaMappingsProjectConfiguration">
-    <state>
-      <map>
-{entries}      </map>
-    </state>
-  </component>
-</project>
-"""
 
 
 def write_vs_code(old: bytes | None, prefix: str) -> bytes:
@@ -97,24 +68,15 @@ def map_schemas(prefix: str) -> Mapping[str, str]:
 
 def write_jetbrains(prefix: str) -> bytes:
     """Return the mapping file of JetBrains editors."""
+    entry = read_template("jetbrains_entry.xml")
     entries = (
-        _JETBRAINS_ENTRY.format(name=name, schema=f"{prefix}{SCHEMAS}/{name}.schema.json", files=f"{prefix}{files}")
+        entry.format(name=name, schema=f"{prefix}{SCHEMAS}/{name}.schema.json", files=f"{prefix}{files}")
         for name, files in MAPPED.items()
     )
-    return _JETBRAINS_FILE.format(entries="".join(entries)).encode()
+    return read_template("jetbrains.xml").format(entries="".join(entries)).encode()
 
 
 _WRITTEN = (*MAPPED, "result")
-_SETTINGS = """\
-# yaml-language-server: $schema={schemas}/evalstore.schema.json
-# This file marks the store. Every setting is optional; these are the defaults:
-#
-# strict: false            # true: any finding of `evalstore validate` fails
-# unpinned: warn           # a reference without an exact version: warn, forbid or allow
-# judge_max_age_days: 90   # after this a judge's validation is stale
-# profile: score           # what is major: what moves a score; headline: also what moves a mean
-{tag_prefix}           # put before <kind>/<id>@<version> in the names of tags
-"""
 
 
 class Pipeline(StrEnum):
@@ -248,7 +210,7 @@ def _plan_files(root: Path, top: Path, integrations: Integrations, git: Git) -> 
     # Editors and CI systems look at the root of the repository, wherever in it the store is.
     prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
     tag_prefix = _propose_tag_prefix(root)
-    settings = _SETTINGS.format(
+    settings = read_template("settings.yaml").format(
         schemas=SCHEMAS, tag_prefix=f'tag_prefix: "{tag_prefix}"' if tag_prefix else '# tag_prefix: ""'
     )
     # Settings that are there are the user's.
