@@ -17,7 +17,7 @@ from evalstore.errors import LoadError, Place
 from evalstore.model import CheckResult, Output, OutputEnd, UnscoredReason, Verdict
 from evalstore.model.outcome import read_output_end
 from evalstore.runs.eee_versions import find_row_doubt
-from evalstore.runs.record_fields import parse_exact_score, read_number, read_text_or, require_text
+from evalstore.runs.record_fields import get_mapping, parse_exact_score, read_number, read_text_or, require_text
 from evalstore.runs.run_files import ToolCalls, collect_calls, read_calls
 from evalstore.runs.values import UNKNOWN, GradedRow, StoredOutput
 from evalstore.text import find_nearest, make_excerpt
@@ -50,15 +50,13 @@ def _read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
 
 def _read_eee_sample(row: Mapping[str, Any]) -> int:
     """Return the number of the sample where evalstore wrote the row; the format has no place for it."""
-    metadata = row.get("metadata")
-    sample = metadata.get("evalstore_sample") if isinstance(metadata, dict) else None
+    sample = get_mapping(row, "metadata").get("evalstore_sample")
     return int(sample) if isinstance(sample, str) and _SAMPLE.fullmatch(sample) else 0
 
 
 def _read_eee_end(row: Mapping[str, Any]) -> OutputEnd | None:
     """Return why the output ended early where evalstore wrote the row; the format has no place for it."""
-    metadata = row.get("metadata")
-    end = metadata.get("evalstore_output_end") if isinstance(metadata, dict) else None
+    end = get_mapping(row, "metadata").get("evalstore_output_end")
     return next((one for one in OutputEnd if one == end), None)
 
 
@@ -119,8 +117,7 @@ def _final_turn(attribution: Any) -> Any:
 
 
 def _eee_calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls | None:
-    metadata = row.get("metadata")
-    exact = metadata.get("evalstore_tool_calls") if isinstance(metadata, dict) else None
+    exact = get_mapping(row, "metadata").get("evalstore_tool_calls")
     if not isinstance(exact, str):
         return collect_calls(turns, place)
     return read_calls(read_row(exact.encode(), place.file, place.line or 0), place)

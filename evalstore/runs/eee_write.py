@@ -33,7 +33,8 @@ _SOURCE = {
     "evaluator_relationship": "other",
 }
 # Encoders are made once: `json.dumps` makes one for every call that is not its default.
-_encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+_encode_dense = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _MODEL_DETAILS = {"deployment_type": "unknown", "model_availability": "unknown"}
 
 
@@ -70,7 +71,7 @@ def _format_result(run: Run, metric: str, score: Fraction | None, details: Mappi
         "source_data": {
             "dataset_name": run.name,
             "source_type": "other",
-            "additional_details": {"evalstore_dataset": _encode_json(run.dataset and _format_used(run.dataset))},
+            "additional_details": {"evalstore_dataset": _encode_dense(run.dataset and _format_used(run.dataset))},
         },
         "metric_config": {
             "evaluation_description": _METRICS[metric],
@@ -94,10 +95,10 @@ def _format_used(pinned: UsedArtifact) -> dict[str, str | None]:
 
 def _library_details(run: Run) -> dict[str, str]:
     return {
-        "evalstore_harness": _encode_json(dict(run.harness)),
+        "evalstore_harness": _encode_dense(dict(run.harness)),
         "evalstore_commit": run.commit or "",
-        "evalstore_rubrics": _encode_json([_format_used(pinned) for pinned in run.rubrics]),
-        "evalstore_judges": _encode_json([_format_used(pinned) for pinned in run.judges]),
+        "evalstore_rubrics": _encode_dense([_format_used(pinned) for pinned in run.rubrics]),
+        "evalstore_judges": _encode_dense([_format_used(pinned) for pinned in run.judges]),
         "evalstore_outputs_sha256": run.outputs_sha256,
         "evalstore_samples": run.samples.name,
     }
@@ -111,9 +112,9 @@ def _score_details(run: Run) -> dict[str, str]:
         "evalstore_without_output": str(run.without_output),
         "evalstore_without_question": str(run.without_question),
         "evalstore_outputs": str(run.outputs),
-        "evalstore_missing_outputs": _encode_json(dict(run.missing_outputs)),
-        "evalstore_checks": _encode_json({id_: _format_summary(check) for id_, check in run.checks.items()}),
-        "evalstore_notes": _encode_json(list(run.notes)),
+        "evalstore_missing_outputs": _encode_dense(dict(run.missing_outputs)),
+        "evalstore_checks": _encode_dense({id_: _format_summary(check) for id_, check in run.checks.items()}),
+        "evalstore_notes": _encode_dense(list(run.notes)),
         **(_format_rest(run) if run.is_withheld else {}),
     }
 
@@ -137,9 +138,6 @@ def write_score(score: Fraction | None) -> float:
     return UNKNOWN if score is None else float(score)
 
 
-# Encoders are made once: `json.dumps` makes one for every call that is not its default.
-_encode = json.JSONEncoder(ensure_ascii=False).encode
-_encode_dense = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 # Legal in JSON, but readers that split lines as `str.splitlines` does would cut a row there.
 _BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 

@@ -150,21 +150,17 @@ def _guess_names(kind: str, names: AbstractSet[str]) -> str:
     return f"rows with other key names; convert them: jq -c '{{id: .{id_}, output: .{output}}}'"
 
 
-SpanReader = Callable[[Path, OutputSpan], Iterator[OutputEntry]]
-
-
 class OutputFormat(NamedTuple):
     """A file format of stored outputs: its name, how to recognise it by its keys, and how to read its entries.
 
-    `cut` takes the file and the wanted size of a span in bytes; `read_span` reads one span (None: there is only one).
+    `has_rows`: a file can be cut between its rows, and `read` takes a span of it, too.
     """
 
     name: str
     kind: str
     fits: Callable[[AbstractSet[str]], bool]
-    read: Callable[[Path], Iterator[OutputEntry]]
-    cut: Callable[[Path, int], CutFile] = keep_whole
-    read_span: SpanReader | None = None
+    read: Callable[..., Iterator[OutputEntry]]
+    has_rows: bool = False
 
 
 def _read_json_lines(path: Path, span: OutputSpan | None = None) -> Iterator[OutputEntry]:
@@ -195,24 +191,17 @@ def _row_entries(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> I
         )
 
 
+_OUTPUT_LINES = 'lines {"id", "output", "tool_calls"?, "sample"?}'
 _EEE = "rows or runs of Every Eval Ever"
 _INSPECT = "logs of Inspect AI (.eval, .json)"
 _PROMPTFOO = "results of promptfoo (.json, .jsonl)"
-
 _GRADINGS = "gradings of skill-creator (grading.json, benchmark.json)"
 
-_LINES = OutputFormat(
-    'lines {"id", "output", "tool_calls"?, "sample"?}',
-    OBJECT,
-    {"id", "output"}.issubset,
-    _read_json_lines,
-    cut_rows,
-    _read_json_lines,
-)
+_LINES = OutputFormat(_OUTPUT_LINES, OBJECT, {"id", "output"}.issubset, _read_json_lines, has_rows=True)
 _RUN = OutputFormat(_EEE, OBJECT, {"evaluation_results"}.issubset, _read_embedded)
 OUTPUT_FORMATS = (
     _LINES,
-    OutputFormat(_EEE, OBJECT, {"sample_id"}.issubset, _read_json_lines, cut_rows, _read_json_lines),
+    OutputFormat(_EEE, OBJECT, {"sample_id"}.issubset, _read_json_lines, has_rows=True),
     _RUN,
     OutputFormat(_INSPECT, ARCHIVE, is_log_archive, read_log_archive),
     OutputFormat(_INSPECT, OBJECT, is_json_log, read_json_log),
@@ -243,14 +232,14 @@ def read_output_span(
     Whether all spans together hold one series, `names` says when they are joined.
     """
     shape = detect_format(path)
-    read = partial(shape.read_span, path, span) if shape.read_span else partial(shape.read, path)
+    read = partial(shape.read, path, span) if shape.has_rows else partial(shape.read, path)
     for entry in filter_entries(read, choice, str(path), names):
         yield entry.output
 
 
 def cut_outputs(path: Path, size: int) -> CutFile:
     """Cut a file of outputs into spans of about `size` bytes, or of one where its format cannot be cut."""
-    return detect_format(path).cut(path, size)
+    return cut_rows(path, size) if detect_format(path).has_rows else keep_whole(path)
 
 
 def detect_format(path: Path) -> OutputFormat:

@@ -26,18 +26,19 @@ from evalstore.runs.record_fields import (
     read_text_or,
     require_text,
 )
-from evalstore.runs.row_formats import read_lines
 from evalstore.runs.run_files import (
     find_aggregate,
     find_rows_file,
     parse_json_object,
     read_aggregate,
     read_embedded_samples,
+    read_json_objects,
 )
 from evalstore.runs.values import UNKNOWN, CheckSummary, GradedRow, Run, UsedArtifact
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
-_NO_ROW = "this line is not a row of a run"
+_Row = TypeVar("_Row", BareRow, GradedRow | None)
+NO_ROW = "this line is not a row of a run"
 _DECIMAL = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?", re.ASCII)
 
 
@@ -57,38 +58,28 @@ def read_rows(run: Run) -> Iterator[GradedRow]:
 
     A row without any output is skipped. In foreign rows a score of -1 means unscored.
     """
-    if run.samples == run.path:
-        rows = (_read_record(row, place) for row, place in _iterate_embedded(run))
-    else:
-        rows = (read_row_line(data, Place(str(run.samples), line)) for line, data in read_lines(run.samples))
+    rows = (_read_record(row, place, read_graded_row) for row, place in _iterate_records(run))
     return (row for row in rows if row is not None)
-
-
-def read_row_line(data: bytes, place: Place) -> GradedRow | None:
-    """Return the row of one line of a run; None without any output. Raises `LoadError` at its place otherwise."""
-    return _read_record(parse_json_object(data, place), place)
-
-
-def _read_record(value: Mapping[str, Any], place: Place) -> GradedRow | None:
-    with explain_shape_errors(place, _NO_ROW):
-        return read_graded_row(value, place)
 
 
 def read_bare_rows(run: Run) -> Iterator[BareRow]:
     """Yield the rows as `read_rows` does, also those whose output is not stored."""
-    if run.samples == run.path:
-        return (_read_bare_record(row, place) for row, place in _iterate_embedded(run))
-    lines = ((data, Place(str(run.samples), line)) for line, data in read_lines(run.samples))
-    return (_read_bare_record(parse_json_object(data, place), place) for data, place in lines)
+    return (_read_record(row, place, read_bare_row) for row, place in _iterate_records(run))
 
 
-def _read_bare_record(value: Mapping[str, Any], place: Place) -> BareRow:
-    with explain_shape_errors(place, _NO_ROW):
-        return read_bare_row(value, place)
+def read_row_line(data: bytes, place: Place) -> GradedRow | None:
+    """Return the row of one line of a run; None without any output. Raises `LoadError` at its place otherwise."""
+    return _read_record(parse_json_object(data, place), place, read_graded_row)
 
 
-def _iterate_embedded(run: Run) -> Iterator[tuple[Mapping[str, Any], Place]]:
-    return ((row, Place(str(run.samples), line)) for line, row in read_embedded_samples(run.path))
+def _iterate_records(run: Run) -> Iterator[tuple[Mapping[str, Any], Place]]:
+    rows = read_embedded_samples(run.path) if run.samples == run.path else read_json_objects(run.samples)
+    return ((row, Place(str(run.samples), line)) for line, row in rows)
+
+
+def _read_record(value: Mapping[str, Any], place: Place, read: Callable[[Mapping[str, Any], Place], _Row]) -> _Row:
+    with explain_shape_errors(place, NO_ROW):
+        return read(value, place)
 
 
 def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> Run:

@@ -21,7 +21,7 @@ from evalstore.documents import LINE_LIMIT, read_row
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.model import Output
 from evalstore.runs.eee_rows import find_output_key, read_checks, read_consistent_grade
-from evalstore.runs.read import read_row_line
+from evalstore.runs.read import NO_ROW, read_row_line
 from evalstore.runs.record_fields import explain_shape_errors, get_mapping
 from evalstore.runs.row_formats import open_seekable_lines
 from evalstore.runs.values import GradedRow, Run, merge_samples
@@ -174,7 +174,7 @@ def make_doubled_error(path: Path | str, id_: str) -> RefusedError:
 
 def _find_key(data: bytes, place: Place) -> _RowKey | None:
     value = _decode_line(data, place)
-    with explain_shape_errors(place, "this line is not a row of a run"):
+    with explain_shape_errors(place, NO_ROW):
         key = find_output_key(value, place)
     return key and _RowKey(*key, str(get_mapping(value, "metadata").get("evalstore_rubric") or ""))
 
@@ -226,7 +226,7 @@ class TableRow(NamedTuple):
         place = Place(str(run.samples), self.place)
         output = self.digest if by_digest else self.output
         text = f"known to {run.path} alone" if output is None else str(output)
-        with explain_shape_errors(place, "this line is not a row of a run"):
+        with explain_shape_errors(place, NO_ROW):
             score, verdict = read_consistent_grade(self.score, self.verdict)
             return GradedRow(
                 id=self.id,

@@ -35,8 +35,8 @@ class CutFile(NamedTuple):
     spans: tuple[OutputSpan, ...]
 
 
-def keep_whole(path: Path, size: int) -> CutFile:  # noqa: ARG001  # the signature of what cuts
-    """Return a file as one span, whatever `size` asks for: of a format whose outputs are not on lines of their own."""
+def keep_whole(path: Path) -> CutFile:
+    """Return a file as one span: of a format whose outputs are not on lines of their own."""
     cut = cut_at(path, [(0, 1)])
     return cut._replace(spans=(cut.spans[0]._replace(unit=WHOLE_FILE),))
 
