@@ -119,8 +119,12 @@ def storm(cli: Cli, room: Room, rounds: int) -> int:
         process = subprocess.Popen(
             command(room), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
-        time.sleep(chance.uniform(0.1, 1) * usual)
-        if process.poll() is None:
+        began = time.monotonic()
+        try:
+            process.wait(timeout=chance.uniform(0.1, 1) * usual)
+            usual = time.monotonic() - began  # the moments keep pace with a machine that is busy now and idle then
+        except subprocess.TimeoutExpired:
+            usual *= 1.1
             died += 1
             # Half of them lose the whole group, the others leave git behind, still at work.
             if chance.random() < 0.5:
