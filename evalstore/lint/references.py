@@ -238,16 +238,16 @@ def lint_former_id(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note
     """Yield the id that an artifact says it had, where that is its own, or was never released."""
     value, former = artifact.document.value, artifact.former_name
     if isinstance(value, dict) and value.get(RENAMED_FROM) in [artifact.id, artifact.name]:
-        yield _note_former(artifact.name, "is this file", "remove the line")
+        yield _note_former(f"{artifact.name} is this file", "remove the line")
     elif former and lookup.load is not None:
         try:
             lookup.load(parse_ref(former))
         except RefError as error:
-            yield _note_former(former, "has no release", error.hint or "")
+            yield _note_former(error.message, error.hint or "")
 
 
-def _note_former(name: str, what: str, hint: str) -> Note:
-    return make_note("renamed-from-unknown", (RENAMED_FROM,), found=name, what=what, hint=hint)
+def _note_former(message: str, hint: str) -> Note:
+    return make_note("renamed-from-unknown", (RENAMED_FROM,), message=message, hint=hint)
 
 
 _MEASURED_ON = "validated_against"  # a record of the past, through which no score goes

@@ -114,7 +114,7 @@ _JUDGE_ROWS = (
         message="the id changes from {old} to {new}",
         reason="every pin on the old id breaks",
         example="id: tone → id: taste",
-        instead="title: Old → title: New (another name for people; pins use the id)",
+        instead="nothing → renamed_from: judge/tone (the id that it had: it goes on from the releases of that id)",
     ),
     _make_row(
         "judge-template-changed",

@@ -52,7 +52,7 @@ ROWS = (
         message="the id changes from {old} to {new}",
         reason="every pin on the old id breaks, and so does its history",
         example="id: r → id: s",
-        instead="title: Old → title: New (another name for people; pins use the id)",
+        instead="nothing → renamed_from: r (the id that it had: it goes on from the releases of that id)",
     ),
     ChangeRule(
         id="check-added",

@@ -12,7 +12,7 @@ ARTIFACT_RULES = (
     ValidationRule(
         "renamed-from-unknown",
         _WARNING,
-        "`renamed_from` names {found}, which {what}",
+        "`renamed_from` names no release to go on from: {message}",
         "{hint}",
         "The first release of a renamed artifact goes on from the releases of its earlier id, where there are any.",
     ),
