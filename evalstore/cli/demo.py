@@ -17,7 +17,7 @@ import click
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.streams import find_screen
 from evalstore.errors import ExitCode
-from evalstore.report.text_layout import Part, Screen, fold_command, fold_text, wrap_lines
+from evalstore.report.text_layout import Part, Screen, fold_command, fold_text
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:
@@ -51,9 +51,7 @@ def command(settings: CommandSettings, folder: Path | None, *, all_: bool) -> Ex
     screen = find_screen(sys.stdout)
     told = [step for step in story.steps if step.show or all_]
     steps = []
-    _print_text(
-        settings, "\n".join(screen.paint(Part.HEAD, line) for line in wrap_lines(story.title, width=screen.width))
-    )
+    _print_text(settings, "\n".join(screen.wrap(story.title, inner="", part=Part.HEAD)))
     for step, results in replay_story(story, target, {**os.environ, **_describe_screen(settings, screen)}):
         steps.append((step, tuple(results)))
         if step in told:
@@ -78,7 +76,7 @@ def _print_step(
 ) -> None:
     _print_text(settings, "\n" + screen.paint(Part.HEAD, f"── {title} ".ljust(screen.width, "─")))
     say = f"{step.say} ({step.author}, {step.date[:10]})"
-    _print_text(settings, "\n".join(wrap_lines(say, width=screen.width)))
+    _print_text(settings, "\n".join(screen.wrap(say, inner="")))
     for result in results:
         command = fold_command(f"$ evalstore {shlex.join(result.words)}", screen.width)
         _print_text(settings, "\n".join(screen.paint(Part.HEAD, line) for line in command))

@@ -14,7 +14,15 @@ from evalstore.audits.values import OWN_PLAYERS, PlayerName, RunSide
 from evalstore.audits.wording import format_points, name_own, write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, wrap_columns, wrap_lines
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    format_columns,
+    format_percent,
+    join_blocks,
+    wrap_columns,
+)
 from evalstore.statistics import Conclusion
 from evalstore.text import count_noun, make_excerpt
 
@@ -31,7 +39,7 @@ _RULERS = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE, PlayerName.DATASET})
 _NO_BREAK = "\u00a0"  # keeps an id and its points on one line
 
 
-def text(audit: Audit, screen: Screen = PAPER, *, slices: str = "", results: Sequence[str] = ()) -> str:
+def text(audit: Audit, screen: Screen = PAPER, *, slices: Sequence[str] = (), results: Sequence[str] = ()) -> str:
     """Return the answer, the waterfall, whose edits moved it, and the answer again; points are hundredths.
 
     `slices` is a table of its own and `results` are the answers to conditions, a line each. With --verbose also how
@@ -41,13 +49,11 @@ def text(audit: Audit, screen: Screen = PAPER, *, slices: str = "", results: Seq
     verdict = [*results, *_write_verdict(audit, screen)]
     table = _format_waterfall(audit, screen, max(_MOST_ROWS - len(results), _FEWEST_ROWS))
     if screen.whole:
-        blocks = [_format_factor(factor, screen) for factor in _order_factors(audit)]
-        details = "\n\n".join([*blocks, "\n".join(_list_rest(audit, screen.width))])
+        details = [*(_format_factor(factor, screen) for factor in _order_factors(audit)), _list_rest(audit, screen)]
     else:
         room = MOST_LINES - len(head) - len(table) - len(verdict) - _BLANK_LINES
-        details = "\n".join(_list_details(audit, screen, max(room, _FEWEST_DETAILS)))
-    parts = ("\n".join(head), "\n".join(table), details, slices, "\n".join(verdict))
-    return "\n\n".join(part for part in parts if part)
+        details = [_list_details(audit, screen, max(room, _FEWEST_DETAILS))]
+    return join_blocks(head, table, *details, slices, verdict)
 
 
 def document(audit: Audit) -> dict[str, Any]:
@@ -66,16 +72,16 @@ def document(audit: Audit) -> dict[str, Any]:
 
 def _write_head(audit: Audit, screen: Screen) -> list[str]:
     """Return what moved the score in a sentence, cut where it is long, and whether the outputs are better."""
-    sentence = wrap_lines(audit.sentence, width=screen.width)
+    sentence = screen.wrap(audit.sentence, inner="", part=Part.HEAD)
     if not screen.whole and len(sentence) > _MOST_SENTENCE:
         cut = make_excerpt(audit.sentence, _MOST_SENTENCE * screen.width * 9 // 10)
-        sentence = wrap_lines(cut, width=screen.width)[:_MOST_SENTENCE]
-    return [*(screen.paint(Part.HEAD, line) for line in sentence), *paint_answer(write_answer(audit), screen)]
+        sentence = screen.wrap(cut, inner="", part=Part.HEAD)[:_MOST_SENTENCE]
+    return [*sentence, *paint_answer(write_answer(audit), screen)]
 
 
 def paint_answer(answer: str, screen: Screen) -> list[str]:
     """Return the lines of whether the outputs are better, each answer in its colour."""
-    return [screen.paint_words(line, _ANSWERS) for line in wrap_lines(answer, width=screen.width, inner="  ")]
+    return [screen.paint_words(line, _ANSWERS) for line in screen.wrap(answer)]
 
 
 def _write_verdict(audit: Audit, screen: Screen) -> list[str]:
@@ -158,7 +164,7 @@ def _list_details(audit: Audit, screen: Screen, room: int) -> list[str]:
     """Return the edits that moved most with their people, and what else to know, in so many lines."""
     factors = (one for one in _order_factors(audit) if one.players != (PlayerName.OUTPUTS,))
     edits = [line for factor in factors for line in _format_causes(factor, screen)]
-    notes = _list_warnings(audit, screen.width)
+    notes = _list_warnings(audit, screen)
     rest = len(edits) + len(notes) - room
     if rest <= 0:
         return [*edits, *notes]
@@ -196,7 +202,7 @@ def _describe_silence(lines: Lines) -> str:
     return f"{sides}; {format_points(lines.no_answer_as_zero.score)} if they count 0"
 
 
-def _format_factor(factor: Factor, screen: Screen) -> str:
+def _format_factor(factor: Factor, screen: Screen) -> list[str]:
     about = []
     if factor.conclusion is Conclusion.NOT_RESOLVABLE and factor.detectable:
         about.append(f"so few questions show only changes of {factor.detectable * 100:.1f} points or more")
@@ -208,9 +214,8 @@ def _format_factor(factor: Factor, screen: Screen) -> str:
         about.append(f"{test} p {format_p(factor.p)}")
     details = f"   ({'; '.join(about)})" if about else ""
     head = f"{factor.label} {format_points(factor.share)}{details}"
-    first, *rest = wrap_lines(head, width=screen.width, inner="  ")
-    causes, worst = _format_causes(factor, screen), _format_worst(factor, screen.width)
-    return "\n".join([screen.paint_change(first), *rest, *causes, *worst])
+    first, *rest = screen.wrap(head)
+    return [screen.paint_change(first), *rest, *_format_causes(factor, screen), *_format_worst(factor, screen)]
 
 
 def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
@@ -218,14 +223,14 @@ def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
     first_causes = effective_causes[:_MOST_EDITS]
     for origin in dict.fromkeys(cause.source.origin for cause in first_causes):
         origin_words = _format_origin(origin) if screen.whole else _name_people(origin)
-        yield from wrap_lines(origin_words, width=screen.width, lead="  ", inner="      ")
+        yield from screen.wrap(origin_words, lead="  ", inner="      ")
         for cause in (cause for cause in first_causes if cause.source.origin == origin):
             margin = f" ± {cause.error * 100:.2f}" if cause.error else ""
             passes = f" ({format_points(cause.passes)} passes)" if cause.passes and not cause.share else ""
             message = make_excerpt(cause.source.message or cause.source.part, _MESSAGE)
             rule = f"{cause.source.rule}: " if cause.source.rule and screen.whole else ""
             lead = f"{' ' * _EDIT_MARGIN}{_pad_points(cause.share)}{margin}{passes}  "
-            lines = wrap_lines(f"{rule}{message}", width=screen.width, lead=lead, inner=" " * _EDIT_WORDS)
+            lines = screen.wrap(f"{rule}{message}", lead=lead, inner=" " * _EDIT_WORDS)
             yield from (*map(screen.paint_change, lines[:1]), *lines[1:])
     if len(effective_causes) > _MOST_EDITS:
         yield f"  {count_noun(len(effective_causes) - _MOST_EDITS, 'other edit')} moved less"
@@ -233,13 +238,13 @@ def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
         yield f"  {count_noun(silent_count, 'other edit' if effective_causes else 'edit')} moved nothing"
 
 
-def _format_worst(factor: Factor, width: int) -> Iterator[str]:
+def _format_worst(factor: Factor, screen: Screen) -> Iterator[str]:
     if factor.worst:
         listing = ", ".join(
             f"{make_excerpt(question.id, _NAME_WIDTH)}{_NO_BREAK}{format_points(question.share)}"
             for question in factor.worst
         )
-        lines = wrap_lines(f"moved most: {listing}", width=width, lead="  ", inner="    ")
+        lines = screen.wrap(f"moved most: {listing}", lead="  ", inner="    ")
         yield from (line.replace(_NO_BREAK, " ") for line in lines)
 
 
@@ -260,15 +265,15 @@ def _shorten_pin(pin: str) -> str:
     return pin[:_SHORT_PIN] if pin.startswith("git:") else pin
 
 
-def _list_rest(audit: Audit, width: int) -> list[str]:
-    facts = [*_format_verdicts(audit), *_format_own(audit)]
+def _list_rest(audit: Audit, screen: Screen) -> list[str]:
+    facts = screen.wrap(*_format_verdicts(audit), *_format_own(audit))
     done = [] if audit.drift or not audit.common else ["Both runs reproduced."]
-    return [*wrap_lines(*facts, width=width, inner="  "), *_list_warnings(audit, width), *done]
+    return [*facts, *_list_warnings(audit, screen), *done]
 
 
-def _list_warnings(audit: Audit, width: int) -> list[str]:
+def _list_warnings(audit: Audit, screen: Screen) -> list[str]:
     """Return what a reader must know beside the shares: what failed or was not reproduced, the price, and notes."""
-    lines = wrap_lines(*_format_failures(audit.lines), *_format_price(audit), width=width, inner="  ")
+    lines = screen.wrap(*_format_failures(audit.lines), *_format_price(audit))
     if audit.drift:
         lines.append(f"{count_noun(len(audit.drift), 'recorded result')} not reproduced:")
         lines += [
@@ -277,11 +282,8 @@ def _list_warnings(audit: Audit, width: int) -> list[str]:
         ]
     # What the answer says is not said again.
     asides = {one.lower() for one in audit.asides}
-    notes = (note for note in audit.notes if note.lower() not in asides)
-    return [
-        *lines,
-        *(line for note in notes for line in wrap_lines(f"note: {note}", width=width, inner=" " * _NOTE_WORDS)),
-    ]
+    notes = (f"note: {note}" for note in audit.notes if note.lower() not in asides)
+    return [*lines, *screen.wrap(*notes, inner=" " * _NOTE_WORDS)]
 
 
 def list_facts(audit: Audit) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys
-from evalstore.report.text_layout import PAPER, Screen, format_columns, format_percent, wrap_lines
+from evalstore.report.text_layout import PAPER, Screen, format_columns, format_percent, join_blocks
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -23,14 +23,13 @@ _HEAD = ("output", "ruler", "score", "verdict", "graded by", "")
 
 def text(view: QuestionView, screen: Screen = PAPER) -> str:
     """Return the four cells, what each check says in them, and the answers side by side."""
-    parts = [
+    return join_blocks(
         f"question {make_printable(view.id)}",
         format_columns([_HEAD, *map(_cell_row, view.cells)], right={2}),
         *(_format_check(id_, results, view, screen) for id_, results in _list_checks(view)),
-        "\n".join(_format_answers(view, screen)),
-        "\n".join(line for note in _list_notes(view) for line in wrap_lines(note, width=screen.width, inner="  ")),
-    ]
-    return "\n\n".join(part for part in parts if part)
+        _format_answers(view, screen),
+        screen.wrap(*_list_notes(view)),
+    )
 
 
 def markdown(view: QuestionView) -> str:
@@ -42,14 +41,13 @@ def markdown(view: QuestionView) -> str:
         if result is not None
     ]
     answers = [(name, _join_samples(row)) for name, row in zip("AB", view.rows, strict=True)]
-    parts = [
+    return join_blocks(
         f"### evalstore audit\n\nquestion {format_code(view.id)}",
-        "\n".join(format_table(_HEAD, map(_cell_row, view.cells))),
-        "\n".join(format_table(("check", "output and rubric", "score", "reason"), checks)),
-        "\n".join(format_table(("run", "output"), answers)),
-        *(escape_prose(note) for note in _list_notes(view)),
-    ]
-    return "\n\n".join(parts)
+        format_table(_HEAD, map(_cell_row, view.cells)),
+        format_table(("check", "output and rubric", "score", "reason"), checks),
+        format_table(("run", "output"), answers),
+        *map(escape_prose, _list_notes(view)),
+    )
 
 
 def html(view: QuestionView) -> str:
@@ -87,13 +85,14 @@ def _cell_row(cell: QuestionCell) -> tuple[str, ...]:
     return f"of {cell.output}", f"of {cell.ruler}", format_percent(cell.score), verdict, cell.rubric, how
 
 
-def _format_check(id_: str, results: tuple[CheckResult | None, ...], view: QuestionView, screen: Screen) -> str:
-    lines = [f"check {make_printable(id_)}"]
+def _format_check(
+    id_: str, results: tuple[CheckResult | None, ...], view: QuestionView, screen: Screen
+) -> Iterator[str]:
+    yield f"check {make_printable(id_)}"
     for cell, result in zip(view.cells, results, strict=True):
         lead = f"  {cell.output} under {cell.ruler}  "
         said = "not in this rubric" if result is None else f"{format_percent(result.score):>6}  {result.reason}"
-        lines += wrap_lines(said, width=screen.width, lead=lead, inner=" " * len(lead))
-    return "\n".join(lines)
+        yield from screen.wrap(said, lead=lead, inner=" " * len(lead))
 
 
 def _list_checks(view: QuestionView) -> Iterator[tuple[str, tuple[CheckResult | None, ...]]]:

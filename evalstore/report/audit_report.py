@@ -13,7 +13,7 @@ from evalstore.report import audit as plain
 from evalstore.report.blame import describe_origin
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import write_json_value
-from evalstore.report.text_layout import PAPER, Part, Screen, format_percent, wrap_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_percent, join_blocks, wrap_columns
 from evalstore.text import make_excerpt, make_printable
 
 _NAME = 40
@@ -25,12 +25,10 @@ _MARKS = {"holds": "\u2705", "fails": "\u274c", "cannot tell": "\u2753"}
 
 def text(report: AuditReport, screen: Screen = PAPER) -> str:
     """Return the audit, and a line for each condition."""
-    lines = (
-        line for one in report.results for line in wrap_lines(describe_result(one), width=screen.width, inner="  ")
-    )
     rows = _tabulate_slices(report.audit)
     right = [at for at, name in enumerate(rows[0]) if name in _SLICE_HEAD[1:5]]
-    slices = "\n".join(wrap_columns(rows, screen.width, right)) if rows[1:] else ""
+    slices = wrap_columns(rows, screen.width, right) if rows[1:] else ()
+    lines = screen.wrap(*map(describe_result, report.results))
     results = [screen.paint_words(line, _ANSWERS) for line in lines]
     return plain.text(report.audit, screen, slices=slices, results=results)
 
@@ -52,20 +50,19 @@ def markdown(report: AuditReport) -> str:
         (format_points(cause.share), format_points(cause.passes), cause.source.message or cause.source.part, people)
         for cause, people in edits[:_MOST_EDITS]
     ]
-    parts = [
+    return join_blocks(
         "### evalstore audit",
         f"{format_code(audit.a.run)} \u2192 {format_code(audit.b.run)}",
         f"**{escape_prose(audit.sentence)}**",
         escape_prose(write_answer(audit)),
-        "\n".join(f"- {_MARKS[str(one.answer)]} {escape_prose(describe_result(one))}" for one in report.results),
-        "\n".join(format_table(("points", "score", "passes", ""), _list_waterfall(audit))),
-        "\n".join(format_table(("score", "passes", "edit", "by"), rows)) if rows else "",
+        (f"- {_MARKS[str(one.answer)]} {escape_prose(describe_result(one))}" for one in report.results),
+        format_table(("points", "score", "passes", ""), _list_waterfall(audit)),
+        format_table(("score", "passes", "edit", "by"), rows) if rows else "",
         f"and {len(edits) - _MOST_EDITS:,} more edits" if len(edits) > _MOST_EDITS else "",
-        "\n".join(_list_flips(audit)),
-        "\n".join(format_table(slices[0], slices[1:])) if audit.slices else "",
-        "\n".join(f"- {escape_prose(note)}" for note in audit.notes),
-    ]
-    return "\n\n".join(part for part in parts if part)
+        _list_flips(audit),
+        format_table(slices[0], slices[1:]) if audit.slices else "",
+        (f"- {escape_prose(note)}" for note in audit.notes),
+    )
 
 
 def html(report: AuditReport, links: Mapping[str, str] | None = None) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, format_columns, join_names, wrap_lines
+from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, format_columns, join_names
 from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
 
@@ -127,7 +127,7 @@ def _format_followers(version: FollowedVersion, screen: Screen, *, would: bool) 
     # Until then `status --check` answers 1.
     next_ = ": pin it there, or write the next major version there" if version.bump is Bump.MAJOR else ""
     sentence = f"{subject} {verb} {version.ref} from now on by a floating pin ({version.bump}){next_}"
-    return "\n".join([*wrap_lines(sentence, width=screen.width, inner="  "), _format_names(version.by, screen)])
+    return "\n".join([*screen.wrap(sentence), _format_names(version.by, screen)])
 
 
 def _format_lowered(version: LoweredVersion) -> str:
@@ -162,4 +162,4 @@ def _format_push(push: Push, screen: Screen, *, would: bool) -> Iterator[str]:
 
 
 def _format_names(names: Sequence[str], screen: Screen) -> str:
-    return "\n".join(wrap_lines(", ".join(names), width=screen.width, lead="  ", inner="  "))
+    return "\n".join(screen.wrap(", ".join(names), lead="  "))

@@ -9,7 +9,6 @@ from evalstore.report.text_layout import (
     PAPER,
     Part,
     Screen,
-    wrap_lines,
 )
 from evalstore.text import make_printable
 
@@ -25,9 +24,9 @@ _PLACES = 4
 
 def text(found: Comparability, screen: Screen = PAPER) -> str:
     """Return the answer, its parts with their reasons, and what would help."""
-    head = wrap_lines(f"{found.answer}: {_describe_answer(found)}", width=screen.width)
     colour = _COLOURS.get(found.answer, Part.MINOR)
-    return "\n".join([*(screen.paint(colour, line) for line in head), "", *_describe_rest(found, screen)])
+    head = screen.wrap(f"{found.answer}: {_describe_answer(found)}", inner="", part=colour)
+    return "\n".join([*head, "", *_describe_rest(found, screen)])
 
 
 def _describe_answer(found: Comparability) -> str:
@@ -50,6 +49,5 @@ def _format_bound(bound: Fraction | None) -> str:
 def _describe_rest(found: Comparability, screen: Screen) -> Iterator[str]:
     for part in found.parts:
         name = make_printable(part.name)
-        yield from wrap_lines(f"{name}: {part.answer} ({part.reason})", width=screen.width, lead="  ", inner="    ")
-    for note in found.notes:
-        yield from wrap_lines(f"note: {make_printable(note)}", width=screen.width, inner="  ")
+        yield from screen.wrap(f"{name}: {part.answer} ({part.reason})", lead="  ", inner="    ")
+    yield from screen.wrap(*(f"note: {make_printable(note)}" for note in found.notes))

@@ -27,7 +27,7 @@ from evalstore.report.diff_words import (
     summarize_measurement,
     summary,
 )
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_blocks
 from evalstore.report.value_diff import Mark, compare_words
 from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
@@ -61,22 +61,19 @@ _MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
 def text(diff: Diff, screen: Screen = PAPER) -> str:
     """Return the findings, major first, and the bump that they need; of many findings a summary stands first too."""
     head = screen.paint(Part.HEAD, f"{_name_side(diff.old.ref, 'old')} → {_name_side(diff.new.ref, 'new')}")
-    overview = [_format_overview(diff, screen)] if len(diff.findings) > _MANY else []
-    can_accept = can_accept_changes(diff)
-    blocks = list(_format_findings(diff, screen, can_accept=can_accept))
-    measurements = [format_measurement(measurement, screen.width) for measurement in diff.measured]
-    measurements += [_format_asked(diff.asked, screen.width)] if diff.asked else []
-    notes = ("\n".join(wrap_lines(note, width=screen.width, inner="  ")) for note in describe_other_causes(diff))
-    total = "\n".join(wrap_lines(describe_total(diff), width=screen.width, inner="  "))
-    instead = describe_suggestion(diff.suggestion) if diff.suggestion else ""
-    more = "\n".join(wrap_lines(instead, width=screen.width, inner="  "))
-    bump = "\n".join(
-        screen.paint(Part.HEAD, line) for line in wrap_lines(summary(diff), width=screen.width, inner="  ")
-    )
-    turned = [format_examples(diff.examples, screen)] if diff.examples else []
+    total, bump = screen.wrap(describe_total(diff)), screen.wrap(summary(diff), part=Part.HEAD)
     is_brief = not screen.whole and len(diff.findings) >= _ALIKE
-    end = ["\n".join(filter(None, (total, bump)))] if is_brief else [*filter(None, (total, bump))]
-    return "\n\n".join([head, *turned, *overview, *blocks, *end, *([more] if more else []), *notes, *measurements])
+    return join_blocks(
+        head,
+        _format_examples(diff.examples, screen) if diff.examples else "",
+        _format_overview(diff, screen) if len(diff.findings) > _MANY else "",
+        *_format_findings(diff, screen, can_accept=can_accept_changes(diff)),
+        *([[*total, *bump]] if is_brief else [total, bump]),
+        screen.wrap(describe_suggestion(diff.suggestion)) if diff.suggestion else "",
+        *map(screen.wrap, describe_other_causes(diff)),
+        *(_format_measurement(measurement, screen) for measurement in diff.measured),
+        _format_asked(diff.asked, screen) if diff.asked else "",
+    )
 
 
 def html(diff: Diff) -> str:
@@ -86,46 +83,42 @@ def html(diff: Diff) -> str:
     return write_page(diff)
 
 
-def format_examples(effect: ExampleEffect, screen: Screen) -> str:
+def _format_examples(effect: ExampleEffect, screen: Screen) -> list[str]:
     """Return how many examples a change turns, and a line for each of them."""
-    head = wrap_lines(f"{summarize_examples(effect)}", width=screen.width, inner="  ")
-    rows = (wrap_lines(describe_turned(one), width=screen.width, lead="  ", inner="    ") for one in effect.turned)
     part = Part.MAJOR if any(not one.met for one in effect.turned) else Part.HEAD
-    return "\n".join(
-        [*(screen.paint(part, line) for line in head), *screen.shorten_list([line for row in rows for line in row])]
-    )
+    rows = screen.wrap(*map(describe_turned, effect.turned), lead="  ", inner="    ")
+    return [*screen.wrap(summarize_examples(effect), part=part), *screen.shorten_list(rows)]
 
 
-def format_measurement(measurement: RunMeasurement, width: int) -> str:
+def _format_measurement(measurement: RunMeasurement, screen: Screen) -> list[str]:
     """Return one sentence, wrapped, and a line for each example."""
     files = dict.fromkeys(make_printable(example.place.file) for example in measurement.examples)
-    lines = wrap_lines(summarize_measurement(measurement), width=width, inner="  ")
-    lines += [f"  as in {file}:" for file in files]
+    lines = [*screen.wrap(summarize_measurement(measurement)), *(f"  as in {file}:" for file in files)]
     rows = [describe_example(example) for example in measurement.examples]
     more = measurement.moved - len(rows)
     below = [f"  {line}" for line in format_columns(rows).split("\n")] if rows else []
-    return "\n".join([*lines, *below, *([f"  and {more:,} more"] if more else [])])
+    return [*lines, *below, *([f"  and {more:,} more"] if more else [])]
 
 
-def _format_asked(asked: AskedChange, width: int) -> str:
+def _format_asked(asked: AskedChange, screen: Screen) -> list[str]:
     """Return what judges said in old and new words, wrapped, and a line for each of the first verdicts that flip."""
-    lines = wrap_lines(describe_asked(asked), width=width, inner="  ")
+    lines = screen.wrap(describe_asked(asked))
     below = format_columns([*map(describe_flip, asked.flips)]).split("\n") if asked.flips else []
     more = asked.flipped - len(asked.flips)
-    return "\n".join([*lines, *(f"  {line}" for line in below), *([f"  and {more:,} more"] if more and below else [])])
+    return [*lines, *(f"  {line}" for line in below), *([f"  and {more:,} more"] if more and below else [])]
 
 
-def _format_overview(diff: Diff, screen: Screen) -> str:
+def _format_overview(diff: Diff, screen: Screen) -> list[str]:
     rules = Counter((finding.level, finding.rule) for finding in sort_by_level(diff.findings))
     rule_counts = (f"{number} {rule}" for (_, rule), number in rules.items())
-    return "\n".join(wrap_lines(summary(diff), ", ".join(rule_counts), width=screen.width, inner="  "))
+    return screen.wrap(summary(diff), ", ".join(rule_counts))
 
 
 def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:
     """Yield the lines of one finding: its headline, its place, what changed, and what may be done."""
     yield from _paint_level(finding.level, finding.message, screen)
-    about = _wrap_line(f"{finding.rule}, {describe_places(finding)}, {finding.fingerprint}", screen, _MARGIN)
-    yield from (screen.paint(Part.QUIET, line) for line in about)
+    about = f"{finding.rule}, {describe_places(finding)}, {finding.fingerprint}"
+    yield from screen.wrap(about, lead=_MARGIN, inner=_MARGIN * 2, part=Part.QUIET)
     yield from _format_exchange_lines(finding, screen)
     for label, sentence in describe_finding(finding, can_accept=can_accept):
         lead = f"{label.ljust(_LABEL)}  "
@@ -137,11 +130,11 @@ def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) ->
         yield f"{_MARGIN}  and {more:,} more"
 
 
-def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterator[str]:
+def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterator[Iterable[str]]:
     """Yield each finding in full, of one or two; of more, a line each, and what one rule finds alike as one block."""
     findings = [finding for finding in sort_by_level(diff.findings) if screen.whole or not _is_bookkeeping(finding)]
     if screen.whole or len(findings) < _ALIKE:
-        yield from ("\n".join(format_finding(finding, screen, can_accept=can_accept)) for finding in findings)
+        yield from (format_finding(finding, screen, can_accept=can_accept) for finding in findings)
         return
     groups: dict[object, list[DiffFinding]] = {}
     for finding in findings:
@@ -152,7 +145,7 @@ def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterato
             lines += (line for finding in group for line in _format_brief(finding, screen))
         else:
             lines += _format_group(group, screen)
-    yield "\n".join([*lines, screen.paint(Part.QUIET, f"{_MARGIN}{_MORE}")])
+    yield [*lines, screen.paint(Part.QUIET, f"{_MARGIN}{_MORE}")]
 
 
 def _format_brief(finding: DiffFinding, screen: Screen) -> Iterator[str]:
@@ -184,7 +177,7 @@ def _format_group(group: Sequence[DiffFinding], screen: Screen) -> Iterator[str]
         yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
     for finding in group:
         words, inner = _word_instance(finding, screen.width, is_named=not owner), f"{_MARGIN}  "
-        yield from _paint_words(wrap_lines(words, width=screen.width, lead=f"{_MARGIN}- ", inner=inner), screen)
+        yield from _paint_words(screen.wrap(words, lead=f"{_MARGIN}- ", inner=inner), screen)
 
 
 def _word_instance(finding: DiffFinding, width: int, *, is_named: bool = True) -> str:
@@ -246,15 +239,15 @@ def _name_side(ref: str | None, word: str) -> str:
 
 
 def _wrap_line(line: str, screen: Screen, margin: str, inner: int = len(_MARGIN)) -> Sequence[str]:
-    return wrap_lines(line, width=screen.width, lead=margin, inner=margin + " " * inner)
+    return screen.wrap(line, lead=margin, inner=margin + " " * inner)
 
 
 def text_store(result: StoreDiff, screen: Screen = PAPER) -> str:
     """Return each change of a store below a line, what is new, gone or broken, and a line that counts them."""
     rule = screen.paint(Part.QUIET, "─" * min(screen.width, PAPER.width))
     blocks = [text(diff, screen) for diff in result.diffs]
-    rest = [line for sentence in _list_others(result) for line in wrap_lines(sentence, width=screen.width, inner="  ")]
-    end = "\n".join([*rest, *wrap_lines(summarize_store(result), width=screen.width, inner="  ")])
+    rest = screen.wrap(*_list_others(result))
+    end = "\n".join([*rest, *screen.wrap(summarize_store(result))])
     return f"\n\n{rule}\n".join([*blocks, end])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,12 @@ from evalstore.documents import write_yaml
 from evalstore.model import Kind
 from evalstore.report.diff import format_finding
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, join_names, wrap_columns, wrap_lines
+from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, join_blocks, join_names, wrap_columns
 from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.catalogue import ExplainedRule, Explanation, RuleCatalogue, TopicList
+    from evalstore.catalogue import ExplainedRule, Explanation, FoundChange, RuleCatalogue, TopicList
     from evalstore.catalogue.schema_topics import SchemaFile, SchemaListing, SchemaTopic
     from evalstore.diff.change import ChangeRule
 
@@ -37,16 +37,19 @@ _OTHER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH, Bump.PATCH: Bump.MINOR
 
 def text(explanation: Explanation, screen: Screen = PAPER) -> str:
     """Return a block for the change, for each rule, and for all topics that say the same."""
-    blocks = []
-    if found := explanation.change:
-        lines = format_finding(found.finding, screen, can_accept=True)
-        blocks.append("\n".join([screen.paint(Part.HEAD, f"a change of {found.ref}"), *lines]))
-    blocks += ["\n".join(_format_rule(rule, screen)) for rule in explanation.rules]
     shown = explanation.topics if screen.whole else explanation.topics[:_TOPICS]
-    blocks += ["\n".join(_format_topics(topics, screen)) for topics in shown]
-    if more := len(explanation.topics) - len(shown):
-        blocks.append(f"and {count_noun(more, 'more key')} of that name: --verbose explains all")
-    return "\n\n".join(blocks)
+    more = len(explanation.topics) - len(shown)
+    return join_blocks(
+        _format_change(explanation.change, screen) if explanation.change else "",
+        *(_format_rule(rule, screen) for rule in explanation.rules),
+        *(_format_topics(topics, screen) for topics in shown),
+        f"and {count_noun(more, 'more key')} of that name: --verbose explains all" if more else "",
+    )
+
+
+def _format_change(found: FoundChange, screen: Screen) -> Iterator[str]:
+    yield screen.paint(Part.HEAD, f"a change of {found.ref}")
+    yield from format_finding(found.finding, screen, can_accept=True)
 
 
 def document(explanation: Explanation) -> Any:
@@ -80,12 +83,8 @@ def format_example(topic: SchemaTopic) -> str:
 
 def _format_topics(topics: Sequence[SchemaTopic], screen: Screen) -> Iterator[str]:
     first = topics[0]
-    head = wrap_lines(_name_topics(topics), width=screen.width, inner="  ")
-    yield from (screen.paint(Part.HEAD, line) for line in head)
-    for label, sentence in _topic_lines(first):
-        if sentence:
-            lead = f"  {label.ljust(_LABEL)}"
-            yield from wrap_lines(sentence, lead=lead, inner=" " * len(lead), width=screen.width)
+    yield from screen.wrap(_name_topics(topics), part=Part.HEAD)
+    yield from _format_labelled(_topic_lines(first), screen)
     yield from _format_keys(first, screen)
     lines = format_example(first).rstrip("\n").split("\n")
     for number, line in enumerate(lines):
@@ -119,7 +118,7 @@ def _format_keys(topic: SchemaTopic, screen: Screen) -> Iterator[str]:
     for number, key in enumerate(topic.keys):
         lead = f"  {('' if number else 'keys').ljust(_LABEL)}{key.name.ljust(width)}  "
         words = f"{key.sentence} (required)" if key.required else key.sentence
-        yield from wrap_lines(words, lead=lead, inner=" " * len(lead), width=screen.width)
+        yield from screen.wrap(words, lead=lead, inner=" " * len(lead))
 
 
 def _rule_document(rule: ExplainedRule) -> dict[str, Any]:
@@ -138,10 +137,14 @@ def _rule_document(rule: ExplainedRule) -> dict[str, Any]:
 
 def _format_rule(rule: ExplainedRule, screen: Screen) -> Iterator[str]:
     yield screen.paint(Part.HEAD, f"{rule.id}, a rule of evalstore {_COMMANDS[rule.subject]}")
-    for label, sentence in _rule_lines(rule):
-        if sentence:
-            lead = f"  {label.ljust(_LABEL)}"
-            yield from wrap_lines(sentence, lead=lead, inner=" " * len(lead), width=screen.width)
+    yield from _format_labelled(_rule_lines(rule), screen)
+
+
+def _format_labelled(sentences: Iterable[tuple[str, str]], screen: Screen) -> Iterator[str]:
+    """Yield each sentence that says something beside its label."""
+    for label, sentence in sentences:
+        lead = f"  {label.ljust(_LABEL)}"
+        yield from screen.wrap(sentence, lead=lead, inner=" " * len(lead))
 
 
 def _rule_lines(rule: ExplainedRule) -> Iterator[tuple[str, str]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from evalstore.errors import Place
 from evalstore.model import Finding, Findings, MendedPlace, Severity, SourceLine
 from evalstore.model.findings import SHOWN_ALIKE
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_names, measure_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_blocks, join_names, measure_columns
 from evalstore.text import count_noun, escape_ci_commands, make_printable
 
 if TYPE_CHECKING:
@@ -82,16 +82,11 @@ def text(result: Findings, screen: Screen = PAPER) -> str:
     """Return the findings grouped by file, and a line that counts them."""
     end = [
         *_lines_of_mended(result.mended or (), screen),
-        *_paint_summary(result, screen),
-        *(line for note in result.notes for line in wrap_lines(note, width=screen.width, inner="  ")),
-        *(count_by_rule(result.findings, screen) if len(result.findings) > _MANY else []),
+        *screen.wrap(summary(result), part=None if result.findings else Part.PATCH),
+        *screen.wrap(*result.notes),
+        *(_count_by_rule(result.findings, screen) if len(result.findings) > _MANY else []),
     ]
-    return "\n\n".join([*([format_groups(result.findings, screen)] if result.findings else []), "\n".join(end)])
-
-
-def _paint_summary(result: Findings, screen: Screen) -> list[str]:
-    part = None if result.findings else Part.PATCH
-    return [screen.paint(part, line) for line in wrap_lines(summary(result), width=screen.width, inner="  ")]
+    return join_blocks(format_groups(result.findings, screen), end)
 
 
 def summary(result: Findings) -> str:
@@ -103,9 +98,9 @@ def summary(result: Findings) -> str:
 
 
 def format_groups(findings: Sequence[Finding], screen: Screen = PAPER) -> str:
-    """Return findings in blocks, one a file."""
+    """Return findings in blocks, one a file; empty without any."""
     files = groupby(findings, key=lambda finding: finding.file)
-    return "\n\n".join(_format_group(list(group), screen) for _, group in files)
+    return join_blocks(*(_format_group(list(group), screen) for _, group in files))
 
 
 def count_by_severity(findings: Sequence[Finding]) -> str:
@@ -116,11 +111,11 @@ def count_by_severity(findings: Sequence[Finding]) -> str:
     return f"{count_noun(len(findings), 'finding')} ({', '.join(parts)})"
 
 
-def count_by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
+def _count_by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
     """Return how often each rule found something, the most frequent first."""
     counts = Counter(finding.rule for finding in findings).most_common()
     listing = ", ".join(f"{number:,}{_NO_BREAK}{rule}" for rule, number in counts)
-    return [line.replace(_NO_BREAK, " ") for line in wrap_lines(listing, width=screen.width, lead="  ", inner="  ")]
+    return [line.replace(_NO_BREAK, " ") for line in screen.wrap(listing, lead="  ")]
 
 
 def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]:
@@ -131,25 +126,24 @@ def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]
     subject = f"{count_noun(len(moved), 'fixed file')} {'counts' if len(moved) == 1 else 'count'} differently now"
     return [
         *lines,
-        *(wrap_lines(f"{subject}, and scores can move: evalstore diff", width=screen.width) if moved else []),
+        *(screen.wrap(f"{subject}, and scores can move: evalstore diff", inner="") if moved else []),
         *([""] if rows else []),
     ]
 
 
-def _format_group(findings: list[Finding], screen: Screen) -> str:
+def _format_group(findings: list[Finding], screen: Screen) -> Iterator[str]:
     """Return the findings of a file; of those of one rule the first, and how many more there are."""
     counts, seen = Counter(finding.rule for finding in findings), Counter[str]()
     shown = findings if screen.whole else [one for one in findings if _count_up(seen, one.rule) <= SHOWN_ALIKE]
     places = [make_printable(str(Place(finding.file, finding.line, finding.column))) for finding in shown]
     width, seen = max(map(len, places)), Counter[str]()
-    lines: list[str] = []
     for place, finding in zip(places, shown, strict=True):
-        lines.append(f"{place:<{width}}  {_format_severity(finding, screen)}  {finding.rule}")
-        lines += _lines_of_finding(finding, screen)
+        severity = screen.paint(_PARTS[finding.severity], f"{finding.severity:<7}")
+        yield f"{place:<{width}}  {severity}  {finding.rule}"
+        yield from _lines_of_finding(finding, screen)
         more = counts[finding.rule] - SHOWN_ALIKE
         if more > 0 and not screen.whole and _count_up(seen, finding.rule) == SHOWN_ALIKE:
-            lines.append(f"{_INDENT}and {more:,} more like it; --verbose lists them all")
-    return "\n".join(lines)
+            yield f"{_INDENT}and {more:,} more like it; --verbose lists them all"
 
 
 def _count_up(counts: Counter[str], name: str) -> int:
@@ -157,13 +151,9 @@ def _count_up(counts: Counter[str], name: str) -> int:
     return counts[name]
 
 
-def _format_severity(finding: Finding, screen: Screen) -> str:
-    return screen.paint(_PARTS[finding.severity], f"{finding.severity:<7}")
-
-
 def _lines_of_finding(finding: Finding, screen: Screen) -> list[str]:
     message, hint = (
-        wrap_lines(sentence, width=screen.width, lead=_INDENT, inner=_INDENT * 2)
+        screen.wrap(sentence, lead=_INDENT, inner=_INDENT * 2)
         for sentence in (finding.message, f"hint: {finding.hint}" if finding.hint else "")
     )
     if finding.source is None or finding.line is None:
@@ -174,9 +164,8 @@ def _lines_of_finding(finding: Finding, screen: Screen) -> list[str]:
 
 def text_verification(result: Verification, screen: Screen = PAPER) -> str:
     """Return what `verify` or `lock --check` found, in the layout of validate, and the numbers of what was checked."""
-    lines = wrap_lines(summarize_verification(result), width=screen.width, inner="  ")
-    end = "\n".join(screen.paint(None if result.findings else Part.PATCH, line) for line in lines)
-    return "\n\n".join([*([format_groups(result.findings, screen)] if result.findings else []), end])
+    end = screen.wrap(summarize_verification(result), part=None if result.findings else Part.PATCH)
+    return join_blocks(format_groups(result.findings, screen), end)
 
 
 def summarize_verification(result: Verification) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalstore.model import Findings, Severity
 from evalstore.report import findings, status
-from evalstore.report.text_layout import PAPER, Part, Screen, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, join_blocks
 from evalstore.text import SHORT_DIGEST, count_noun
 
 if TYPE_CHECKING:
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 
 def text(result: GateResult, screen: Screen = PAPER) -> str:
     """Return what the change does to the store, the texts of validate, verify and status, and the answer."""
-    parts = [
-        *([findings.format_groups(result.findings, screen)] if result.findings else []),
+    return join_blocks(
+        findings.format_groups(result.findings, screen),
         *(f"{name}\n{part}" for name, part in _list_parts(result, screen)),
-    ]
-    end = wrap_lines(summary(result), width=screen.width, inner="  ")
-    part = Part.PATCH if result.ok else Part.MAJOR
-    return "\n\n".join([*parts, "\n".join(screen.paint(part, line) for line in end)])
+        screen.wrap(summary(result), part=Part.PATCH if result.ok else Part.MAJOR),
+    )
 
 
 def summary(result: GateResult) -> str:

@@ -16,8 +16,8 @@ from evalstore.report.text_layout import (
     Screen,
     format_columns,
     format_percent,
+    join_blocks,
     join_names,
-    wrap_lines,
 )
 from evalstore.text import count_noun, make_excerpt, make_printable
 
@@ -41,22 +41,19 @@ def text_bisection(bisection: Bisection, screen: Screen = PAPER) -> str:
     if lines and max(map(len, lines)) > screen.width:
         lines = format_columns([row[:-1] for row in (_HEAD, *rows)]).split("\n")
     lines = [screen.paint(Part.QUIET, line) for line in lines[:1]] + [screen.paint_change(line) for line in lines[1:]]
-    wrapped = [line for note in _list_notes(bisection) for line in wrap_lines(note, width=screen.width, inner="  ")]
-    parts = ["\n".join(wrap_lines(_summarize(bisection), width=screen.width)), "\n".join(lines), "\n".join(wrapped)]
-    return "\n\n".join(part for part in parts if part)
+    return join_blocks(screen.wrap(_summarize(bisection), inner=""), lines, screen.wrap(*_list_notes(bisection)))
 
 
 def markdown_bisection(bisection: Bisection) -> str:
     """Return the same for a pull request."""
     rows = [row for point in bisection.points for row in _point_rows(point)]
-    parts = [
+    return join_blocks(
         "### evalstore history",
         f"{format_code(bisection.name)} on {format_code(bisection.run)}",
         f"**{escape_prose(_summarize(bisection))}**",
-        "\n".join(format_table(_HEAD, rows)) if rows else "",
-        *(escape_prose(note) for note in _list_notes(bisection)),
-    ]
-    return "\n\n".join(part for part in parts if part)
+        format_table(_HEAD, rows) if rows else "",
+        *map(escape_prose, _list_notes(bisection)),
+    )
 
 
 def document_bisection(bisection: Bisection) -> dict[str, Any]:
@@ -140,9 +137,8 @@ def text(history: ScoreHistory, screen: Screen = PAPER) -> str:
         for title, pick in (("score, points of 100", _pick_score), ("passes, of 100", _pick_pass_rate))
         for block in _format_tables(title, history, pick, screen.width)
     ]
-    notes = [*_list_marks(history), *list_notes(history)]
-    lines = [line for note in notes for line in wrap_lines(note, width=screen.width, inner="  ")]
-    return "\n\n".join([history.name, *blocks, "\n".join(lines)])
+    notes = screen.wrap(*_list_marks(history), *list_notes(history))
+    return "\n\n".join([history.name, *blocks, "\n".join(notes)])
 
 
 def markdown(history: ScoreHistory) -> str:
@@ -151,7 +147,7 @@ def markdown(history: ScoreHistory) -> str:
     for title, pick in (("score", _pick_score), ("passes", _pick_pass_rate)):
         rows = [(_name_run(run), *_list_cells(run, history.versions, pick)) for run in history.runs]
         parts.append("\n".join(format_table((title, *history.versions), rows)))
-    return "\n\n".join([*parts, *(escape_prose(note) for note in (*_list_marks(history), *list_notes(history)))])
+    return join_blocks(*parts, *map(escape_prose, (*_list_marks(history), *list_notes(history))))
 
 
 def html(history: ScoreHistory) -> str:

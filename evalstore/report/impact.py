@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.model import Kind
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_names, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_blocks, join_names
 from evalstore.text import count_noun
 
 if TYPE_CHECKING:
@@ -32,24 +32,17 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
     """Return tables of the direct references, of those through them, and of the releases that refer to it."""
     artifact = f"{impact.name}@{impact.version}" if impact.version else impact.name
     if not impact.dependents:
-        return "\n".join([f"nothing refers to {artifact}", *_format_notes(impact, screen)])
-    blocks = [
+        return "\n".join([f"nothing refers to {artifact}", *screen.wrap(*impact.notes)])
+    near = [_direct_row(impact, pin) for pin in _pins_of_working_files(impact, near=True)]
+    far = [_far_row(dependent, pins) for dependent, pins in _farther_dependents(impact)]
+    released = [_releases_row(dependent) for dependent in impact.dependents if dependent.releases]
+    return join_blocks(
         screen.paint(Part.HEAD, f"{artifact}{_latest_release(impact)} reaches {_count_reached(impact)}"),
-        *_format_table(
-            "referred to by", [_direct_row(impact, pin) for pin in _pins_of_working_files(impact, near=True)], screen
-        ),
-        *_format_table(
-            "through them", [_far_row(dependent, pins) for dependent, pins in _farther_dependents(impact)], screen
-        ),
-        *_format_table(
-            "releases that refer to it",
-            [_releases_row(dependent) for dependent in impact.dependents if dependent.releases],
-            screen,
-        ),
-        *_format_notes(impact, screen),
-        *("\n".join(wrap_lines(line, width=screen.width, inner="  ")) for line in _next_steps(impact)),
-    ]
-    return "\n\n".join(blocks)
+        _format_table("referred to by", near, screen),
+        _format_table("through them", far, screen),
+        _format_table("releases that refer to it", released, screen),
+        *map(screen.wrap, (*impact.notes, *_next_steps(impact))),
+    )
 
 
 def dot(impact: Impact) -> str:
@@ -151,7 +144,7 @@ def _format_table(title: str, rows: Sequence[Sequence[str]], screen: Screen) -> 
         lines = format_columns(rows).split("\n")
         if len(rows[0]) > _PLACE_COLUMN and max(map(len, lines)) > screen.width - len("  "):
             lines = format_columns([(*row[:-_PLACE_COLUMN], *row[1 - _PLACE_COLUMN :]) for row in rows]).split("\n")
-        yield "\n".join([title, *screen.shorten_list([f"  {line}" for line in lines])])
+        yield from (title, *screen.shorten_list([f"  {line}" for line in lines]))
 
 
 def _next_steps(impact: Impact) -> Iterator[str]:
@@ -160,11 +153,6 @@ def _next_steps(impact: Impact) -> Iterator[str]:
     if stay and not impact.version:
         sentence = f"a next release leaves {stay:,} of {count_noun(len(pins), 'reference')} behind"
         yield f"{sentence}: evalstore bump {impact.name} --dependents"
-
-
-def _format_notes(impact: Impact, screen: Screen) -> Iterator[str]:
-    for note in impact.notes:
-        yield "\n".join(wrap_lines(note, width=screen.width, inner="  "))
 
 
 def _node_labels(impact: Impact, break_: str) -> Mapping[str, str]:

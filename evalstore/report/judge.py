@@ -19,7 +19,7 @@ from evalstore.agreement import (
 from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_number
 from evalstore.report.run_words import format_interval
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks
 from evalstore.scoring.judging import CallPlan
 from evalstore.statistics import compute_noise_reach
 from evalstore.text import count_noun, make_excerpt, make_printable
@@ -39,7 +39,23 @@ _KAPPA_WORDS = (
 
 def text(agreement: Agreement, screen: Screen = PAPER) -> str:
     """Return the table of labels against verdicts, its rates, the disagreements, and the diff of the judge's file."""
-    return "\n".join(_report_lines(agreement, screen))
+    head = f"{make_printable(agreement.judge.ref)}   {_describe_rows(agreement)}"
+    return join_blocks(
+        [screen.paint(Part.HEAD, head), _describe_verdicts(agreement)],
+        _confusion_table(agreement),
+        _summary_lines(agreement),
+        _list_cases(
+            "judge and label differ on",
+            agreement.confusion.apart,
+            [_disagreement_row(agreement, case) for case in agreement.apart],
+        ),
+        _list_cases(
+            f"not judged, and not counted elsewhere{', too many for --check' if agreement.misses_many else ''}:",
+            agreement.unjudged,
+            [_row_of_unjudged(case) for case in agreement.left_out],
+        ),
+        list_file_lines(agreement, screen) if agreement.diff or agreement.written else "",
+    )
 
 
 def document(agreement: Agreement) -> dict[str, Any]:
@@ -88,32 +104,6 @@ def write_rate(name: str, rate: Rate) -> dict[str, Any]:
 def write_entry(entry: Any) -> Any:
     """Return an entry of a validation block as JSON has it."""
     return entry if isinstance(entry, str | int) else float(entry)
-
-
-def _report_lines(agreement: Agreement, screen: Screen) -> Iterator[str]:
-    yield screen.paint(Part.HEAD, f"{make_printable(agreement.judge.ref)}   {_describe_rows(agreement)}")
-    yield _describe_verdicts(agreement)
-    yield ""
-    yield from _confusion_table(agreement)
-    yield ""
-    yield from _summary_lines(agreement)
-    if agreement.apart:
-        yield ""
-        yield from _list_cases(
-            "judge and label differ on",
-            agreement.confusion.apart,
-            [_disagreement_row(agreement, case) for case in agreement.apart],
-        )
-    if agreement.left_out:
-        yield ""
-        yield from _list_cases(
-            f"not judged, and not counted elsewhere{', too many for --check' if agreement.misses_many else ''}:",
-            agreement.unjudged,
-            [_row_of_unjudged(case) for case in agreement.left_out],
-        )
-    if agreement.diff or agreement.written:
-        yield ""
-        yield from list_file_lines(agreement, screen)
 
 
 def _describe_rows(agreement: Agreement) -> str:
@@ -172,8 +162,9 @@ def _kappa_word(kappa: Fraction) -> str:
 
 
 def _list_cases(title: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"{title} {count_noun(count, 'row')}{f'; the first {_LIST_LIMIT}' if count > _LIST_LIMIT else ''}:"
-    yield format_columns(rows[:_LIST_LIMIT])
+    if rows:
+        yield f"{title} {count_noun(count, 'row')}{f'; the first {_LIST_LIMIT}' if count > _LIST_LIMIT else ''}:"
+        yield format_columns(rows[:_LIST_LIMIT])
 
 
 def _disagreement_row(agreement: Agreement, case: LabelledCase) -> Sequence[str]:
@@ -216,7 +207,19 @@ _EXAMPLE = 100
 
 def text_noise(noise: JudgeNoise, screen: Screen = PAPER) -> str:
     """Return the two numbers, what they mean for a mean score, the outputs that differ most, and the diff."""
-    return "\n".join(_noise_lines(noise, screen))
+    reach = compute_noise_reach([noise.deviation] * 2 * _EXAMPLE, _EXAMPLE) * 100
+    deviation = f"standard deviation  {noise.deviation:>6.3f}   of one judgement, from 0 to 1"
+    flips = f"{float(noise.flip_rate * 100):>5.1f} %"
+    return join_blocks(
+        _noise_head(noise, screen),
+        [deviation, f"flip rate           {flips}  of two judgements of one output, one passes and one fails"],
+        screen.wrap(
+            f"A mean of {_EXAMPLE} such scores moves by up to {reach:.2f} points (95 %) when its judge is asked again.",
+            inner="",
+        ),
+        _list_noisiest(noise),
+        list_file_lines(noise, screen) if noise.entries else "",
+    )
 
 
 def document_noise(noise: JudgeNoise) -> dict[str, Any]:
@@ -232,31 +235,20 @@ def document_noise(noise: JudgeNoise) -> dict[str, Any]:
     }
 
 
-def _noise_lines(noise: JudgeNoise, screen: Screen) -> Iterator[str]:
+def _noise_head(noise: JudgeNoise, screen: Screen) -> Iterator[str]:
     outputs, engines = count_noun(len(noise.judgements), "output"), make_excerpt(", ".join(noise.engines), 60)
     yield screen.paint(Part.HEAD, f"{make_printable(noise.judge.ref)}   {outputs} of {make_printable(noise.run)}")
     yield f"each judged {noise.repeat} times by {engines}"
     if noise.unjudged:
         yield f"left out, because a judgement has no score: {count_noun(noise.unjudged, 'output')}"
-    reach = compute_noise_reach([noise.deviation] * 2 * _EXAMPLE, _EXAMPLE) * 100
-    yield ""
-    yield f"standard deviation  {noise.deviation:>6.3f}   of one judgement, from 0 to 1"
-    flips = f"{float(noise.flip_rate * 100):>5.1f} %"
-    yield f"flip rate           {flips}  of two judgements of one output, one passes and one fails"
-    yield ""
-    sentence = (
-        f"A mean of {_EXAMPLE} such scores moves by up to {reach:.2f} points (95 %) when its judge is asked again."
-    )
-    yield from wrap_lines(sentence, width=screen.width)
+
+
+def _list_noisiest(noise: JudgeNoise) -> Iterator[str]:
     differing = [one for one in noise.judgements if one.variance]
     if differing:
         more = f"; the first {_NOISIEST}" if len(differing) > _NOISIEST else ""
-        yield ""
         yield f"judged differently: {count_noun(len(differing), 'output')}{more}:"
         yield format_columns([_judgement_row(one) for one in differing[:_NOISIEST]])
-    if noise.entries:
-        yield ""
-        yield from list_file_lines(noise, screen)
 
 
 def _judgement_row(one: RepeatedJudgement) -> tuple[str, ...]:

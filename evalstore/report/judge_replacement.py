@@ -13,7 +13,7 @@ from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_number, write_json_value
 from evalstore.report.judge import format_rate, list_file_lines, write_entry, write_rate
 from evalstore.report.run_words import describe_correction, format_interval
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks
 from evalstore.statistics import CorrectedShare, bound_rate
 from evalstore.text import count_noun, make_excerpt, make_printable
 
@@ -23,7 +23,7 @@ _MODEL, _NAME, _REASON = 30, 24, 40
 
 def text(moved: JudgeReplacement, screen: Screen = PAPER) -> str:
     """Return how both models agree, the verdicts that flip, how means move, both models' rates, and the diff."""
-    parts = (
+    return join_blocks(
         _head_lines(moved, screen),
         _agreement_lines(moved.judgements.verdicts),
         _flip_lines(moved),
@@ -31,7 +31,6 @@ def text(moved: JudgeReplacement, screen: Screen = PAPER) -> str:
         _label_lines(moved, screen),
         _file_lines(moved, screen),
     )
-    return "\n\n".join("\n".join(lines) for part in parts if (lines := [*part]))
 
 
 def document(moved: JudgeReplacement) -> dict[str, Any]:
@@ -113,9 +112,7 @@ def _head_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
     missing = (
         f"; without a judgement, and in no number: {moved.judgements.unjudged:,}" if moved.judgements.unjudged else ""
     )
-    yield from wrap_lines(
-        f"{judged} of {make_printable(where)} judged by both{missing}", width=screen.width, inner="  "
-    )
+    yield from screen.wrap(f"{judged} of {make_printable(where)} judged by both{missing}")
 
 
 def _agreement_lines(verdicts: Confusion) -> Iterator[str]:
@@ -167,13 +164,13 @@ def _label_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
         return
     against = f", of {make_printable(labelled.new.against.ref)}" if labelled.new.against else ""
     rows = f"{count_noun(labelled.new.confusion.rows, 'row')} of {make_printable(labelled.new.labels)}{against}"
-    yield from wrap_lines(f"as people labelled {rows}:", width=screen.width, inner="  ")
+    yield from screen.wrap(f"as people labelled {rows}:")
     names = [make_excerpt(name, _MODEL) for name in (moved.old_model, moved.new_model)]
     sides = zip(names, (labelled.old.confusion, labelled.new.confusion), strict=True)
     rates = [(name, *_rate_cells(side.tpr), *_rate_cells(side.tnr)) for name, side in sides]
     yield format_columns([("points", "TPR", "95 % interval", "TNR", "95 % interval"), *rates], right=range(1, 5))
     if labelled.problem:
-        yield from wrap_lines(f"no corrected pass rate: {labelled.problem}", width=screen.width, inner="  ")
+        yield from screen.wrap(f"no corrected pass rate: {labelled.problem}")
     if any(labelled.corrected):
         yield ""
         yield "pass rate without the errors of each model (Rogan-Gladen):"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from evalstore.report.text_layout import DAY, LEVELS, PAPER, Part, Screen, join_names, wrap_lines, wrap_rows
+from evalstore.report.text_layout import DAY, LEVELS, PAPER, Part, Screen, join_names, wrap_rows
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -21,16 +21,9 @@ _MARGIN = " " * 4
 def text(log: ReleaseLog, screen: Screen = PAPER) -> str:
     """Return a line for each release, newest first, its changes below, and since when scores are comparable."""
     lines = wrap_rows([_release_row(log, entry.logged) for entry in log.releases], screen.width)
-    blocks = (
-        "\n".join(
-            [
-                screen.paint_words(line, LEVELS),
-                *wrap_lines(*_change_lines(entry), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  "),
-            ]
-        )
-        for line, entry in zip(lines, log.releases, strict=True)
-    )
-    end = wrap_lines(*_comparable_lines(log), width=screen.width, inner="  ")
+    details = (screen.wrap(*_change_lines(entry), lead=_MARGIN, inner=_MARGIN + "  ") for entry in log.releases)
+    blocks = ("\n".join([screen.paint_words(line, LEVELS), *below]) for line, below in zip(lines, details, strict=True))
+    end = screen.wrap(*_comparable_lines(log))
     return "\n".join([screen.paint(Part.HEAD, log.name), *blocks, *([""] if end else []), *end])
 
 

@@ -26,7 +26,7 @@ from evalstore.report.migrate_summary import (
     sort_files,
     summarize,
 )
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, wrap_beside, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, wrap_beside
 from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def text(report: MigrationReport, screen: Screen = PAPER) -> str:
 
 
 def _wrap_end(sentence: str, screen: Screen) -> list[str]:
-    return [screen.paint_words(line, _STATES) for line in wrap_lines(sentence, width=screen.width, inner="  ")]
+    return [screen.paint_words(line, _STATES) for line in screen.wrap(sentence)]
 
 
 def everything(report: MigrationReport, screen: Screen = PAPER) -> str:
@@ -171,7 +171,7 @@ def _remark_lines(report: MigrationReport, groups: Sequence[SourceGroup], screen
     if len(noted_groups) > SOURCES_LIMIT:
         yield from _reason_totals(count_reasons(groups), screen)
         note = f"this is said of {len(noted_groups):,} of {count_noun(len(groups), 'source')}; {_HOW_TO_SEE_ENTRIES}"
-        yield from ("", *wrap_lines(note, width=screen.width, inner="  "))
+        yield from ("", *screen.wrap(note))
         noted_groups, groups = [group for group in noted_groups if group.source.also][:SOURCES_LIMIT], []
     clean_count = len(groups) - len(noted_groups)
     for group in groups if 0 < clean_count <= _CLEAN_LIMIT else noted_groups:
@@ -235,7 +235,7 @@ def _plan_lines(report: MigrationReport, screen: Screen) -> Iterator[str]:
     lines = format_columns(rows, right={2, 3}).splitlines() if rows else []
     for line, file in zip(lines, shown, strict=True):
         yield screen.paint_words(line, _STATES)
-        yield from wrap_lines(file.reason, width=screen.width, lead=_REASON, inner=_REASON) if file.reason else ()
+        yield from screen.wrap(file.reason, lead=_REASON, inner=_REASON) if file.reason else ()
     yield from _folder_counts([file for file in listing if file not in shown])
     short = sum(file.diff.count("\n") for file in plan) <= _DIFF
     diffs = [file for file in plan if short or file.state != "new"][:_PLAN_OF_TEXT]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalstore.report.text_layout import PAPER, Screen, join_names, wrap_lines
+from evalstore.report.text_layout import PAPER, Screen, join_names
 from evalstore.text import count_noun
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ def text_explanation(result: FormatExplanation, screen: Screen = PAPER) -> str:
     lines = [
         line
         for lead, sentence in sentences
-        for line in wrap_lines(sentence, width=screen.width, lead=mark + lead, inner=f"{mark}{' ' * len(lead)}")
-        or [mark]
+        for line in screen.wrap(sentence, lead=mark + lead, inner=f"{mark}{' ' * len(lead)}") or [mark]
     ]
     head = "\n".join(map(str.rstrip, lines))
     return f"{head}\n\n{result.draft}" if result.draft else head

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from evalstore.model import Verdict
-from evalstore.report.text_layout import PAPER, Part, Screen, format_percent, join_names, wrap_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_percent, join_blocks, join_names, wrap_columns
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -18,18 +18,15 @@ _EXCERPT, _IDS = 60, 5
 
 def text(probe: RubricProbe, screen: Screen = PAPER) -> str:
     """Return the sentence, the table of texts, who got what was not wanted, and the surviving mutants."""
-    texts = [
-        "\n".join(_paint_head(probe, screen)),
-        "\n".join(wrap_columns([_HEAD, *map(_make_row, probe.texts)], screen.width, right={1, 2, 3, 4})),
-    ]
-    parts = [
-        *(texts if probe.texts else ()),
-        "\n".join(line for one in probe.texts if one.wrong for line in _describe_wrong(one, screen)),
-        "\n".join(_describe_examples(probe, screen)),
-        "\n".join(_describe_survivors(probe, screen)),
-        "\n".join(line for note in _list_notes(probe) for line in wrap_lines(note, width=screen.width, inner="  ")),
-    ]
-    return "\n\n".join(part for part in parts if part)
+    rows = [_HEAD, *map(_make_row, probe.texts)]
+    return join_blocks(
+        _paint_head(probe, screen) if probe.texts else "",
+        wrap_columns(rows, screen.width, right={1, 2, 3, 4}) if probe.texts else "",
+        screen.wrap(*(_describe_wrong(one) for one in probe.texts if one.wrong)),
+        _describe_examples(probe, screen),
+        _describe_survivors(probe, screen),
+        screen.wrap(*_list_notes(probe)),
+    )
 
 
 _HEAD = ("text", "score", "passes", "fails", "unscored", "wanted")
@@ -40,7 +37,7 @@ def _make_row(one: ProbedText) -> tuple[str, ...]:
     return one.name, format_percent(one.mean), *counts, f"{one.wanted}{', and does not' if one.wrong else ''}"
 
 
-def _paint_head(probe: RubricProbe, screen: Screen) -> Iterator[str]:
+def _paint_head(probe: RubricProbe, screen: Screen) -> list[str]:
     wrong = [one for one in probe.texts if one.wrong]
     on = f" on {count_noun(probe.questions, 'question')} of {probe.dataset}" if probe.dataset else ""
     scored = [one for one in probe.texts if one.verdicts.keys() - {Verdict.UNSCORED}]
@@ -50,16 +47,13 @@ def _paint_head(probe: RubricProbe, screen: Screen) -> Iterator[str]:
         sentence = f"{probe.ref} gets {len(wrong):,} of {count_noun(len(scored), 'text')} wrong{on}"
     else:
         sentence = f"{probe.ref} gets none of {count_noun(len(scored), 'text')} wrong{on}"
-    for line in wrap_lines(sentence, width=screen.width):
-        yield screen.paint(Part.MAJOR if wrong else Part.HEAD, line)
+    return screen.wrap(sentence, inner="", part=Part.MAJOR if wrong else Part.HEAD)
 
 
-def _describe_wrong(one: ProbedText, screen: Screen) -> list[str]:
+def _describe_wrong(one: ProbedText) -> str:
     verb = "fails" if one.wanted is Verdict.PASS else "passes"
     where = f" on {join_names((make_excerpt(id_, _EXCERPT) for id_ in one.wrong), _IDS)}" if one.wrong[0] else ""
-    return wrap_lines(
-        f'{one.name} {verb}{where}: "{make_excerpt(one.example, _EXCERPT)}"', width=screen.width, inner="  "
-    )
+    return f'{one.name} {verb}{where}: "{make_excerpt(one.example, _EXCERPT)}"'
 
 
 def _describe_examples(probe: RubricProbe, screen: Screen) -> Iterator[str]:
@@ -69,17 +63,15 @@ def _describe_examples(probe: RubricProbe, screen: Screen) -> Iterator[str]:
     failed = [one for one in probe.examples if one.is_failed]
     sentence = f"{len(failed):,} of {total} {'gets' if len(failed) == 1 else 'get'} something else than expected"
     if failed:
-        yield from (screen.paint(Part.MAJOR, line) for line in wrap_lines(sentence, width=screen.width))
+        yield from screen.wrap(sentence, inner="", part=Part.MAJOR)
         rows = (f"  example {one.example.number} expects {one.example.expected}, gets {one.got}" for one in failed)
         yield from screen.shorten_list([*rows])
     reasons = [one.why for one in probe.examples if one.result is None]
     if reasons:
         why = f"{len(reasons):,} of {total} could not be graded: {make_excerpt(reasons[0])}"
-        yield from wrap_lines(why, width=screen.width, inner="  ")
+        yield from screen.wrap(why)
     elif not failed:
-        yield from wrap_lines(
-            f"{total} {'gets' if len(probe.examples) == 1 else 'get'} what is expected", width=screen.width
-        )
+        yield from screen.wrap(f"{total} {'gets' if len(probe.examples) == 1 else 'get'} what is expected", inner="")
 
 
 def _describe_survivors(probe: RubricProbe, screen: Screen) -> Iterator[str]:
@@ -87,10 +79,10 @@ def _describe_survivors(probe: RubricProbe, screen: Screen) -> Iterator[str]:
         return
     outputs = count_noun(probe.outputs, "output")
     if not probe.survivors:
-        yield from wrap_lines(f"{outputs} tell each of {probe.mutants:,} mutants from the rubric", width=screen.width)
+        yield from screen.wrap(f"{outputs} tell each of {probe.mutants:,} mutants from the rubric", inner="")
         return
     count = f"{len(probe.survivors):,} of {count_noun(probe.mutants, 'mutant')}"
-    yield from wrap_lines(f"{count} score all of {outputs} as the rubric does:", width=screen.width)
+    yield from screen.wrap(f"{count} score all of {outputs} as the rubric does:", inner="")
     yield from screen.shorten_list([f"  {make_printable(one.message)}" for one in probe.survivors])
 
 

@@ -16,9 +16,9 @@ from evalstore.report.text_layout import (
     Screen,
     format_columns,
     format_percent,
+    join_blocks,
     join_names,
     wrap_columns,
-    wrap_lines,
 )
 from evalstore.text import count_noun, make_excerpt, make_printable
 
@@ -39,20 +39,23 @@ def text_inference(inference: Inference, screen: Screen = PAPER) -> str:
         format_columns([(f"  {name}", agree) for name, agree in _rank_rows(candidates)])
         for candidates in (inference.rubrics, inference.datasets)
     ]
-    notes = [
-        line for note in _list_inference_notes(inference) for line in wrap_lines(note, width=screen.width, inner="  ")
-    ]
-    head = "\n".join(wrap_lines(_summarize_inference(inference), width=screen.width))
-    parts = [head, *(f"{title}:\n{table}" for title, table in zip(("rubrics", "datasets"), tables, strict=True))]
-    return "\n\n".join([*parts, *(["\n".join(notes)] if notes else [])])
+    return join_blocks(
+        screen.wrap(_summarize_inference(inference), inner=""),
+        *(f"{title}:\n{table}" for title, table in zip(("rubrics", "datasets"), tables, strict=True)),
+        screen.wrap(*_list_inference_notes(inference)),
+    )
 
 
 def markdown_inference(inference: Inference) -> str:
     """Return the same for a pull request."""
     rows = [*_rank_rows(inference.rubrics), *_rank_rows(inference.datasets)]
-    parts = ["### evalstore infer", format_code(inference.run), f"**{escape_prose(_summarize_inference(inference))}**"]
-    table = "\n".join(format_table(("rubric or judge", "reproduces"), rows))
-    return "\n\n".join([*parts, table, *(escape_prose(note) for note in _list_inference_notes(inference))])
+    return join_blocks(
+        "### evalstore infer",
+        format_code(inference.run),
+        f"**{escape_prose(_summarize_inference(inference))}**",
+        format_table(("rubric or judge", "reproduces"), rows),
+        *map(escape_prose, _list_inference_notes(inference)),
+    )
 
 
 def _rank_rows(candidates: Sequence[RulerCandidate]) -> Iterator[tuple[str, str]]:
@@ -114,14 +117,13 @@ def text(replay: RunReplay, screen: Screen = PAPER) -> str:
     flips = [(output, *_describe_move(output)) for output in replay.moved]
     rows = [(f"  {make_excerpt(output.id, _ID)}", scores, verdicts) for output, scores, verdicts in flips]
     moved = [screen.paint_words(line, VERDICTS) for line in wrap_columns(rows, screen.width)] if rows else []
-    parts = [
-        "\n".join(wrap_lines(_summarize(replay), width=screen.width)),
-        "\n".join(map(screen.paint_change, format_columns(_total_rows(replay), right={1, 2, 3}).split("\n"))),
+    return join_blocks(
+        screen.wrap(_summarize(replay), inner=""),
+        map(screen.paint_change, format_columns(_total_rows(replay), right={1, 2, 3}).split("\n")),
         format_columns(_flip_rows(replay), right={1, 2, 3}),
-        "\n".join(["moved:", *screen.shorten_list(moved)]) if rows else "",
-        "\n".join(line for note in _list_notes(replay) for line in wrap_lines(note, width=screen.width, inner="  ")),
-    ]
-    return "\n\n".join(part for part in parts if part)
+        ["moved:", *screen.shorten_list(moved)] if rows else "",
+        screen.wrap(*_list_notes(replay)),
+    )
 
 
 def markdown(replay: RunReplay) -> str:
@@ -129,16 +131,15 @@ def markdown(replay: RunReplay) -> str:
     _, *totals = _total_rows(replay)
     head, *flips = _flip_rows(replay)
     moved = [(output.id, *_describe_move(output)) for output in replay.moved[:_ID]]
-    lines = [
+    return join_blocks(
         "### evalstore history",
         f"{format_code(replay.run)} under {format_code(replay.ruler.ref)}",
         f"**{escape_prose(_summarize(replay))}**",
-        "\n".join(format_table(("", "recorded", "now", "change"), totals)),
-        "\n".join(format_table(head, flips)),
-        "\n".join(format_table(("question", "score", "verdict"), moved)) if moved else "",
-        *(escape_prose(note) for note in _list_notes(replay)),
-    ]
-    return "\n\n".join(line for line in lines if line)
+        format_table(("", "recorded", "now", "change"), totals),
+        format_table(head, flips),
+        format_table(("question", "score", "verdict"), moved) if moved else "",
+        *map(escape_prose, _list_notes(replay)),
+    )
 
 
 def document(replay: RunReplay) -> dict[str, Any]:

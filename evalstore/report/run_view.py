@@ -24,6 +24,7 @@ from evalstore.report.text_layout import (
     draw_sparkline,
     format_columns,
     format_percent,
+    join_blocks,
     join_names,
     wrap_beside,
     wrap_columns,
@@ -51,9 +52,9 @@ _FOUND = re.compile(r"found '(.+)'", re.DOTALL)
 def text(view: RunView, screen: Screen = PAPER) -> str:
     """Return what the run came to, a block for each output, the worst first, and what has no output."""
     shown = view.rows if screen.whole else view.rows[:_SHOWN]
-    blocks = ["\n".join(_format_row(view, row, screen)) for row in shown]
+    blocks = (_format_row(view, row, screen) for row in shown)
     tail = [*_format_missing(view, screen), *_format_rest(view, len(shown), screen)]
-    return "\n\n".join([*_format_head(view, screen), *blocks, *(["\n".join(tail)] if tail else [])])
+    return join_blocks(_format_head(view, screen), *blocks, tail)
 
 
 def html(view: RunView) -> str:
@@ -86,15 +87,13 @@ def document(view: RunView) -> dict[str, Any]:
     }
 
 
-def _format_head(view: RunView, screen: Screen) -> Iterator[str]:
+def _format_head(view: RunView, screen: Screen) -> list[str]:
     run = view.run
     name = f"{run.dataset.ref if run.dataset else run.name}   {run.model}"
     lines = [*describe_run(view), *filter(None, [describe_choice(view)])]
     if screen.drawn and any(view.histogram):
         lines.append(f"0 {draw_sparkline(view.histogram)} 100")
-    yield "\n".join(
-        [screen.paint(Part.HEAD, make_excerpt(name, screen.width)), *wrap_lines(*lines, width=screen.width, inner="  ")]
-    )
+    return [screen.paint(Part.HEAD, make_excerpt(name, screen.width)), *screen.wrap(*lines)]
 
 
 def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
@@ -104,9 +103,7 @@ def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
     yield screen.paint(_PARTS[row.verdict], lead) + screen.paint(Part.HEAD, make_excerpt(name_output(row), room))
     about = "; ".join(filter(None, [row.rubric, row.reason]))
     margin = " " * len(lead)
-    yield from (
-        screen.paint(Part.QUIET, line) for line in wrap_lines(about, width=screen.width, lead=margin, inner=margin)
-    )
+    yield from screen.wrap(about, lead=margin, inner=margin, part=Part.QUIET)
     checks = view.choice.list_checks(row)
     width = max((len(make_excerpt(check.id, _NAME)) for check in checks), default=0)
     for check in checks:
@@ -157,20 +154,16 @@ def _format_whole(name: str, whole: str, screen: Screen) -> Iterator[str]:
     lines = whole.split("\n")
     yield f"  {name}"
     for line in lines[:_LINES]:
-        yield from wrap_lines(line, width=screen.width, lead="    ", inner="    ") or [""]
+        yield from screen.wrap(line, lead="    ", inner="    ") or [""]
     if len(lines) > _LINES:
         yield f"    and {count_noun(len(lines) - _LINES, 'more line')}; --format json has all of them"
 
 
-def _format_missing(view: RunView, screen: Screen) -> Iterator[str]:
+def _format_missing(view: RunView, screen: Screen) -> list[str]:
     from evalstore.runs.run_view import list_missing
 
-    lines = [
-        line
-        for id_, reason in list_missing(view)
-        for line in wrap_lines(f"no output  {id_}: {reason}", width=screen.width, inner="           ")
-    ]
-    yield from screen.shorten_list(lines)
+    sentences = (f"no output  {id_}: {reason}" for id_, reason in list_missing(view))
+    return screen.shorten_list(screen.wrap(*sentences, inner=" " * len("no output  ")))
 
 
 def _format_rest(view: RunView, shown: int, screen: Screen) -> Iterator[str]:
@@ -191,7 +184,7 @@ def _run_lines(run: Run, screen: Screen) -> Iterator[str]:
     yield screen.paint(Part.HEAD, f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}{mark}")
     yield ""
     lead = f"score      {_format_hundredths(run.score)}   "
-    yield from wrap_lines(describe_score(run), width=screen.width, lead=lead, inner=" " * len(lead))
+    yield from screen.wrap(describe_score(run), lead=lead, inner=" " * len(lead))
     rest = "" if run.rest_pass_rate is None else f"   the rest: {format_percent(run.rest_pass_rate)}"
     yield f"pass rate  {_format_hundredths(run.pass_rate)}{rest}"
     if run.unscored:
@@ -276,7 +269,7 @@ def _format_corrections(corrections: Sequence[CheckCorrection], screen: Screen) 
     for one in corrections:
         if not one.corrected:
             lead = f"{make_excerpt(one.check, _NAME)} is not corrected: "
-            yield from wrap_lines(one.problem, width=screen.width, lead=lead, inner="  ")
+            yield from screen.wrap(one.problem, lead=lead)
 
 
 def _describe_rates(one: CheckCorrection) -> str:

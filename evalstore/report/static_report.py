@@ -9,7 +9,7 @@ from evalstore.report.audit_report import describe_result
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.static_words import list_facts, list_rows, write_answer, write_sentence
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_blocks
 from evalstore.text import count_noun, make_excerpt
 
 if TYPE_CHECKING:
@@ -31,22 +31,18 @@ def text(report: StaticReport, screen: Screen = PAPER) -> str:
         (name, make_excerpt(side.model, _NAME), side.dataset, count_noun(side.scored, "scored question"))
         for name, side in (("A", audit.a), ("B", audit.b))
     ]
-    sentence = [screen.paint(Part.HEAD, line) for line in wrap_lines(write_sentence(audit), width=screen.width)]
+    sentence = screen.wrap(write_sentence(audit), inner="", part=Part.HEAD)
     answer = paint_answer(write_answer(audit), screen)
-    results = [
-        line for one in report.results for line in wrap_lines(describe_result(one), width=screen.width, inner="  ")
-    ]
+    results = screen.wrap(*map(describe_result, report.results))
     table = format_columns([_HEAD, *list_rows(audit)], right={1, 2, 3})
     head, tail = [*sentence, *answer], [*results, *answer]
     room = MOST_LINES - len(head) - len(tail) - len(runs) - len(table.split("\n")) - _BLANK_LINES
-    facts = _list_facts(audit, screen, max(room, 1))
-    parts = ("\n".join(head), format_columns(runs), table, "\n".join(facts), "\n".join(tail))
-    return "\n\n".join(part for part in parts if part)
+    return join_blocks(head, format_columns(runs), table, _list_facts(audit, screen, max(room, 1)), tail)
 
 
 def _list_facts(audit: StaticAudit, screen: Screen, most: int) -> list[str]:
     """Return the lines of what else the records say; without --verbose at most so many."""
-    lines = [line for fact in list_facts(audit) for line in wrap_lines(fact, width=screen.width, inner="  ")]
+    lines = screen.wrap(*list_facts(audit))
     if screen.whole or len(lines) <= most:
         return lines
     return [*lines[: most - 1], f"and {count_noun(len(lines) - most + 1, 'line')} more: --verbose"]
@@ -55,16 +51,15 @@ def _list_facts(audit: StaticAudit, screen: Screen, most: int) -> list[str]:
 def markdown(report: StaticReport) -> str:
     """Return a comment for a pull request."""
     audit = report.audit
-    parts = [
+    return join_blocks(
         "### evalstore audit --static",
         f"{format_code(audit.a.run)} \u2192 {format_code(audit.b.run)}",
         f"**{escape_prose(write_sentence(audit))}**",
         escape_prose(write_answer(audit)),
-        "\n".join(f"- {escape_prose(describe_result(one))}" for one in report.results),
-        "\n".join(format_table(_HEAD, list_rows(audit))),
-        "\n".join(f"- {escape_prose(fact)}" for fact in list_facts(audit)),
-    ]
-    return "\n\n".join(part for part in parts if part)
+        (f"- {escape_prose(describe_result(one))}" for one in report.results),
+        format_table(_HEAD, list_rows(audit)),
+        (f"- {escape_prose(fact)}" for fact in list_facts(audit)),
+    )
 
 
 def html(report: StaticReport) -> str:

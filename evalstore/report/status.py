@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from evalstore.release.values import MOVED_HINT
 from evalstore.report.diff_words import describe_adjustments
 from evalstore.report.findings import format_groups
-from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, join_names, wrap_lines, wrap_rows
+from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, join_names, wrap_rows
 from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
@@ -24,22 +24,14 @@ _HEAD = ("", "ARTIFACT", "RELEASED", "FILE", "NEEDS", "")
 
 def text(status: Status, screen: Screen = PAPER) -> str:
     """Return a line for each artifact, those not ok first, with details below, and a summary with the next command."""
+    end = screen.wrap(*_summary_sentences(status))
     if not status.artifacts:
-        end = wrap_lines(*_summary_sentences(status), width=screen.width, inner="  ")
         return "\n".join([*end, *_lines_of_finding(status, screen)])
     artifacts = sorted(status.artifacts, key=lambda artifact: artifact.ok)
     head, *lines = wrap_rows([_HEAD, *map(_status_row, artifacts)], screen.width)
-    below = _detail_lines if screen.can_hold(len(lines)) else _key_lines
-    rows = [
-        "\n".join(
-            [
-                screen.paint_words(line, _WORDS),
-                *wrap_lines(*below(artifact), width=screen.width, lead=_MARGIN, inner=_MARGIN + "  "),
-            ]
-        )
-        for line, artifact in zip(lines, artifacts, strict=True)
-    ]
-    end = wrap_lines(*_summary_sentences(status), width=screen.width, inner="  ")
+    describe = _detail_lines if screen.can_hold(len(lines)) else _key_lines
+    details = (screen.wrap(*describe(artifact), lead=_MARGIN, inner=_MARGIN + "  ") for artifact in artifacts)
+    rows = ["\n".join([screen.paint_words(line, _WORDS), *below]) for line, below in zip(lines, details, strict=True)]
     return "\n".join(
         [screen.paint(Part.QUIET, head), *screen.shorten_list(rows), *_lines_of_finding(status, screen), "", *end]
     )

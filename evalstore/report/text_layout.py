@@ -176,6 +176,10 @@ class Screen(NamedTuple):
         code = self.colours.get(part) if part else None
         return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
 
+    def wrap(self, *sentences: str, lead: str = "", inner: str = "  ", part: Part | None = None) -> list[str]:
+        """Return sentences in lines that fit, in the colour of a part, as `wrap_lines` breaks them."""
+        return [self.paint(part, line) for line in wrap_lines(*sentences, width=self.width, lead=lead, inner=inner)]
+
     def paint_words(self, text: str, parts: Mapping[str, Part]) -> str:
         """Return a text in which each of some words has a colour, where it stands by itself."""
         if not self.colours:
@@ -235,6 +239,11 @@ def join_names(words: Iterable[str], limit: int | None = None) -> str:
     if limit is not None and len(names) > limit:
         names = [*names[:limit], f"{len(names) - limit:,} more"]
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def join_blocks(*blocks: str | Iterable[str]) -> str:
+    """Return blocks, each a text or lines, with a blank line between two; one without a text is left out."""
+    return "\n\n".join(filter(None, (block if isinstance(block, str) else "\n".join(block) for block in blocks)))
 
 
 def wrap_lines(*sentences: str, width: int = PAPER.width, lead: str = "", inner: str = "") -> list[str]:
@@ -305,7 +314,7 @@ def wrap_beside(lead: str, sentence: str, screen: Screen) -> list[str]:
     """Return a sentence beside its lead, wrapped to the screen; below its lead where that is wider than half of it."""
     margin = len(lead) if len(lead) <= screen.width // 2 else 6
     first = "" if margin == len(lead) else " " * margin
-    lines = wrap_lines(sentence, width=screen.width, lead=first or lead, inner=" " * margin)
+    lines = screen.wrap(sentence, lead=first or lead, inner=" " * margin)
     return [*([lead.rstrip()] if first else []), *lines]
 
 

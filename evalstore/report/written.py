@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.json_values import select_json_keys
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_names, wrap_lines
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_names
 from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def text_acceptance(result: WrittenAcceptance, screen: Screen = PAPER) -> str:
         f"{status.ref} now needs a {status.required_bump} bump: {status.next_version}",
         f"review and commit {result.file}",
     ]
-    first, *rest = wrap_lines(*lines, width=screen.width, inner="  ")
+    first, *rest = screen.wrap(*lines)
     return "\n".join([screen.paint_verb(first), *rest])
 
 
@@ -67,13 +67,13 @@ def text_export(result: ExportResult, screen: Screen = PAPER) -> str:
 
 def _describe_pin(pin: PinBehind, screen: Screen) -> list[str]:
     said = f"{pin.dataset} is as before its source changed: {pin.pin} is behind {pin.version}"
-    return wrap_lines(make_printable(said), width=screen.width, inner="  ")
+    return screen.wrap(make_printable(said))
 
 
 def _describe_refusal(refused: UnexportedFile, screen: Screen) -> list[str]:
     place = f"{refused.file} from {refused.ref}" if refused.file else refused.ref
     hint = f"; {refused.hint}" if refused.hint else ""
-    return wrap_lines(make_printable(f"not written: {place}, {refused.reason}{hint}"), width=screen.width, inner="  ")
+    return screen.wrap(make_printable(f"not written: {place}, {refused.reason}{hint}"))
 
 
 def document_export(result: ExportResult) -> Any:
