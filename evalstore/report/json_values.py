@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
+from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cache
@@ -26,7 +27,8 @@ DECIMALS = 12  # of a float that is estimated: more would differ between machine
 _AS_TEXT = (Enum, Path, date, Version)
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
-Row = tuple[str | Mapping[str, Callable[[Any], Any]], ...]
+RowPart = str | Mapping[str, Callable[[Any], Any]]
+Row = tuple[RowPart, ...]
 
 
 class DocumentKey(NamedTuple):
@@ -45,6 +47,8 @@ def write_json_value(value: Any) -> Any:
         return str(value)
     if isinstance(value, Fraction):
         return float(format_decimal(value))
+    if isinstance(value, Decimal):
+        return float(value)
     if isinstance(value, Mapping):
         return {str(key): write_json_value(item) for key, item in value.items()}
     if is_dataclass(value) or hasattr(value, "_fields"):
@@ -61,9 +65,9 @@ def write_json_number(name: str, value: Fraction | None) -> dict[str, Any]:
     return {name: float(decimal), **({} if Fraction(decimal) == value else {f"{name}_exact": str(value)})}
 
 
-def select_json_keys(value: Any, keys: str) -> dict[str, Any]:
-    """Return some attributes of a value as plain data, for `keys` as in a row of `KEYS`."""
-    return _write_keys(value, _parse_row((keys,)))
+def select_json_keys(value: Any, *row: RowPart) -> dict[str, Any]:
+    """Return some attributes of a value as plain data, for keys as in a row of `KEYS`."""
+    return _write_keys(value, _parse_row(row))
 
 
 def _write_keys(value: Any, keys: tuple[DocumentKey, ...]) -> dict[str, Any]:
@@ -87,7 +91,7 @@ def _parse_row(row: Row) -> tuple[DocumentKey, ...]:
     return tuple(key for part in row for key in _parse_part(part))
 
 
-def _parse_part(part: str | Mapping[str, Callable[[Any], Any]]) -> Iterator[DocumentKey]:
+def _parse_part(part: RowPart) -> Iterator[DocumentKey]:
     if isinstance(part, str):
         yield from map(_parse_key, part.split())
     else:
@@ -161,17 +165,13 @@ KEYS: Mapping[str, Row] = {
     "AskedChange": ("run verdicts to_fail to_pass own unjudged bound beyond_noise mean_shift engines flips",),
     "AcceptedLevel": ("reason by day until",),
     "ArtifactFile": (
-        (
-            "ref=resolved.ref kind=resolved.kind id=resolved.id version=resolved.version? tag=resolved.tag "
-            "commit=resolved.commit blob=resolved.blob path"
-        ),
+        "ref=resolved.ref kind=resolved.kind id=resolved.id version=resolved.version? tag=resolved.tag",
+        "commit=resolved.commit blob=resolved.blob path",
         {"text": lambda file: file.data.decode("utf-8")},
     ),
     "ArtifactStatus": (
-        (
-            "ref state released working required_bump next_version ok rule message hint? dependents reaches=reached "
-            "pins moved asked!"
-        ),
+        "ref state released working required_bump next_version ok rule message hint? dependents reaches=reached",
+        "pins moved asked!",
         {
             "adjusted": lambda artifact: [
                 select_json_keys(one, "rule fingerprint message level level_before overridden accepted")
@@ -187,23 +187,23 @@ KEYS: Mapping[str, Row] = {
         {"value": lambda part: json.loads(write_canonical(part.place.value))},
         f"version=origin.released_in released_by=origin.released_by {_ORIGIN} subject=origin.subject gap=origin.gap?",
     ),
+    "BoundedFactor": (
+        "name=player changed share_least=score.least share_most=score.most passes_least=passes.least",
+        "passes_most=passes.most",
+    ),
     "BrokenComparison": ("ref message file=place.file line=place.line",),
     "Cause": (
-        (
-            "rule=source.rule rules=source.rules message=source.message part=source.part ref=source.origin.ref "
-            "from=source.origin.old to=source.origin.new commit=source.origin.commit author=source.origin.author "
-            "date=source.origin.date co_authors=source.origin.co_authors released_in=source.origin.released_in "
-            "released_by=source.origin.released_by undoes=source.origin.undoes gap=source.origin.gap? share passes"
-        ),
+        "rule=source.rule rules=source.rules message=source.message part=source.part ref=source.origin.ref",
+        "from=source.origin.old to=source.origin.new commit=source.origin.commit author=source.origin.author",
+        "date=source.origin.date co_authors=source.origin.co_authors released_in=source.origin.released_in",
+        "released_by=source.origin.released_by undoes=source.origin.undoes gap=source.origin.gap? share passes",
         {"exact": lambda cause: not cause.error},
         "error~ moved",
     ),
     "ChangePoint": (
-        (
-            "version commit=main.commit.oid author=main.commit.author date=main.commit.date passed_over "
-            "subject=main.commit.summary from=old.score to=new.score from_passes=old.pass_rate to_passes=new.pass_rate "
-            "commits"
-        ),
+        "version commit=main.commit.oid author=main.commit.author date=main.commit.date passed_over",
+        "subject=main.commit.summary from=old.score to=new.score from_passes=old.pass_rate to_passes=new.pass_rate",
+        "commits",
     ),
     "ChangeRule": (
         "id artifact since level headline direction=direction.words moves=scope certainty mirror",
@@ -223,10 +223,8 @@ KEYS: Mapping[str, Row] = {
         {"partial!": lambda check: check.partial or None},
     ),
     "CommitChange": (
-        (
-            "commit=commit.oid author=commit.author co_authors=commit.co_authors date=commit.date "
-            "subject=commit.summary from=old.score to=new.score"
-        ),
+        "commit=commit.oid author=commit.author co_authors=commit.co_authors date=commit.date",
+        "subject=commit.summary from=old.score to=new.score",
     ),
     "Comparability": ("a b answer bound parts bound_after dataset notes",),
     "ConditionResult": ({"condition": lambda result: str(result.condition)}, "answer value reason"),
@@ -247,18 +245,14 @@ KEYS: Mapping[str, Row] = {
         "settings suggestion! asked!",
     ),
     "DiffFinding": (
-        (
-            "rule level level_before overridden accepted direction verdict_direction certainty pointer file=new.file "
-            "line=new.line old_file=old.file old_line=old.line message reason witness max_shift max_shift_scored "
-            "fingerprint children"
-        ),
+        "rule level level_before overridden accepted direction verdict_direction certainty pointer file=new.file",
+        "line=new.line old_file=old.file old_line=old.line message reason witness max_shift max_shift_scored",
+        "fingerprint children",
     ),
     "Distinction": ({"between": lambda one: [one.old.ref, one.new.ref]}, "question output old_score new_score"),
     "Factor": (
-        (
-            "name players share passes exact=is_exact estimated_on=anchors ci~ standard_error~ p~ order_range=order "
-            "changed moved flipped claim causes"
-        ),
+        "name players share passes exact=is_exact estimated_on=anchors ci~ standard_error~ p~ order_range=order",
+        "changed moved flipped claim causes",
         {"worst": lambda factor: [select_json_keys(one, "id share") for one in factor.worst]},
     ),
     "Finding": ("rule severity file line column pointer message hint",),
@@ -286,8 +280,10 @@ KEYS: Mapping[str, Row] = {
         },
         "failed_checks",
     ),
+    "JudgementPair": ("id check? label old new",),
     "LockedRef": ("ref version? previous changed",),
     "LockResult": ("path written refs removed ledgers",),
+    "MeanShift": ("old new shift interval",),
     "MendedPlace": ("file line column old new moves_scores=moves",),
     "MigrationEntry": ("file pointer line outcome target rubric reason reasons remarks cases!",),
     "MovedOutput": ("id file=place.file line=place.line old_score new_score old_verdict new_verdict",),
@@ -299,6 +295,7 @@ KEYS: Mapping[str, Row] = {
         {"verdicts": lambda one: {verdict: one.verdicts.get(verdict, 0) for verdict in Verdict}},
         "mean wrong undecided",
     ),
+    "ProvedDirection": ("from=old to=new direction=score verdict_direction=verdict questions",),
     "Push": ("remote branch tags outcome message hint command",),
     "ReferencePin": (
         "from=user release to=target",
@@ -319,11 +316,9 @@ KEYS: Mapping[str, Row] = {
         "floating skipped releases",
     ),
     "ReleaseLogEntry": (
-        (
-            "version=logged.version tag=logged.tag commit=logged.commit date=logged.date author=logged.author "
-            "bump=logged.bump digest=logged.digest previous=logged.previous summary=logged.summary "
-            "compared_with=before required_bump=required asked=logged.asked!"
-        ),
+        "version=logged.version tag=logged.tag commit=logged.commit date=logged.date author=logged.author",
+        "bump=logged.bump digest=logged.digest previous=logged.previous summary=logged.summary",
+        "compared_with=before required_bump=required asked=logged.asked!",
         {
             "findings": lambda entry: [
                 {"rule": rule, "level": level, "count": count} for rule, level, count in entry.rules
@@ -343,16 +338,15 @@ KEYS: Mapping[str, Row] = {
     "RubricResult": ("score verdict reason checks",),
     "RulerCandidate": ("ref=resolved.ref agree of not_graded",),
     "Run": (
-        (
-            "run=path samples=samples.name evaluation_id=id model unreleased score pass_rate rest_score rest_pass_rate "
-            "ungraded gradings failed_gradings questions scored unscored outputs without_output"
-        ),
+        "run=path samples=samples.name evaluation_id=id model unreleased score pass_rate rest_score rest_pass_rate",
+        "ungraded gradings failed_gradings questions scored unscored outputs without_output",
         {"missing_outputs": lambda run: dict(run.missing_outputs)},
         "without_question checks dataset rubrics judges",
         {"replies": lambda run: {name: int(run.harness.get(f"replies_{name}", 0)) for name in ("asked", "kept")}},
         "notes",
     ),
     "RunTotals": ("score pass_rate scored",),
+    "ShareBounds": ("share_least=least share_most=most",),
     "StalePin": ("from=user ref file=place.file line=place.line",),
     "Status": ("ok total profile rule_set interrupted artifacts findings",),
     "StoreDiff": ("artifacts=total required_bump certain possible diffs new removed broken renames",),
@@ -361,21 +355,17 @@ KEYS: Mapping[str, Row] = {
         {"ignored": lambda listing: [{"tag": name, "reason": reason} for name, reason in listing.ignored]},
     ),
     "TurnedExample": (
-        (
-            "pointer file=place.file line=place.line output expected old_score new_score old_verdict new_verdict "
-            "as_expected=met"
-        ),
+        "pointer file=place.file line=place.line output expected old_score new_score old_verdict new_verdict",
+        "as_expected=met",
     ),
     "TotalEffect": ("direction verdict_direction witness max_shift max_shift_scored",),
     "UsedArtifact": ("ref version digest scoring_digest commit tag rows!",),
     "Verification": ({"files": lambda result: result.releases + result.ledgers + bool(result.locked)}, "findings"),
     "WrittenAcceptance": (
-        (
-            "file artifact=acceptance.artifact since=acceptance.since fingerprint=acceptance.fingerprint "
-            "rule=acceptance.rule change=acceptance.change was=acceptance.accepted.was level=acceptance.accepted.level "
-            "reason=acceptance.accepted.reason until=acceptance.accepted.until by=acceptance.accepted.by "
-            "day=acceptance.accepted.day required_bump=status.required_bump next_version=status.next_version"
-        ),
+        "file artifact=acceptance.artifact since=acceptance.since fingerprint=acceptance.fingerprint",
+        "rule=acceptance.rule change=acceptance.change was=acceptance.accepted.was level=acceptance.accepted.level",
+        "reason=acceptance.accepted.reason until=acceptance.accepted.until by=acceptance.accepted.by",
+        "day=acceptance.accepted.day required_bump=status.required_bump next_version=status.next_version",
     ),
     "Witness": (
         "output",

@@ -17,7 +17,7 @@ from evalstore.agreement import (
     RepeatedJudgement,
 )
 from evalstore.model import format_decimal
-from evalstore.report.json_values import select_json_keys, write_json_number
+from evalstore.report.json_values import Row, select_json_keys
 from evalstore.report.run_words import format_interval
 from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks
 from evalstore.scoring.judging import CallPlan
@@ -26,6 +26,12 @@ from evalstore.text import count_noun, make_excerpt, make_printable
 
 _LIST_LIMIT = 10
 _REASON = 400  # characters on a page
+# Keys of the documents of measurements: the rates of a judge, and its file with what stands in it now.
+RATES = "tpr=tpr.value tpr_interval=tpr.interval tnr=tnr.value tnr_interval=tnr.interval"
+FILE_KEYS: Row = (
+    {"validation": lambda one: {name: entry for name, entry in one.entries.items() if entry is not None}},
+    "diff written notes",
+)
 # Upper bound of kappa -> the word of Landis and Koch (1977) for it, which is a convention only.
 _KAPPA_WORDS = (
     (Fraction(0), "no"),
@@ -66,17 +72,12 @@ def document(agreement: Agreement) -> dict[str, Any]:
         "rows": counts.rows + agreement.unjudged,
         "judged": counts.rows,
         **select_json_keys(agreement, "read unjudged engines counts=confusion"),
-        **write_rate("tpr", counts.tpr),
-        **write_rate("tnr", counts.tnr),
-        **write_rate("accuracy", counts.accuracy),
-        **write_json_number("kappa", counts.kappa),
-        "baseline": {"answer": str(counts.constant), **write_json_number("accuracy", counts.baseline.value)},
+        **select_json_keys(counts, f"{RATES} accuracy=accuracy.value accuracy_interval=accuracy.interval kappa"),
+        "baseline": select_json_keys(counts, "answer=constant accuracy=baseline.value"),
         "beats_baseline": counts.beats_baseline,
         "baseline_p": counts.advantage.p if counts.rows else None,
         "surely_beats_baseline": counts.surely_beats_baseline,
-        **select_json_keys(agreement, "disagreements=apart left_out retires"),
-        "validation": {name: write_entry(entry) for name, entry in agreement.entries.items() if entry is not None},
-        **select_json_keys(agreement, "diff written notes"),
+        **select_json_keys(agreement, "disagreements=apart left_out retires", *FILE_KEYS),
     }
 
 
@@ -94,16 +95,6 @@ def html(agreement: Agreement) -> str:
         for case in agreement.apart
     ]
     return write_page(agreement, head=head, advantage=advantage, cases=cases)
-
-
-def write_rate(name: str, rate: Rate) -> dict[str, Any]:
-    """Return a rate and its interval, as keys of a document."""
-    return {**write_json_number(name, rate.value), f"{name}_interval": rate.interval and list(rate.interval)}
-
-
-def write_entry(entry: Any) -> Any:
-    """Return an entry of a validation block as JSON has it."""
-    return entry if isinstance(entry, str | int) else float(entry)
 
 
 def _describe_rows(agreement: Agreement) -> str:
@@ -224,15 +215,8 @@ def text_noise(noise: JudgeNoise, screen: Screen = PAPER) -> str:
 
 def document_noise(noise: JudgeNoise) -> dict[str, Any]:
     """Return the document that schema/output/judge_noise.schema.json describes."""
-    return {
-        **select_json_keys(
-            noise, "judge run repeat outputs=judgements# unjudged engines sd=deviation~ flip_rate judgements"
-        ),
-        "validation": {
-            name: entry if isinstance(entry, str | int) else float(entry or 0) for name, entry in noise.entries.items()
-        },
-        **select_json_keys(noise, "diff written notes"),
-    }
+    keys = "judge run repeat outputs=judgements# unjudged engines sd=deviation~ flip_rate judgements"
+    return select_json_keys(noise, keys, *FILE_KEYS)
 
 
 def _noise_head(noise: JudgeNoise, screen: Screen) -> Iterator[str]:

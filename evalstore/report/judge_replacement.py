@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evalstore.agreement import JudgeReplacement
-from evalstore.agreement.comparison import Judgement, JudgementPair, LabelledSides, MeanShift
+from evalstore.agreement.comparison import JudgementPair, LabelledSides, MeanShift
 from evalstore.agreement.confusion import Agreement, Confusion, Rate
 from evalstore.audits.wording import format_points
 from evalstore.model import format_decimal
-from evalstore.report.json_values import select_json_keys, write_json_number, write_json_value
-from evalstore.report.judge import format_rate, list_file_lines, write_entry, write_rate
+from evalstore.report.json_values import select_json_keys, write_json_value
+from evalstore.report.judge import FILE_KEYS, RATES, format_rate, list_file_lines
 from evalstore.report.run_words import describe_correction, format_interval
 from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks
 from evalstore.statistics import CorrectedShare, bound_rate
@@ -35,54 +35,20 @@ def text(moved: JudgeReplacement, screen: Screen = PAPER) -> str:
 
 def document(moved: JudgeReplacement) -> dict[str, Any]:
     """Return the document that schema/output/judge_replace.schema.json describes."""
-    found, run = moved.judgements, moved.run
-    verdicts = found.verdicts
+    found, verdicts = moved.judgements, moved.judgements.verdicts
     return {
         **select_json_keys(moved, "judge old_model new_model"),
         "judged": verdicts.rows,
         "unjudged": found.unjudged,
-        "counts": _count_document(verdicts),
-        **write_rate("agreement", verdicts.accuracy),
-        **write_json_number("kappa", verdicts.kappa),
-        "kappa_interval": verdicts.kappa_interval and list(verdicts.kappa_interval),
-        "flips": [_flip_document(pair) for pair in found.flips],
-        "scores": _shift_document(found.scores),
-        "passes": _shift_document(found.passes),
-        "run": run and {"run": run.run, "score": _shift_document(run.scores), "pass_rate": _shift_document(run.passes)},
+        "counts": select_json_keys(
+            verdicts, "pass_pass=true_pass pass_fail=false_fail fail_pass=false_pass fail_fail=true_fail"
+        ),
+        **select_json_keys(verdicts, "agreement=accuracy.value agreement_interval=accuracy.interval"),
+        **select_json_keys(verdicts, "kappa kappa_interval"),
+        **select_json_keys(found, "flips scores passes"),
+        "run": moved.run and select_json_keys(moved.run, "run score=scores pass_rate=passes"),
         "labelled": moved.labelled and _label_document(moved.labelled),
-        **select_json_keys(moved, "retires required_bump next_version"),
-        "validation": {
-            name: write_json_value(write_entry(entry)) for name, entry in moved.entries.items() if entry is not None
-        },
-        **select_json_keys(moved, "diff written notes"),
-    }
-
-
-def _count_document(verdicts: Confusion) -> dict[str, int]:
-    return {
-        "pass_pass": verdicts.true_pass,
-        "pass_fail": verdicts.false_fail,
-        "fail_pass": verdicts.false_pass,
-        "fail_fail": verdicts.true_fail,
-    }
-
-
-def _flip_document(pair: JudgementPair) -> dict[str, Any]:
-    sides = {name: _judgement_document(one) for name, one in (("old", pair.old), ("new", pair.new))}
-    return {"id": pair.id, "check": pair.check or None, "label": pair.label and str(pair.label), **sides}
-
-
-def _judgement_document(one: Judgement) -> dict[str, Any]:
-    return {**write_json_number("score", one.score), "verdict": str(one.verdict), "reason": one.reason}
-
-
-def _shift_document(shift: MeanShift | None) -> dict[str, Any] | None:
-    if shift is None:
-        return None
-    numbers = (("old", shift.old), ("new", shift.new), ("shift", shift.shift))
-    return {
-        **{key: item for name, value in numbers for key, item in write_json_number(name, value).items()},
-        "interval": shift.interval and list(shift.interval),
+        **select_json_keys(moved, "retires required_bump next_version", *FILE_KEYS),
     }
 
 
@@ -98,8 +64,7 @@ def _label_document(labelled: LabelledSides) -> dict[str, Any]:
 def _side_document(side: Agreement, corrected: CorrectedShare | None) -> dict[str, Any]:
     return {
         **select_json_keys(side, "rows=confusion.rows unjudged engines"),
-        **write_rate("tpr", side.confusion.tpr),
-        **write_rate("tnr", side.confusion.tnr),
+        **select_json_keys(side.confusion, RATES),
         "corrected": write_json_value(corrected),
     }
 

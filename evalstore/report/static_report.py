@@ -72,26 +72,12 @@ def html(report: StaticReport) -> str:
 def document(report: StaticReport) -> dict[str, Any]:
     """Return the document that schema/output/audit_static.schema.json describes."""
     audit = report.audit
-    factors = [
-        {
-            "name": str(one.player),
-            "changed": one.changed,
-            **select_json_keys(
-                one, "share_least=score.least share_most=score.most passes_least=passes.least passes_most=passes.most"
-            ),
-        }
-        for one in audit.factors
-    ]
-    proved = "from=old to=new direction=score verdict_direction=verdict questions"
     return {
         "answer": write_answer(audit),
         "sentence": write_sentence(audit),
-        **select_json_keys(audit, "delta passes_delta a b common"),
-        "factors": factors,
-        "own": select_json_keys(audit.own, "share_least=least share_most=most"),
-        "lines": write_json_value(audit.lines),
+        **select_json_keys(audit, "delta passes_delta a b common factors own lines"),
         "flips": {"pass_to_fail": audit.flips[0], "fail_to_pass": audit.flips[1]},
-        "proved": [select_json_keys(one, proved) for one in audit.proved],
+        **select_json_keys(audit, "proved"),
         "outputs_not_stored": {"a": audit.unstored[0], "b": audit.unstored[1]},
         "conditions": write_json_value(report.results),
         "notes": list(audit.notes),

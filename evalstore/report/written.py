@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evalstore.catalogue.starters import StartedFile
     from evalstore.demo import ReplayedStory
     from evalstore.index.written_index import IndexProblem, WrittenIndex
-    from evalstore.migration import ExportedFile, ExportResult, PinBehind, UnexportedFile
+    from evalstore.migration import ExportResult, PinBehind, UnexportedFile
     from evalstore.release.accept import WrittenAcceptance
     from evalstore.release.lock import LockedRef, LockResult
     from evalstore.report.text_layout import Screen
@@ -78,23 +78,10 @@ def _describe_refusal(refused: UnexportedFile, screen: Screen) -> list[str]:
 
 def document_export(result: ExportResult) -> Any:
     """Return the JSON document; the texts are in it when they were not written."""
-    return {
-        "format": result.format,
-        "out": result.out,
-        "files": [_file_document(file, with_text=result.out is None) for file in result.files],
-        "refused": [select_json_keys(refused, "file ref rubric reason hint") for refused in result.refused],
-    }
-
-
-def _file_document(file: ExportedFile, *, with_text: bool) -> Any:
-    return {
-        "file": file.file,
-        "ref": file.ref,
-        "sha256": sha256(file.text.encode()).hexdigest(),
-        "left_out": list(file.left_out),
-        "behind": [select_json_keys(pin, "dataset pin version") for pin in file.behind],
-        **({"text": file.text} if with_text else {}),
-    }
+    text = "text" if result.out is None else ""
+    digest = {"sha256": lambda file: sha256(file.text.encode()).hexdigest()}
+    files = [select_json_keys(file, "file ref", digest, f"left_out behind {text}") for file in result.files]
+    return {**select_json_keys(result, "format out"), "files": files, **select_json_keys(result, "refused")}
 
 
 _SHOWN = 20
