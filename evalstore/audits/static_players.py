@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Protocol
 
 from evalstore.audits.edit_history import prove_directions
 from evalstore.audits.explain import open_attributor
@@ -45,36 +44,6 @@ def open_players(runs: tuple[Run, Run], store: ArtifactStore | None) -> Iterator
                 yield StoredPlayers(open_attributor(a, b, finder, session, asks_service=False), held)
             return
     yield RecordedPlayers(*runs, missing=missing)
-
-
-class PlayerFinder(Protocol):
-    """Who differs in the questions of two runs; whoever is not ruled out does."""
-
-    @property
-    def asked(self) -> tuple[AskedQuestions, AskedQuestions | None]:
-        """The questions of both datasets, as far as they are not rows; None for those of the first."""
-
-    def prepare(self, tables: PairTables) -> None:
-        """Add to the tables of both runs what their datasets say."""
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether a judge may have a part in some score, so that evidence of services is worth a look."""
-
-    def look_at(self, found: RowPair) -> None:
-        """Look at the question that is asked about next."""
-
-    def add_evidence(self, pair: QuestionPair) -> None:
-        """Note what one question says of the service behind the judges; all are noted before players are found."""
-
-    def find_players(self, pair: QuestionPair) -> frozenset[PlayerName]:
-        """Return who differs in one question."""
-
-    def prove_directions(self, old: str, new: str) -> tuple[Direction, Direction]:
-        """Return where one rubric in place of another can move the score and the verdict of an output."""
-
-    def list_notes(self) -> Iterator[str]:
-        """Yield what the answers rest on."""
 
 
 @dataclass(slots=True)
@@ -272,6 +241,10 @@ class RecordedPlayers:
     def _has_same_model(self) -> bool:
         """Whether the runs themselves named one model for the judges that name none."""
         return read_judge_model(self.a) == read_judge_model(self.b)
+
+
+# Who differs in the questions of two runs; whoever is not ruled out does.
+PlayerFinder = StoredPlayers | RecordedPlayers
 
 
 def _read_judgement(check: CheckResult) -> tuple[object, ...]:
