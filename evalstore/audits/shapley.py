@@ -182,9 +182,9 @@ class ShareBounds(NamedTuple):
             return NotImplemented
         return ShareBounds(self.least + other.least, self.most + other.most)
 
-    def divide_by(self, count: int) -> ShareBounds:
-        """Return the bounds of the mean of so many shares that these are the sum of."""
-        return ShareBounds(self.least / count, self.most / count)
+    def weigh(self, weight: Fraction) -> ShareBounds:
+        """Return the bounds of what questions with this share add to a mean, of which they are such a part."""
+        return ShareBounds(self.least * weight, self.most * weight)
 
 
 def bound_shares(old: Fraction, new: Fraction, directions: Sequence[Direction]) -> tuple[ShareBounds, ...]:

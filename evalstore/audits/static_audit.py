@@ -22,7 +22,6 @@ from evalstore.runs import Run, read_run
 from evalstore.runs.pair_tables import open_pair_tables
 from evalstore.runs.row_pairs import PairTables, RowPair, UnstoredText
 from evalstore.scoring.judging.session import Watch, watch_nothing
-from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 
@@ -73,28 +72,6 @@ class StaticAudit:
     flips: tuple[int, int]
     ungraded: int = 0
     notes: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _BoundSum:
-    """The sum of many bounds of shares."""
-
-    least: ExactMean = field(default_factory=ExactMean)
-    most: ExactMean = field(default_factory=ExactMean)
-
-    def add(self, bounds: ShareBounds, times: int) -> None:
-        self.least.add(bounds.least, times)
-        self.most.add(bounds.most, times)
-
-    def divide_by(self, count: int) -> ShareBounds:
-        return ShareBounds(self.least.total, self.most.total).divide_by(count)
-
-
-@dataclass(slots=True)
-class _Bounds:
-    score: _BoundSum = field(default_factory=_BoundSum)
-    passes: _BoundSum = field(default_factory=_BoundSum)
-    changed: int = 0
 
 
 @dataclass(slots=True)
@@ -172,7 +149,7 @@ class StaticJob:
         a, b = (build_side(run, self.answered[side], self.pairs.sum_side(side)) for side, run in enumerate(self.runs))
         lines = self.pairs.sum_lines(self._sum_lost(count))
         missing = ShareBounds(lines.no_answer_as_zero.score, lines.no_answer_as_zero.score)
-        bounds, own = self._sum_bounds()
+        factors, own = self._sum_bounds(count)
         reach = Counter[_Pair]()
         for alike in self._alike.values():
             reach.update({alike.rubrics: alike.count} if alike.rubrics else {})
@@ -182,12 +159,9 @@ class StaticJob:
             delta=b.score - a.score,
             passes_delta=b.passes - a.passes,
             common=count,
-            factors=tuple(
-                BoundedFactor(player, one.score.divide_by(count), one.passes.divide_by(count), one.changed)
-                for player, one in bounds.items()
-            ),
+            factors=factors,
             lines=lines,
-            own=own.divide_by(count) + missing,
+            own=own + missing,
             proved=tuple(replace(one, questions=reach[pair]) for pair, one in self._proved.items()),
             unstored=(self.unstored[0], self.unstored[1]),
             flips=(self.flips[0], self.flips[1]),
@@ -251,20 +225,19 @@ class StaticJob:
         )
         return _Alike(players, in_score, in_passes, (ends[0][1] - ends[0][0], ends[1][1] - ends[1][0]), rubrics)
 
-    def _sum_bounds(self) -> tuple[dict[PlayerName, _Bounds], _BoundSum]:
-        """Return the sums of each player's bounds, in order, and of those that are the outputs' own."""
-        sums, own = dict[PlayerName, _Bounds](), _BoundSum()
+    def _sum_bounds(self, size: int) -> tuple[tuple[BoundedFactor, ...], ShareBounds]:
+        """Return what each player can have done to the means of so many questions, and the bounds of the own share."""
+        sums = {player: BoundedFactor(player, ShareBounds(), ShareBounds(), 0) for player in PlayerName}
         for alike in self._alike.values():
             if alike.score is None or alike.passes is None:
                 continue
-            for name, in_score, in_passes in zip(alike.players, alike.score, alike.passes, strict=True):
-                total = sums.setdefault(name, _Bounds())
-                total.score.add(in_score, alike.count)
-                total.passes.add(in_passes, alike.count)
-                total.changed += alike.count
-                if name in OWN_PLAYERS:
-                    own.add(in_score, alike.count)
-        return {player: sums[player] for player in PlayerName if player in sums}, own
+            weight = Fraction(alike.count, size)
+            for name, *bounds in zip(alike.players, alike.score, alike.passes, strict=True):
+                held = sums[name]
+                score, passes = (one.weigh(weight) for one in bounds)
+                sums[name] = BoundedFactor(name, held.score + score, held.passes + passes, held.changed + alike.count)
+        own = sum((sums[name].score for name in OWN_PLAYERS), ShareBounds())
+        return tuple(one for one in sums.values() if one.changed), own
 
     def _sum_lost(self, size: int) -> LineEffect:
         """Return what the scores that no ruler can have given stand for; raises `RefusedError` where they may not."""
