@@ -2,23 +2,21 @@
 
 from evalstore.agreement.comparison import JudgeReplacement
 from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase, Rate
-from evalstore.agreement.measurement import Measurement, MeasurementRequest, open_measurement
+from evalstore.agreement.measurement import MeasurementRequest, open_measurement
 from evalstore.agreement.noise import (
     JudgeNoise,
-    NoiseMeasurement,
     NoiseRequest,
     RepeatedJudgement,
     open_noise_measurement,
 )
-from evalstore.agreement.replacement import Replacement, ReplacementRequest, open_replacement
+from evalstore.agreement.replacement import ReplacementRequest, open_replacement
 from evalstore.agreement.validation_block import (
-    ValidationDraft,
     check_writable,
     draft_noise,
     draft_replacement,
     draft_validation,
 )
-from evalstore.agreement.wordings import WordingRequest, WordingTrial, open_wording_trial
+from evalstore.agreement.wordings import WordingRequest, open_wording_trial
 
 __all__ = [
     "Agreement",
@@ -26,17 +24,12 @@ __all__ = [
     "JudgeNoise",
     "JudgeReplacement",
     "LabelledCase",
-    "Measurement",
     "MeasurementRequest",
-    "NoiseMeasurement",
     "NoiseRequest",
     "Rate",
     "RepeatedJudgement",
-    "Replacement",
     "ReplacementRequest",
-    "ValidationDraft",
     "WordingRequest",
-    "WordingTrial",
     "check_writable",
     "draft_noise",
     "draft_replacement",

@@ -10,7 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalstore.audits.values import OWN_PLAYERS, Audit, LineName, Lines, PlayerName
+from evalstore.audits.values import LINE_LABELS, OWN_PLAYERS, Audit, Lines, PlayerName
 from evalstore.errors import UsageError
 from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.statistics import Interval
@@ -43,7 +43,7 @@ _CONDITION = re.compile(r"\s*([a-z_@]+)(\.mean)?\s*(<=|>=|<|>)\s*([+-]?[0-9]+(?:
 _OWN = {"own": "shapley", "own@old": "old", "own@new": "new"}
 _INTERVALS = {"own": "ci", "own@old": "ci_old", "own@new": "ci_new"}
 _SHARES = (*_OWN, *map(str, PlayerName))
-METRICS = (*_SHARES, *map(str, LineName), "flips", "delta")
+METRICS = (*_SHARES, *LINE_LABELS, "flips", "delta")
 
 
 class Answer(StrEnum):
@@ -169,8 +169,8 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
         yield from (
             (one._replace(interval=None) for one in values) if condition.asks_mean else map(_require_interval, values)
         )
-    elif metric in set(LineName):
-        yield _Value(getattr(lines, metric).score, "as counted")
+    elif metric in LINE_LABELS:
+        yield _Value(lines.by_name[metric].score, "as counted")
     elif metric == "flips":
         turned = Fraction(len(audit.flips.pass_to_fail))
         yield _Value(turned, "from pass to fail")
@@ -186,8 +186,8 @@ def _list_static_values(audit: StaticAudit, metric: str) -> Iterator[tuple[Fract
     """Yield the ends between which a value is proved to be; they agree where the condition does not depend on it."""
     lines, unanswered = audit.lines, len(audit.lines.silent_b)
     zeros = f"{unanswered:,} missing answers count 0"
-    if metric in set(LineName):
-        yield getattr(lines, metric).score, "as counted"
+    if metric in LINE_LABELS:
+        yield lines.by_name[metric].score, "as counted"
     elif metric == "flips":
         yield Fraction(audit.flips[0]), "from pass to fail"
         yield Fraction(audit.flips[0] + unanswered), "with every answer that run B lacks"

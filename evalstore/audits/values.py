@@ -38,15 +38,6 @@ VALUE_RULE = "question-value-changed"
 OWN_PLAYERS = frozenset({PlayerName.INPUT, PlayerName.OUTPUTS})
 
 
-class LineName(StrEnum):
-    """What moves the mean without being a player, in the order of the report."""
-
-    MIX = "mix"
-    NO_ANSWER = "no_answer"
-    JUDGE_ERRORS = "judge_errors"
-    NOT_REPRODUCED = "not_reproduced"
-
-
 @dataclass(frozen=True, slots=True)
 class RunSide:
     """One of the two runs: the path of its aggregate JSON, its mean score and pass rate, and what it was made from."""
