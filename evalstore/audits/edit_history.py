@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evalstore.audits.rubric_edits import (
-    SETS,
-    CheckNames,
-    RubricEdits,
-    RubricPart,
-    find_edits,
-    split_versions,
-)
+from evalstore.audits.rubric_edits import SETS, CheckNames, RubricEdits, RubricPart, find_edits, split_versions
 from evalstore.audits.values import EditSource, Origin
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import Detail, DiffFinding

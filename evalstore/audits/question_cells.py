@@ -12,15 +12,7 @@ from typing import NamedTuple
 from evalstore.audits.attribution import EditClass
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.rubric_edits import CheckVariant
-from evalstore.audits.rubric_plan import (
-    DATASET,
-    INPUT,
-    OUTPUTS,
-    SERVICE,
-    CheckPath,
-    PlannedCheck,
-    PlannedRubric,
-)
+from evalstore.audits.rubric_plan import DATASET, INPUT, OUTPUTS, SERVICE, CheckPath, PlannedCheck, PlannedRubric
 from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, has_other_base
 from evalstore.audits.values import Price
 from evalstore.audits.version_path import mix_questions

@@ -14,15 +14,7 @@ from evalstore.audits.values import OWN_PLAYERS, PlayerName, RunSide
 from evalstore.audits.wording import format_points, name_own, write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.text_layout import (
-    PAPER,
-    Part,
-    Screen,
-    format_columns,
-    format_percent,
-    join_blocks,
-    wrap_columns,
-)
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks, wrap_columns
 from evalstore.statistics import Conclusion
 from evalstore.text import count_noun, make_excerpt
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from evalstore.report.text_layout import (
-    PAPER,
-    Part,
-    Screen,
-)
+from evalstore.report.text_layout import PAPER, Part, Screen
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:

@@ -33,12 +33,7 @@ from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.diff import (
-        AskedChange,
-        Diff,
-        DiffFinding,
-        RunMeasurement,
-    )
+    from evalstore.diff import AskedChange, Diff, DiffFinding, RunMeasurement
     from evalstore.diff.findings import ExampleEffect
     from evalstore.release.store_diff import StoreDiff
 
