@@ -10,13 +10,14 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-from evalstore.audits.side_replay import OutputGrader, RowResult, RunResults, grade_with_judges
+from evalstore.audits.side_replay import OutputGrader, RunResults, grade_with_judges
 from evalstore.audits.stored_run import RunRubric, StoredRun, index_rows, read_stored_run
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.model import MALFORMED_ERRORS, Kind, Question, parse_ref, read_rubric
 from evalstore.release.comparison import compare_by_rules
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_run
+from evalstore.runs.values import QuestionMean
 from evalstore.scoring.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore, Release, Resolved
 
@@ -224,7 +225,7 @@ def _count_agreeing(stored: StoredRun, results: RunResults, scored: Mapping[str,
     return agree, len(ids), sum(results[id_] is None for id_ in ids)
 
 
-def _agrees(row: GradedRow, result: RowResult | None) -> bool:
+def _agrees(row: GradedRow, result: QuestionMean | None) -> bool:
     if result is None or result.score is None or row.score is None:
         return False
     # Only what evalstore wrote is exact, and has the verdict of the rubric's threshold.
@@ -265,12 +266,12 @@ def _distinguish(
             yield _find_witness(store, old, new)
 
 
-def _list_recorded(row: GradedRow | None, result: RowResult | None) -> tuple[object, ...]:
+def _list_recorded(row: GradedRow | None, result: QuestionMean | None) -> tuple[object, ...]:
     """Return of a result what the record of its row would have: a verdict only where evalstore wrote it."""
     return (_find_score(result), result.verdict if result and row and row.checks else None)
 
 
-def _find_score(result: RowResult | None) -> Fraction | None:
+def _find_score(result: QuestionMean | None) -> Fraction | None:
     return result.score if result else None
 
 

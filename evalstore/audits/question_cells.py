@@ -21,16 +21,9 @@ from evalstore.checks.kinds.composite import grade_inner_result
 from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, Sample, Verdict
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow
-from evalstore.runs.values import compute_question_mean
+from evalstore.runs.values import QuestionMean, compute_question_mean
 
 _ANSWERS = 1 << INPUT | 1 << OUTPUTS
-
-
-class CellScore(NamedTuple):
-    """The score of a question in one cell and the share of its samples that pass."""
-
-    score: Fraction
-    passes: Fraction
 
 
 class Content(NamedTuple):
@@ -136,7 +129,7 @@ class QuestionCells:
     # Whether a run recorded the composite that is graded, so that no call within it need be made.
     _is_recorded: bool = False
     _contents: dict[tuple[int, int], list[Content]] = field(default_factory=dict)
-    _scores: dict[int, CellScore | None] = field(default_factory=dict)
+    _scores: dict[int, QuestionMean] = field(default_factory=dict)
     _graded: dict[tuple[CheckPath, int, Content], _GradedRubric] = field(default_factory=dict)
     _results: dict[tuple[CheckPath, int, Content], CheckResult | None] = field(default_factory=dict)
     _samples: dict[Content, Sample] = field(default_factory=dict)
@@ -150,22 +143,19 @@ class QuestionCells:
 
     def find_score(self, mask: int) -> Fraction | None:
         """Return the score in one cell; None where it has none, or replies of judges are missing."""
-        found = self.find_cell(mask)
-        return found and found.score
+        return self.find_cell(mask).score
 
-    def find_cell(self, mask: int) -> CellScore | None:
-        """Return one cell; None as for the score."""
+    def find_cell(self, mask: int) -> QuestionMean:
+        """Return the mean of one cell, which is of nothing where it has no score."""
         if mask in self._scores:
             return self._scores[mask]
         graded: list[_GradedRubric] = []
         for content in self.list_contents(mask):
             graded.append(self._grade_rubric(self.rubric, mask, content))  # noqa: PERF401  # one frame less a question
-        found = None
+        found = QuestionMean(None, None)
         # A sample without a score leaves the mean of the others; one that was not asked leaves none.
         if all(one.is_complete for one in graded):
-            mean = compute_question_mean((one.score, one.verdict) for one in graded)
-            if mean.score is not None and mean.pass_share is not None:
-                found = CellScore(mean.score, mean.pass_share)
+            found = compute_question_mean((one.score, one.verdict) for one in graded)
         else:
             self._unasked.add(mask)
         self._scores[mask] = found

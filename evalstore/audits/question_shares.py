@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from evalstore.audits.attribution import Block, Coalition, attribute_change
-from evalstore.audits.question_cells import AlikeItems, CellScore, Content, QuestionCells
+from evalstore.audits.question_cells import AlikeItems, Content, QuestionCells
 from evalstore.audits.rubric_edits import ItemProbe
 from evalstore.audits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.audits.shapley import Estimate, join_masks
@@ -15,6 +15,7 @@ from evalstore.audits.values import OWN_PLAYERS, EditSource, PlayerName
 from evalstore.audits.version_path import join_sources
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import Combine, Sample, Verdict
+from evalstore.runs.values import QuestionMean
 
 # The score of a list with one item that does not hit; of all other lists it is 1.
 _IDLE_SCORES: Mapping[str, Fraction] = {"must_contain_any": Fraction(0)}
@@ -197,18 +198,16 @@ class _WidenedCells:
     lacks_replies: bool = False
 
     def find_score(self, mask: int) -> Fraction | None:
-        found = self._find_cell(mask)
-        return found and found.score
+        return self._find_cell(mask).score
 
     def find_passes(self, mask: int) -> Fraction | None:
-        found = self._find_cell(mask)
-        return found and found.passes
+        return self._find_cell(mask).pass_share
 
-    def _find_cell(self, mask: int) -> CellScore | None:
+    def _find_cell(self, mask: int) -> QuestionMean:
         for bit, width in self.widths.items():
             mask |= width if mask >> bit & 1 else 0
         found = self.cells.find_cell(mask)
-        self.lacks_replies |= found is None and self.cells.is_unasked(mask)
+        self.lacks_replies |= found.score is None and self.cells.is_unasked(mask)
         return found
 
 

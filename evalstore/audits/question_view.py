@@ -30,7 +30,7 @@ from evalstore.checks import combine_results
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Sample, Verdict
 from evalstore.runs import GradedRow
-from evalstore.runs.values import QuestionMean, compute_question_mean, judge_samples
+from evalstore.runs.values import compute_question_mean
 from evalstore.scoring.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore
 from evalstore.text import find_nearest
@@ -110,7 +110,7 @@ def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grad
         return QuestionCell(output, ruler, ref, None, Verdict.UNSCORED, checks, recorded=False, missing=missing)
     found = [combine_results(rubric.rubric.scoring, results) for results in graded]
     mean = compute_question_mean((one.score, one.verdict) for one in found)
-    return QuestionCell(output, ruler, ref, mean.score, judge_samples(mean), checks, recorded=False)
+    return QuestionCell(output, ruler, ref, mean.score, mean.verdict, checks, recorded=False)
 
 
 def number_samples(samples: Sequence[Sequence[CheckResult]]) -> Iterator[CheckResult]:
@@ -170,13 +170,11 @@ def build_question_cells(cells: QuestionCells, whole: int, rubrics: tuple[str, s
     for output, answers in enumerate("AB"):
         for ruler, rules in enumerate("AB"):
             mask = (whole & _ANSWERS) * output | (whole & ~_ANSWERS) * ruler
-            found = cells.find_cell(mask)
-            mean = QuestionMean(found.score, found.passes) if found else QuestionMean(None, None)
-            missing = int(cells.is_unasked(mask))
+            mean, missing = cells.find_cell(mask), int(cells.is_unasked(mask))
             samples = range(len(cells.list_contents(mask)))
             checks = tuple(number_samples([cells.grade_all(mask, sample).checks for sample in samples]))
-            ref, verdict = rubrics[ruler], judge_samples(mean)
-            yield QuestionCell(answers, rules, ref, mean.score, verdict, checks, recorded=False, missing=missing)
+            ref = rubrics[ruler]
+            yield QuestionCell(answers, rules, ref, mean.score, mean.verdict, checks, recorded=False, missing=missing)
 
 
 def _read_shares(shares: QuestionShares) -> dict[str, LineEffect]:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalstore.audits.inference import open_stored_run
-from evalstore.audits.side_replay import OutputGrader, RowResult, RunTotals, grade_with_judges, list_pairs, sum_results
+from evalstore.audits.side_replay import OutputGrader, RunTotals, grade_with_judges, list_pairs, sum_results
 from evalstore.audits.values import Audit
 from evalstore.audits.version_path import VersionFinder
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import parse_ref
 from evalstore.runs.read import find_run_time
+from evalstore.runs.values import QuestionMean
 from evalstore.scoring.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.listing import ReleaseSummary, read_history
@@ -25,8 +26,8 @@ class ReplayedOutput:
     """One output as the run recorded it, and as the other rubric grades it."""
 
     id: str
-    old: RowResult
-    new: RowResult
+    old: QuestionMean
+    new: QuestionMean
 
 
 @dataclass(frozen=True, slots=True)

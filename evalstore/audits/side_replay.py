@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from evalstore.audits.stored_run import (
     Grader,
@@ -35,7 +35,6 @@ from evalstore.model import (
     RubricResult,
     Sample,
     Scoring,
-    Verdict,
     describe_misfit,
     find_check_pins,
     find_pins,
@@ -44,7 +43,7 @@ from evalstore.model import (
 )
 from evalstore.runs import GradedRow, Run
 from evalstore.runs.run_files import read_json_objects
-from evalstore.runs.values import compute_question_mean, judge_samples
+from evalstore.runs.values import QuestionMean, compute_question_mean
 from evalstore.scoring.judging import Judges, JudgeSession, open_session
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore, Resolved
@@ -52,17 +51,6 @@ from evalstore.store import ArtifactStore, Resolved
 Load = Callable[[str], Artifact]
 # The scoring of a rubric, and its checks, each with its content as one text.
 GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
-
-
-class RowResult(NamedTuple):
-    """What the outputs to one question get: the mean score (None where unscored), and the share of them that pass.
-
-    The verdict is pass where most of them do.
-    """
-
-    score: Fraction | None
-    verdict: Verdict
-    pass_share: Fraction
 
 
 def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactStore) -> RunMeasurement:
@@ -84,7 +72,7 @@ def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactS
     return _sum_impact(grader.stored.run, found)
 
 
-def _sum_impact(run: Run, rows: Sequence[tuple[GradedRow, RowResult | None, RowResult | None]]) -> RunMeasurement:
+def _sum_impact(run: Run, rows: Sequence[tuple[GradedRow, QuestionMean | None, QuestionMean | None]]) -> RunMeasurement:
     pairs = [(row, old, new) for row, old, new in rows if old and new and (old.score, new.score) != (None, None)]
     moved = [(row, old, new) for row, old, new in pairs if old != new]
     shifts = [new.score - old.score for _, old, new in pairs if old.score is not None and new.score is not None]
@@ -101,7 +89,7 @@ def _sum_impact(run: Run, rows: Sequence[tuple[GradedRow, RowResult | None, RowR
     )
 
 
-def _list_examples(run: Run, moved: list[tuple[GradedRow, RowResult, RowResult]]) -> Iterator[MovedOutput]:
+def _list_examples(run: Run, moved: list[tuple[GradedRow, QuestionMean, QuestionMean]]) -> Iterator[MovedOutput]:
     lines = _find_lines(run, {row.id for row, _, _ in moved})
     for row, old, new in moved:
         place = Place(str(run.samples), lines.get(row.id))
@@ -186,16 +174,10 @@ class SideReplay:
             )
         return self._affected_rubrics[row.rubric]
 
-    def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> RowResult | None:
-        """Return the result of a row, None where something is missing; `known` maps contents of checks to results.
-
-        Samples have their mean, and pass where most of them do.
-        """
+    def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> QuestionMean | None:
+        """Return the result of a row, None where something is missing; `known` maps contents of checks to results."""
         found = self.grade_outputs(row, known)
-        if found is None:
-            return None
-        mean = compute_question_mean((one.score, one.verdict) for one in found)
-        return RowResult(mean.score, judge_samples(mean), mean.pass_share or Fraction(0))
+        return None if found is None else compute_question_mean((one.score, one.verdict) for one in found)
 
     def grade_outputs(self, row: GradedRow, known: dict[str, CheckResult]) -> list[RubricResult] | None:
         """Return the result of each output of a row, None where something is missing of one; `known` is as above."""
@@ -289,7 +271,7 @@ _Answer = TypeVar("_Answer")
 
 
 # What a run's outputs get under one ruler, by question; None where a judge's reply or an artifact is missing.
-RunResults = Mapping[str, RowResult | None]
+RunResults = Mapping[str, QuestionMean | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +303,7 @@ class OutputGrader:
     @property
     def recorded(self) -> RunResults:
         """The results that the run recorded."""
-        return {id_: RowResult(row.score, row.verdict, row.pass_share) for id_, row in self.stored.rows.items()}
+        return {id_: row.mean for id_, row in self.stored.rows.items()}
 
     def grade_under(self, ruler: Resolved) -> RunResults:
         """Return the results of all outputs with `ruler` in place of the artifact of its name.
@@ -346,11 +328,11 @@ class OutputGrader:
         rows = {id_: replace(row, rubric=ruler.name) for id_, row in self.stored.rows.items()}
         return replace(self.stored, rows=rows)
 
-    def grade_row(self, replay: SideReplay, id_: str) -> RowResult | None:
+    def grade_row(self, replay: SideReplay, id_: str) -> QuestionMean | None:
         """Return the result of one question's outputs under one side; None where something is missing."""
         row, before, after = replay.stored.rows[id_], self.stored.questions.get(id_), replay.questions.get(id_)
         if not replay.can_affect(row):
-            return RowResult(row.score, row.verdict, row.pass_share)
+            return row.mean
         # An output for another input does not answer this question.
         if before is None or after is None or before.input_digest != after.input_digest:
             return None
@@ -370,7 +352,7 @@ def sum_results(results: RunResults) -> RunTotals:
     scores, passes = ExactMean(), ExactMean()
     for result in scored:
         scores.add(result.score or Fraction(0))
-        passes.add(result.pass_share)
+        passes.add(result.pass_share or Fraction(0))
     return RunTotals(scores.compute_mean(), passes.compute_mean(), len(scored))
 
 
@@ -386,7 +368,7 @@ def grade_with_judges(
         return answer, len(session.missing)
 
 
-def list_pairs(old: RunResults, new: RunResults) -> Iterator[tuple[str, RowResult, RowResult]]:
+def list_pairs(old: RunResults, new: RunResults) -> Iterator[tuple[str, QuestionMean, QuestionMean]]:
     """Yield the outputs that have a result under both rulers."""
     for id_, before in old.items():
         after = new.get(id_)

@@ -296,6 +296,7 @@ KEYS: Mapping[str, Row] = {
         "mean wrong undecided",
     ),
     "ProvedDirection": ("from=old to=new direction=score verdict_direction=verdict questions",),
+    "QuestionMean": ("score verdict",),
     "Push": ("remote branch tags outcome message hint command",),
     "ReferencePin": (
         "from=user release to=target",
@@ -328,7 +329,6 @@ KEYS: Mapping[str, Row] = {
     ),
     "RepeatedJudgement": ("id check scores flip_rate",),
     "Resolved": ("ref kind id version? tag commit blob digest scoring_digest floating locked",),
-    "RowResult": ("score verdict",),
     "RubricProbe": (
         "ref dataset questions sound texts outputs mutants",
         {"survivors": lambda probe: [select_json_keys(one, "message pointer") for one in probe.survivors]},

@@ -86,6 +86,11 @@ class GradedRow:
         return self.samples or (self,)
 
     @property
+    def mean(self) -> QuestionMean:
+        """The mean score of the samples, and the share of them that pass."""
+        return compute_question_mean((one.score, one.verdict) for one in self.outputs)
+
+    @property
     def pass_share(self) -> Fraction:
         """The share of the scored samples that pass: 1 or 0 of a single output; 0 without a score."""
         if not self.samples:
@@ -279,6 +284,13 @@ class QuestionMean(NamedTuple):
     score: Fraction | None
     pass_share: Fraction | None
 
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the samples, which is that of most of them: where half of them fail, it fails."""
+        if self.score is None or self.pass_share is None:
+            return Verdict.UNSCORED
+        return Verdict.PASS if self.pass_share > _HALF else Verdict.FAIL
+
 
 def compute_question_mean(outcomes: Iterable[Outcome]) -> QuestionMean:
     """Return the mean over the samples that have a score; the others are in no mean."""
@@ -291,21 +303,14 @@ def compute_question_mean(outcomes: Iterable[Outcome]) -> QuestionMean:
     return QuestionMean(sum((score for score, _ in scored), Fraction(0)) / len(scored), Fraction(passed, len(scored)))
 
 
-def judge_samples(mean: QuestionMean) -> Verdict:
-    """Return the verdict of a question's samples, which is that of most of them: where half of them fail, it fails."""
-    if mean.score is None or mean.pass_share is None:
-        return Verdict.UNSCORED
-    return Verdict.PASS if mean.pass_share > _HALF else Verdict.FAIL
-
-
 def merge_samples(rows: Sequence[GradedRow]) -> GradedRow:
     """Return one row for all samples of a question, in the order of their numbers; a single one stays as it is."""
     if len(rows) == 1:
         return rows[0]
     samples = tuple(sorted(rows, key=lambda row: row.sample))
     mean = compute_question_mean((row.score, row.verdict) for row in samples)
-    verdict, checks = judge_samples(mean), tuple(_merge_checks(samples))
-    return replace(samples[0], score=mean.score, verdict=verdict, checks=checks, sample=0, samples=samples)
+    checks = tuple(_merge_checks(samples))
+    return replace(samples[0], score=mean.score, verdict=mean.verdict, checks=checks, sample=0, samples=samples)
 
 
 def _merge_checks(samples: Sequence[GradedRow]) -> Iterable[CheckResult]:
