@@ -106,10 +106,9 @@ def bisect_scores(  # noqa: PLR0913  # each by its name
             near = find_nearest(question, list(stored.rows))
             raise RefusedError(f"{run} has no question {question}", hint=f"did you mean {near}?" if near else None)
         search = _VersionSearch(store, parsed.name, history, by_commit, OutputGrader(stored, finder, session), question)
-        return replace(search.run(every_commit=commits), run=str(run))
+        return replace(search.run(every_commit=commits), run=str(run), calls=len(session.missing))
 
-    found, calls = grade_with_judges(store, judges or Judges(), attempt)
-    return replace(found, calls=calls)
+    return grade_with_judges(store, judges, attempt)
 
 
 def _find_tip(store: ArtifactStore, ref: Ref, *, commits: bool) -> str:

@@ -92,10 +92,9 @@ def infer_rulers(
     """
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> Inference:
-        return RulerSearch(finder, session, read_run(Path(run)), rubric, dataset).run()
+        return replace(RulerSearch(finder, session, read_run(Path(run)), rubric, dataset).run(), run=str(run))
 
-    found, calls = grade_with_judges(store, judges or Judges(), attempt)
-    return replace(found, run=str(run), calls=calls)
+    return grade_with_judges(store, judges, attempt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ class RulerSearch:
             rubrics=rubrics,
             datasets=ranked,
             distinguish=tuple(_distinguish(self.finder.store, _list_best(rubrics), results, scored)),
-            calls=0,
+            calls=len(self.session.missing),
             notes=tuple(dict.fromkeys(self.finder.notes)),
         )
 

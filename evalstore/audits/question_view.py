@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -67,10 +67,9 @@ def view_question(
             _view_cell(names, output, ruler, question, finder, session) for output in names for ruler in names
         )
         rows, models = (a.rows[question], b.rows[question]), (a.run.model, b.run.model)
-        return QuestionView(question, rows, models, cells, 0, tuple(dict.fromkeys(finder.notes)))
+        return QuestionView(question, rows, models, cells, len(session.missing), tuple(dict.fromkeys(finder.notes)))
 
-    found, calls = grade_with_judges(store, judges or Judges(), attempt)
-    return replace(found, calls=calls)
+    return grade_with_judges(store, judges, attempt)
 
 
 def _require_question(stored: StoredRun, id_: str) -> None:

@@ -63,15 +63,7 @@ def replay_run(run: Path | str, rubric: str, store: ArtifactStore, *, judges: Ju
     Raises `RefusedError` for a run that cannot be graded here.
     """
     ruler = store.resolve(rubric)
-
-    def attempt(finder: VersionFinder, session: JudgeSession) -> RunReplay:
-        return _replay_once(run, ruler, finder, session)
-
-    found, calls = grade_with_judges(store, judges or Judges(), attempt)
-    return RunReplay(
-        found.run, ruler, found.recorded_ref, found.old, found.new, found.outputs, found.missing, found.reaches_all,
-        calls, found.notes,
-    )  # fmt: skip
+    return grade_with_judges(store, judges, lambda *opened: _replay_once(run, ruler, *opened))
 
 
 def _replay_once(run: Path | str, ruler: Resolved, finder: VersionFinder, session: JudgeSession) -> RunReplay:
@@ -88,7 +80,7 @@ def _replay_once(run: Path | str, ruler: Resolved, finder: VersionFinder, sessio
         outputs=tuple(ReplayedOutput(*pair) for pair in list_pairs(old, new)),
         missing=tuple(id_ for id_, result in new.items() if result is None),
         reaches_all=not rulers.has_used(ruler),
-        calls=0,
+        calls=len(session.missing),
         notes=tuple(dict.fromkeys(finder.notes)),
     )
 
@@ -150,15 +142,14 @@ def build_history(
     """
     releases, notes = resolve_releases(store, ref)
 
-    def attempt(finder: VersionFinder, session: JudgeSession) -> list[ScoredRun]:
+    def attempt(finder: VersionFinder, session: JudgeSession) -> ScoreHistory:
         graders = ((run, OutputGrader(open_stored_run(run, finder, session), finder, session)) for run in runs)
-        found = [score_run(run, grader, releases) for run, grader in graders]
-        notes.extend(note for note in finder.notes if note not in notes)
-        return found
+        scored = tuple(score_run(run, grader, releases) for run, grader in graders)
+        told = tuple(dict.fromkeys((*notes, *finder.notes)))
+        summaries = tuple(one.summary for one in releases)
+        return ScoreHistory(parse_ref(ref).name, summaries, scored, len(session.missing), told)
 
-    scored, calls = grade_with_judges(store, judges or Judges(), attempt)
-    summaries = tuple(one.summary for one in releases)
-    return ScoreHistory(parse_ref(ref).name, summaries, tuple(scored), calls, tuple(notes))
+    return grade_with_judges(store, judges, attempt)
 
 
 def resolve_releases(store: ArtifactStore, ref: str, most: int | None = None) -> tuple[list[ReadRelease], list[str]]:
@@ -243,8 +234,7 @@ def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) ->
             found.append(ScoreHistory(name, tuple(release.summary for release in releases), scored, 0))
         return found
 
-    histories, _ = grade_with_judges(store, Judges(), attempt)
-    return Timelines(tuple(histories), tuple(notes))
+    return Timelines(tuple(grade_with_judges(store, None, attempt)), tuple(notes))
 
 
 def _list_edited(audit: Audit) -> Iterator[str]:

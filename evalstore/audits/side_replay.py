@@ -357,15 +357,14 @@ def sum_results(results: RunResults) -> RunTotals:
 
 
 def grade_with_judges(
-    store: ArtifactStore, judges: Judges, attempt: Callable[[VersionFinder, JudgeSession], _Answer]
-) -> tuple[_Answer, int]:
-    """Return what `attempt` returns once every judge that can be asked was, and how many calls are still missing.
+    store: ArtifactStore, judges: Judges | None, attempt: Callable[[VersionFinder, JudgeSession], _Answer]
+) -> _Answer:
+    """Return what `attempt` returns once every judge that can be asked was; the session has the calls still missing.
 
     It is called again after the calls that it lacked were priced and made; so it must start anew.
     """
-    with open_session(judges, store.git.common) as session:
-        answer = session.repeat_until_answered(lambda: attempt(VersionFinder(store), session))
-        return answer, len(session.missing)
+    with open_session(judges or Judges(), store.git.common) as session:
+        return session.repeat_until_answered(lambda: attempt(VersionFinder(store), session))
 
 
 def list_pairs(old: RunResults, new: RunResults) -> Iterator[tuple[str, QuestionMean, QuestionMean]]:
