@@ -1,7 +1,7 @@
 """Measures how well a judge agrees with people, with itself and with its old words: outputs judged, counted exactly."""
 
 from evalstore.agreement.comparison import JudgeReplacement
-from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase, Rate
+from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase
 from evalstore.agreement.measurement import MeasurementRequest, open_measurement
 from evalstore.agreement.noise import JudgeNoise, NoiseRequest, RepeatedJudgement, open_noise_measurement
 from evalstore.agreement.replacement import ReplacementRequest, open_replacement
@@ -16,7 +16,6 @@ __all__ = [
     "LabelledCase",
     "MeasurementRequest",
     "NoiseRequest",
-    "Rate",
     "RepeatedJudgement",
     "ReplacementRequest",
     "WordingRequest",

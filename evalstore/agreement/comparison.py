@@ -16,7 +16,6 @@ from evalstore.model import Verdict
 from evalstore.runs import UsedArtifact
 from evalstore.statistics import (
     CorrectedShare,
-    CountedRate,
     ExactMean,
     Interval,
     ShareMoves,
@@ -149,15 +148,10 @@ class PairTally:
     def correct(self, labelled: LabelledSides) -> tuple[CorrectedShare | None, CorrectedShare | None]:
         """Return the pass rate under each model without that model's errors, as the labelled rows show them."""
         old, new = (
-            correct_share(self.passes.units.count_units(moves), *count_rates(side.confusion))
+            correct_share(self.passes.units.count_units(moves), side.confusion.tpr, side.confusion.tnr)
             for moves, side in zip(self.ends, (labelled.old, labelled.new), strict=True)
         )
         return old, new
-
-
-def count_rates(confusion: Confusion) -> tuple[CountedRate, CountedRate]:
-    """Return the counts behind TPR and TNR."""
-    return CountedRate(confusion.true_pass, confusion.good), CountedRate(confusion.true_fail, confusion.bad)
 
 
 @dataclass(frozen=True, slots=True)

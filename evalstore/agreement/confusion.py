@@ -19,7 +19,7 @@ from evalstore.errors import LoadError, Place
 from evalstore.model import CheckResult, Verdict, is_cosmetic
 from evalstore.runs import UsedArtifact
 from evalstore.runs.run_files import read_json_objects
-from evalstore.statistics import ChangeEstimate, Conclusion, Interval, compute_wilson_interval, estimate_change
+from evalstore.statistics import ChangeEstimate, Conclusion, Interval, Rate, estimate_change
 from evalstore.text import find_nearest, make_excerpt
 
 # Fields of the question that a row may hold, where no dataset gives them.
@@ -118,24 +118,6 @@ COUNT_NAMES = {
     (Verdict.FAIL, Verdict.PASS): "false_pass",
     (Verdict.FAIL, Verdict.FAIL): "true_fail",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A count of hits among `of` rows."""
-
-    hits: int
-    of: int
-
-    @property
-    def value(self) -> Fraction | None:
-        """The share of hits; None without rows."""
-        return Fraction(self.hits, self.of) if self.of else None
-
-    @property
-    def interval(self) -> Interval | None:
-        """Wilson's 95 % interval of the share; None without rows."""
-        return compute_wilson_interval(self.hits, self.of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from evalstore.runs import Run, read_rows, read_run
 from evalstore.runs.run_view import CheckCorrection
 from evalstore.scoring.grading import format_exact_ref
 from evalstore.scoring.job import ScoringJob
-from evalstore.statistics import CountedRate, ShareMoves, UnitTotals, correct_share
+from evalstore.statistics import Rate, ShareMoves, UnitTotals, correct_share
 from evalstore.text import make_excerpt
 
 _MOST_ROWS = 1 << 30  # that a validation can claim: nobody labels more, and a larger number has no float
@@ -28,8 +28,8 @@ _HINT = "evalstore judge validate measures a judge with labelled rows, and write
 class JudgeRates:
     """How often a judge is right about good and about bad outputs, and the models that were measured (None: any)."""
 
-    good: CountedRate
-    bad: CountedRate
+    good: Rate
+    bad: Rate
     models: frozenset[str] | None
 
 
@@ -75,7 +75,7 @@ def read_rates(judge: Artifact) -> JudgeRates | str:
     return JudgeRates(good, bad, frozenset(models.split(", ")) if isinstance(models, str) else None)
 
 
-def _count_rates(numbers: Mapping[str, Any]) -> tuple[CountedRate, CountedRate] | None:
+def _count_rates(numbers: Mapping[str, Any]) -> tuple[Rate, Rate] | None:
     """Return the counts behind two rates, which are rounded so that they can be read back; None where none fit."""
     size, good = numbers["sample_size"], numbers["sample_good"]
     if type(size) is not int or type(good) is not int or not 0 < good < size <= _MOST_ROWS:
@@ -84,7 +84,7 @@ def _count_rates(numbers: Mapping[str, Any]) -> tuple[CountedRate, CountedRate] 
     for rate, of in ((numbers["tpr"], good), (numbers["tnr"], size - good)):
         if not isinstance(rate, int | Decimal) or isinstance(rate, bool) or not 0 <= rate <= 1:
             return None
-        found.append(CountedRate(round(Fraction(rate) * of), of))
+        found.append(Rate(round(Fraction(rate) * of), of))
     return found[0], found[1]
 
 

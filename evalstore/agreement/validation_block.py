@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Generic, TypeVar
 
 from evalstore.agreement.comparison import JudgeReplacement
-from evalstore.agreement.confusion import Agreement, Rate
+from evalstore.agreement.confusion import Agreement
 from evalstore.agreement.noise import JudgeNoise
 from evalstore.documents import Document, encode_document
 from evalstore.documents.edit import Scalar, set_entries, set_root_entry
@@ -19,6 +19,7 @@ from evalstore.files import read_below
 from evalstore.model import Artifact, PinType, format_decimal, parse_ref
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.release.locking import lock_repository, write_locked_file
+from evalstore.statistics import Rate
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 

@@ -7,21 +7,13 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.agreement import (
-    Agreement,
-    Confusion,
-    JudgeNoise,
-    JudgeReplacement,
-    LabelledCase,
-    Rate,
-    RepeatedJudgement,
-)
+from evalstore.agreement import Agreement, Confusion, JudgeNoise, JudgeReplacement, LabelledCase, RepeatedJudgement
 from evalstore.model import format_decimal
 from evalstore.report.json_values import Row, select_json_keys
 from evalstore.report.run_words import format_interval
 from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks
 from evalstore.scoring.judging import CallPlan
-from evalstore.statistics import compute_noise_reach
+from evalstore.statistics import Rate, compute_noise_reach
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 _LIST_LIMIT = 10

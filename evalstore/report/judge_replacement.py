@@ -7,14 +7,14 @@ from typing import Any
 
 from evalstore.agreement import JudgeReplacement
 from evalstore.agreement.comparison import JudgementPair, LabelledSides, MeanShift
-from evalstore.agreement.confusion import Agreement, Confusion, Rate
+from evalstore.agreement.confusion import Agreement, Confusion
 from evalstore.audits.wording import format_points
 from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.judge import FILE_KEYS, RATES, format_rate, list_file_lines
 from evalstore.report.run_words import describe_correction, format_interval
 from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks
-from evalstore.statistics import CorrectedShare, bound_rate
+from evalstore.statistics import CorrectedShare, Rate, bound_rate
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 _LIST_LIMIT = 10

@@ -12,7 +12,7 @@ from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs.read import read_bare_rows, read_run
 from evalstore.runs.values import GradedRow, Run
-from evalstore.statistics import CorrectedShare, CountedRate
+from evalstore.statistics import CorrectedShare, Rate
 from evalstore.text import find_nearest, make_excerpt
 
 _BINS = 10
@@ -99,8 +99,8 @@ class CheckCorrection:
     rubric: str
     check: str
     judge: str
-    good: CountedRate | None = None
-    bad: CountedRate | None = None
+    good: Rate | None = None
+    bad: Rate | None = None
     corrected: CorrectedShare | None = None
     problem: str = ""
 

@@ -16,13 +16,12 @@ from evalstore.statistics.claims import (
     compute_mcnemar_p,
     compute_noise_reach,
     compute_sign_flip_p,
-    compute_wilson_interval,
     estimate_change,
     estimate_rest,
     estimate_rest_mean,
     estimate_shift,
 )
-from evalstore.statistics.corrected_share import CorrectedShare, CountedRate, correct_share
+from evalstore.statistics.corrected_share import CorrectedShare, Rate, correct_share
 from evalstore.statistics.paired_mean import (
     ExactMean,
     Interval,
@@ -40,10 +39,10 @@ __all__ = [
     "ChangeEstimate",
     "Conclusion",
     "CorrectedShare",
-    "CountedRate",
     "ExactMean",
     "Interval",
     "MeanEstimate",
+    "Rate",
     "ShareMoves",
     "UnitTotals",
     "bound_rate",
@@ -51,7 +50,6 @@ __all__ = [
     "compute_mcnemar_p",
     "compute_noise_reach",
     "compute_sign_flip_p",
-    "compute_wilson_interval",
     "correct_share",
     "count_units",
     "estimate_change",

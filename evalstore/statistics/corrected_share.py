@@ -9,19 +9,31 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from math import sqrt
 from typing import NamedTuple
 
+from evalstore.statistics.claims import compute_wilson_interval
 from evalstore.statistics.paired_mean import Interval, Unit, estimate_mean, find_student_quantile
 
 _SURE = 0.975
 
 
-class CountedRate(NamedTuple):
-    """How many of some labelled rows a judge got right."""
+class Rate(NamedTuple):
+    """A count of hits among `of` rows."""
 
     hits: int
     of: int
+
+    @property
+    def value(self) -> Fraction | None:
+        """The share of hits; None without rows."""
+        return Fraction(self.hits, self.of) if self.of else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Wilson's 95 % interval of the share; None without rows."""
+        return compute_wilson_interval(self.hits, self.of)
 
 
 class _Estimate(NamedTuple):
@@ -40,7 +52,7 @@ class CorrectedShare:
     interval: Interval
 
 
-def correct_share(units: Counter[Unit], good: CountedRate, bad: CountedRate) -> CorrectedShare | None:
+def correct_share(units: Counter[Unit], good: Rate, bad: Rate) -> CorrectedShare | None:
     """Return the share of passes without the errors of the judge that gave them.
 
     `units` are the sums of passes, each of a question or a group; the judge passes the hits of the `good` rows, which

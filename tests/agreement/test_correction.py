@@ -10,12 +10,12 @@ from typing import NamedTuple
 import pytest
 
 from evalstore.agreement import Agreement, Confusion
-from evalstore.agreement.comparison import Judgement, JudgementPair, LabelledSides, PairTally, count_rates
+from evalstore.agreement.comparison import Judgement, JudgementPair, LabelledSides, PairTally
 from evalstore.agreement.correction import read_rates
 from evalstore.documents import read_yaml
 from evalstore.model import Artifact, Kind, Verdict
 from evalstore.runs import UsedArtifact
-from evalstore.statistics import CountedRate, correct_share
+from evalstore.statistics import Rate, correct_share
 
 JUDGE = UsedArtifact("judge/tone@worktree", "1.0.0", "", "")
 VERDICTS = {True: Verdict.PASS, False: Verdict.FAIL}
@@ -93,20 +93,18 @@ def test_planted_shifts_are_recovered_in_a_thousand_draws(planted: Planted) -> N
 
 def test_a_corrected_share_is_what_a_pencil_says() -> None:
     units = Counter({(Fraction(1), 1): 70, (Fraction(0), 1): 30})
-    found = correct_share(units, CountedRate(90, 100), CountedRate(80, 100))
+    found = correct_share(units, Rate(90, 100), Rate(80, 100))
     assert found is not None
     # Of Rogan and Gladen: 70 + 80 less 100, over 90 + 80 less 100.
     assert (found.judged, found.share) == pytest.approx((0.7, 5 / 7))
     assert found.interval[0] < 5 / 7 < found.interval[1]
     # A judge that never errs, on as many rows as one likes, leaves the error of the outputs alone.
-    sure = correct_share(units, CountedRate(10**9, 10**9), CountedRate(10**9, 10**9))
+    sure = correct_share(units, Rate(10**9, 10**9), Rate(10**9, 10**9))
     assert sure is not None
     assert (sure.share, sure.interval) == (0.7, pytest.approx((0.602, 0.783), abs=2e-3))
     # Fewer labels know less; and what answers one question often counts no more than that question.
-    few = correct_share(units, CountedRate(9, 10), CountedRate(8, 10))
-    often = correct_share(
-        Counter({(Fraction(10), 10): 7, (Fraction(0), 10): 3}), CountedRate(90, 100), CountedRate(80, 100)
-    )
+    few = correct_share(units, Rate(9, 10), Rate(8, 10))
+    often = correct_share(Counter({(Fraction(10), 10): 7, (Fraction(0), 10): 3}), Rate(90, 100), Rate(80, 100))
     assert few is not None
     assert often is not None
     for wide in (few, often):
@@ -116,7 +114,7 @@ def test_a_corrected_share_is_what_a_pencil_says() -> None:
 @pytest.mark.parametrize(("good", "bad"), [((5, 10), (5, 10)), ((2, 10), (7, 10)), ((0, 0), (7, 10))])
 def test_a_judge_like_a_constant_answer_corrects_nothing(good: tuple[int, int], bad: tuple[int, int]) -> None:
     units = Counter({(Fraction(1), 1): 70, (Fraction(0), 1): 30})
-    assert correct_share(units, CountedRate(*good), CountedRate(*bad)) is None
+    assert correct_share(units, Rate(*good), Rate(*bad)) is None
 
 
 def test_the_interval_of_kappa_holds_it() -> None:
@@ -126,7 +124,8 @@ def test_the_interval_of_kappa_holds_it() -> None:
         # No agreement of a few outputs is taken as sure.
         assert low < 1
     assert Confusion(7, 0, 0, 0).kappa_interval is None
-    assert count_rates(Confusion(3, 1, 2, 4)) == (CountedRate(3, 4), CountedRate(4, 6))
+    counts = Confusion(3, 1, 2, 4)
+    assert (counts.tpr, counts.tnr) == (Rate(3, 4), Rate(4, 6))
 
 
 @pytest.mark.parametrize(

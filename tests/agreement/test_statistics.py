@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.agreement import Confusion, Rate
+from evalstore.agreement import Confusion
 from evalstore.agreement.validation_block import round_rate
 from evalstore.model import Verdict
+from evalstore.statistics import Rate
 
 Z = NormalDist().inv_cdf(0.975)
 COUNTS = st.builds(Confusion, *[st.integers(0, 40)] * 4)

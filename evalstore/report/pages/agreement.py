@@ -10,8 +10,9 @@ from evalstore.report.text_layout import format_percent
 from evalstore.text import count_noun
 
 if TYPE_CHECKING:
-    from evalstore.agreement import Agreement, Rate
+    from evalstore.agreement import Agreement
     from evalstore.agreement.confusion import Confusion
+    from evalstore.statistics import Rate
 
 _HEIGHT, _GAP = 240, 1  # pixels of the picture, percent between its columns
 _LEAST_WIDTH, _LEAST_HEIGHT = 12, 20  # of a box that has room for its number
