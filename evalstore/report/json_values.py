@@ -188,8 +188,8 @@ KEYS: Mapping[str, Row] = {
         f"version=origin.released_in released_by=origin.released_by {_ORIGIN} subject=origin.subject gap=origin.gap?",
     ),
     "BoundedFactor": (
-        "name=player changed share_least=score.least share_most=score.most passes_least=passes.least",
-        "passes_most=passes.most",
+        {"name": lambda factor: factor.player},
+        "changed share_least=score.least share_most=score.most passes_least=passes.least passes_most=passes.most",
     ),
     "BrokenComparison": ("ref message file=place.file line=place.line",),
     "Cause": (
