@@ -57,13 +57,10 @@ def _find_rule(id_: str, rule_set: int) -> ChangeRule:
 
 
 def _find_proof(change: Change, rule: ChangeRule, rule_set: int) -> Proof | None:
-    # The first proof counts, in the order of the row; the one that all checks share comes last.
-    proofs = (decider(change) for decider in rule.deciders)
-    return next((proof for proof in proofs if proof and proof.since <= rule_set), _prove_by_effect(change, rule))
-
-
-def _prove_by_effect(change: Change, rule: ChangeRule) -> Proof | None:
-    return prove_by_enumeration(change) if rule.level is Bump.MAJOR and rule.scope is not Scope.NOTHING else None
+    # The first proof counts, in the order of the row; what all that the checks can answer proves comes last.
+    moves = rule.level is Bump.MAJOR and rule.scope is not Scope.NOTHING
+    proofs = (decider(change) for decider in (*rule.deciders, *([prove_by_enumeration] if moves else [])))
+    return next((proof for proof in proofs if proof and proof.since <= rule_set), None)
 
 
 def _classify_by_rule(change: Change, rule: ChangeRule) -> DiffFinding:

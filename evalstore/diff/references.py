@@ -26,10 +26,7 @@ _RULES_OF_UNSCORING = frozenset(
     | {"scoring-missing-policy-changed", "scoring-errors-policy-changed", "format-changed"}
 )
 _SCORE_MAY_COME_OR_GO = Decision(
-    Certainty.BY_DEFINITION,
-    "its rubric may leave other outputs unscored, and unscored is not 0",
-    (),
-    EITHER,
+    Certainty.BY_DEFINITION, "its rubric may leave other outputs unscored, and unscored is not 0", direction=EITHER
 )
 _OTHER = "it is another artifact"
 _COMMIT = frozenset("0123456789abcdef")

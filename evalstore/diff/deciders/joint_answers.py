@@ -65,14 +65,9 @@ class JointAnswer(NamedTuple):
     free: Mapping[_Key, RawAnswer]
 
 
-class FreeWays(NamedTuple):
-    """What some variables that do not follow from the text answer together: in each way an answer of each.
-
-    With each way comes the most visible characters of an output that they answer so.
-    """
-
-    keys: tuple[_Key, ...]
-    ways: Mapping[tuple[RawAnswer, ...], int]
+# What some variables that do not follow from the text answer together: in each way an answer of each, with the most
+# visible characters of an output that they answer so.
+FreeWays = Mapping[tuple[_Key, ...], Mapping[tuple[RawAnswer, ...], int]]
 
 
 class TextWay(NamedTuple):
@@ -98,14 +93,14 @@ class JointAnswers:
     continuous: bool
     numbers: VariableNumbers
     text_ways: tuple[TextWay, ...]
-    free_ways: Sequence[FreeWays]
+    free_ways: FreeWays
     # Checks that have nothing to grade for the same outputs: those without a record of calls.
     missing_together: frozenset[_Key]
 
     @property
     def count(self) -> int:
         """How many ways there are at most."""
-        return len(self.text_ways) * prod(len(group.ways) for group in self.free_ways)
+        return len(self.text_ways) * prod(map(len, self.free_ways.values()))
 
     def __iter__(self) -> Iterator[JointAnswer]:
         # A check gives the same few raw answers again and again.
@@ -113,9 +108,9 @@ class JointAnswers:
             [(lru_cache(None)(partial(grade_answer, check)), self.numbers[id(check)]) for check in state.checks]
             for state in self.states
         ]
-        keys = [key for group in self.free_ways for key in group.keys]
+        keys = [key for group in self.free_ways for key in group]
         for text, visible, known in self.text_ways:
-            fitting = [[way for way, most in group.ways.items() if most >= visible] for group in self.free_ways]
+            fitting = [[way for way, most in ways.items() if most >= visible] for ways in self.free_ways.values()]
             for chosen in product(*fitting):
                 free = dict(zip(keys, chain.from_iterable(chosen), strict=True))
                 answers = {**known, **free}
@@ -148,13 +143,13 @@ def list_joint_answers(
     # Of a judge that is asked on one side only, any score is taken to be possible: it is not read.
     both = {key for key in free if all(any(numbers[id(check)] == key for check in state.checks) for state in states)}
     scores = {key: list_possible_scores(users[0], load if key in both else None) for key, users in free.items()}
-    free_ways = list(_list_groups(free))
-    grouped = {key for group in free_ways for key in group.keys}
-    free_ways += [
-        FreeWays((key,), {(answer,): OUTPUT_LIMIT for answer in _list_free_answers(users, states, free, scores[key])})
+    free_ways = dict(_list_groups(free))
+    grouped = {key for group in free_ways for key in group}
+    free_ways |= {
+        (key,): {(answer,): OUTPUT_LIMIT for answer in _list_free_answers(users, states, free, scores[key])}
         for key, users in free.items()
         if key not in grouped
-    ]
+    }
     # A check that may err on a text may do so on any: which texts these are, no automaton says.
     erring = [key for key in texts if checks[key][0].may_err]
     if len(table.texts) << len(erring) > PROOFS.ways:
@@ -170,13 +165,14 @@ def list_joint_answers(
     return answers if answers.count <= PROOFS.ways else None
 
 
-def _list_groups(free: Mapping[_Key, list[CheckState]]) -> Iterator[FreeWays]:
-    """Yield the variables that read the same traits of an output."""
-    kinds = sorted({users[0].kind for users in free.values()})
-    for kind in kinds:
+def _list_groups(free: Mapping[_Key, list[CheckState]]) -> FreeWays:
+    """Return the ways of the variables that read the same traits of an output."""
+    groups: dict[tuple[_Key, ...], Mapping[tuple[RawAnswer, ...], int]] = {}
+    for kind in sorted({users[0].kind for users in free.values()}):
         params = {key: users[0].params for key, users in free.items() if users[0].kind == kind}
         if ways := list_trait_answers(kind, list(params.values())):
-            yield FreeWays(tuple(params), ways)
+            groups[tuple(params)] = ways
+    return groups
 
 
 def _needs_calls(check: CheckState) -> bool:

@@ -60,14 +60,7 @@ def _read_bans(params: Any) -> TextScore:
 
 
 def _read_pattern(params: Any) -> TextScore:
-    return TextScore(
-        (
-            pattern_comparison.build_pattern_language(
-                pattern_comparison.Expression(params["pattern"], params["flags"], params["mode"])
-            ),
-        ),
-        _find_all,
-    )
+    return TextScore((pattern_comparison.build_pattern_language(_read_expression(params)),), _find_all)
 
 
 def _read_facts(params: Any) -> TextScore | None:
@@ -188,7 +181,7 @@ def _find_limit(check: CheckState) -> object:
     if check.kind != "regex":
         count = len(check.params["values"])
         return count if count > PHRASE_LIMIT else None
-    return _read_expression(check) if check.may_err else None
+    return _read_expression(check.params) if check.may_err else None
 
 
 def _build_language(check: CheckState) -> RegexTree:
@@ -200,9 +193,9 @@ def _build_language(check: CheckState) -> RegexTree:
 def _build_found_language(check: CheckState) -> RegexTree:
     params = check.params
     if check.kind == "regex":
-        return pattern_comparison.build_pattern_language(_read_expression(check))
+        return pattern_comparison.build_pattern_language(_read_expression(params))
     if _needs_one_phrase(check):
-        return pattern_comparison.build_phrase_language(params["values"], case_sensitive=params["case_sensitive"])
+        return _build_phrases(params["values"], params)
     raise pattern_comparison.UndecidedError("it is not a check for one text of a list")
 
 
@@ -211,8 +204,8 @@ def _needs_one_phrase(check: CheckState) -> bool:
     return check.kind == "must_not_contain" or (check.kind == "must_contain_any" and check.params["min_matches"] == 1)
 
 
-def _read_expression(check: CheckState) -> Expression:
-    return pattern_comparison.Expression(check.params["pattern"], check.params["flags"], check.params["mode"])
+def _read_expression(params: Any) -> Expression:
+    return pattern_comparison.Expression(params["pattern"], params["flags"], params["mode"])
 
 
 def _passes_text(check: CheckState, text: str) -> bool | None:

@@ -41,10 +41,6 @@ def _bound_check_share(change: Change) -> Fraction | None:
     return bound_share(rubric[change.token], rubric)
 
 
-def _bound_weight_shift(change: Change) -> Fraction | None:
-    return bound_weight_variation(*change.states)
-
-
 ROWS = (
     ChangeRule(
         id="rubric-id-changed",
@@ -116,7 +112,7 @@ ROWS = (
         example="weights: {a: 1} → weights: {a: 3}",
         instead="weights: {a: 2, b: 1} → weights: {a: 0.2, b: 0.1} (all by one factor)",
         deciders=(prove_weights_unread, prove_rescaled, prove_by_enumeration),
-        shift=_bound_weight_shift,
+        shift=lambda change: bound_weight_variation(*change.states),
     ),
     ChangeRule(
         id="check-weights-rescaled",
