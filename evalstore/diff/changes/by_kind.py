@@ -17,7 +17,7 @@ from evalstore.diff.deciders.bounds import find_attainable_scores
 from evalstore.diff.direction import is_always_scored
 from evalstore.diff.document import ComparedDocument
 from evalstore.diff.findings import Certainty, Direction
-from evalstore.diff.kinds import KINDS
+from evalstore.diff.kinds import KINDS, Row
 from evalstore.diff.limits import PROOFS
 from evalstore.diff.plain_data import describe_value, is_same, make_plain, pair_checks
 from evalstore.diff.references import ArtifactLoader
@@ -65,15 +65,12 @@ def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set:
 
 
 def _find_ruled_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
-    differ = {
-        key: (old_value, new_value) for key, old_value, new_value in find_key_changes(old, new) if key in KEY_RULES
-    }
+    differ = {key: sides for key, sides in find_key_changes(old, new).items() if key in KEY_RULES}
     if differ.keys() >= set(_LEVEL_KEYS):
         # Names and scores of levels are one edit where both change.
-        old_value, new_value = ({key: side.get(key) for key in _LEVEL_KEYS} for side in (old, new))
-        differ = {key: values for key, values in differ.items() if key not in _LEVEL_KEYS} | {
-            "level_names": (old_value, new_value)
-        }
+        levels = tuple({key: side.get(key) for key in _LEVEL_KEYS} for side in (old, new))
+        differ = {key: sides for key, sides in differ.items() if key not in _LEVEL_KEYS}
+        differ["level_names"] = levels[0], levels[1]
     for key, (old_value, new_value) in differ.items():
         set_of_names = key == "variables" and _sort_names(old_value) == _sort_names(new_value)
         rule = "list-reordered" if set_of_names else KEY_RULES[key]
@@ -95,8 +92,8 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
     at = ("validation",)
     old_value, new_value = (side if isinstance(side, dict) else {} for side in (old, new))
     if not is_same(old, new):
-        edited = find_key_changes(old_value, new_value) if old_value and new_value else ()
-        edits = [f"{key} {describe_value(one)} to {describe_value(other)}" for key, one, other in edited]
+        differ = find_key_changes(old_value, new_value) if old_value and new_value else {}
+        edits = [f"{key} {' to '.join(map(describe_value, sides))}" for key, sides in differ.items()]
         words = {"changes": ", ".join(edits) or ("it is gone" if old_value else "it is new")}
         yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
     measured = [{key: side[key] for key in _MEASURED_KEYS if key in side} for side in (old_value, new_value)]
@@ -260,9 +257,9 @@ def _find_dataset_edits(
         yield from _find_plain_edits(old, new)
         return
     undivided = {"id"} if rows else {"id", "rows"}
-    for key, old_value, new_value in find_key_changes(old, new):
+    for key, values in find_key_changes(old, new).items():
         if key in undivided:
-            yield Change("unclassified-change", old_value, new_value, (key,), (key,), name=key)
+            yield Change("unclassified-change", *values, (key,), (key,), name=key)
     yield from find_extra_key_changes(old, new, known=_DATASET_KEYS)
     yield from find_question_changes(before, after, renames)
 
@@ -279,10 +276,10 @@ def _insert_rows(values: tuple[dict[str, Any], dict[str, Any]], rows: DatasetRow
 
 
 def _find_plain_edits(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
-    for key, before, after in find_key_changes(old, new):
+    for key, values in find_key_changes(old, new).items():
         if key not in {"version", RENAMED_FROM}:
             rule = "metadata-changed" if is_cosmetic(key) else "unclassified-change"
-            yield Change(rule, before, after, (key,), (key,), name=key)
+            yield Change(rule, *values, (key,), (key,), name=key)
 
 
 def find_spelling_change(sides: tuple[ComparedDocument, ComparedDocument]) -> Iterator[Change]:
@@ -300,28 +297,14 @@ def _find_spelling_changes(
     for goal in pair_checks(*states).checks:
         check = before.get(goal.token)
         if check is not None and check.kind == goal.kind:
-            yield from _find_check_spelling(
-                check, goal, written=(old["checks"][check.index], new["checks"][goal.index])
-            )
+            yield from _find_check_spelling(check, goal, old["checks"][check.index], new["checks"][goal.index])
 
 
-def _find_check_spelling(
-    check: CheckState, goal: CheckState, *, written: tuple[Mapping[str, Any], Mapping[str, Any]]
-) -> Iterator[Change]:
-    old_written, new_written = written
+def _find_check_spelling(check: CheckState, goal: CheckState, old: Row, new: Row) -> Iterator[Change]:
+    differ = find_key_changes(old, new)
+    words = {"check": goal.id, "came": "has another spelling of"}
     for name, value in check.params.items():
         rule = KINDS[goal.kind].params[name].rule
-        is_written_alike = (name in old_written) is (name in new_written) and is_same(
-            old_written.get(name), new_written.get(name)
-        )
-        if rule and not is_written_alike and is_same(value, goal.params[name]):
-            yield Change(
-                rule,
-                old_written.get(name),
-                new_written.get(name),
-                ("checks", check.index, name),
-                ("checks", goal.index, name),
-                name=name,
-                words={"check": goal.id, "came": "has another spelling of"},
-                proof=_SAME_PARAM,
-            )
+        if rule and name in differ and is_same(value, goal.params[name]):
+            at = ("checks", check.index, name), ("checks", goal.index, name)
+            yield Change(rule, *differ[name], *at, name=name, words=words, proof=_SAME_PARAM)

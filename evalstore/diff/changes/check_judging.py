@@ -250,7 +250,7 @@ _UNREAD = Proof("no template of its judges reads it, so no text changes")
 def list_model_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, Any]]:
     """Yield (rule, key, old, new) for every key that differs between two models; a null is an absent key."""
     set_keys = ({key: value for key, value in model.items() if value is not None} for model in (old, new))
-    for key, old_value, new_value in find_key_changes(*set_keys):
+    for key, (old_value, new_value) in find_key_changes(*set_keys).items():
         rule = "judge-sampling-changed" if key in _SAMPLING_KEYS else "judge-model-changed"
         yield "metadata-changed" if is_cosmetic(key) else rule, key, old_value, new_value
 
@@ -268,8 +268,8 @@ def find_variable_changes(script: EditScript, token: str) -> Iterator[Change]:
     check, goal = script.current[token], script.goal[token]
     panel = read_jury(check.params)
     read = [_read_template_names(ref, script.load) for ref in panel.weight_by_judge] if panel else [None]
-    for name, old_value, new_value in find_key_changes(check.params["variables"], goal.params["variables"]):
-        change = _edit_entry(script, token, "variables", ("check-variables-changed", name, old_value, new_value))
+    for name, sides in find_key_changes(check.params["variables"], goal.params["variables"]).items():
+        change = _edit_entry(script, token, "variables", ("check-variables-changed", name, *sides))
         yield replace(change, proof=_UNREAD) if all(is_variable_unread(name, names) for names in read) else change
 
 

@@ -106,7 +106,7 @@ def _canonicalise_content(row: Row) -> str:
 
 def _find_default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str, str]) -> Iterator[Change]:
     defaults = dict(old.defaults)
-    for key, before, after in find_key_changes(old.defaults, new.defaults):
+    for key, (before, after) in find_key_changes(old.defaults, new.defaults).items():
         at: Pointer = ("defaults", key)
         users = [id_ for id_, now in pairs.items() if key not in old.own[id_] and key not in new.own[now]]
         many = f"{len(users)} question{'' if len(users) == 1 else 's'}"
@@ -133,8 +133,7 @@ def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
     for change in _find_own_changes(old, new, ids):
         has_other_rubric = whole[0].get("rubric_ref") != whole[1].get("rubric_ref")
         yield replace(change, whole_question=whole) if has_other_rubric else change
-    filled = old.fill_row(ids[0]), new.fill_row(ids[1])
-    differ = {key: (before, after) for key, before, after in find_key_changes(*filled)}
+    differ = find_key_changes(old.fill_row(ids[0]), new.fill_row(ids[1]))
     for key, rule in _INHERITED_RULES.items():
         if key in differ and (key in old_row or key in new_row):
             words = {"question": ids[1], "key": key}
@@ -154,7 +153,7 @@ def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
     """Yield the edits of a question's own keys, each with the question just before and just after it."""
     at = (old.find_place(ids[0]), new.find_place(ids[1]))
     old_row, new_row = old.own[ids[0]], new.own[ids[1]]
-    differ = {key: (before, after) for key, before, after in find_key_changes(old_row, new_row)}
+    differ = find_key_changes(old_row, new_row)
     # The defaults were edited before: what a question inherits on both sides is as it is now.
     inherited = {key: item for key, item in new.defaults.items() if key not in differ}
     inherited |= {key: item for key, item in old.defaults.items() if key in differ}

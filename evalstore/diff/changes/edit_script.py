@@ -93,11 +93,10 @@ def set_param(check: CheckState, name: str, value: Any) -> CheckState:
     return replace(check, params={**check.params, name: value})
 
 
-def find_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield (key, old value, new value) for every key that differs; None stands for an absent key."""
-    for key in dict.fromkeys((*old, *new)):
-        if (key in old) != (key in new) or not is_same(old.get(key), new.get(key)):
-            yield key, old.get(key), new.get(key)
+def find_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the old and the new value of every key that differs; None stands for an absent key."""
+    values = {key: (old.get(key), new.get(key)) for key in (*old, *new)}
+    return {key: sides for key, sides in values.items() if (key in old) != (key in new) or not is_same(*sides)}
 
 
 def find_extra_key_changes(
@@ -108,7 +107,7 @@ def find_extra_key_changes(
     known: Container[str] = (),
 ) -> Iterator[Change]:
     """Yield the changes of keys outside `known`: cosmetic ones as metadata, the others as extensions."""
-    for key, _, _ in find_key_changes(old, new):
+    for key in find_key_changes(old, new):
         if key not in known:
             rule = "metadata-changed" if is_cosmetic(key) else "extension-field-changed"
             yield build_key_change(rule, key, (old, new), at)

@@ -100,32 +100,18 @@ def _find_list_changes(script: EditScript, token: str, name: str) -> Iterator[Ch
         yield script.edit_check(param.rewording, name, edited, old=less[0], new=more[0], at=at)
     else:
         added, removed = param.items or ("unclassified-change", "unclassified-change")
-        yield from _add_items(script, token, (name, added), more)
-        yield from _remove_items(script, token, (name, removed), less)
+        # Added before removed: so a list that means the same after both is proved equal, whatever was exchanged.
+        for item in more:
+            edited = set_param(script.current[token], name, [*script.current[token].params[name], item])
+            yield script.edit_check(added, name, edited, new=item, at=(None, (name, _find_last_index(new, item))))
+        for item in less:
+            left = list(script.current[token].params[name])
+            left.remove(item)
+            edited = set_param(script.current[token], name, left)
+            yield script.edit_check(removed, name, edited, old=item, at=((name, _find_last_index(old, item)), None))
     if _list_common(old, new) != _list_common(new, old):
         edited = set_param(script.current[token], name, new)
         yield script.edit_check("list-reordered", name, edited, old=old, new=new)
-
-
-def _add_items(script: EditScript, token: str, of: tuple[str, str], items: list[str]) -> Iterator[Change]:
-    # Added before removed: so a list that means the same after both is proved equal, whatever was exchanged.
-    goal, (name, rule) = script.goal[token], of
-    for item in items:
-        check = script.current[token]
-        edited = set_param(check, name, [*check.params[name], item])
-        at = (None, (name, _find_last_index(goal.params[name], item)))
-        yield script.edit_check(rule, name, edited, new=item, at=at)
-
-
-def _remove_items(script: EditScript, token: str, of: tuple[str, str], items: list[str]) -> Iterator[Change]:
-    name, rule = of
-    first = script.current[token].params[name]
-    for item in items:
-        check = script.current[token]
-        left = list(check.params[name])
-        left.remove(item)
-        at = ((name, _find_last_index(first, item)), None)
-        yield script.edit_check(rule, name, set_param(check, name, left), old=item, at=at)
 
 
 def _list_common(items: list[str], others: list[str]) -> list[str]:
@@ -313,7 +299,7 @@ def _add_checks(script: EditScript) -> Edits:
 
 
 def _change_extras(script: EditScript) -> Edits:
-    for key, old, new in find_key_changes(script.current.extras, script.goal.extras):
+    for key, (old, new) in find_key_changes(script.current.extras, script.goal.extras).items():
         at: Pointer = ("scoring", *key.split("/"))
         rule = "metadata-changed" if key.startswith("x_") else "unclassified-change"
         proof = _NO_SUCH_CHECK if key.startswith(("weights/", "required/")) else None

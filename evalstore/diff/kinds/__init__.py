@@ -128,6 +128,11 @@ class Param:
 CASE_SENSITIVE = Param(False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old))
 
 
+def make_phrases_param(added: str, removed: str) -> Param:
+    """Return the parameter that lists phrases, by the rules of one that comes and of one that goes."""
+    return Param(REQUIRED, read_texts, items=(added, removed), rewording="phrase-reworded", is_set=True)
+
+
 def say_always(_: Params) -> bool:
     """Return true whatever the parameters."""
     return True

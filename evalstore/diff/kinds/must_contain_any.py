@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from evalstore.checks.context import PHRASE_LIMIT
 from evalstore.diff.kinds import (
     CASE_SENSITIVE,
-    REQUIRED,
     CheckKind,
     Param,
     Params,
+    make_phrases_param,
     read_integer,
     read_no_question,
-    read_texts,
     say_always,
     say_never,
     yield_phrase_texts,
@@ -26,13 +25,7 @@ def _yield_texts(params: Params) -> Iterator[str]:
 
 KIND = CheckKind(
     params={
-        "values": Param(
-            REQUIRED,
-            read_texts,
-            items=("contain-phrase-added", "contain-phrase-removed"),
-            rewording="phrase-reworded",
-            is_set=True,
-        ),
+        "values": make_phrases_param("contain-phrase-added", "contain-phrase-removed"),
         "case_sensitive": CASE_SENSITIVE,
         # Most is proved of one match as the minimum.
         "min_matches": Param(

@@ -5,11 +5,9 @@ from __future__ import annotations
 from evalstore.checks.context import PHRASE_LIMIT
 from evalstore.diff.kinds import (
     CASE_SENSITIVE,
-    REQUIRED,
     CheckKind,
-    Param,
+    make_phrases_param,
     read_no_question,
-    read_texts,
     say_always,
     say_never,
     yield_phrase_texts,
@@ -17,13 +15,7 @@ from evalstore.diff.kinds import (
 
 KIND = CheckKind(
     params={
-        "values": Param(
-            REQUIRED,
-            read_texts,
-            items=("ban-phrase-added", "ban-phrase-removed"),
-            rewording="phrase-reworded",
-            is_set=True,
-        ),
+        "values": make_phrases_param("ban-phrase-added", "ban-phrase-removed"),
         "case_sensitive": CASE_SENSITIVE,
     },
     is_binary=say_always,
