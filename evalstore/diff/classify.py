@@ -9,7 +9,7 @@ from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
 from evalstore.diff.deciders.bounds import prove_by_enumeration
 from evalstore.diff.direction import EITHER, NONE, bound_share, flip_direction, lift_direction
 from evalstore.diff.effects import narrow_effect
-from evalstore.diff.findings import Certainty, Diff, DiffFinding, Direction, Profile, TotalEffect
+from evalstore.diff.findings import Certainty, Claim, Diff, DiffFinding, Direction, Profile, TotalEffect
 from evalstore.diff.plain_data import describe_value, list_differences
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
@@ -68,34 +68,29 @@ def _classify_by_rule(change: Change, rule: ChangeRule) -> DiffFinding:
     claim = TotalEffect(*directions, _bound_shift(change, rule, directions[0]))
     if change.effect and rule.scope is not Scope.NOTHING:
         claim = narrow_effect(claim, change.effect)
-    return DiffFinding(
-        rule=rule.id,
-        level=rule.level,
-        level_before=rule.level,
-        direction=claim.direction,
-        verdict_direction=claim.verdict_direction,
-        certainty=_find_certainty(change, rule),
-        message=_write_message(change, rule),
-        reason=change.decision.reason if change.decision else rule.reason,
-        max_shift=claim.max_shift,
-        max_shift_scored=claim.max_shift_scored,
-    )
+    reason = change.decision.reason if change.decision else rule.reason
+    return _make_finding(change, replace(rule, certainty=_find_certainty(change, rule), reason=reason), claim)
 
 
 def _classify_by_proof(change: Change, rule: ChangeRule, proof: Proof) -> DiffFinding:
     # What is assumed to move nothing has no bound: it may move after all.
     shift = None if proof.certainty is Certainty.ASSUMED else Fraction(0)
+    proved = replace(rule, level=proof.level, certainty=proof.certainty, reason=proof.text)
+    return _make_finding(change, proved, TotalEffect(NONE, NONE, shift, shift))
+
+
+def _make_finding(change: Change, rule: ChangeRule, claim: Claim) -> DiffFinding:
+    """Return the finding of a change by a rule, as it is for this change."""
     return DiffFinding(
+        *claim.directions,
+        claim.max_shift,
+        claim.max_shift_scored,
         rule=rule.id,
-        level=proof.level,
-        level_before=proof.level,
-        direction=NONE,
-        verdict_direction=NONE,
-        certainty=proof.certainty,
+        level=rule.level,
+        level_before=rule.level,
+        certainty=rule.certainty,
         message=_write_message(change, rule),
-        reason=proof.text,
-        max_shift=shift,
-        max_shift_scored=shift,
+        reason=rule.reason,
     )
 
 

@@ -34,7 +34,7 @@ from evalstore.diff.direction import (
     is_always_scored,
     join_directions,
 )
-from evalstore.diff.findings import DiffFinding, Direction, TotalEffect
+from evalstore.diff.findings import Claim, DiffFinding, Direction, TotalEffect
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import EFFECTS, PROOFS
 from evalstore.diff.references import ArtifactLoader
@@ -303,7 +303,7 @@ def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
     return TotalEffect(*directions, shift, min(shift, effect.max_shift_scored))
 
 
-def _join(parts: Sequence[TotalEffect | DiffFinding]) -> TotalEffect:
+def _join(parts: Sequence[Claim]) -> TotalEffect:
     return TotalEffect(
         join_directions(*(part.direction for part in parts)),
         join_directions(*(part.verdict_direction for part in parts)),

@@ -112,22 +112,37 @@ class AcceptedLevel:
     until: date | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Where score and verdict of an output can go, and how far, where it has a score before and after.
+
+    `max_shift` bounds how far such a score moves, whatever errs or is missing; `max_shift_scored` where every check has
+    a score. None: not known.
+    """
+
+    direction: Direction
+    verdict_direction: Direction
+    max_shift: Fraction | None
+    max_shift_scored: Fraction | None = None
+
+    @property
+    def directions(self) -> tuple[Direction, Direction]:
+        """Where the score and the verdict can go."""
+        return self.direction, self.verdict_direction
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DiffFinding:
+class DiffFinding(Claim):
     """A rule's judgement on one edit; as long as only levels are asked for, without where it stands.
 
     `level` counts; `level_before` is what the rule says, before an override (`overridden`, the setting that matched)
-    and an acceptance. Directions, bounds and witness are of this edit alone, and of outputs that have a score before
-    and after it. `max_shift` bounds how far such a score moves, whatever errs or is missing; `max_shift_scored` where
-    every check has a score. None: not known. `before` and `after` are the plain values that were exchanged, None being
-    absent: the facts that the message states.
+    and an acceptance. Claim and witness are of this edit alone. `before` and `after` are the plain values that were
+    exchanged, None being absent: the facts that the message states.
     """
 
     rule: str
     level: Bump
     level_before: Bump
-    direction: Direction
-    verdict_direction: Direction
     certainty: Certainty
     pointer: str = ""
     old: Place | None = None
@@ -135,20 +150,13 @@ class DiffFinding:
     message: str
     reason: str
     witness: Witness | ReplyWitness | None = None
-    max_shift: Fraction | None
     fingerprint: str = ""
-    max_shift_scored: Fraction | None = None
     children: tuple[DiffFinding, ...] = ()
     overridden: str | None = None
     accepted: AcceptedLevel | None = None
     # They repeat what `old`, `new` and the message say, so two findings that differ in them alone are equal.
     before: Any = field(default=None, compare=False, repr=False)
     after: Any = field(default=None, compare=False, repr=False)
-
-    @property
-    def directions(self) -> tuple[Direction, Direction]:
-        """Where the score and the verdict can go."""
-        return self.direction, self.verdict_direction
 
     @property
     def is_certain(self) -> bool:
@@ -274,22 +282,13 @@ class SettingChange:
 
 
 @dataclass(frozen=True, slots=True)
-class TotalEffect:
-    """What all edits of a diff do together to one output; the fields are those of a finding.
+class TotalEffect(Claim):
+    """What all edits of a diff do together to one output.
 
     It is no sum of theirs: between two edits a score may be lost and won back, and two edits may undo each other.
     """
 
-    direction: Direction
-    verdict_direction: Direction
-    max_shift: Fraction | None
-    max_shift_scored: Fraction | None = None
     witness: Witness | None = None
-
-    @property
-    def directions(self) -> tuple[Direction, Direction]:
-        """Where the score and the verdict can go."""
-        return self.direction, self.verdict_direction
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalstore.diff.change import Change
-from evalstore.diff.changes.edit_script import find_extra_key_changes, find_key_changes
+from evalstore.diff.changes.edit_script import build_key_change, find_key_changes
 from evalstore.documents import Pointer, write_canonical
 from evalstore.model import is_cosmetic
 from evalstore.model.question import list_noted_renames, match_renames
@@ -138,9 +138,8 @@ def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
         if key in differ and (key in old_row or key in new_row):
             words = {"question": ids[1], "key": key}
             yield Change(rule, *differ[key], (*at[0], key), (*at[1], key), name=key, words=words, whole_question=whole)
-    known = {*_OWN_RULES, *_INHERITED_RULES, *_list_extra_keys(old_row, new_row), "id"}
-    for change in find_extra_key_changes(old_row, new_row, at=at, known=known):
-        yield replace(change, words={"question": ids[1]})
+    for key in filter(is_cosmetic, find_key_changes(old_row, new_row)):
+        yield build_key_change("metadata-changed", key, (old_row, new_row), at).with_words(question=ids[1])
 
 
 def _list_extra_keys(old_row: Row, new_row: Row) -> list[str]:
