@@ -140,13 +140,13 @@ def _yield_sample_texts(check: CheckState) -> Iterator[str]:
 Call = Mapping[str, Any]
 Record = tuple[Call, ...]
 
-_KIND = "tool_usage"
+_CALLS = "tool_usage"
 
 
 def build_records(change: Change) -> list[Record]:
     """Return records to try, the shortest first; none unless the edited check has tools or bans."""
     checks = [check for state in change.states for check in state.checks if check.token == change.token]
-    if not checks or any(check.kind != _KIND for check in checks):
+    if not checks or any(check.kind != _CALLS for check in checks):
         return []
     if any(check.params["tools"] is None and not check.params["forbidden"] for check in checks):
         return []
@@ -246,7 +246,6 @@ def _make_call(entry: Mapping[str, Any]) -> Call:
 
 
 _JSON_STARTS = ("{", "[", '"')
-_RECORDS = "tool_usage"
 
 GradeScore = Callable[[CheckState, Output], Fraction | None]
 Fragments = Callable[[CheckState], Sequence[str]]
@@ -269,7 +268,7 @@ class OutputAssembly:
     def build_outputs(self, goal: AnswerGoal) -> Iterator[Output]:
         """Yield outputs under which the checks answer as the goal says."""
         wanted = self._list_wanted(goal)
-        calls = next(self._find_records(wanted.pop(_RECORDS, [])), _NOTHING)
+        calls = next(self._find_records(wanted.pop(_CALLS, [])), _NOTHING)
         if calls is _NOTHING:
             return
         self._steps = CANDIDATES.assembly_steps
@@ -283,7 +282,7 @@ class OutputAssembly:
         for state, scores in zip(self.states, goal.scores, strict=True):
             for check in state.checks:
                 if not KINDS[check.kind].asks_judges(check.params):
-                    token = _RECORDS if check.kind == _RECORDS else check.token
+                    token = _CALLS if check.kind == _CALLS else check.token
                     wanted.setdefault(token, []).append((check, scores[check.token]))
         return wanted
 

@@ -17,7 +17,7 @@ from evalstore.diff.kinds import (
     read_texts,
 )
 from evalstore.diff.limits import COMPARED
-from evalstore.model import Check, Combine, Rubric, Scoring
+from evalstore.model import Check, Combine, Scoring
 from evalstore.model import read_rubric as read_scored_rubric
 
 _COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})
@@ -127,10 +127,6 @@ class RubricState:
     def may_leave_out(self, check: CheckState) -> bool:
         """Whether anything at all can leave the check out of the score."""
         return self.may_skip(check) or (check.may_err and self.errors == "skip")
-
-    def to_rubric(self) -> Rubric:
-        """Return the rubric that scoring runs; the ids of checks are their tokens."""
-        return Rubric("", "", tuple(check.to_check() for check in self.checks), self.to_scoring())
 
     def to_scoring(self) -> Scoring:
         """Return how scoring combines the checks."""

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.diff import Detail, Diff, compare
+from evalstore.diff.rubric_state import RubricState
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
-from evalstore.model import Artifact, parse_ref
+from evalstore.model import Artifact, Rubric, parse_ref
 
 CASES = Path(__file__).parents[1] / "cases" / "diff"
 NAMES = sorted(path.name for path in CASES.iterdir())
@@ -19,6 +20,11 @@ NAMES = sorted(path.name for path in CASES.iterdir())
 def read(path: Path) -> Any:
     """Return the value of a file of YAML."""
     return read_yaml(path.read_bytes(), path.name).value
+
+
+def make_rubric(state: RubricState) -> Rubric:
+    """Return the rubric that scoring runs; the ids of checks are their tokens."""
+    return Rubric("", "", tuple(check.to_check() for check in state.checks), state.to_scoring())
 
 
 @cache

@@ -18,6 +18,7 @@ from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import RubricState, read_rubric
 from evalstore.model import Output, RubricResult, Sample, Verdict
 from evalstore.versions import Bump
+from tests.diff.case_pairs import make_rubric
 
 Mapping = dict[str, Any]
 FACTS = ["a", "b", "ab", "A", "a  b", "a b", " b\n", "abc", " ", "c", "\u03a3", "\u03c2", "\u0130"]
@@ -63,7 +64,7 @@ def edited(random: Random, old: Mapping) -> Mapping:
 
 
 def results(state: RubricState) -> list[RubricResult]:
-    grade = prepare_rubric(state.to_rubric())
+    grade = prepare_rubric(make_rubric(state))
     return [grade(sample) for sample in OUTPUTS]
 
 

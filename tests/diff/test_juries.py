@@ -36,6 +36,7 @@ from evalstore.documents import read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind, RubricResult, UnscoredReason, parse_ref
 from evalstore.versions import Bump
+from tests.diff.case_pairs import make_rubric
 
 Mapping = dict[str, Any]
 
@@ -203,7 +204,7 @@ def check_steps(old: Mapping, new: Mapping, find: ArtifactLoader = load) -> None
     assert after is not None
     for step in find_rubric_changes(before, after, find):
         claim = classify(step)
-        for was, now in zip(*(answers(state.to_rubric(), find) for state in step.states), strict=True):
+        for was, now in zip(*(answers(make_rubric(state), find) for state in step.states), strict=True):
             told = f"{claim.rule} {claim.level} {claim.directions}: {claim.message}: {answer(was)} {answer(now)}"
             if claim.level < Bump.MAJOR:
                 assert answer(was) == answer(now), told

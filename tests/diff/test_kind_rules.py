@@ -17,6 +17,7 @@ from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import read_rubric
 from evalstore.model import Verdict
 from evalstore.versions import Bump
+from tests.diff.case_pairs import make_rubric
 from tests.rows import mark_slow
 
 NONE = Direction.NONE
@@ -167,7 +168,7 @@ def test_a_direction_holds_where_json_is_beyond_the_limits(errors: str, combine:
 def answers(state: Any, texts: list[str], said: dict[str, tuple[Any, ...]]) -> tuple[Any, ...]:
     if (key := repr(state)) not in said:
         rows = [{"id": "q", "input": "", **question} if question else None for question in QUESTIONS]
-        results = [evaluate(state.to_rubric(), text, row) for text in texts for row in rows]
+        results = [evaluate(make_rubric(state), text, row) for text in texts for row in rows]
         said[key] = tuple((one.score, one.verdict) for one in results)
     return said[key]
 

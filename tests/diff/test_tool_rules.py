@@ -24,6 +24,7 @@ from evalstore.diff.rubric_state import RubricState, read_rubric
 from evalstore.model import Output, Question, RubricResult, Sample, Verdict
 from evalstore.places import find_resource_folder
 from evalstore.versions import Bump
+from tests.diff.case_pairs import make_rubric
 
 Mapping = dict[str, Any]
 CALLS: list[Mapping] = [
@@ -97,7 +98,7 @@ def edited(random: Random, old: Mapping) -> Mapping:
 
 
 def results(state: RubricState) -> list[RubricResult]:
-    grade = prepare_rubric(state.to_rubric())
+    grade = prepare_rubric(make_rubric(state))
     return [grade(Sample(output)) for output in RECORDS]
 
 
@@ -145,7 +146,7 @@ def prove(old: Mapping, new: Mapping) -> list[DiffFinding]:
         row = witness.question
         question = None if row is None else Question(row["id"], row["input"], row)
         shown = Sample(Output(witness.output, witness.tool_calls), question)
-        played = [prepare_rubric(state.to_rubric())(shown) for state in (before, after)]
+        played = [prepare_rubric(make_rubric(state))(shown) for state in (before, after)]
         assert [one.score for one in played] == [witness.old_score, witness.new_score]
         assert [one.verdict for one in played] == [witness.old_verdict, witness.new_verdict]
         assert (played[0].score, played[0].verdict) != (played[1].score, played[1].verdict)

@@ -28,6 +28,7 @@ from evalstore.diff.references import import_reference
 from evalstore.diff.rubric_state import read_rubric
 from evalstore.documents import read_row, write_canonical
 from evalstore.versions import Bump
+from tests.diff.case_pairs import make_rubric
 from tests.diff.fuzz.grading import NOWHERE, Answer, Grade, Models, grader, graders
 from tests.diff.fuzz.pair import FLOATING, Drawn, Pair, Value
 
@@ -257,7 +258,7 @@ def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Dr
     edits, _ = attach_effects(imported, pair.load)
     for change in edits:
         claim = classify(change)
-        grades = [grader(state.to_rubric(), models) for state in change.states]
+        grades = [grader(make_rubric(state), models) for state in change.states]
         for one in drawn:
             old, new = (grade(one)[""] for grade in grades)
             if NOWHERE in {old, new}:
