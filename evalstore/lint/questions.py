@@ -63,7 +63,7 @@ def lint_questions(artifact: Artifact, root: Path | None, context: ValidationCon
             yield _note_duplicate_id(row, find_line(before), pointer)
         yield from values.lint_row(row, pointer)
         yield from _lint_row(row, pointer, _find_row_bundle(row, defaults, root), context, values.list_keys(row))
-        if _is_unscored(row, defaults):
+        if "rubric_ref" not in row and "rubric_ref" not in defaults:
             unscored.append(_note_unscored(row, pointer))
     yield from values.report_rest(("questions",))
     yield from _weigh_unscored(unscored, len(get_list(value, "questions")), ("questions",))
@@ -87,7 +87,7 @@ def lint_rows(
     first: dict[str, int] = {}
     unscored, count, is_quiet = list[Note](), 0, True
     values = ValueLinter(context.lookup, defaults or {})
-    linter = _LineLinter(at, context, values)
+    linter, has_default = _LineLinter(at, context, values), defaults is None or "rubric_ref" in defaults
     for number, line in lines:
         notes, row = linter.lint_line(line, number)
         if isinstance(row, dict):
@@ -96,13 +96,14 @@ def lint_rows(
                 notes += _add_columns([*at.pins.lint(ref, ("rubric_ref",))], line, number, at)
             if not context.streamed and (before := _find_first(row, number, first)) is not None:
                 notes += _add_columns([_note_duplicate_id(row, before, ())], line, number, at)
-            if defaults is not None and _is_unscored(row, defaults):
+            if not has_default and "rubric_ref" not in row:
                 unscored.append(_note_unscored(row, ())._replace(place=Place(at.file, number, 1)))
         if context.streamed:
             yield from unscored
             unscored.clear()
-        is_quiet = is_quiet and not notes
-        yield from notes
+        if notes:
+            is_quiet = False
+            yield from notes
     yield from values.report_rest(pointer)
     yield from _weigh_unscored(unscored, count, pointer)
     if not count and is_quiet:
@@ -157,10 +158,6 @@ class _LineLinter:
             and not self.values.list_keys(row)
             and _find_row_bundle(row, self.values.defaults, self.at.root) is None
         )
-
-
-def _is_unscored(row: Mapping[str, Any], defaults: Mapping[str, Any]) -> bool:
-    return "rubric_ref" not in row and "rubric_ref" not in defaults
 
 
 def _note_unscored(row: Mapping[str, Any], pointer: Pointer) -> Note:
