@@ -35,12 +35,23 @@ TEXT = "The block is rendered once and then kept until somebody says that it is 
 
 
 class Measured(NamedTuple):
-    """One line of the table: what was measured, its seconds, and the most that the budget allows, with its reason."""
+    """One line of the table: what was measured, its seconds, and the most that the budget allows, with its reason.
+
+    `lacks` names a second machine for a job that was taken out: if the budget is met without, it is to go.
+    """
 
     what: str
     seconds: float
     allowed: float
     budget: str
+    lacks: str = ""
+
+    @property
+    def state(self) -> str:
+        """What it means."""
+        if self.lacks:
+            return f"so {self.lacks} stays" if self.seconds > self.allowed else f"MET: delete {self.lacks}"
+        return "MISSED" if self.seconds > self.allowed else "met"
 
 
 def run(argv: Sequence[str], *, cwd: Path | None = None) -> float:

@@ -37,9 +37,8 @@ def main() -> None:
                 print(f"  {one.what}: {one.seconds:.2f} of {one.allowed:.2f}", file=sys.stderr, flush=True)
         lacking += [name] if len(found) == before else []
     print("| what | measured | at most | budget | |\n|---|---|---|---|---|")
-    for one in sorted(found, key=lambda one: one.seconds / one.allowed, reverse=True):
-        state = "MISSED" if one.seconds > one.allowed else "met"
-        print(f"| {one.what} | {one.seconds:.2f} | {one.allowed:.2f} | {one.budget} | {state} |")
+    for one in sorted(found, key=lambda one: (not one.lacks, one.seconds / one.allowed), reverse=True):
+        print(f"| {one.what} | {one.seconds:.2f} | {one.allowed:.2f} | {one.budget} | {one.state} |")
     if lacking:
         print(f"\nwithout a peer, and not measured: {', '.join(lacking)}")
 
