@@ -7,54 +7,30 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from evalstore.documents import write_yaml
+from evalstore.documents import read_yaml, write_yaml
 from evalstore.migration.artifact_names import make_id, make_slug
 from evalstore.migration.value_readings import is_ban, read_messages
+from evalstore.places import find_resource_folder
 
 _SENTENCE = 7  # words: a phrase that an answer is to contain has fewer
 _SHORT = 60  # characters: a longer answer is prose, which no answer repeats letter by letter
 _UNREAD = "read by no grader: kept as data. Move to `checks` what yours reads"
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?:/[A-Za-z_][A-Za-z0-9_.-]*)*")
 _YAML_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
-_IDS = ("id", "case_id", "test_id", "eval_id", "name", "key", "slug", "label", "title")
-_INPUTS = (
-    *("input", "prompt", "question", "query", "user", "user_input", "message", "instruction", "task", "ask", "text"),
-)
-# Where a prompt that stands elsewhere takes its variables from; one of them is what is asked.
-_VARIABLES = ("vars", "variables", "inputs", "input_values")
-_ANSWERS = (
-    *("expected_answer", "expected_output", "expected", "reference_answer", "reference", "ground_truth", "gold"),
-    *("golden", "ideal", "target", "answer", "solution"),
-)
-_NAMES = ("name", "suite", "suite_name", "skill_name", "title", "module", "dataset")
-_SORTS = ("type", "kind", "check", "op", "operator", "assert", "metric")
-_VALUES = ("value", "values", "expected", "text", "pattern", "contains", "criteria", "arg", "args")
-# The words of a key, and what it may ask for.
-_BANNED = frozenset(
-    {"fail", "fails", "reject", "bad", "wrong", "unwanted", "absent", "excludes", "excluded", "banned", "hasnt", "isnt"}
-    | {"doesnt", "dont", "cannot", "cant", "mustnt", "lacks", "without", "notcontains", "forbidden"}
-)
-_STATED = frozenset(
-    {"assertion", "assertions", "criteria", "criterion", "rubric", "rubrics", "expectation", "expectations", "judge"}
-    | {"requirement", "requirements", "statement", "statements", "behavior", "behaviors", "behaviour", "grading"}
-)
-_WANTED = frozenset(
-    {"must", "should", "contain", "contains", "include", "includes", "have", "has", "expect", "expects", "keyword"}
-    | {"keywords", "phrase", "phrases", "require", "required", "requires", "match", "matches", "pattern", "patterns"}
-    | {"regex", "regexes", "regexp", "pass", "find", "mention", "mentions", "say", "says", "equals", "equal"}
-    | {"present", "icontains"}
-)
-_PATTERNED = frozenset({"pattern", "patterns", "regex", "regexes", "regexp", "match", "matches"})
-_EXACT = frozenset({"equals", "equal", "exact", "exactly", "is"})
-_ANY = frozenset({"any", "one", "some", "either", "oneof", "anyof"})
-_LONGEST, _SHORTEST = frozenset({"max", "maximum", "most"}), frozenset({"min", "minimum", "least"})
-_LENGTH = frozenset({"chars", "characters", "length", "len"})
 _PATTERN_SIGNS = re.compile(r"\\[bBdDwWsSAZ.]|\(\?|\[[^\]]+\][+*?{]|\.[*+]|^\^|\$$|[^\\ ]\|[^ ]")
+
+
+@cache
+def _load_hints() -> Mapping[str, Any]:
+    """Return the words by which keys are known, and the judges of a draft."""
+    path = find_resource_folder("migrations") / "not_migrated/draft.yaml"
+    return dict(read_yaml(path.read_bytes(), path.name).value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +45,10 @@ class KeyProfile:
         """The words of its last key, in lower case."""
         spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self.path.rpartition("/")[2])
         return frozenset(make_slug(spaced).split("_"))
+
+    def has_word(self, *sorts: str) -> bool:
+        """Whether its last key has a word of one of these sorts."""
+        return any(not self.words.isdisjoint(_load_hints()["words"][sort]) for sort in sorts)
 
     @property
     def texts(self) -> list[str]:
@@ -99,9 +79,10 @@ def draft_table(value: Any, file: str) -> str:
     if not cases:
         return ""
     profiles = {profile.path: profile for profile in _profile_keys(cases)}
-    id_ = next((name for name in _IDS if name in profiles and _is_id(profiles[name], len(cases))), None)
+    known = _load_hints()["keys"]
+    id_ = next((name for name in known["ids"] if name in profiles and _is_id(profiles[name], len(cases))), None)
     input_ = _find_input(profiles, id_)
-    answer = next((name for name in _ANSWERS if name in profiles and name != input_), None)
+    answer = next((name for name in known["answers"] if name in profiles and name != input_), None)
     rows = [
         row
         for path, profile in profiles.items()
@@ -114,7 +95,7 @@ def draft_table(value: Any, file: str) -> str:
     read = {id_, input_, answer, *(row["key"] for row in rows), *fields.values()}
     unread = [part for path in profiles if path not in read for part in _list_unread(profiles[path], input_)]
     root = value if isinstance(value, dict) else {}
-    name = next((key for key in _NAMES if isinstance(root.get(key), str)), None)
+    name = next((key for key in known["names"] if isinstance(root.get(key), str)), None)
     others = [key for key in root if _is_key(key) and key not in {place.split("/")[0], name}]
     lines = [
         f"format: {make_id('own_' + make_slug(PurePosixPath(file).stem))} # any name that no other format has",
@@ -161,7 +142,7 @@ def _profile_keys(cases: Sequence[Mapping[Any, Any]]) -> list[KeyProfile]:
         profile = KeyProfile(key, items)
         inner = _collect_values(items) if profile.has_only(dict) and "schema" not in profile.words else {}
         parts = [KeyProfile(f"{key}/{name}", values) for name, values in inner.items() if "/" not in name]
-        graded = [part for part in parts if "/" not in key and part.words & (_WANTED | _BANNED | _STATED)]
+        graded = [part for part in parts if "/" not in key and part.has_word("wanted", "banned", "stated")]
         profiles += graded or [profile]
     return profiles[:200]  # more are left to the user
 
@@ -194,7 +175,7 @@ def _find_input(profiles: Mapping[str, KeyProfile], id_: str | None) -> str | No
     own = {path: profile for path, profile in profiles.items() if path != id_ and len(profile.values) == most}
     inner = [
         KeyProfile(f"{name}/{key}", items)
-        for name in _VARIABLES
+        for name in _load_hints()["keys"]["variables"]
         if name in own and own[name].has_only(dict)
         for key, items in _collect_values(own[name].values).items()
         if "/" not in key and len(items) == most
@@ -209,13 +190,14 @@ def _find_named_input(profiles: Mapping[str, KeyProfile]) -> str:
     chats = [path for path, profile in profiles.items() if profile.is_chat]
     names = {path.rpartition("/")[2]: path for path, profile in profiles.items() if profile.has_only(str)}
     names |= {path.rpartition("/")[2]: path for path in chats}
-    return next((names[name] for name in _INPUTS if name in names), next(iter(chats), ""))
+    return next((names[name] for name in _load_hints()["keys"]["inputs"] if name in names), next(iter(chats), ""))
 
 
 def _find_longest(profiles: Mapping[str, KeyProfile]) -> str:
     """Return the path of the longest texts of which nothing says that they are graded; empty where there is none."""
     texts = {path: profile for path, profile in profiles.items() if profile.has_only(str)}
-    others = [path for path in texts if path.rpartition("/")[2] not in _ANSWERS and _draft_row(texts[path]) is None]
+    answers = _load_hints()["keys"]["answers"]
+    others = [path for path in texts if path.rpartition("/")[2] not in answers and _draft_row(texts[path]) is None]
     return max(others, key=lambda path: sum(map(len, texts[path].values)), default="")
 
 
@@ -229,35 +211,34 @@ def _list_unread(profile: KeyProfile, input_: str | None) -> list[str]:
 
 def _draft_row(profile: KeyProfile) -> dict[str, Any] | None:
     """Return the row that a key may be; None where nothing in its name or values says that it is graded."""
-    words, row = profile.words, {"key": profile.path}
+    row: dict[str, Any] = {"key": profile.path}
     if profile.has_only(list) and (items := _draft_items(profile)):
         return items
-    if profile.has_only(dict) and "schema" in words:
+    if profile.has_only(dict) and "schema" in profile.words:
         return row | {"kind": "json_schema", "read": "value", "into": "schema"}
-    if profile.has_only(int) and words & _LENGTH and words & (_LONGEST | _SHORTEST):
-        limit = "max_chars" if words & _LONGEST else "min_chars"
+    if profile.has_only(int) and profile.has_word("length") and profile.has_word("longest", "shortest"):
+        limit = "max_chars" if profile.has_word("longest") else "min_chars"
         return row | {"kind": "format", "read": "number", "into": limit, "with": {"format": "text"}}
     if not profile.texts:
         return None
-    return _draft_texts(row, profile, is_banned=is_ban(profile.path) or bool(words & _BANNED))
+    return _draft_texts(row, profile, is_banned=is_ban(profile.path) or profile.has_word("banned"))
 
 
 def _draft_texts(row: dict[str, Any], profile: KeyProfile, *, is_banned: bool) -> dict[str, Any] | None:
-    words, texts = profile.words, profile.texts
     row |= {"read": "texts_or_text"}
-    has_signs = not profile.is_prose and any(_PATTERN_SIGNS.search(text[:200]) for text in texts)
-    is_pattern = bool(words & _PATTERNED) or has_signs
-    is_any = bool(words & _ANY)
+    has_signs = not profile.is_prose and any(_PATTERN_SIGNS.search(text[:200]) for text in profile.texts)
+    is_pattern = profile.has_word("patterned") or has_signs
+    is_any, is_stated, is_exact = profile.has_word("any"), profile.has_word("stated"), profile.has_word("exact")
     negate = {"negate": True} if is_banned else {}
-    is_asked = is_banned or bool(words & (_WANTED | _EXACT))
-    is_judged = words & _STATED or (is_asked and profile.is_prose and not words & (_EXACT | _PATTERNED))
+    is_asked = is_banned or is_exact or profile.has_word("wanted")
+    is_judged = is_stated or (is_asked and profile.is_prose and not profile.has_word("exact", "patterned"))
     if is_judged and not is_pattern:
         statement = {"kind": "llm_judge", "items": "all", "into": "variables/statement", "judge": "own_statement"}
         # A statement that is banned holds where it does not: criteria are stated as they are meant.
-        return row | statement | ({"with": negate} if negate and not words & _STATED else {})
+        return row | statement | ({"with": negate} if negate and not is_stated else {})
     if not is_asked:
         return None
-    if words & _EXACT and not is_pattern:
+    if is_exact and not is_pattern:
         return row | {"kind": "regex", "into": "pattern", "escaped": r"\A\s*{}\s*\Z", "with": {"flags": "i", **negate}}
     if is_pattern:
         # Of patterns none of which may match, each is a check of its own as well.
@@ -273,8 +254,9 @@ def _draft_items(profile: KeyProfile) -> dict[str, Any] | None:
     """Return the row of a list whose items name their sort; None where they do not."""
     items = [item for value in profile.values for item in value if isinstance(item, dict)]
     keys = Counter(key for item in items for key in item if isinstance(key, str))
-    by = next((key for key in _SORTS if items and all(isinstance(item.get(key), str) for item in items)), None)
-    value = next((key for key in _VALUES if keys[key] * 2 > len(items) and key != by), None)
+    known = _load_hints()["keys"]
+    by = next((key for key in known["sorts"] if items and all(isinstance(item.get(key), str) for item in items)), None)
+    value = next((key for key in known["values"] if keys[key] * 2 > len(items) and key != by), None)
     if by is None or value is None:
         return None
     options: list[dict[str, Any]] = []
@@ -317,8 +299,8 @@ def _draft_checks(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"      - {_spell({**option, 'lossy': _GUESSED})}"
 
 
-def _draft_judges(ids: Iterable[str]) -> Iterator[str]:
-    judges = [{"id": id_, **_JUDGES[id_]} for id_ in sorted(ids)]
+def _draft_judges(ids: Collection[str]) -> Iterator[str]:
+    judges = [judge for judge in _load_hints()["judges"] if judge["id"] in ids]
     if judges:
         yield "# In words of ours: put in those of your grader, and say `same_as_grader: true`."
         yield from write_yaml({"judges": judges}).splitlines()
@@ -359,24 +341,3 @@ _SENTENCES: Mapping[tuple[str, bool, str], str] = {
     ("json_schema", False, "any"): "the answer is JSON of this schema",
 }
 _GUESSED = "guessed by its name"
-_JUDGES: Mapping[str, Mapping[str, Any]] = {
-    "own_statement": {
-        "title": "Does one statement hold of the answer?",
-        "template": (
-            "The task:\n{{ input }}\n\nThe answer:\n{{ output }}\n\nThe statement:\n{{ statement }}\n\n"
-            "Does the statement hold of the answer?\n"
-            'Reply with one JSON object: {"rationale": "<one sentence>", "verdict": "yes" or "no"}\n'
-        ),
-        "variables": ["statement"],
-        "score_type": "binary",
-    },
-    "own_answer": {
-        "title": "Does the answer say what is expected?",
-        "template": (
-            "The question:\n{{ input }}\n\nThe answer that is expected:\n{{ expected }}\n\n"
-            "The answer to grade:\n{{ output }}\n\nDoes the answer say what is expected, in whatever words?\n"
-            'Reply with one JSON object: {"rationale": "<one sentence>", "verdict": "yes" or "no"}\n'
-        ),
-        "score_type": "binary",
-    },
-}
