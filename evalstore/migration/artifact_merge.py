@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from evalstore.documents import compute_digest
-from evalstore.migration.artifact_names import REF_KEYS
+from evalstore.migration.artifact_names import REF_KEYS, replace_refs
 from evalstore.migration.extraction import VERSION
 from evalstore.migration.outcome import FileState
 from evalstore.migration.part_merge import PartNode, build_parts, count_notes, merge_parts, note_tree, read_tree
@@ -184,12 +184,12 @@ def keep_pins(new: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]
         pins.setdefault(_name_of(ref), ref)
     # A dataset pins per question.
     rows = index_rows(ours.get("questions"))
-    return {
-        key: [_pin_question(row, rows.get(row["id"], {})) for row in item]
-        if key == "questions"
-        else _pin_refs(item, pins)
-        for key, item in new.items()
-    }
+    pinned = replace_refs(
+        {key: item for key, item in new.items() if key != "questions"},
+        lambda ref: choose_pin(ref, pins.get(_name_of(ref))),
+    )
+    questions = [_pin_question(row, rows.get(row["id"], {})) for row in new.get("questions", ())]
+    return {key: questions if key == "questions" else pinned[key] for key in new}
 
 
 def _pin_question(row: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,19 +245,6 @@ def list_refs(value: Any) -> list[str]:
         return []
     own = [item for key, item in value.items() if key in REF_KEYS and isinstance(item, str)]
     return own + [ref for item in value.values() for ref in list_refs(item)]
-
-
-def _pin_refs(value: Any, pins: Mapping[str, str]) -> Any:
-    if isinstance(value, list):
-        return [_pin_refs(item, pins) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: choose_pin(item, pins.get(_name_of(item)))
-        if key in REF_KEYS and isinstance(item, str)
-        else _pin_refs(item, pins)
-        for key, item in value.items()
-    }
 
 
 def _name_of(ref: str) -> str:

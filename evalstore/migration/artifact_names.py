@@ -6,7 +6,7 @@ import hashlib
 import re
 import unicodedata
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import PurePosixPath
@@ -187,13 +187,18 @@ class ArtifactNames:
         return path
 
 
-def rename_refs(value: Any, new_refs: Mapping[str, str]) -> Any:
-    """Return a value whose references point to the final ids."""
+def replace_refs(value: Any, change: Callable[[str], Any]) -> Any:
+    """Return a value with each of its references to rubrics and judges changed."""
     if isinstance(value, list):
-        return [rename_refs(item, new_refs) for item in value]
+        return [replace_refs(item, change) for item in value]
     if not isinstance(value, dict):
         return value
     return {
-        key: new_refs.get(item, item) if key in REF_KEYS and isinstance(item, str) else rename_refs(item, new_refs)
+        key: change(item) if key in REF_KEYS and isinstance(item, str) else replace_refs(item, change)
         for key, item in value.items()
     }
+
+
+def rename_refs(value: Any, new_refs: Mapping[str, str]) -> Any:
+    """Return a value whose references point to the final ids."""
+    return replace_refs(value, lambda ref: new_refs.get(ref, ref))

@@ -17,7 +17,7 @@ from evalstore.migration.extraction import LegacySource, find_companion_files, p
 from evalstore.migration.judge_prompts import collect_stored_prompts
 from evalstore.migration.outcome import EditedRubricError, ExportedFile, ExportResult, PinBehind, UnexportedFile
 from evalstore.migration.own_tables import load_own_tables
-from evalstore.migration.readers import has_remainder, has_run_files, restore_companions, restore_source, run_reader
+from evalstore.migration.readers import has_remainder, has_run_files, restore_files, run_reader
 from evalstore.migration.remainder import has_references
 from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.row_origins import fill_rows
@@ -210,7 +210,7 @@ def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list
     refs = {question.rubric_ref for question in questions if question.rubric_ref}
     rubrics = {text: artifacts.load_artifact(parse_ref(text)).value for text in refs}
     main = dataset.value | {"questions": [question.row for question in questions]}
-    text = render_legacy(restore_source(main, rubrics, table), ".json")
+    text = render_legacy(restore_files(main, rubrics, table)[""], ".json")
     # Keys that the dataset gained since, and that the format has no place for, are named in the result.
     left_out = [f"{ref.name}: {key}" for key in _list_lost_keys(dataset.value)]
     # What a rubric takes from a question was given back as its check.
@@ -245,11 +245,11 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     )
     refs = dict.fromkeys(row["rubric_ref"] for row in used if row.get("rubric_ref"))
     rubrics = {ref: artifacts.load_artifact(parse_ref(ref)).value for ref in refs}
-    text = render_legacy(restore_source(whole, rubrics, table), source["file"])
+    restored = restore_files(whole, rubrics, table)
+    text = render_legacy(restored.pop(""), source["file"])
     # The rendered text is parsed and extracted again: what counts is what a migration of it would give.
     document = parse_whole(text.encode(), source["file"])
-    beside = restore_companions(whole, rubrics, table).items()
-    companions = {path: Document(path, "", value, {}, {}) for path, value in beside}
+    companions = {path: Document(path, "", value, {}, {}) for path, value in restored.items()}
     checks = [check for rubric in rubrics.values() for check in rubric.get("checks", ())] if table.prompts else []
     pins = dict.fromkeys(filter(None, (check.get("judge_prompt_ref") for check in checks)))
     prompts = collect_stored_prompts((artifacts.load_artifact(parse_ref(pin)).value for pin in pins), table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evalstore.documents import OpaqueValue, Pointer, write_canonical
@@ -78,29 +78,28 @@ def encode_value(value: Any) -> Any:
 
     A mapping with keys that are not texts (YAML) becomes a list of pairs, an opaque value its JSON text.
     """
-    if isinstance(value, list):
-        return [encode_value(item) for item in value]
     if isinstance(value, OpaqueValue):
         return {_JSON: value.text}
-    if not isinstance(value, dict):
-        return value
     # A mapping that has a marker itself is encoded too, so that decoding stays unambiguous.
-    if not _MARKERS.isdisjoint(value) or not all(isinstance(key, str) for key in value):
+    if isinstance(value, dict) and (not _MARKERS.isdisjoint(value) or not all(isinstance(key, str) for key in value)):
         return {_PAIRS: [[key, encode_value(item)] for key, item in value.items()]}
-    return {key: encode_value(item) for key, item in value.items()}
+    return _change_items(value, encode_value)
 
 
 def decode_value(value: Any) -> Any:
     """Return the value of which `encode_value` made this one."""
-    if isinstance(value, list):
-        return [decode_value(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if value.keys() == {_JSON}:
+    if isinstance(value, dict) and value.keys() == {_JSON}:
         return OpaqueValue(value[_JSON])
-    if value.keys() == {_PAIRS}:
+    if isinstance(value, dict) and value.keys() == {_PAIRS}:
         return {key: decode_value(item) for key, item in value[_PAIRS]}
-    return {key: decode_value(item) for key, item in value.items()}
+    return _change_items(value, decode_value)
+
+
+def _change_items(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a list or a mapping with each of its items changed, anything else as it is."""
+    if isinstance(value, list):
+        return [change(item) for item in value]
+    return {key: change(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _mirror_question(question: Mapping[str, Any], mirrors: Mirrors, dropped: Sequence[str] = ()) -> dict[str, Any]:
@@ -176,11 +175,9 @@ def fold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
 
 def _gather_columns(value: Any) -> Any:
     """Return a folded value in which a list of like mappings that refer to one check each has a list for each key."""
-    if isinstance(value, dict):
-        return {key: _gather_columns(item) for key, item in value.items()}
-    if not isinstance(value, list):
-        return value
-    items = [_gather_columns(item) for item in value]
+    items = _change_items(value, _gather_columns)
+    if not isinstance(items, list):
+        return items
     keys = [*items[0]] if items[1:] and isinstance(items[0], dict) else []
     if not keys or any(not isinstance(item, dict) or [*item] != keys for item in items):
         return items
@@ -204,12 +201,8 @@ def _number_pointers(pattern: str, count: int) -> list[str]:
 
 def expand_columns(value: Any) -> Any:
     """Return a folded value as it is without `x_alike`."""
-    if isinstance(value, list):
-        return [expand_columns(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if value.keys() != {ALIKE}:
-        return {key: expand_columns(item) for key, item in value.items()}
+    if not isinstance(value, dict) or value.keys() != {ALIKE}:
+        return _change_items(value, expand_columns)
     columns = {key: expand_columns(item) for key, item in value[ALIKE].items()}
     count = max(len(column) for column in columns.values() if isinstance(column, list))
     for key, column in columns.items():

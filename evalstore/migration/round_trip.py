@@ -9,10 +9,10 @@ from typing import Any
 from evalstore.documents import Document
 from evalstore.errors import RefusedError
 from evalstore.migration.artifact_merge import is_same_artifact
-from evalstore.migration.artifact_names import REF_KEYS, make_slug, rename_checks, take_first_words
+from evalstore.migration.artifact_names import make_slug, rename_checks, replace_refs, take_first_words
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.outcome import EDIT_HINT, EditedRubricError
-from evalstore.migration.readers import restore_companions, restore_source
+from evalstore.migration.readers import restore_files
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.shared_rubrics import fill_rubric, restore_judge
 from evalstore.migration.table import FormatTable
@@ -82,7 +82,7 @@ def check_restorable(
 
     Runs before anything is written: the proof that nothing is lost.
     """
-    restored = {"": restore_source(main, rubrics, table), **restore_companions(main, rubrics, table)}
+    restored = restore_files(main, rubrics, table)
     if not all(is_same_data(restored[path], document.value) for path, document in documents.items()):
         raise RefusedError("evalstore could not give it back as it is; that is a fault of evalstore, please report it")
 
@@ -112,12 +112,4 @@ def _strip_row(row: Mapping[str, Any], case: LegacyCase) -> dict[str, Any]:
 
 def _expand_scoring(kind: Kind, value: Mapping[str, Any], expand: ExpandRef) -> Any:
     """Return the part of an artifact that moves scores; references are replaced by the content they point to."""
-    return _expand_refs(select_scoring_part(kind, dict(value)), expand)
-
-
-def _expand_refs(value: Any, expand: ExpandRef) -> Any:
-    if isinstance(value, list):
-        return [_expand_refs(item, expand) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {key: expand(item) if key in REF_KEYS else _expand_refs(item, expand) for key, item in value.items()}
+    return replace_refs(select_scoring_part(kind, dict(value)), expand)

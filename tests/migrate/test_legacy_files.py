@@ -22,7 +22,7 @@ from evalstore.migration.extraction import (
     render_legacy,
 )
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.readers import restore_companions, restore_source
+from evalstore.migration.readers import restore_files
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.sources import find_sources
 from evalstore.migration.table import load_tables
@@ -152,8 +152,9 @@ def test_cases_that_stand_beside_have_their_own_place_and_come_back_too() -> Non
     main = read_yaml(plan.files["datasets/x.yaml"].new, "x").value
     assert main["x_source"]["beside"] == {"rows.jsonl": []}
     assert main["questions"][1]["x_source"] == {"beside": "rows.jsonl", "pointer": "/1", "kept": {"q": 3, "note": 1}}
-    assert is_same_data(restore_source(main, {}, table), document.value)
-    assert is_same_data(restore_companions(main, {}, table)["rows.jsonl"], rows.value)
+    restored = restore_files(main, {}, table)
+    assert is_same_data(restored[""], document.value)
+    assert is_same_data(restored["rows.jsonl"], rows.value)
 
 
 def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ def test_a_broken_line_is_kept_as_it_stands(tmp_path: Path) -> None:
     assert [(entry.line, entry.outcome) for entry in plan.entries] == [(1, "migrated"), (2, "refused"), (3, "migrated")]
     main = read_yaml(plan.files["datasets/x.yaml"].new, "x").value
     assert [(item["line"], item["value"]) for item in main["x_unmapped"]] == [(2, '{"q": ')]
-    assert is_same_data(restore_source(main, {}, table), json.loads('[{"q": 2}, {"q": 3}]'))
+    assert is_same_data(restore_files(main, {}, table)[""], json.loads('[{"q": 2}, {"q": 3}]'))
     without = plan_alone(Extraction("d", None, cases), legacy, table)
     assert without.files == {}
     assert "not JSON" in without.entries[0].reason

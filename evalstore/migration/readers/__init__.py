@@ -182,20 +182,27 @@ def _select_used(extraction: Extraction) -> Iterator[ArtifactDraft]:
     return (draft for draft in extraction.drafts if not draft.is_common or draft.ref in used)
 
 
-def restore_source(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
-    """Return the value of the source that `main` stands for; `rubrics` are those its questions pin, by reference."""
-    main, rubrics = restore_values(fill_rows(main), rubrics)
-    reader_restore = getattr(_load_reader(table), "restore", None)
-    return reader_restore(main, rubrics, table) if reader_restore else _restore_main(main, rubrics, table)
+def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable) -> dict[str, Any]:
+    """Return the value of the source that `main` stands for, under "", and of its companion files by their paths.
 
-
-def restore_companions(
-    main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable
-) -> dict[str, Any]:
-    """Return the values of the companion files, by the path by which the source names them."""
+    `rubrics` are those its questions pin, by reference.
+    """
     main, rubrics = restore_values(fill_rows(main), rubrics)
-    remainders = main["x_source"].get("beside", {})
-    return {path: _restore_file(value, main, rubrics, table, path) for path, value in remainders.items()}
+    if restore := getattr(_load_reader(table), "restore", None):
+        return {"": restore(main, rubrics, table)}
+    source = main["x_source"]
+    # A rubric that stands for its source refers to itself.
+    kept = _unfold(source["kept"], main, f"rubric/{main.get('id')}") if "checks" in main else source["kept"]
+    rows = [_unfold_row(row, rubrics) for row in main.get("questions", ())]
+    cases = [(row["x_source"], restore_case(row, table.mirrors)) for row in rows]
+    unmapped = [item for item in main.get("x_unmapped", ()) if "pointer" in item]  # else it is a line of no document
+    cases += [(item, decode_value(item["value"])) for item in unmapped]
+    return {
+        path: restore_root(
+            remainder, [(place["pointer"], case) for place, case in cases if place.get("beside", "") == path]
+        )
+        for path, remainder in {"": kept, **source.get("beside", {})}.items()
+    }
 
 
 def has_remainder(table: FormatTable) -> bool:
@@ -213,22 +220,6 @@ def may_have_companions(table: FormatTable) -> bool:
     return bool(getattr(_load_reader(table), "COMPANIONS", False))
 
 
-def _restore_main(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable) -> Any:
-    remainder = main["x_source"]["kept"]
-    # A rubric that stands for its source refers to itself.
-    own = _unfold(remainder, main, f"rubric/{main.get('id')}") if "checks" in main else remainder
-    return _restore_file(own, main, rubrics, table, "")
-
-
-def _restore_file(remainder: Any, main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable, path: str) -> Any:
-    """Return the value of a file from its remainder, its cases, and the cases that were set aside."""
-    rows = [(row["x_source"], _unfold_row(row, rubrics)) for row in main.get("questions", ())]
-    cases = [(source["pointer"], restore_case(row, table.mirrors)) for source, row in rows if _is_in_file(path, source)]
-    unmapped = [item for item in main.get("x_unmapped", ()) if "pointer" in item]  # else it is a line of no document
-    set_aside = [(item["pointer"], decode_value(item["value"])) for item in unmapped if _is_in_file(path, item)]
-    return restore_root(remainder, [*cases, *set_aside])
-
-
 def _unfold_row(row: Mapping[str, Any], rubrics: Rubrics) -> Mapping[str, Any]:
     """Return a question whose remainder says all that the question and its rubric say for it."""
     source = row["x_source"]
@@ -244,10 +235,6 @@ def _unfold(kept: Any, parts: Mapping[str, Any], ref: str) -> Any:
         return restore_parts(kept, parts)
     except (LookupError, TypeError, ValueError):
         raise EditedRubricError(str(parts.get("question", parts).get("id")), ref) from None
-
-
-def _is_in_file(path: str, source: Mapping[str, Any]) -> bool:
-    return bool(source.get("beside", "") == path)
 
 
 def _load_reader(table: FormatTable) -> ModuleType:
