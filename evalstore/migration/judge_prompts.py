@@ -9,6 +9,7 @@ import re
 import string
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, Self
@@ -243,14 +244,8 @@ def _list_files(top: Path) -> Iterator[str]:
 
 
 def _read_stored_judges(store: Path, table: FormatTable) -> JudgePrompts:
-    ids = tuple(row.judge for row in table.prompts)
-    names = [name for name in _list_judges(store) if name.startswith(ids)] if ids else []
+    ids, names = tuple(row.judge for row in table.prompts), list[str]()
+    with suppress(EvalstoreError):
+        names = [name for name in sorted(list_below(store, "judges")) if name.startswith(ids)] if ids else []
     values = (read_stored_value(store, f"judges/{name}") for name in names)
     return collect_stored_prompts((value for value in values if value), table)
-
-
-def _list_judges(store: Path) -> list[str]:
-    try:
-        return sorted(list_below(store, "judges"))
-    except EvalstoreError:
-        return []

@@ -168,17 +168,13 @@ def _set_one_version(documents: Sequence[Document]) -> list[Document]:
 
     From there the next bump goes on, whichever side has released.
     """
-    base, ours, theirs = (_read_version(document.value) for document in documents)
-    versions = [find_version(text or "") for text in (ours, theirs)]
-    if None in {base, ours, theirs} or None in versions or ours == theirs:
+    values = (document.value if isinstance(document.value, dict) else {} for document in documents)
+    base, ours, theirs = (value.get("version") for value in values)
+    versions = [find_version(text) if isinstance(text, str) else None for text in (ours, theirs)]
+    if not isinstance(base, str) or None in versions or ours == theirs:
         return list(documents)
     higher = ours if base == theirs else theirs if base == ours else str(max(filter(None, versions)))
     return [replace_scalar(document, _VERSION, str(higher)) for document in documents]
-
-
-def _read_version(value: Any) -> str | None:
-    version = value.get("version") if isinstance(value, dict) else None
-    return version if isinstance(version, str) else None
 
 
 def _merge_values(values: Sequence[Any]) -> tuple[Mapping[str, Any] | None, Sequence[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -19,7 +19,6 @@ from evalstore.migration.artifact_merge import (
 )
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.dataset_draft import SourceContext
-from evalstore.migration.extraction import JudgePrompts
 from evalstore.migration.judge_prompts import ProgramFolder, find_prompts
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.own_tables import load_own_tables
@@ -33,7 +32,7 @@ from evalstore.migration.staging import StagedWrites, open_stage
 from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts, locate_rows, put_rows
 from evalstore.migration.suite_artifacts import StoreTarget
 from evalstore.migration.suite_names import SuiteFacts, SuitePlace, list_rubric_ids, place_suites
-from evalstore.migration.table import FormatTable, check_dialect, check_dialect_use, load_tables
+from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
 from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.places import is_git_directory
 from evalstore.store import ArtifactStore
@@ -130,16 +129,6 @@ def _load_value(store: ArtifactStore, ref: Ref) -> dict[str, Any] | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _SuiteSurvey:
-    """The places of all suites by file, the stored suites that are gone, what the store has, and ids of rubrics."""
-
-    places: Mapping[str, SuitePlace]
-    gone: Sequence[StoredArtifact]
-    stored: StoredArtifacts
-    rubric_ids: Mapping[tuple[str, str], Mapping[str, str]]
-
-
 def migrate(  # noqa: PLR0913  # the options of the command line
     paths: Path | str | Iterable[Path | str],
     *,
@@ -170,43 +159,36 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     `ConflictError` when another process made a file meanwhile.
     """
     require_types("migrate", into=(into, (str, Path)), judges_from=(judges_from, (str, Path, NoneType)))
-    root, known_tables = _open_root(into), load_tables(format, load_own_tables(map(Path, tables)))
+    if is_git_directory(root := Path(into)):
+        raise RefusedError(f"{into} is a bare repository and has no files", hint="name another folder with --into")
+    known_tables = load_tables(format, load_own_tables(map(Path, tables)))
     check_dialect(dialect, known_tables)
     # A str is iterable too: "/" would be the first of its paths.
     all_paths = list(map(Path, [paths] if isinstance(paths, Path | str) else paths))
     sources = find_sources(all_paths, root)
-    side = _choose_side(force=force, keep=keep, merge=merge)
+    asked = {ConflictSide.SOURCE: force, ConflictSide.STORE: keep, ConflictSide.BOTH: merge}
+    side = next((side for side, is_asked in asked.items() if is_asked), ConflictSide.NONE)
     open_: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
     with open_ as stage, ExitStack() as stack:
         releases = ReleaseLookup(root, stack)
-        prompts = _find_all_prompts(root, known_tables, judges_from)
+        program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
+        prompts = {table.format: find_prompts(program, root, table) for table in known_tables}
         options = MigrationOptions(known_tables, is_forced=format is not None, dialect=dialect, prompts=prompts)
-        survey = _survey_suites(sources, all_paths, releases, options, watch_survey)
-        names, ids = ArtifactNames(), survey.rubric_ids
+        suites = _survey_suites(watch_survey(sources), options)
+        stored = StoredArtifacts.read(root, releases.load_last)
+        places, gone = place_suites(suites, stored, find_gone(all_paths, root), find_missing(all_paths, root))
+        names, ids = ArtifactNames(), list_rubric_ids(suites, places, stored)
         shared = None if share is None else Share(share)
-        target = StoreTarget(survey.stored, names, side, releases.find, releases.load_base, shared, ids)
-        found = read_sources(watch(sources), replace(options, plan=_make_planner(survey, target)))
-        results, files, claimed = _plan_files(found, root, stage)
-        files += list_orphans(survey.stored, survey.places, survey.gone, claimed, results)
+        target = StoreTarget(stored, names, side, releases.find, releases.load_base, shared, ids)
+        plan = partial(_plan_suite, places=places, target=target)
+        results, files, claimed = _plan_files(read_sources(watch(sources), replace(options, plan=plan)), root, stage)
+        files += list_orphans(stored, places, gone, claimed, results)
         results.sort(key=lambda result: result.source.file)
         check_dialect_use(dialect, {result.source.format for result in results} - {None}, known_tables)
         if stage:
             refuse_late_files(files, root)
             stage.commit()
     return _make_report(results, files, dry_run=dry_run, recovered=bool(stage and stage.recovered))
-
-
-def _choose_side(*, force: bool, keep: bool, merge: bool) -> ConflictSide:
-    asked = {ConflictSide.SOURCE: force, ConflictSide.STORE: keep, ConflictSide.BOTH: merge}
-    return next((side for side, is_asked in asked.items() if is_asked), ConflictSide.NONE)
-
-
-def _find_all_prompts(
-    root: Path, tables: Iterable[FormatTable], judges_from: Path | str | None
-) -> dict[str, JudgePrompts]:
-    """Return what a legacy program prompts its judges with, by format."""
-    program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
-    return {table.format: find_prompts(program, root, table) for table in tables}
 
 
 def _plan_files(
@@ -244,19 +226,7 @@ def _make_report(
     )
 
 
-def _open_root(into: Path | str) -> Path:
-    if is_git_directory(Path(into)):
-        raise RefusedError(f"{into} is a bare repository and has no files", hint="name another folder with --into")
-    return Path(into)
-
-
-def _survey_suites(
-    sources: Sequence[LegacyFile],
-    paths: Sequence[Path],
-    releases: ReleaseLookup,
-    options: MigrationOptions,
-    watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]],
-) -> _SuiteSurvey:
+def _survey_suites(sources: Iterable[LegacyFile], options: MigrationOptions) -> list[SuiteFacts]:
     """Read all sources once for what their suites are called: an id depends on none that is found later.
 
     They are read again to be planned: what was kept of them would grow with their number.
@@ -269,19 +239,13 @@ def _survey_suites(
         # A target says that the files which the suite includes are its own.
         return SourcePlan({}, (), suite.file if suite else None)
 
-    for _ in read_sources(watch(sources), replace(options, plan=survey)):
+    for _ in read_sources(sources, replace(options, plan=survey)):
         pass
-    stored = StoredArtifacts.read(releases.root, releases.load_last)
-    places, gone = place_suites(facts, stored, find_gone(paths, releases.root), find_missing(paths, releases.root))
-    return _SuiteSurvey(places, gone, stored, list_rubric_ids(facts, places, stored))
+    return facts
 
 
-def _make_planner(survey: _SuiteSurvey, target: StoreTarget) -> Callable[[SourceContext], SourcePlan]:
-    def plan(context: SourceContext) -> SourcePlan:
-        suite = survey_source(context)
-        if suite and suite.file not in survey.places:
-            raise ConflictError(f"{suite.file} was changed while the sources were read", hint="try again")
-        place = survey.places[suite.file] if suite else SuitePlace("", "")
-        return plan_source(context, place, target)
-
-    return plan
+def _plan_suite(context: SourceContext, places: Mapping[str, SuitePlace], target: StoreTarget) -> SourcePlan:
+    suite = survey_source(context)
+    if suite and suite.file not in places:
+        raise ConflictError(f"{suite.file} was changed while the sources were read", hint="try again")
+    return plan_source(context, places[suite.file] if suite else SuitePlace("", ""), target)

@@ -231,16 +231,8 @@ def keep_source_text(legacy: LegacySource, current: str | None, side: ConflictSi
         raise RefusedError("it is not UTF-8 from end to end, so it cannot stay as it is", hint="save it as UTF-8")
     if current is None:
         return PlannedText(text, current, FileState.NEW)
-    state = _RUN_STATES[side]
+    state = {ConflictSide.SOURCE: FileState.UPDATED, ConflictSide.STORE: FileState.KEPT}.get(side, FileState.CONFLICT)
     return _keep_line_ends(text, current, state, _RUN if state is FileState.CONFLICT else "")
-
-
-_RUN_STATES: Mapping[ConflictSide, FileState] = {
-    ConflictSide.NONE: FileState.CONFLICT,
-    ConflictSide.SOURCE: FileState.UPDATED,
-    ConflictSide.STORE: FileState.KEPT,
-    ConflictSide.BOTH: FileState.CONFLICT,
-}
 
 
 def _keep_line_ends(new: str, current: str | None, state: FileState, reason: str) -> PlannedText:

@@ -179,7 +179,9 @@ def _gather_statements(
         return None
     variables = {_find_variable(check) for check in checks}
     variable, weights = variables.pop(), scoring.get("weights", {})
-    if variables or not variable or not all(_is_statement(check, variable) for check in checks):
+    if variables or not variable or not all(isinstance(check.get("id"), str) for check in checks):
+        return None
+    if not all(check["variables"][variable] and check.get("negate", True) is True for check in checks):
         return None
     plain = [_without_statement(check, variable) for check in checks]
     if any(one != plain[0] for one in plain):
@@ -202,10 +204,6 @@ def _find_variable(check: Mapping[str, Any]) -> str:
     variables = check.get("variables")
     names = [name for name in variables if name not in BRACES] if isinstance(variables, dict) else []
     return names[0] if check["kind"] == "llm_judge" and len(names) == 1 and _EACH not in check else ""
-
-
-def _is_statement(check: Mapping[str, Any], variable: str) -> bool:
-    return isinstance(check.get("id"), str) and bool(check["variables"][variable]) and check.get("negate", True) is True
 
 
 def _without_statement(check: Mapping[str, Any], variable: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from evalstore.documents import Document
 from evalstore.errors import LoadError
@@ -103,8 +103,8 @@ def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool 
         )
     loaded: dict[str, Document] = {}
     load_named = partial(_load_companion, file, loaded)
-    lists = _follow_lists(document.value, file, options.tables, load_named)
-    match = _find_match(lists.value, file, sha256, options)
+    value, list_files = _follow_lists(document.value, file, options.tables, load_named)
+    match = _find_match(value, file, sha256, options)
     source = MigrationSource(file.name, sha256, None, None, match.confidence, match.reason, also=match.also)
     # A list of raw cases may be included by a suite that is read later.
     is_known = match.shape or (match.table and may_have_companions(match.table))
@@ -112,8 +112,8 @@ def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool 
         return SourceResult(source, _NO_PLAN, waits=True)
     if match.table is None or (match.confidence < SURE and not options.is_forced):
         may_skip = file.in_folder and not _has_suite_name(file, options)
-        result = _pass_over(source, document, match, count_cases(lists.value, match, options.tables), may_skip=may_skip)
-        return replace(result, companions=lists.files) if match.shape else result
+        result = _pass_over(source, document, match, count_cases(value, match, options.tables), may_skip=may_skip)
+        return replace(result, companions=list_files) if match.shape else result
     companions: dict[str, Document] = {}
     dialect = options.dialect if options.dialect in match.table.dialects else None
     load = partial(_take_companion, load_named, companions)
@@ -151,17 +151,13 @@ def _take_companion(
     return document
 
 
-class _FollowedLists(NamedTuple):
-    """A document whose lists have the rows of the files that they name, and the names of these files."""
-
-    value: Any
-    files: tuple[str, ...] = ()
-
-
 def _follow_lists(
     value: Any, file: LegacyFile, tables: Sequence[FormatTable], load: Callable[[str], Document | None]
-) -> _FollowedLists:
-    """Return a document as it is to be judged: what the cases are may be said by the files that it names alone."""
+) -> tuple[Any, tuple[str, ...]]:
+    """Return a document as it is to be judged, with the rows of the files that its lists name, and these files' names.
+
+    What the cases are may be said by those files alone.
+    """
     keys = {key for table in tables if may_have_companions(table) for key in table.lists if key}
     named = {key: item for key, item in value.items() if key in keys} if isinstance(value, dict) else {}
     files: dict[str, None] = {}
@@ -175,7 +171,7 @@ def _follow_lists(
             followed.setdefault(key, []).extend([*rows, *([case] if isinstance(case, dict) else [])])
             files |= dict.fromkeys(filter(None, map(file.name_companion, paths)))
     has_paths = any(isinstance(item, str | list) for item in named.values())
-    return _FollowedLists({**value, **followed} if files and has_paths else value, tuple(files))
+    return {**value, **followed} if files and has_paths else value, tuple(files)
 
 
 def _find_match(value: Any, file: LegacyFile, sha256: str, options: MigrationOptions) -> FormatMatch:

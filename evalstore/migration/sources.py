@@ -171,7 +171,9 @@ def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:
     if not path.is_dir():
         yield LegacyFile(_to_text(_make_name(path, store, folder=False)), path.parent, path.name, in_folder=False)
         return
-    name, inner = _make_name(path, store, folder=True), _find_inner(path, store)
+    name, home, folder = _make_name(path, store, folder=True), _make_absolute(store), _make_absolute(path)
+    is_around = home != folder and home.is_relative_to(folder)
+    inner = f"{home.relative_to(folder).as_posix()}/" if is_around else ""
     for below in _walk_folder(path):
         # What lies in the store is named from there, whichever folder around it is searched.
         full = PurePosixPath(below.removeprefix(inner)) if inner and below.startswith(inner) else name / below
@@ -181,12 +183,6 @@ def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:
         # A link that leads nowhere is not a file to name instead: it is read, which says why it cannot be.
         reason = _LINK if (path / below).is_symlink() and os.path.exists(path / below) else ""  # noqa: PTH110  # raises for loops
         yield LegacyFile(_to_text(full), path, below, in_folder=True, skip_reason=reason)
-
-
-def _find_inner(path: Path, store: Path) -> str:
-    """Return the path of a store below a folder, with a slash at its end; empty where it lies elsewhere."""
-    home, folder = _make_absolute(store), _make_absolute(path)
-    return f"{home.relative_to(folder).as_posix()}/" if home != folder and home.is_relative_to(folder) else ""
 
 
 def _walk_folder(root: Path) -> Iterator[str]:

@@ -105,7 +105,10 @@ def open_stage(root: Path) -> Iterator[StagedWrites]:
         root.mkdir(parents=True, exist_ok=True)
         stage = _find_stage(root)
         with _lock_store(root):
-            recovered = _recover_store(stage)
+            # A migration was killed while it moved files; a stage without a journal is only deleted.
+            if recovered := has_own(stage.base, stage.journal):
+                _undo_moves(stage)
+            _clear_stage(stage)
             try:
                 yield StagedWrites(stage, recovered)
             finally:
@@ -129,14 +132,6 @@ def _find_stage(root: Path) -> StageFolder:
     # Several stores of one repository each have their own.
     mark = hashlib.sha256(os.fsencode(folder.relative_to(top))).hexdigest()[:12]
     return StageFolder(root, directory, f"{_STATE_FOLDER}/migrating-{mark}")
-
-
-def _recover_store(stage: StageFolder) -> bool:
-    """Undo a migration that was killed while it moved files; a stage without a journal is only deleted."""
-    if has_journal := has_own(stage.base, stage.journal):
-        _undo_moves(stage)
-    _clear_stage(stage)
-    return has_journal
 
 
 @contextmanager

@@ -247,20 +247,24 @@ class CaseAnchor(NamedTuple):
 
 @dataclass(slots=True)
 class ArtifactGroup:
-    """Drafts with equal content, which share one artifact, and the places in the suite that need it.
+    """Drafts with equal content, which share one artifact, and by their number the places in the suite that need it.
 
     One that is named by what several cases ask for `is_shared`: none of the cases is its place. `moved_on` had this
     content when it was migrated, and was changed here since. `base` is the digest of the content.
     """
 
     draft: ArtifactDraft
-    anchors: list[CaseAnchor]
-    indexes: list[int]
+    places: dict[int, CaseAnchor] = field(default_factory=dict)
     base: str = ""
     match: StoredArtifact | None = None
     moved_on: StoredArtifact | None = None
     reason: str = ""
     is_shared: bool = False
+
+    @property
+    def anchors(self) -> list[CaseAnchor]:
+        """Its places."""
+        return [*self.places.values()]
 
     @property
     def is_wanted_often(self) -> bool:
@@ -273,14 +277,10 @@ class ArtifactGroup:
         checks = self.draft.value["checks"] if self.draft.is_shape else ()
         return self.draft.is_shape and all("id" not in check or "each" in check for check in checks)
 
-    def select(self, places: Sequence[int]) -> ArtifactGroup:
+    def select(self, places: Mapping[int, CaseAnchor]) -> ArtifactGroup:
         """Return the group with some of its places; one place shares it with nobody."""
-        return replace(
-            self,
-            anchors=[self.anchors[place] for place in places],
-            indexes=[self.indexes[place] for place in places],
-            is_shared=self.is_shared and (len(places) > 1 or self.draft.is_shape),
-        )
+        is_shared = self.is_shared and (len(places) > 1 or self.draft.is_shape)
+        return replace(self, places=dict(places), is_shared=is_shared)
 
 
 FileStored = Callable[[StoredArtifact, Container[str]], Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -76,7 +76,6 @@ class PlannedArtifact:
     origin: Mapping[str, str]
     result: MergeResult
     stored: StoredArtifact | None = None
-    ours: Mapping[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -143,26 +142,25 @@ class SuiteBatch:
             renamed = replace(draft, value=rename_refs(draft.value, self.new_refs))
             # Titles and other cosmetic keys do not count; what was set aside does.
             content = [draft.version, select_scoring_part(draft.kind, renamed.value), renamed.value.get("x_unmapped")]
-            group = groups.setdefault((draft.kind, compute_digest(content)), ArtifactGroup(renamed, [], []))
-            group.anchors.append(anchor)
-            group.indexes.append(index)
+            group = groups.setdefault((draft.kind, compute_digest(content)), ArtifactGroup(renamed))
+            group.places[index] = anchor
         for group in groups.values():
             group.base = digest_content(group.draft.value)
             yield group
 
     def _split_by_pins(self, group: ArtifactGroup, stored: Mapping[str, StoredArtifact]) -> Iterator[ArtifactGroup]:
         """Yield a group; apart from it, the places whose questions pin what somebody has changed here."""
-        names = [self._find_pinned(anchor) for anchor in group.anchors]
-        places = list(range(len(names)))
-        for name in dict.fromkeys(names) if len(set(names)) > 1 else ():
+        by_name: dict[str, dict[int, CaseAnchor]] = {}
+        for index, anchor in group.places.items():
+            by_name.setdefault(self._find_pinned(anchor), {})[index] = anchor
+        for name in [*by_name] if len(by_name) > 1 else ():
             item = stored.get(name)
             if item and item.kind is group.draft.kind and self._was_changed(item):
-                yield replace(group.select([place for place in places if names[place] == name]), match=item)
+                yield replace(group.select(by_name.pop(name)), match=item)
                 self.claimed.add(name)
                 group.moved_on = item
-                places = [place for place in places if names[place] != name]
-        if places:
-            yield group.select(places)
+        if rest := {index for places in by_name.values() for index in places}:
+            yield group.select({index: anchor for index, anchor in group.places.items() if index in rest})
 
     def _find_pinned(self, anchor: CaseAnchor) -> str:
         """Return the name of the rubric that the question of a case pins; empty where it pins none."""
@@ -183,15 +181,13 @@ class SuiteBatch:
                 # What has another form is known by equal content only.
                 is_other = self.is_converted and group.draft.is_shape and place >= CONTENT_ROUNDS
                 if not group.match and not group.draft.is_common and not is_other:
-                    group.match = self._claim(by_key, [(group.draft.kind, key) for key in list_keys(group, self.pins)])
+                    keys = ((group.draft.kind, key) for key in list_keys(group, self.pins))
+                    found = (by_key[key] for key in keys if key in by_key and not self._is_used(by_key[key].name))
+                    group.match = next(found, None)
+                    self.claimed |= {group.match.name} if group.match else set()
 
     def _is_used(self, name: str) -> bool:
         return name in self.claimed or name in self.passed
-
-    def _claim(self, by_key: Mapping[Any, StoredArtifact], keys: Iterable[Any]) -> StoredArtifact | None:
-        match = next((by_key[key] for key in keys if key in by_key and not self._is_used(by_key[key].name)), None)
-        self.claimed |= {match.name} if match else set()
-        return match
 
     def _place_group(self, group: ArtifactGroup, final: dict[int, ArtifactDraft]) -> Sequence[ArtifactGroup]:
         """Settle a group of drafts on an artifact, and return the groups that it splits into."""
@@ -217,10 +213,10 @@ class SuiteBatch:
         planned = self._plan_artifact(named, self._build_origin(group), group.match, "")
         # Somebody has changed it here. Questions that pin it go on doing so; a new one means what the source says.
         stays = planned.result.state not in _LEFT_ALONE
-        places = range(len(group.anchors))
-        old = [place for place in places if stays or self._is_pinned(group.anchors[place], planned.draft)]
+        places = group.places.items()
+        old = {index: anchor for index, anchor in places if stays or self._is_pinned(anchor, planned.draft)}
         self._settle(group.select(old), planned.draft, final)
-        new = [place for place in places if place not in old]
+        new = {index: anchor for index, anchor in places if index not in old}
         return [replace(group.select(new), match=None, moved_on=group.match)] if new else ()
 
     def _place_new(self, group: ArtifactGroup, final: dict[int, ArtifactDraft]) -> None:
@@ -228,7 +224,7 @@ class SuiteBatch:
         if group.moved_on:
             named = replace(group.draft, id=group.moved_on.id)
             if version := self.target.find_release(group.moved_on, group.base):
-                final |= dict.fromkeys(group.indexes, replace(named, version=version))
+                final |= dict.fromkeys(group.places, replace(named, version=version))
                 return
             group.reason = _MOVED_ON.format(named.id)
         named = replace(group.draft, id=self._choose_id(group))
@@ -266,7 +262,7 @@ class SuiteBatch:
 
     def _settle(self, group: ArtifactGroup, draft: ArtifactDraft, final: dict[int, ArtifactDraft]) -> None:
         """Note the reference of each place of a group: as its question pins it, else at the version of the file."""
-        for index, anchor in zip(group.indexes, group.anchors, strict=True):
+        for index, anchor in group.places.items():
             pin = None if anchor.part else self.pins.get(anchor.case)
             final[index] = replace(draft, version=choose_pin(draft.ref, pin).partition("@")[2])
 
@@ -316,9 +312,8 @@ class SuiteBatch:
             draft = replace(draft, version=str(final.get("version", draft.version)))
             self.claimed.add(stored.name)
         self.target.names.claim_id(f"{draft.kind}/{draft.id}", self.place.id)
-        planned = PlannedArtifact(draft, origin, result, stored, ours)
-        self.planned.append(planned)
-        return planned
+        self.planned.append(PlannedArtifact(draft, origin, result, stored))
+        return self.planned[-1]
 
     def settle_for_all(self) -> None:
         """Let later suites use what every suite may use, once this one is planned for good."""

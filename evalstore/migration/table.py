@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from evalstore.documents import read_yaml
 from evalstore.errors import UsageError
+from evalstore.lint.notes import suggest_name
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.places import find_resource_folder
-from evalstore.text import find_nearest
 
 _Row = TypeVar("_Row")
 # Fields of a question that a table may fill beside its id and input.
@@ -189,11 +189,8 @@ def load_tables(only: str | None = None, own_tables: Sequence[FormatTable] = ())
     own_names = [table.format for table in own_tables]
     names = [*list_formats(), *own_names]
     if only is not None and only not in names:
-        guess = find_nearest(only, names)
-        raise UsageError(
-            f"there is no format {only!r}",
-            hint=f"did you mean {guess}?" if guess else f"the formats are {', '.join(names)}",
-        )
+        hint = suggest_name(only, names, f"the formats are {', '.join(names)}")
+        raise UsageError(f"there is no format {only!r}", hint=hint)
     tables = [*own_tables, *(_load_table(name) for name in list_formats())]
     return [table for table in tables if only in {None, table.format}]
 
@@ -201,25 +198,18 @@ def load_tables(only: str | None = None, own_tables: Sequence[FormatTable] = ())
 def check_dialect(dialect: str | None, tables: Iterable[FormatTable]) -> None:
     """Raise `UsageError` unless one of the tables has a dialect of this name."""
     names = sorted({name for table in tables for name in table.dialects})
-    if dialect is None or dialect in names:
-        return
-    guess = find_nearest(dialect, names)
-    raise UsageError(
-        f"there is no dialect {dialect!r}",
-        hint=f"did you mean {guess}?" if guess else f"the dialects are {', '.join(names)}" if names else None,
-    )
+    if dialect is not None and dialect not in names:
+        hint = suggest_name(dialect, names, f"the dialects are {', '.join(names)}")
+        raise UsageError(f"there is no dialect {dialect!r}", hint=hint)
 
 
 def check_dialect_use(dialect: str | None, found_formats: set[str | None], tables: Iterable[FormatTable]) -> None:
     """Raise `UsageError` if no source has a format with this dialect."""
     names = [table.format for table in tables if dialect in table.dialects]
-    if dialect is None or not found_formats or not found_formats.isdisjoint(names):
-        return
-    sentence = " and ".join(names)
-    raise UsageError(
-        f"{dialect} is a dialect of {sentence}, and no source was taken for that",
-        hint=f"leave the dialect out, or take the sources for that with --from {names[0]}",
-    )
+    if dialect is not None and found_formats and found_formats.isdisjoint(names):
+        hint = f"leave the dialect out, or take the sources for that with --from {names[0]}"
+        taken = f"{dialect} is a dialect of {' and '.join(names)}, and no source was taken for that"
+        raise UsageError(taken, hint=hint)
 
 
 @cache
@@ -285,11 +275,7 @@ def read_names(value: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
 
 def _build(make: Callable[..., _Row], value: Mapping[str, Any], names: Mapping[str, str], **reads: Any) -> _Row:
     """Return a row whose fields are the keys of a mapping; `names` are other names of fields, `reads` read values."""
-    return make(**{names.get(key, key): reads.get(key, _keep)(item) for key, item in value.items()})
-
-
-def _keep(value: Any) -> Any:
-    return value
+    return make(**{names.get(key, key): reads[key](item) if key in reads else item for key, item in value.items()})
 
 
 def parse_row(value: Mapping[str, Any]) -> CheckRow:

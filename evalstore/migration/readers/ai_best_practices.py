@@ -76,7 +76,9 @@ def _label_case(raw: Any, _: int, table: FormatTable) -> RowLabel:
 def _extract_case(case: CaseRow, table: FormatTable) -> LegacyCase:
     raw, pointer = case.raw, case.pointer
     # A script may decide such a case alone: nothing of it can be graded here.
-    script = _find_script_rule(raw, table)
+    script: Mapping[str, Any] = table.form.get("script", {})
+    if not all(raw.get(name) == value for name, value in script.get("where", {}).items()):
+        script = {}
     if script and raw.get(script["key"]):
         return LegacyCase(pointer, raw, MigrationOutcome.UNMAPPED, (script["decides"],))
     readings = {row.key: read_value(raw[row.key], row) for row in table.checks if row.key in raw}
@@ -105,12 +107,6 @@ def _extract_case(case: CaseRow, table: FormatTable) -> LegacyCase:
         draft_case_rubric(checks, table.scoring, table, _name_checks(checks, table)),
         remarks=tuple(extra),
     )
-
-
-def _find_script_rule(raw: Mapping[str, Any], table: FormatTable) -> Mapping[str, Any]:
-    """Return the table's rule for cases that a script may decide, if it applies to this case."""
-    script: Mapping[str, Any] = table.form.get("script", {})
-    return script if script and all(raw.get(name) == value for name, value in script["where"].items()) else {}
 
 
 def _name_checks(checks: Checks, table: FormatTable) -> str:

@@ -73,16 +73,13 @@ def _list_parts(row: CheckRow, value: Any, at: Pointer, checks: CaseChecks) -> I
         option = options.get(sort) if isinstance(sort, str) else None
         place = (*at, index)
         if option is None:
-            checks.set_aside(item, place, _NO_SORT.format(row.by, _describe_sort(sort)))
+            name = repr(make_excerpt(sort)) if isinstance(sort, str) else describe_type(sort)
+            checks.set_aside(item, place, _NO_SORT.format(row.by, name))
             continue
         known = (row.by, row.value)
         for key in (key for key in item if key not in known):
             checks.notes.append(note_unknown_key((*place, key), known))
         yield option, item.get(row.value)
-
-
-def _describe_sort(sort: Any) -> str:
-    return repr(make_excerpt(sort)) if isinstance(sort, str) else describe_type(sort)
 
 
 def _add_checks(row: CheckRow, raw: Any, checks: CaseChecks) -> None:
@@ -225,17 +222,13 @@ def _read_fields(row: Mapping[str, Any], table: FormatTable) -> tuple[dict[str, 
 
 def _select_metadata(row: Mapping[str, Any], fields: Mapping[str, Any], table: FormatTable) -> dict[str, Any]:
     """Return what the question has no field for and no check reads, as far as YAML can hold it."""
-    read_keys = {_first_step(row, path) for path in _list_read_paths(table, fields)}
+    read_keys = {split_path(row, path)[0] for path in _list_read_paths(table, fields)}
     rest = {key: item for key, item in row.items() if key not in read_keys and isinstance(key, str)}
     return {key: item for key, item in rest.items() if is_same_data(encode_value(item), item)}
 
 
 def _list_read_paths(table: FormatTable, fields: Mapping[str, Any]) -> list[str]:
     return [table.id, table.input, *(table.fields[field] for field in fields), *(row.key for row in table.checks)]
-
-
-def _first_step(row: Mapping[str, Any], path: str) -> str:
-    return split_path(row, path)[0]
 
 
 def _note_unknown_keys(row: Mapping[str, Any], at: Pointer, table: FormatTable) -> Iterator[MigrationNote]:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, Pointer, format_json_pointer
+from evalstore.lint.notes import suggest_name
 from evalstore.migration.artifact_names import UniqueLabels
 from evalstore.migration.case_reading import refuse_source
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
@@ -33,7 +34,7 @@ from evalstore.migration.readers.agentevals.rubrics import compile_rubric
 from evalstore.migration.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
-from evalstore.text import find_nearest, make_excerpt
+from evalstore.text import make_excerpt
 
 _SCENARIOS = "scenarios"
 _MULTIPLIED = "scenarios multiply tests by variables, and are not read; write their tests out"
@@ -83,8 +84,7 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         return refuse_source("", at, tie, len(places))
     name = legacy.dialect or (evidence[0].dialect if evidence else table.lists.get(key, ORDER[-1]))
     if name not in ORDER:
-        guess = find_nearest(name, ORDER)
-        hint = f"did you mean {guess}?" if guess else f"they are {', '.join(ORDER)}"
+        hint = suggest_name(name, ORDER, f"they are {', '.join(ORDER)}")
         return refuse_source(name, (), f"there is no dialect {make_excerpt(name)}: {hint}")
     suite = SuiteContext(root, load_dialect(name, table), legacy, table)
     results = list(_read_cases(places, suite))

@@ -41,6 +41,7 @@ _MODES = {
     "superset": ("any_order", "where calls are missing, or one is expected twice, the share that is found may differ"),
 }
 _ANY = "any"
+_GOAL = "the runner's judge reads the calls of tools as well"
 _BOUNDED = frozenset({"name", "tool", "min", "max"})
 
 
@@ -267,14 +268,6 @@ def _read_gate(part: SuitePart) -> Fraction | None:
     return required_share and (least or required_share)
 
 
-def _read_goal(part: SuitePart) -> Grading:
-    return read_model_grader(part) + note_losses("the runner's judge reads the calls of tools as well")
-
-
-def _read_members(part: SuitePart) -> Grading:
-    return read_list(part, inner=True)
-
-
 _READERS: Mapping[str, Callable[[SuitePart], Grading]] = {
     "texts": read_substrings,
     "trimmed": read_trimmed_text,
@@ -287,9 +280,9 @@ _READERS: Mapping[str, Callable[[SuitePart], Grading]] = {
     "sequence": read_tool_sequence,
     "called": read_tool_arguments,
     "skill": read_skill_use,
-    "goal": _read_goal,
+    "goal": lambda part: read_model_grader(part) + note_losses(_GOAL),
     "fields": read_fields,
-    "composite": partial(read_composite, read_members=_read_members),
-    "assert_set": partial(read_assert_set, read_members=_read_members),
+    "composite": partial(read_composite, read_members=partial(read_list, inner=True)),
+    "assert_set": partial(read_assert_set, read_members=partial(read_list, inner=True)),
     "unmapped": lambda part: part.set_aside(part.row["reason"]),
 }
