@@ -48,7 +48,7 @@ def find_cases(legacy: LegacySource, table: FormatTable) -> CaseList | Extractio
     at, rows = (split_path(root, key), get_path(root, key)) if key else ((), root)
     variant = table.select_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
     if isinstance(variant, str):
-        return refuse_source(table.lists[key], at, variant, len(rows))
+        return refuse_source(table.lists[key], at, variant, len(rows) or None if isinstance(rows, list) else None)
     table = variant if key in variant.lists else table
     if not isinstance(rows, list):
         return refuse_source(table.lists[key], at, f"{key} is {describe_type(rows)} where the list of cases belongs")

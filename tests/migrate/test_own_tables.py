@@ -191,6 +191,21 @@ def test_what_the_table_does_not_foresee_is_refused_alone(case: dict[str, Any], 
     hold_round_trip(table, source)
 
 
+def test_a_tie_beside_a_list_that_is_none_is_refused(tmp_path: Path) -> None:
+    """The cases of the one dialect are under another key than the list that the file is read by."""
+    signs = [{"at": "case", "keys": ["told"], "because": "they have told"}]
+    variant = {"lists": [{"key": "others", "dialect": "told"}], "signs": signs, "checks": [{"key": "told", **TEXTS}]}
+    lists = [{"key": "cases", "dialect": "plain"}]
+    table = write_table(tmp_path, {"key": "must", **TEXTS}, lists=lists, variants=[variant])
+    others = [{"name": "a", "ask": "?", "told": ["x"]}, {"name": "b", "ask": "?", "must": ["x"]}]
+    source = tmp_path / "odd.json"
+    source.write_text(json.dumps({"cases": 5, "others": others}), "utf-8")
+    report = migrate_by(table, source, format="house", dry_run=True)
+    refused = report.entries[0]
+    assert (refused.outcome, refused.cases) == (MigrationOutcome.REFUSED, None)
+    assert refused.reason.endswith("--dialect decides")
+
+
 def test_other_formats_go_on_beside_it(tmp_path: Path, suite: Callable[..., Path]) -> None:
     """A mixed tree: each file is taken for what it is, and one odd case makes none of them the table's."""
     suite({"must_contain_any": ["a"]})
