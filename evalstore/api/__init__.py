@@ -73,12 +73,12 @@ if TYPE_CHECKING:
     from evalstore.migration.sources import LegacyFile
     from evalstore.migration.table import list_formats
     from evalstore.model import RubricResult
-    from evalstore.release import VARIABLES, Released
     from evalstore.release.accept import AcceptOptions, accept
     from evalstore.release.asked_changes import keep_asked
     from evalstore.release.base_policy import judge_by_base
     from evalstore.release.blame import blame
     from evalstore.release.bump import bump
+    from evalstore.release.commit_files import VARIABLES
     from evalstore.release.comparison import make_loader
     from evalstore.release.gate import GateOptions, check_change
     from evalstore.release.impact import find_impact
@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from evalstore.release.status import read_status
     from evalstore.release.store_diff import StoreDiff, compare_all, name_side, resolve_side
     from evalstore.release.validator import make_validator
+    from evalstore.release.values import Released
     from evalstore.release.verify import check_lock, verify
     from evalstore.runs import Run
     from evalstore.scoring import open_job
@@ -176,12 +177,12 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.migration.sources": ("LegacyFile",),
     "evalstore.migration.table": ("list_formats",),
     "evalstore.model": ("RubricResult",),
-    "evalstore.release": ("Released", "VARIABLES"),
     "evalstore.release.accept": ("AcceptOptions", "accept"),
     "evalstore.release.asked_changes": ("keep_asked",),
     "evalstore.release.base_policy": ("judge_by_base",),
     "evalstore.release.blame": ("blame",),
     "evalstore.release.bump": ("bump",),
+    "evalstore.release.commit_files": ("VARIABLES",),
     "evalstore.release.renumber": ("AgainRequest", "bump_again"),
     "evalstore.release.comparison": ("make_loader",),
     "evalstore.release.gate": ("GateOptions", "check_change"),
@@ -192,6 +193,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.status": ("read_status",),
     "evalstore.release.store_diff": ("StoreDiff", "compare_all", "name_side", "resolve_side"),
     "evalstore.release.validator": ("make_validator",),
+    "evalstore.release.values": ("Released",),
     "evalstore.release.verify": ("check_lock", "verify"),
     "evalstore.runs": ("Run",),
     "evalstore.scoring": ("open_job",),

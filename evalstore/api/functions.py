@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evalstore.diff.changes.by_kind import DatasetRows
     from evalstore.diff.references import ArtifactLoader
     from evalstore.model import Output, Question, RubricResult
-    from evalstore.release import Released
+    from evalstore.release.values import Released
     from evalstore.runs import Run
     from evalstore.scoring.judging import Judges, JudgeSession
     from evalstore.versions import Bump

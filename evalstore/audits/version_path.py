@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 from evalstore.audits.values import EditSource, Origin
 from evalstore.documents import compute_document_digest
@@ -194,8 +194,8 @@ class VersionFinder:
         """Yield a reference to every content that the file, and its rows, ever had in a commit, newest first."""
         paths = [ref.path, *([f"{ref.path.removesuffix('.yaml')}.jsonl"] if has_rows else [])]
         commits = list_file_commits(self.store, paths)
-        blobs = self.store.moves.find_blobs([(commit, path) for commit in commits for path in paths])
-        contents = (tuple(blobs[start : start + len(paths)]) for start in range(0, len(blobs), len(paths)))
+        blobs = self.store.moves.find_blobs({file: file for file in product(commits, paths)})
+        contents = (tuple(blobs[commit, path] for path in paths) for commit in commits)
         first = {content: commit for commit, content in reversed([*zip(commits, contents, strict=True)]) if content[0]}
         yield from (f"{ref.name}@git:{commit}" for commit in reversed(first.values()))
 

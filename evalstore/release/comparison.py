@@ -68,19 +68,20 @@ def scan_working_files(
 ) -> WorkingScan:
     """Read every working file once, without parsing it; `watch` wraps the iteration over the files (a progress bar)."""
     mentions: dict[str, Mentions] = {}
-    rows: dict[str, str] = {}
+    rows: dict[str, tuple[str, str]] = {}
     same: set[str] = set()
-    blobs = _find_released_blobs(store, last, {ref.name: ref.path for ref in refs if ref.name in last})
+    released = {ref.name: (last[ref.name].commit, ref.path) for ref in refs if ref.name in last}
+    blobs = store.moves.find_blobs(released)
     for ref, data in read_working_files(store, watch(refs)):
         mentions[str(ref)] = scan_working_file(store, ref, data)
         blob = blobs.get(ref.name)
         if data is not None and blob is not None and is_release(ref, data, blob, last[ref.name].version):
             same.add(ref.name)
             if ref.kind is Kind.DATASET and (path := _find_rows_or_file(store, ref, data)):
-                rows[ref.name] = path
+                rows[ref.name] = last[ref.name].commit, path
     # A dataset is unchanged only if its rows are, too.
-    rows_blobs = _find_released_blobs(store, last, rows)
-    same -= {name for name, path in rows.items() if not _has_blob(store.root, path, rows_blobs[name])}
+    rows_blobs = store.moves.find_blobs(rows)
+    same -= {name for name, (_, path) in rows.items() if not _has_blob(store.root, path, rows_blobs[name])}
     return WorkingScan(tuple(ref for ref in refs if ref.name not in same), mentions)
 
 
@@ -162,13 +163,6 @@ def _build_empty_diff(old: Resolved, new: Resolved, terms: ComparisonSettings) -
     before, after = (Side(f"{one.name}@{one.version}", one.digest) for one in (old, new))
     still = TotalEffect(Direction.NONE, Direction.NONE, Fraction(0), Fraction(0))
     return Diff(before, after, Bump.NONE, None, (), still, terms.rule_set, terms.profile)
-
-
-def _find_released_blobs(
-    store: ArtifactStore, last: Mapping[str, Release], paths: Mapping[str, str]
-) -> dict[str, str | None]:
-    files = [(last[name].commit, path) for name, path in paths.items()]
-    return dict(zip(paths, store.moves.find_blobs(files), strict=True))
 
 
 def _has_blob(root: Path | None, path: str, blob: str | None) -> bool:

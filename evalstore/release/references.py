@@ -373,12 +373,10 @@ def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
 
 def build_full_graph(store: ArtifactStore) -> ReferenceGraph:
     """Return the graph of working files and of all releases, by one listing of tags and one pass over blobs."""
-    releases = store.releases()
-    files = [(release.commit, release.path) for release in releases]
-    blobs = store.moves.find_blobs(files)
+    blobs = store.moves.find_blobs({release: (release.commit, release.path) for release in store.releases()})
     released = {
         f"{release.name}@{release.version}": scan_release(store, release, blob)
-        for release, blob in zip(releases, blobs, strict=True)
+        for release, blob in blobs.items()
         if blob
     }
     return ReferenceGraph(store, {**build_working_graph(store).mentions, **released})

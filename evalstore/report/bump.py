@@ -11,7 +11,8 @@ from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.release import FollowedVersion, LoweredVersion, PinnedVersion, Push, Released, ReleasedVersion
+    from evalstore.release.journal import ReleasedVersion
+    from evalstore.release.values import FollowedVersion, LoweredVersion, PinnedVersion, Push, Released
 
 _COMMIT_LENGTH = 12  # characters of a commit id
 _LINES_PER_PIN = 4  # lines of text about one artifact that others pin

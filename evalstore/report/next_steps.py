@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from evalstore.diff import Diff
     from evalstore.migration import ExportResult, MigrationReport
     from evalstore.model import Findings
-    from evalstore.release import Released
     from evalstore.release.accept import WrittenAcceptance
     from evalstore.release.gate import GateResult
     from evalstore.release.release_log import ReleaseLog
     from evalstore.release.store_diff import StoreDiff
-    from evalstore.release.values import Status
+    from evalstore.release.values import Released, Status
     from evalstore.release.verify import Verification
     from evalstore.runs import Run
     from evalstore.runs.run_view import RunView, WrittenRun

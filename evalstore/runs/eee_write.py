@@ -19,7 +19,7 @@ from evalstore.errors import LimitError, RefusedError
 from evalstore.identity_cache import IdentityCache
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs.run_files import format_calls
-from evalstore.runs.values import LATEST, UNKNOWN, CheckSummary, GradedRow, Run, UsedArtifact, digest_plain_text
+from evalstore.runs.values import COUNTS, LATEST, UNKNOWN, CheckSummary, GradedRow, Run, UsedArtifact, digest_plain_text
 from evalstore.text import make_excerpt
 
 # version -> the label of its rows; until 0.2.3 it had a prefix, which the label of an aggregate never had.
@@ -107,11 +107,7 @@ def _library_details(run: Run) -> dict[str, str]:
 def _score_details(run: Run) -> dict[str, str]:
     return {
         "evalstore_score": format_exact_score(run.score),
-        "evalstore_scored": str(run.scored),
-        "evalstore_unscored": str(run.unscored),
-        "evalstore_without_output": str(run.without_output),
-        "evalstore_without_question": str(run.without_question),
-        "evalstore_outputs": str(run.outputs),
+        **{f"evalstore_{name}": str(getattr(run, name)) for name in COUNTS},
         "evalstore_missing_outputs": _encode_dense(dict(run.missing_outputs)),
         "evalstore_checks": _encode_dense({id_: _format_summary(check) for id_, check in run.checks.items()}),
         "evalstore_notes": _encode_dense(list(run.notes)),

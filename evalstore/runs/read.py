@@ -34,7 +34,7 @@ from evalstore.runs.run_files import (
     read_embedded_samples,
     read_json_objects,
 )
-from evalstore.runs.values import UNKNOWN, CheckSummary, GradedRow, Run, UsedArtifact
+from evalstore.runs.values import COUNTS, UNKNOWN, CheckSummary, GradedRow, Run, UsedArtifact
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
 _Row = TypeVar("_Row", BareRow, GradedRow | None)
@@ -95,6 +95,7 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
             return found
         raise ValueError(f"its `{key}` has another shape")
 
+    counts: dict[str, Any] = {name: read_count(details.get(f"evalstore_{name}", 0)) for name in COUNTS}
     label, doubt = value.get("schema_version"), find_aggregate_doubt(value)
     return Run(
         path=path,
@@ -111,16 +112,11 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
         outputs_sha256=read_text_or(library, "evalstore_outputs_sha256"),
         score=_result_score(results.get(SCORE, first)),
         pass_rate=_result_score(results[PASS_RATE]) if PASS_RATE in results else None,
-        scored=read_count(details.get("evalstore_scored", 0)),
-        unscored=read_count(details.get("evalstore_unscored", 0)),
         checks={
             id_: _read_summary(check) for id_, check in read_embedded_json(details, "evalstore_checks", {}).items()
         },
         harness=_require_texts(read_embedded_json(library, "evalstore_harness", {})),
         commit=read_text_or(library, "evalstore_commit") or None,
-        without_output=read_count(details.get("evalstore_without_output", 0)),
-        without_question=read_count(details.get("evalstore_without_question", 0)),
-        outputs=read_count(details.get("evalstore_outputs", 0)),
         missing_outputs=_require_texts(read_embedded_json(details, "evalstore_missing_outputs", {})),
         notes=(
             *map(str, read_embedded_json(details, "evalstore_notes", [])),
@@ -129,6 +125,7 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
         eee_version=(parse_label(label) if isinstance(label, str) else None) or "",
         rest_score=parse_exact_score(read_text_or(details, "evalstore_rest_score")),
         rest_pass_rate=parse_exact_score(read_text_or(details, "evalstore_rest_pass_rate")),
+        **counts,
     )
 
 

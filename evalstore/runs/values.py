@@ -151,6 +151,8 @@ class CheckSummary:
         return f"graded {self.gradings - self.failed_gradings:,} of {self.gradings:,}"
 
 
+# The counts of a `Run` that its aggregate holds under their names.
+COUNTS = ("scored", "unscored", "without_output", "without_question", "outputs")
 UNKNOWN = -1  # the score of Every Eval Ever that means none
 _READERS: dict[str, Callable[[Any], Any]] = {}
 

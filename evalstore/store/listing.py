@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -103,7 +103,8 @@ def list_artifacts(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Ite
     # A ledger without a tag is a release that this clone lacks.
     recorded = set(store.ledgers.list_names()) if files.keys() - released.keys() else set()
     tagless = _describe_tagless(store) if recorded.difference(map("/".join, released)) else None
-    blobs = _find_released_blobs(store, {key: group[-1] for key, group in released.items() if key in files})
+    newest = {key: group[-1] for key, group in released.items() if key in files}
+    blobs = store.moves.find_blobs({key: (release.commit, release.path) for key, release in newest.items()})
     keys = watch(sorted(released.keys() | files.keys()))
     with FolderReader() as reader:
         read = partial(reader.read, store.root) if store.root else None
@@ -153,12 +154,6 @@ def _make_history(name: str, records: Iterable[ReleaseSummary]) -> ReleaseHistor
 def _describe_tagless(store: ArtifactStore) -> str:
     how = "; ".join(step for step in (describe_missing_tags(store), "who can push it: evalstore verify") if step)
     return f"released, but this clone has no tag of it: {how}"
-
-
-def _find_released_blobs(store: ArtifactStore, newest: Mapping[_Key, Release]) -> dict[_Key, str | None]:
-    """Return the blob of each artifact at its newest release, by one call to git."""
-    files = [(release.commit, release.path) for release in newest.values()]
-    return dict(zip(newest, store.moves.find_blobs(files), strict=True))
 
 
 def _summarize_artifact(  # noqa: PLR0913  # an artifact's releases, and its file

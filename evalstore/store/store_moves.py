@@ -7,9 +7,9 @@ of the store is left in the old place. Where no commit says so, the store was al
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from evalstore.errors import GitError
 from evalstore.model import Kind
@@ -21,6 +21,7 @@ from evalstore.store.revisions import NO_GRAFTS, find_head
 
 _ROOT = LEDGER_FOLDER.partition("/")[0]
 STORE_FOLDERS = (*(kind.folder for kind in Kind), _ROOT)
+_Key = TypeVar("_Key", bound=Hashable)
 _MARKS = (*STORE_FOLDERS, SETTINGS_FILE)
 
 
@@ -60,15 +61,16 @@ class StoreMoves:
             self._earlier = tuple(self._list_earlier(head)) if head else ()
         return self.prefix, *self._earlier
 
-    def find_blobs(self, files: list[tuple[str, str]]) -> list[str | None]:
-        """Return the blob of each (commit, path in the store), or None."""
-        blobs = find_committed_blobs(self.objects, [(commit, self.prefix + path) for commit, path in files])
-        moved = [number for number, blob in enumerate(blobs) if blob is None]
-        moved = [number for number in moved if self.find_prefix(files[number][0]) != self.prefix]
-        asked = [(files[number][0], self.find_prefix(files[number][0]) + files[number][1]) for number in moved]
-        for number, blob in zip(moved, find_committed_blobs(self.objects, asked), strict=True):
-            blobs[number] = blob
-        return blobs
+    def find_blobs(self, files: Mapping[_Key, tuple[str, str]]) -> dict[_Key, str | None]:
+        """Return the blob of each (commit, path in the store), or None, by their keys."""
+        found = self._find_blobs({key: (commit, self.prefix + path) for key, (commit, path) in files.items()})
+        lost = ((key, *files[key]) for key, blob in found.items() if blob is None)
+        places = ((key, commit, self.find_prefix(commit), path) for key, commit, path in lost)
+        moved = {key: (commit, prefix + path) for key, commit, prefix, path in places if prefix != self.prefix}
+        return found | self._find_blobs(moved)
+
+    def _find_blobs(self, files: Mapping[_Key, tuple[str, str]]) -> dict[_Key, str | None]:
+        return dict(zip(files, find_committed_blobs(self.objects, files.values()), strict=True))
 
     def strip_prefix(self, path: str) -> str:
         """Return the path in the store of a file that lies in one of its folders."""

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 
 from evalstore.documents import read_yaml
-from evalstore.release import Released
 from evalstore.release.bump import bump
 from evalstore.release.status import read_status
-from evalstore.release.values import Status
+from evalstore.release.values import Released, Status
 from evalstore.store import ArtifactStore
 
 JUDGE = """\

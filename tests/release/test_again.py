@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.release import PushOutcome, Released
 from evalstore.release.renumber import AgainRequest, bump_again
+from evalstore.release.values import PushOutcome, Released
 from evalstore.store import ArtifactStore
 from tests.release.conftest import Shop, check_sound, rubric, set_traps
 

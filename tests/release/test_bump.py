@@ -11,7 +11,7 @@ import pytest
 
 from evalstore.errors import LoadError, RefError, RefusedError, UsageError
 from evalstore.model import parse_ref
-from evalstore.release import ReleasedVersion
+from evalstore.release.journal import ReleasedVersion
 from evalstore.report.next_steps import find_next_steps
 from evalstore.report.status import text
 from evalstore.store import ArtifactStore

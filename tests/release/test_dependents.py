@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.release import PinnedVersion
+from evalstore.release.values import PinnedVersion
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 

@@ -17,8 +17,8 @@ import pytest
 from evalstore.errors import GitError, RefusedError, UsageError
 from evalstore.languages.schemas import compile_schema
 from evalstore.places import find_resource_folder
-from evalstore.release import Push, PushOutcome
 from evalstore.release.renumber import AgainRequest, bump_again
+from evalstore.release.values import Push, PushOutcome
 from evalstore.store import ArtifactStore, scratch
 from evalstore.store.git import ConfigSetting
 from evalstore.store.scratch import open_scratch_repository

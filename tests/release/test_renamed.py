@@ -11,9 +11,8 @@ import pytest
 
 from evalstore.errors import RefError, RefusedError
 from evalstore.model import parse_ref
-from evalstore.release import Released
 from evalstore.release.release_log import read_release_log
-from evalstore.release.values import ArtifactState
+from evalstore.release.values import ArtifactState, Released
 from evalstore.release.verify import verify
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
