@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 from evalstore.documents import format_json_pointer
@@ -191,34 +188,6 @@ def check_block(store: ArtifactStore, block: LockBlock, tags: Mapping[str, Relea
             yield from _check_release_block(store, block, tags)
     except EvalstoreError as error:
         yield make_unreadable_finding(error, str(block.ref), Place(block.file, block.entry.line), _LOCK_ANEW)
-
-
-class LockedReleases:
-    """The blocks of a lock by the tags that they need: each is checked while its release is at hand.
-
-    `findings` are those of the blocks that were.
-    """
-
-    def __init__(self, store: ArtifactStore, blocks: Iterable[tuple[str | None, LockBlock]]) -> None:
-        self.findings: list[Finding] = []
-        self._store = store
-        self._rest: defaultdict[str | None, list[LockBlock]] = defaultdict(list)
-        for tag, block in blocks:
-            self._rest[tag].append(block)
-
-    def check(self, release: Resolved) -> None:
-        """Check the blocks of one release; those that raise stay, for `check_block` to report."""
-        blocks = self._rest.get(release.tag)
-        if not blocks:
-            return
-        with suppress(EvalstoreError):
-            found = [list(check_content(self._store, block, release)) for block in blocks]
-            self.findings += chain.from_iterable(found)
-            self._rest.pop(release.tag, None)
-
-    def list_rest(self) -> list[LockBlock]:
-        """Return the blocks that are not checked yet."""
-        return list(chain.from_iterable(self._rest.values()))
 
 
 def _check_release_block(store: ArtifactStore, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -25,7 +27,6 @@ from evalstore.release.ledger_records import (
 )
 from evalstore.release.lock import (
     LockBlock,
-    LockedReleases,
     check_block,
     check_content,
     find_expected_tag,
@@ -117,15 +118,16 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     tagged_blocks = [(find_expected_tag(store, block), block) for block in blocks]
     expected_tags = _expect_block_tags(tagged_blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
     _check_known(store, selected, [*listing.releases, *expected_tags])
-    unchecked = LockedReleases(store, tagged_blocks)
+    unchecked: defaultdict[str | None, list[LockBlock]] = defaultdict(list)
+    for tag_name, block in tagged_blocks:
+        unchecked[tag_name].append(block)
     findings = chain(
         [finding for tag in watch(releases) for finding in _check_release(records, tag, bumps, unchecked)],
         check_signatures(records, releases, terms),
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
         check_ledger_history(records, lambda name: is_wanted(name, None)),
         check_rewritten(records, ledgers, file),
-        unchecked.findings,
-        _check_blocks(store, unchecked.list_rest(), listing),
+        _check_blocks(store, list(chain.from_iterable(unchecked.values())), listing),
         _check_missing(store, expected_tags, listing),
         unread,
         _check_remote(store, name=remote) if remote else (),
@@ -135,15 +137,22 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
 
 
 def _check_release(
-    records: ReleaseRecords, tag: ReleaseTag, bumps: BumpChecker, unchecked: LockedReleases
+    records: ReleaseRecords, tag: ReleaseTag, bumps: BumpChecker, unchecked: dict[str | None, list[LockBlock]]
 ) -> Iterator[Finding]:
-    """Yield what is wrong with one release, and, where it is sound, with its version; a lock's blocks are checked."""
+    """Yield what is wrong with one release, and, where it is sound, with its version and with the lock's blocks of it.
+
+    `unchecked` loses those blocks by the name of their tag; where one raises they stay, for `check_block` to report.
+    """
     release = yield from check_release(records, tag)
     if release is None:
         bumps.mark_unsound(tag)
-    else:
-        unchecked.check(release)
-        yield from bumps.check(tag, release)
+        return
+    with suppress(EvalstoreError):
+        blocks = unchecked.get(tag.name, ())
+        found = [finding for block in blocks for finding in check_content(records.store, block, release)]
+        unchecked.pop(tag.name, None)
+        yield from found
+    yield from bumps.check(tag, release)
 
 
 def _read_base_blocks(base: BaseStore, own: Lock) -> list[LockBlock]:
@@ -206,7 +215,10 @@ def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterabl
 
     def resolve_and_check(_: FindPlace, ref: Ref) -> Resolved | None:
         # Each reference is resolved once: to be checked, and for what it refers to itself.
-        resolved = _resolve_or_none(store, ref)
+        # Why one cannot be resolved is reported with its block of the lock.
+        resolved = None
+        with suppress(EvalstoreError):
+            resolved = store.resolve(ref)
         if block := unchecked.pop(str(ref), None):
             found.extend(
                 check_content(store, block, resolved) if resolved else check_block(store, block, listing.releases)
@@ -315,14 +327,6 @@ def _check_references(
     for text, entry in store.lock.refs.items():
         if text not in seen:
             yield make_finding("lock-unused", Place(LOCK_FILE, entry.line), ref=text)
-
-
-def _resolve_or_none(store: ArtifactStore, ref: Ref) -> Resolved | None:
-    """Resolve a reference for the walk; why one cannot be resolved is reported with its block of the lock."""
-    try:
-        return store.resolve(ref)
-    except EvalstoreError:
-        return None
 
 
 def _sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
