@@ -27,7 +27,7 @@ from evalstore.release.push import PushRoute, find_push_refs, find_push_route, p
 from evalstore.release.recovery import recover_interrupted
 from evalstore.release.references import find_rows_path
 from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
-from evalstore.release.values import LoweredVersion, Released
+from evalstore.release.values import Released
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.git import ConfigSetting, read_config
 from evalstore.store.revisions import Head, read_head
@@ -165,7 +165,7 @@ def _release_without_commit(
             _write_step_files(store, step)
     released = _list_released_versions(store, plan.steps, tagged=request.tag)
     return replace(
-        _describe_plan(plan, request),
+        plan.preview,
         released=released,
         committed=head is not None,
         dry_run=dry_run,
@@ -191,7 +191,7 @@ def _commit_release(
 ) -> Released:
     plan = make_plan(store, request.refs, request.options, request.today, watch=request.watch)
     if not plan.steps:
-        return Released((), plan.unchanged, pinned=plan.pinned)
+        return Released((), plan.preview.unchanged, pinned=plan.preview.pinned)
     # Everything that can be refused is refused here, before the first object is written.
     checkout = find_checkout(repository.git, head)
     files = list(list_commit_files(store, plan.steps, checkout.tip, tagged=request.tag, signed=request.sign))
@@ -205,24 +205,11 @@ def _commit_release(
     journal = publish_release(release, draft, checkout.tip)
     store.forget()
     return replace(
-        _describe_plan(plan, request),
+        plan.preview,
         released=journal.released,
         branch=checkout.name,
         signed=request.sign,
         unreviewed=_list_unreviewed(store, plan, journal.old),
-    )
-
-
-def _describe_plan(plan: BumpPlan, request: BumpRequest) -> Released:
-    """Return what is known of a release before there is one."""
-    return Released(
-        (),
-        plan.unchanged,
-        pinned=plan.pinned,
-        followed=request.options.dependents,
-        followers=plan.followers,
-        lowered=tuple(LoweredVersion(step.ref, step.adjustment_lines) for step in plan.steps if step.adjustments),
-        findings=plan.findings,
     )
 
 

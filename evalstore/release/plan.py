@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.lint.references import read_origin
@@ -17,7 +18,7 @@ from evalstore.release.comparison import scan_working_files
 from evalstore.release.pins import check_pins_released, find_pin_moves, list_floating_refs
 from evalstore.release.references import list_references
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
-from evalstore.release.values import FollowedVersion, PinnedVersion
+from evalstore.release.values import FollowedVersion, LoweredVersion, PinnedVersion, Released
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.index import add_abort
 from evalstore.store.question_index import check_ids
@@ -30,18 +31,11 @@ _ORDER = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)  # what is pinned comes before 
 _NAME_LIMIT = 200  # bytes of a tag's name: files of that name, with .lock, must fit any file system
 
 
-@dataclass(frozen=True, slots=True)
-class BumpPlan:
-    """The steps of a bump, the names of what stays unchanged, the versions that somebody still pins, or follows.
-
-    `findings` are what validation has to say of the files to release, a line each.
-    """
+class BumpPlan(NamedTuple):
+    """The steps of a bump, and what is known of its release before there is one."""
 
     steps: tuple[ReleaseStep, ...]
-    unchanged: tuple[str, ...]
-    pinned: tuple[PinnedVersion, ...]
-    followers: tuple[FollowedVersion, ...]
-    findings: tuple[str, ...]
+    preview: Released
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +86,17 @@ def make_plan(
     for dataset in (step for step in steps if step.kind is Kind.DATASET):
         check_ids(dataset, store)
     names = [*requested, *(name for name in draft.steps if name not in requested)]
-    return BumpPlan(
-        tuple(draft.steps[name] for name in names if name in draft.steps),
+    ordered = tuple(draft.steps[name] for name in names if name in draft.steps)
+    preview = Released(
+        (),
         tuple(name for name in requested if name not in draft.steps),
-        tuple(PinnedVersion(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())),
-        tuple(_list_followed_versions(draft)),
-        tuple(found.list_lines()),
+        pinned=tuple(PinnedVersion(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())),
+        followed=options.dependents,
+        followers=tuple(_list_followed_versions(draft)),
+        lowered=tuple(LoweredVersion(step.ref, step.adjustment_lines) for step in ordered if step.adjustments),
+        findings=tuple(found.list_lines()),
     )
+    return BumpPlan(ordered, preview)
 
 
 def _list_followed_versions(draft: _PlanDraft) -> Iterator[FollowedVersion]:
