@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evalstore.diff.rubric_state import read_rubric
@@ -40,14 +40,19 @@ def blame(store: ArtifactStore, ref: str) -> Blame:
     places = dict(_list_places(store, resolved))
     if not places:
         raise LoadError(f"{resolved.ref} cannot be read part by part", hint="see what is wrong: evalstore validate")
-    owners = {part: _find_owner(part) for part in places if resolved.kind is Kind.RUBRIC}
+    # A default counts where it took its value in another commit than the one that brought its check, or the rubric.
+    owners = {
+        part: FILE if part.area == "scoring" else ArtifactPart("presence", part.name)
+        for part in places
+        if resolved.kind is Kind.RUBRIC
+    }
     origins = OriginFinder(store).find_origins(None, resolved, {*places, *owners.values()})
     return Blame(
         resolved,
         tuple(
             BlamedPart(part, place, origins[part])
             for part, place in places.items()
-            if place.is_written or _is_later(part, owners, origins)
+            if place.is_written or origins[part] != origins[owners[part]]
         ),
     )
 
@@ -61,14 +66,3 @@ def _list_places(store: ArtifactStore, resolved: Resolved) -> Iterator[tuple[Art
     for index, question in enumerate(iterate_resolved_questions(store, resolved)):
         own = list_own_fields(question, defaults)
         yield ArtifactPart("question", question.id), PartPlace((folder, index), own)
-
-
-def _find_owner(part: ArtifactPart) -> ArtifactPart:
-    return FILE if part.area == "scoring" else ArtifactPart("presence", part.name)
-
-
-def _is_later(
-    part: ArtifactPart, owners: Mapping[ArtifactPart, ArtifactPart], origins: Mapping[ArtifactPart, PartOrigin]
-) -> bool:
-    """Whether a part took its value in another commit than the one that brought its check, or the rubric."""
-    return origins[part] != origins[owners[part]]

@@ -202,11 +202,8 @@ def find_bypassed_hooks(
     """Return the names of the user's hooks that git would have run: evalstore runs none."""
     configured = find_hooks_path(config)
     folder = repository.top / configured if configured else repository.git.common / "hooks"
-    return tuple(name for name in (*_COMMIT_HOOKS, *(_PUSH_HOOKS if push else ())) if _is_executable(folder / name))
-
-
-def _is_executable(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+    names = (*_COMMIT_HOOKS, *(_PUSH_HOOKS if push else ()))
+    return tuple(name for name in names if (folder / name).is_file() and os.access(folder / name, os.X_OK))
 
 
 def complete_signature(config: Sequence[ConfigSetting], source: Mapping[str, str]) -> dict[str, str]:

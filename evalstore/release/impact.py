@@ -12,7 +12,7 @@ from evalstore.release.references import ArtifactReference, ReferenceGraph, buil
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.resolve import build_unknown_error, can_mean
 from evalstore.store.tags import find_last_release
-from evalstore.versions import Bump, Version, bump_version, find_version
+from evalstore.versions import Bump, bump_version, parse_version
 
 _NEXT_BUMPS = (Bump.PATCH, Bump.MINOR, Bump.MAJOR)
 _WORKTREE = "worktree"
@@ -202,7 +202,7 @@ class _ImpactWalk:
 
     def _make_dependent(self, name: str, pins: Sequence[ReferencePin], distance: int) -> Dependent:
         # Counts are those of the working file; where only releases refer, those of the newest of them.
-        versions = sorted({pin.release for pin in pins if pin.release}, key=_version_key)
+        versions = sorted({pin.release for pin in pins if pin.release}, key=parse_version)
         working = any(pin.release is None for pin in pins)
         newest = None if working else versions[-1]
         references = self.graph.read_references(f"{name}@{newest or _WORKTREE}")
@@ -216,10 +216,6 @@ class _ImpactWalk:
             questions=sum(pin.questions for pin in pins if pin.release == newest),
             total_questions=references.questions,
         )
-
-
-def _version_key(version: str) -> Version:
-    return find_version(version) or Version(0, 0, 0)
 
 
 def _check_known(store: ArtifactStore, target_ref: Ref, releases: Mapping[str, Sequence[Release]]) -> None:

@@ -75,7 +75,11 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
     top = store.repository.top
     if top is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
-    descriptor = _open_lock_file(store.git.common)
+    try:
+        descriptor = open_lock(store.git.common, LOCK, make=True)
+    except OSError as error:
+        hint = f"check the permissions of {store.git.common}"
+        raise RefusedError(f"the repository cannot be written: {describe_error(error)}", hint=hint) from None
     try:
         _acquire_lock(descriptor)
         # git's children inherit the lock: after a kill it stays held until the last git that may still write is gone.
@@ -90,14 +94,6 @@ def write_locked_file(root: Path, path: str, data: bytes) -> None:
     # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
     sweep_below(root, path)
     write_below(root, path, data)
-
-
-def _open_lock_file(common: Path) -> int:
-    try:
-        return open_lock(common, LOCK, make=True)
-    except OSError as error:
-        hint = f"check the permissions of {common}"
-        raise RefusedError(f"the repository cannot be written: {describe_error(error)}", hint=hint) from None
 
 
 def _acquire_lock(descriptor: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
@@ -294,7 +295,9 @@ class _ArtifactHistory:
         cls, store: ArtifactStore, artifact: Resolved, tip: str, base: str | None, rows: QuestionRows
     ) -> _ArtifactHistory:
         """Walk the history of an artifact's files once."""
-        known = base if base and _has_commit(store, base) else None
+        known = None
+        with suppress(MissingObjectError):
+            known = store.commit(base).oid if base else None
         names = _list_names(store, artifact)
         tags = [pattern for one in names for pattern in list_patterns(store.tags.grammar, one.kind, one.id)]
         # The rows of an earlier id are beside its file.
@@ -341,14 +344,6 @@ def _find_first_releases(history: FileHistory, releases: Iterable[Release]) -> d
 def _find_releaser(store: ArtifactStore, release: Release) -> str:
     tagger = read_tagger(store.objects, release.tag_object) if release.tag_object else ""
     return tagger or store.commit(release.commit).author
-
-
-def _has_commit(store: ArtifactStore, oid: str) -> bool:
-    try:
-        store.commit(oid)
-    except MissingObjectError:
-        return False
-    return True
 
 
 def iterate_resolved_questions(store: ArtifactStore, resolved: Resolved) -> Iterable[Question]:

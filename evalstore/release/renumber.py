@@ -151,7 +151,8 @@ def _renumber(
         if theirs.tip:
             message = f"Merge branch '{checkout.name}' of {theirs.remote}"
             _check_merged(clone.merge(theirs.tip, message), theirs)
-        _repeat_commits(clone, later, theirs)
+        for alone in _split_commits(later)[0]:
+            _check_merged(clone.pick(alone.oid, is_committed=True), theirs)
         _repeat_edits(store, repository, clone, _OwnEdits(tip, later, tuple(withdrawn)), theirs)
         released = _release_in_clone(store, clone, withdrawn, request)
         commit = clone.head
@@ -239,11 +240,6 @@ def _split_commits(later: Sequence[_OwnCommit]) -> tuple[list[_OwnCommit], list[
         elif len(commit.parents) == 1:  # a merge has nothing that its parents lack
             alone.append(commit)
     return alone, edits
-
-
-def _repeat_commits(clone: ScratchClone, later: Sequence[_OwnCommit], theirs: _Theirs) -> None:
-    for commit in _split_commits(later)[0]:
-        _check_merged(clone.pick(commit.oid, is_committed=True), theirs)
 
 
 def _repeat_edits(

@@ -150,7 +150,8 @@ def write_row_line(row: GradedRow, run: Run) -> bytes:
 
     Raises `LimitError` for a row that is longer than a line may be that is read again.
     """
-    head, grade = _write_head(run.eee_version, run.id, run.model, run.name), _write_grade(row)
+    head = _write_head(run.eee_version, run.id, run.model, run.name)
+    grade = _GRADES.find(row.checks, row.score, row.verdict, row.reason, row.rubric, row.rubric_digest)
     output = _write_text(row.output.text)
     text = f"{{{head}, {_write_subject(row, output)}, {grade}, {_write_digests(row, output)}}}}}\n"
     if not text.isascii():
@@ -201,12 +202,8 @@ def _write_subject(row: GradedRow, output: str) -> str:
     )
 
 
-def _write_grade(row: GradedRow) -> str:
-    """Return the members about the grade; those of the metadata go on with the digests."""
-    return _GRADES.find(row.checks, row.score, row.verdict, row.reason, row.rubric, row.rubric_digest)
-
-
 def _write_grade_members(checks: tuple[CheckResult, ...], *grade: Any) -> str:
+    """Return the members about the grade; those of the metadata go on with the digests."""
     score, verdict, reason, rubric, rubric_digest = grade
     members = {
         "evaluation": {"score": write_score(score), "is_correct": verdict is Verdict.PASS},

@@ -104,8 +104,9 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
         name=require_text(first, "evaluation_name") if first else require_text(value, "evaluation_id"),
         at=require_text(value, "evaluation_timestamp" if value.get("evaluation_timestamp") else "retrieved_timestamp"),
         model=require_text(value["model_info"], "id"),
+        # A run without a dataset says `null`.
         dataset=_read_used_artifact(read_embedded_json(source, "evalstore_dataset", {}))
-        if _names_dataset(source)
+        if source.get("evalstore_dataset", "null") != "null"
         else None,
         rubrics=tuple(map(_read_used_artifact, read_embedded_json(library, "evalstore_rubrics", []))),
         judges=tuple(map(_read_used_artifact, read_embedded_json(library, "evalstore_judges", []))),
@@ -155,11 +156,6 @@ def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
         raise ValueError("its `error_ids` are not strings")
     partial = read_count(check.get("partial", 0))
     return CheckSummary(parse_exact_score(check["mean"]), scored, fail, unscored, errors, tuple(ids), partial)
-
-
-def _names_dataset(source: Mapping[str, Any]) -> bool:
-    """Whether a run names its dataset; a run without one says `null`."""
-    return bool(source.get("evalstore_dataset", "null") != "null")
 
 
 def _read_used_artifact(value: Mapping[str, Any]) -> UsedArtifact:

@@ -37,7 +37,8 @@ def make_artifact(ref: Ref, document: Document) -> Artifact:
     """Return the artifact of a parsed file; raises as `read_artifact`."""
     if not isinstance(document.value, dict):
         raise LoadError(f"holds no {ref.kind}: its root is not a mapping", place=document.locate())
-    if (id_ := _find_artifact_id(document, ref)) != ref.id:
+    id_ = document.value.get("id", ref.id if ref.kind is Kind.DATASET else None)
+    if id_ != ref.id:
         raise LoadError(
             f"the id is '{make_excerpt(str(id_))}', but the file belongs to {ref.name}",
             place=document.locate(("id",)),
@@ -60,10 +61,6 @@ def find_rows_blob(store: StoreContents, dataset: Artifact, commit: str | None) 
     """Return the blob of the rows beside a dataset at a commit; None without a commit or such a file."""
     path = find_rows_path(dataset)
     return require_blob(store, commit, path) if path and commit else None
-
-
-def _find_artifact_id(document: Document, ref: Ref) -> object:
-    return document.value.get("id", ref.id if ref.kind is Kind.DATASET else None)
 
 
 def _require_version(document: Document, kind: Kind) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple
 
 from evalstore.errors import GitError
@@ -182,7 +183,7 @@ def _sort_tags(grammar: TagGrammar, tags: Iterable[GitTag]) -> TagIndex:
             ignored.append((tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"))
     for group in releases.values():
         if len(group) > 1:
-            group.sort(key=_find_sort_key)
+            group.sort(key=attrgetter("version"))
     return TagIndex(by_name, releases, ignored)
 
 
@@ -200,10 +201,6 @@ def _parse_tags(listing: bytes) -> Iterator[GitTag]:
         if len(fields) != len(TAG_FIELDS):
             raise GitError("git lists a tag in an unreadable form")
         yield GitTag(fields[0].removeprefix(TAG_REFS), *fields[1:])
-
-
-def _find_sort_key(release: Release) -> Version:
-    return release.version
 
 
 def find_last_release(releases: Sequence[Release]) -> Release | None:

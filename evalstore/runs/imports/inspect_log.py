@@ -185,7 +185,9 @@ def _sample_output(sample: Mapping[str, Any], place: Place) -> Output | None:
     messages = sample.get("messages") or []
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise describe_unexpected_shape("the `messages` of this sample", place)
-    replies = [message for message in messages if message.get("role") == "assistant" and not _belongs_to_input(message)]
+    said = (message for message in messages if message.get("role") == "assistant")
+    # Those of the input are part of the question, such as the examples of a few-shot prompt.
+    replies = [message for message in said if message.get("source") != "input"]
     output = get_mapping(sample, "output")
     text = _completion_text(output, place)
     if text is None and replies:
@@ -199,11 +201,6 @@ def _read_end(output: Mapping[str, Any]) -> OutputEnd | None:
     choices = output.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     return read_output_end(first.get("stop_reason")) if isinstance(first, dict) else None
-
-
-def _belongs_to_input(message: Mapping[str, Any]) -> bool:
-    """Whether a message is part of the question, such as the examples of a few-shot prompt."""
-    return message.get("source") == "input"
 
 
 def _completion_text(output: Mapping[str, Any], place: Place) -> str | None:
