@@ -184,8 +184,7 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
 
 def _list_static_values(audit: StaticAudit, metric: str) -> Iterator[tuple[Fraction | None, str]]:
     """Yield the ends between which a value is proved to be; they agree where the condition does not depend on it."""
-    lines, unanswered = audit.lines, len(audit.lines.silent_b)
-    zeros = f"{unanswered:,} missing answers count 0"
+    lines, unanswered, zeros = audit.lines, len(audit.lines.silent_b), _word_missing(audit.lines)
     if metric in LINE_LABELS:
         yield lines.by_name[metric].score, "as counted"
     elif metric == "flips":
@@ -236,7 +235,8 @@ def _word_basis(anchors: int, *, is_exact: bool = True) -> str:
 
 
 def _word_missing(lines: Lines) -> str:
-    return f"{len(lines.silent_b):,} missing answers count 0"
+    count = len(lines.silent_b)
+    return f"{count_noun(count, 'missing answer')} {'counts' if count == 1 else 'count'} 0"
 
 
 def _require_interval(value: _Value) -> _Value:

@@ -41,10 +41,12 @@ def write_answer(audit: StaticAudit) -> str:
     least, most = audit.own
     if least == most == 0:
         return f"{question} The outputs moved no score."
+    # The table has the share of the answers that both runs have.
+    zeros = ", with missing answers counted as 0," if audit.lines.silent_b else ""
     if least > 0 or most < 0:
         found = f"gained {_word_ends(least, most)}" if least > 0 else f"lost {_word_ends(-most, -least)}"
-        return f"{question} On these questions its outputs {found} points; records do not tell that from chance."
-    return f"{question} The records cannot tell: its outputs moved the score by {describe_bounds(audit.own)}."
+        return f"{question} On these questions{zeros} its outputs {found} points; records do not tell that from chance."
+    return f"{question} The records cannot tell: its outputs{zeros} moved the score by {describe_bounds(audit.own)}."
 
 
 def _word_ends(least: Fraction, most: Fraction) -> str:

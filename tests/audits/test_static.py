@@ -183,6 +183,18 @@ def test_a_stricter_rubric_alone_has_the_whole_change(desk: Desk) -> None:
     assert [(one.score, one.questions) for one in static.proved] == [(Direction.STRICTER, 4)]
 
 
+def test_the_answer_says_where_it_counts_what_is_missing(desk: Desk, cli: Callable[..., Any]) -> None:
+    desk.rubric("1.0.0", BAN)
+    desk.dataset("1.0.0", 4)
+    a, b = desk.score("1.0.0", ["foo", "foo", "ok", "ok"]), desk.score("1.0.0", ["ok", "ok", "ok"], "b")
+    ran = cli("audit", a.path, b.path, "--static", "--fail-on", "own<-0.5", cwd=desk.repo.root)
+    told = " ".join(ran.out.split())
+    assert "outputs exactly +66.67 and no answer -16.67" in told
+    assert "On these questions, with missing answers counted as 0, its outputs gained 25.00 points;" in told
+    ran = cli("audit", a.path, b.path, "--fail-on", "own<-0.9", cwd=desk.repo.root)
+    assert "1 missing answer counts 0, " in " ".join(ran.out.split())
+
+
 def strip_outputs(run: Run, folder: Path) -> Path:
     """Copy a run without its outputs: as somebody publishes scores who may not publish answers."""
     folder.mkdir()
