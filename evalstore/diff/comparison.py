@@ -11,7 +11,7 @@ from evalstore.diff.change import Change, Proof, RubricEffect
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
 from evalstore.diff.classify import classify, restrict_to_rule_set
 from evalstore.diff.direction import VERDICT_MODES
-from evalstore.diff.document import ComparedDocument, read_document
+from evalstore.diff.document import Sides, read_document
 from evalstore.diff.effects import attach_effects, is_scoring_edit
 from evalstore.diff.evidence import add_witnesses, find_total, measure_examples, prepare_replay
 from evalstore.diff.findings import Certainty, Detail, Diff, DiffFinding, Direction, TotalEffect
@@ -68,8 +68,6 @@ _CANCELLED = Proof("the other edits take it back: all together move no score and
 _NAME_KEYS = ("id", "name", "judge_prompt_ref")
 _QUESTION_KEYS = frozenset({"questions", "rows"})
 _COMBINE_CHANGED = "scoring-combine-changed"
-
-Sides = tuple[ComparedDocument, ComparedDocument]
 
 
 def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) -> DiffFinding:

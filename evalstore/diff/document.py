@@ -57,6 +57,9 @@ class ComparedDocument:
         return value if written_part == pointer else fact
 
 
+Sides = tuple[ComparedDocument, ComparedDocument]
+
+
 def read_document(side: Artifact | Mapping[str, Any]) -> ComparedDocument:
     """Return an artifact or a mapping as plain data; raises `LoadError` for anything else."""
     if not isinstance(side, Artifact | Mapping):

@@ -14,7 +14,7 @@ from evalstore.checks.reply import read_reply
 from evalstore.diff.attempts import Attempt
 from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.deciders.judges import read_judge_value
-from evalstore.diff.document import ComparedDocument
+from evalstore.diff.document import ComparedDocument, Sides
 from evalstore.diff.effects import join_effects
 from evalstore.diff.findings import (
     Certainty,
@@ -168,9 +168,6 @@ def _choose_char(items: list[tuple[Any, Any]]) -> str:
         if str(name) == "CATEGORY":
             return _CATEGORIES.get(str(argument), "-")
     return "-"
-
-
-Sides = tuple[ComparedDocument, ComparedDocument]
 
 
 def prepare_replay(changes: list[Change], sides: Sides, load: ArtifactLoader | None) -> Replay | None:

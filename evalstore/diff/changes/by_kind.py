@@ -15,7 +15,7 @@ from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.deciders.bounds import find_attainable_scores
 from evalstore.diff.direction import is_always_scored
-from evalstore.diff.document import ComparedDocument
+from evalstore.diff.document import Sides
 from evalstore.diff.findings import Certainty, Direction
 from evalstore.diff.kinds import KINDS, Row
 from evalstore.diff.limits import PROOFS
@@ -190,7 +190,7 @@ _SAME_PARAM = Proof("it is the default, or another spelling of the same value")
 
 
 def find_changes(
-    sides: tuple[ComparedDocument, ComparedDocument],
+    sides: Sides,
     rows: DatasetRows | None,
     *,
     renames: Mapping[str, str],
@@ -248,9 +248,7 @@ def _find_rubric_edits(old: dict[str, Any], new: dict[str, Any], load: ArtifactL
     yield from _find_spelling_changes(old, new, (before, after))
 
 
-def _find_dataset_edits(
-    sides: tuple[ComparedDocument, ComparedDocument], rows: DatasetRows | None, renames: Mapping[str, str]
-) -> Iterator[Change]:
+def _find_dataset_edits(sides: Sides, rows: DatasetRows | None, renames: Mapping[str, str]) -> Iterator[Change]:
     old, new = _insert_rows((sides[0].value, sides[1].value), rows)
     before, after = read_question_set(old), read_question_set(new)
     if before is None or after is None:
@@ -282,7 +280,7 @@ def _find_plain_edits(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Chan
             yield Change(rule, *values, (key,), (key,), name=key)
 
 
-def find_spelling_change(sides: tuple[ComparedDocument, ComparedDocument]) -> Iterator[Change]:
+def find_spelling_change(sides: Sides) -> Iterator[Change]:
     """Yield the edit of a document whose spelling alone differs: its digest does, too, so it needs a version."""
     old, new = (side.content for side in sides)
     if not is_same(old, new):

@@ -142,12 +142,6 @@ def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
         yield build_key_change("metadata-changed", key, (old_row, new_row), at).with_words(question=ids[1])
 
 
-def _list_extra_keys(old_row: Row, new_row: Row) -> list[str]:
-    """Return the keys that some rubric may take values from, though no schema knows them."""
-    keys = dict.fromkeys((*old_row, *new_row))
-    return [key for key in keys if not is_cosmetic(key) and key not in {*_OWN_RULES, *_INHERITED_RULES, "id"}]
-
-
 def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
     """Yield the edits of a question's own keys, each with the question just before and just after it."""
     at = (old.find_place(ids[0]), new.find_place(ids[1]))
@@ -157,7 +151,9 @@ def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
     inherited = {key: item for key, item in new.defaults.items() if key not in differ}
     inherited |= {key: item for key, item in old.defaults.items() if key in differ}
     current = {key: item for key, item in {**inherited, **old_row}.items() if key not in _INHERITED_RULES}
-    for key in filter(differ.__contains__, (*_OWN_RULES, *_list_extra_keys(old_row, new_row))):
+    # Some rubric may take values from keys that no schema knows.
+    extra = (key for key in differ if not is_cosmetic(key) and key not in {*_OWN_RULES, *_INHERITED_RULES, "id"})
+    for key in (*filter(differ.__contains__, _OWN_RULES), *extra):
         edited = {name: item for name, item in current.items() if name != key}
         edited |= {key: side[key] for side in (new.defaults, new_row) if key in side}  # noqa: B035  # the last one wins
         yield Change(

@@ -238,8 +238,7 @@ def _list_values(part: SchemaObject) -> list[Any]:
 
 
 def _list_types(part: SchemaObject) -> set[str]:
-    names = {part["type"]} if isinstance(part["type"], str) else {*part["type"]}
-    return names | ({"integer", "fraction"} if "number" in names else set())
+    return {*part["type"]} | ({"integer", "fraction"} if "number" in part["type"] else set())
 
 
 def _look_under(parts: Parts, name: str) -> list[NormalSchema]:
