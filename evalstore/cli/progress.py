@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any, TextIO
 
 import click
 
 from evalstore.cli.streams import can_show_bars, find_columns
+from evalstore.progress import Watch
 
 _FEWEST = 100  # things; with fewer a bar is gone before anybody has read it
 _PATIENCE = 0.5  # seconds, after which somebody wonders
@@ -25,7 +26,7 @@ def _count_one(_: Any) -> int:
     return 1
 
 
-def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Callable[[Sequence[Any]], Iterable[Any]]:
+def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Watch[Any]:
     """Return a function that wraps the iteration over `fewest` things or more in a bar, or leaves it as it is."""
     watch = make_stream_watch(label, quiet=quiet, fewest=fewest)
     return lambda items: watch(items, len(items))

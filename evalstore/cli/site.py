@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import click
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.progress import make_watch
 from evalstore.errors import Place, RefusedError
+from evalstore.progress import Watch
 
 if TYPE_CHECKING:
     from evalstore.api import SiteAudit, SiteEntry, StoreSite
@@ -59,7 +60,7 @@ def _require_own_folder(out: Path) -> None:
         raise RefusedError("contains other files, which the site would replace", place=Place(str(out)), hint=hint)
 
 
-def _iterate_pages(site: StoreSite, watch: Callable[[Sequence[Any]], Iterable[Any]]) -> Iterator[tuple[str, str]]:
+def _iterate_pages(site: StoreSite, watch: Watch[Any]) -> Iterator[tuple[str, str]]:
     from evalstore.api import summarize_artifact
     from evalstore.report.notebook import write_audit, write_run
     from evalstore.report.pages import diff, reference_graph

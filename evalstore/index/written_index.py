@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from evalstore.index import (
 )
 from evalstore.lint import find_store_sources
 from evalstore.model import Severity, parse_ref
+from evalstore.progress import Watch
 from evalstore.release.references import ArtifactReference, list_root_artifacts, read_references
 from evalstore.release.validator import make_validator
 from evalstore.runs import Run
@@ -323,12 +324,7 @@ def find_store_folders(directory: Path, names: Iterable[str]) -> list[StoreFolde
 
 
 def write_index(
-    folders: Sequence[StoreFolder],
-    out: Path,
-    *,
-    runs: Path,
-    today: date,
-    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+    folders: Sequence[StoreFolder], out: Path, *, runs: Path, today: date, watch: Watch[Any] = iter
 ) -> WrittenIndex:
     """Write the rows of stores into `out`, in place of an index that is there; the suffix says in which format.
 

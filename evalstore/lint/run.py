@@ -56,6 +56,7 @@ from evalstore.lint.sources import (
 from evalstore.lint.wording import SETTINGS, lint_artifact_shape, lint_shape
 from evalstore.model import Artifact, Finding, Findings, Kind
 from evalstore.model.findings import SHOWN_ALIKE
+from evalstore.progress import Watch
 
 
 class FileFindings(NamedTuple):
@@ -78,7 +79,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
     strict: bool = False,
     known: KnownRules | None = None,
     locked: Container[str] = (),
-    watch: Callable[[Sequence[ReadFile]], Iterable[ReadFile]] = iter,
+    watch: Watch[ReadFile] = iter,
     expect: Callable[[Sequence[Artifact]], None] | None = None,
     parse: Parse = read_yaml,
     whole: bool = False,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -35,6 +35,7 @@ from evalstore.migration.suite_names import SuiteFacts, SuitePlace, list_rubric_
 from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
 from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.places import is_git_directory
+from evalstore.progress import Watch
 from evalstore.store import ArtifactStore
 from evalstore.store.file_history import list_file_commits
 from evalstore.store.tags import find_last_release
@@ -142,8 +143,8 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     share: Share | str | None = None,
     judges_from: Path | str | None = None,
     tables: Iterable[Path | str] = (),
-    watch: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
-    watch_survey: Callable[[Sequence[LegacyFile]], Iterable[LegacyFile]] = iter,
+    watch: Watch[LegacyFile] = iter,
+    watch_survey: Watch[LegacyFile] = iter,
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing (SPEC 7).
 

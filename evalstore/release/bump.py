@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import Ref
+from evalstore.progress import Watch
 from evalstore.release.acceptances import find_uncommitted_acceptances
 from evalstore.release.commit_files import complete_signature, find_bypassed_hooks, find_checkout, list_commit_files
 from evalstore.release.journal import FileChange, PinMove, ReleasedVersion
@@ -51,9 +52,9 @@ class BumpRequest:
     sign: bool
     push: bool | str
     today: date | None
-    watch: Callable[[Sequence[Resolved]], Iterable[Resolved]]
-    watch_writing: Callable[[Sequence[FileChange]], Iterable[FileChange]]
-    watch_signing: Callable[[Sequence[str]], Iterable[str]]
+    watch: Watch[Resolved]
+    watch_writing: Watch[FileChange]
+    watch_signing: Watch[str]
 
 
 def bump(  # noqa: PLR0913  # one a word of the command line
@@ -72,9 +73,9 @@ def bump(  # noqa: PLR0913  # one a word of the command line
     push: bool | str = False,
     signature: Mapping[str, str] | None = None,
     today: date | None = None,
-    watch: Callable[[Sequence[Resolved]], Iterable[Resolved]] = iter,
-    watch_writing: Callable[[Sequence[FileChange]], Iterable[FileChange]] = iter,
-    watch_signing: Callable[[Sequence[str]], Iterable[str]] = iter,
+    watch: Watch[Resolved] = iter,
+    watch_writing: Watch[FileChange] = iter,
+    watch_signing: Watch[str] = iter,
 ) -> Released:
     """Release the working files of `refs`, or all that changed; what stays as it was released is named and left alone.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evalstore.diff import ComparisonSettings, Detail, Diff, Direction, Side, TotalEffect
 from evalstore.errors import LoadError
 from evalstore.model import Artifact, Kind, Ref, find_kind
+from evalstore.progress import Watch
 from evalstore.release.acceptances import ChangePolicy, read_rules_policy
 from evalstore.release.asked_changes import add_asked
 from evalstore.release.references import Mentions, find_working_rows, scan_working_file
@@ -60,11 +61,7 @@ class WorkingScan:
 
 
 def scan_working_files(
-    store: ArtifactStore,
-    refs: Sequence[Ref],
-    last: Mapping[str, Release],
-    *,
-    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+    store: ArtifactStore, refs: Sequence[Ref], last: Mapping[str, Release], *, watch: Watch[Any] = iter
 ) -> WorkingScan:
     """Read every working file once, without parsing it; `watch` wraps the iteration over the files (a progress bar)."""
     mentions: dict[str, Mentions] = {}

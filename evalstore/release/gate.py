@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -22,6 +22,7 @@ from evalstore.lint.sources import BUNDLE_FOLDER, BUNDLE_SUFFIX
 from evalstore.model import Finding, Findings, Severity
 from evalstore.model.lock import LOCK_FILE, NO_LOCK
 from evalstore.places import SETTINGS_FILE
+from evalstore.progress import Watch
 from evalstore.release.base_policy import judge_by_base
 from evalstore.release.base_store import BaseStore, read_base_store
 from evalstore.release.integrity_rules import make_finding
@@ -46,8 +47,6 @@ from evalstore.store.store_moves import STORE_FOLDERS
 from evalstore.store.working_files import find_rewritten, read_working_files
 from evalstore.text import count_noun, make_excerpt
 
-Watch = Callable[[Sequence[Any]], Iterable[Any]]
-
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
@@ -61,7 +60,7 @@ class GateOptions:
     strict: bool = False
     signers: bytes | None = None
     whole: bool = False
-    watches: Mapping[str, Watch] = field(default_factory=dict)
+    watches: Mapping[str, Watch[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

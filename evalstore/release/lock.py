@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Finding, PinType, Ref, parse_ref
 from evalstore.model.lock import LIMIT, LOCK_FILE, Lock, LockedLedger, LockEntry, write_lock
+from evalstore.progress import Watch
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import describe_rewrite, find_tag_object
 from evalstore.release.locking import lock_repository, write_locked_file
@@ -53,11 +54,7 @@ class LockResult:
 
 
 def lock(
-    store: ArtifactStore,
-    refs: Sequence[str] = (),
-    *,
-    update: bool = False,
-    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+    store: ArtifactStore, refs: Sequence[str] = (), *, update: bool = False, watch: Watch[Any] = iter
 ) -> LockResult:
     """Write the lock of a store; a reference that was locked before stays where it was.
 
@@ -94,7 +91,7 @@ def _selects(selector: Ref, ref: Ref) -> bool:
 
 
 def _resolve_references(
-    store: ArtifactStore, moves: Callable[[Ref], bool], watch: Callable[[Sequence[Any]], Iterable[Any]]
+    store: ArtifactStore, moves: Callable[[Ref], bool], watch: Watch[Any]
 ) -> list[tuple[Ref, Resolved]]:
     def resolve_at(find_place: FindPlace, ref: Ref) -> Resolved:
         try:

@@ -13,6 +13,7 @@ from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.lint.references import read_origin
 from evalstore.lint.use import find_use_findings, list_target_files
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
+from evalstore.progress import Watch
 from evalstore.release.acceptances import read_change_policy
 from evalstore.release.comparison import scan_working_files
 from evalstore.release.pins import check_pins_released, find_pin_moves, list_floating_refs
@@ -66,7 +67,7 @@ def make_plan(
     options: BumpOptions,
     today: date | None,
     *,
-    watch: Callable[[Sequence[Resolved]], Iterable[Resolved]] = iter,
+    watch: Watch[Resolved] = iter,
 ) -> BumpPlan:
     """Choose every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
     draft, releases = _PlanDraft(), store.group_releases()

@@ -13,13 +13,14 @@ All of it happens under the lock of the repository.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from evalstore.errors import ConflictError, EvalstoreError, RefusedError
 from evalstore.places import SETTINGS_FILE
+from evalstore.progress import Watch
 from evalstore.release.asked_changes import TRAILER
 from evalstore.release.commit_files import Checkout, CommitFile, write_blobs
 from evalstore.release.journal import (
@@ -165,8 +166,8 @@ class ReleaseContext(NamedTuple):
 
     repository: LockedRepository
     versions: Sequence[ReleasedVersion]
-    watch_writing: Callable[[Sequence[FileChange]], Iterable[FileChange]]
-    watch_signing: Callable[[Sequence[str]], Iterable[str]]
+    watch_writing: Watch[FileChange]
+    watch_signing: Watch[str]
 
 
 def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | None) -> Journal:
@@ -306,11 +307,7 @@ def _give_up(repository: LockedRepository, journal: Journal) -> None:
 
 
 def _write_commit_and_tags(
-    repository: LockedRepository,
-    tree: str,
-    parents: Sequence[str],
-    messages: ReleaseMessages,
-    watch: Callable[[Sequence[str]], Iterable[str]],
+    repository: LockedRepository, tree: str, parents: Sequence[str], messages: ReleaseMessages, watch: Watch[str]
 ) -> tuple[str, Mapping[str, str]]:
     if not messages.sign:
         commit = write_commit(repository.git, tree, parents, message=messages.commit, signature=repository.signature)

@@ -6,11 +6,12 @@ Every bump ends here, and a killed one is ended here by the next, so the code th
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
 from evalstore.files import list_below, place_below, remove_below, sweep_below, write_aside_below, write_folders_below
+from evalstore.progress import Watch
 from evalstore.release.journal import (
     REMOVED,
     FileChange,
@@ -77,10 +78,7 @@ def list_entries(changes: Iterable[FileChange]) -> dict[str, StagedEntry]:
 
 
 def stage_files(
-    repository: LockedRepository,
-    journal: Journal,
-    *,
-    watch: Callable[[Sequence[FileChange]], Iterable[FileChange]] = iter,
+    repository: LockedRepository, journal: Journal, *, watch: Watch[FileChange] = iter
 ) -> Sequence[FileChange]:
     """Write the files of a journal aside, next to those they will replace, and return those that nobody has edited.
 

@@ -14,6 +14,7 @@ from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.files import BLOCK, open_below
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
 from evalstore.places import SETTINGS_FILE
+from evalstore.progress import Watch
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.artifacts import list_committed_artifacts
 from evalstore.store.resolve import expect_releases, resolve_unlocked
@@ -129,10 +130,7 @@ def _parse_at(find_place: FindPlace, text: str) -> tuple[FindPlace, Ref]:
 
 
 def walk_references(
-    store: ArtifactStore,
-    resolve: ReferenceResolver,
-    *,
-    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+    store: ArtifactStore, resolve: ReferenceResolver, *, watch: Watch[Any] = iter
 ) -> Iterator[tuple[FindPlace, Ref, Resolved | None]]:
     """Yield each reference of a store once: what finds the first place that has it, and what `resolve` says it means.
 
@@ -171,9 +169,7 @@ def expect_references(store: ArtifactStore, artifacts: Sequence[Artifact]) -> No
     expect_releases(store, [ref for text in pins if (ref := _parse_ref_or_none(text))])
 
 
-def _walk_roots(
-    store: ArtifactStore, watch: Callable[[Sequence[Any]], Iterable[Any]], listed: set[str]
-) -> Iterator[tuple[FindPlace, Ref]]:
+def _walk_roots(store: ArtifactStore, watch: Watch[Any], listed: set[str]) -> Iterator[tuple[FindPlace, Ref]]:
     """Yield the references of the store's own artifacts, and of the targets in its settings.
 
     `listed` gets the blobs of which that are all references: most releases are what the working files are.

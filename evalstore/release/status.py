@@ -12,6 +12,7 @@ from evalstore.diff import Detail
 from evalstore.errors import EvalstoreError
 from evalstore.lint import ACCEPTED, make_file_source
 from evalstore.model import Finding, Kind, PinType, Ref
+from evalstore.progress import Watch
 from evalstore.release.acceptances import Acceptance, ChangePolicy, read_change_policy
 from evalstore.release.asked_changes import format_trailer
 from evalstore.release.base_policy import BasePolicies
@@ -87,7 +88,7 @@ def read_status(
     today: date | None = None,
     profile: Profile | None = None,
     base: str | None = None,
-    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+    watch: Watch[Any] = iter,
 ) -> Status:
     """Compare every working file with its last release; raises `RefusedError` in a bare repository.
 
@@ -172,7 +173,7 @@ def survey_store(
     bases: BasePolicies | None = None,
     *,
     detail: Detail = Detail.BUMP,
-    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+    watch: Watch[Any] = iter,
 ) -> StoreSurvey:
     """Compare every working file with its last release; `policy` says at which level each change counts.
 

@@ -13,6 +13,7 @@ from evalstore.diff import Diff, Profile
 from evalstore.errors import EvalstoreError, Place, RefusedError, UnreleasedError
 from evalstore.model import Artifact, Ref, parse_ref
 from evalstore.places import LEDGER_FOLDER
+from evalstore.progress import Watch
 from evalstore.release.acceptances import (
     ChangePolicy,
     read_base_settings,
@@ -81,10 +82,7 @@ class StoreChanges:
 
 
 def find_store_changes(
-    store: ArtifactStore,
-    bases: BasePolicies | None = None,
-    *,
-    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+    store: ArtifactStore, bases: BasePolicies | None = None, *, watch: Watch[Any] = iter
 ) -> StoreChanges:
     """Hold every working file against its last release; raises `RefusedError` in a bare repository.
 
@@ -139,7 +137,6 @@ def _describe_removed(root: Path | None, name: str, release: Release, whence: st
     return ArtifactStatus(name, state, is_ok, message, released=released, required_bump=required)
 
 
-FileWatch = Callable[[Sequence[Any]], Iterable[Any]]
 RowWatch = Callable[[Iterable[Any]], Iterable[Any]]
 
 
@@ -243,7 +240,7 @@ def compare_all(
     store: ArtifactStore,
     today: date,
     profile: Profile | None = None,
-    watches: tuple[FileWatch, RowWatch] = (iter, iter),
+    watches: tuple[Watch[Any], RowWatch] = (iter, iter),
     replies: CheckContext | None = None,
 ) -> StoreDiff:
     """Return what changed in the working tree of a store; a file that cannot be compared hides no other.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -13,6 +13,7 @@ from evalstore.errors import EvalstoreError
 from evalstore.lint import ACCEPTED, KnownRules, PendingAcceptances, ValidationSource, validate
 from evalstore.model import Findings
 from evalstore.places import SETTINGS_FILE
+from evalstore.progress import Watch
 from evalstore.release.references import expect_references
 from evalstore.store import ArtifactStore
 
@@ -23,7 +24,7 @@ def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its n
     *,
     today: date,
     strict: bool = False,
-    watch: Callable[[Sequence[Any]], Iterable[Any]] = iter,
+    watch: Watch[Any] = iter,
     whole: bool = False,
     replies: CheckContext | None = None,
 ) -> Callable[..., Findings]:

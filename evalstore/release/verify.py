@@ -15,6 +15,7 @@ from typing import Any
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
+from evalstore.progress import Watch
 from evalstore.release.base_store import BaseStore
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import (
@@ -86,7 +87,7 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     *,
     lock: Lock | None = None,
     file: str = LOCK_FILE,
-    watch: Callable[[Sequence[ReleaseTag]], Iterable[ReleaseTag]] = iter,
+    watch: Watch[ReleaseTag] = iter,
     remote: bool | str = False,
     signers: bytes | None = None,
     base: BaseStore | None = None,
@@ -198,7 +199,7 @@ def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding
             yield make_finding("release-differs-there", Place(ref), **facts, **objects, unpushed=mine)
 
 
-def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterable[Any]] = iter) -> Verification:
+def check_lock(store: ArtifactStore, *, watch: Watch[Any] = iter) -> Verification:
     """Verify that the store's lock holds every reference, and that all is still as it was locked. Reads only.
 
     `watch` wraps the iterations over the lock, artifacts and references (a progress bar).
@@ -238,11 +239,7 @@ def check_lock(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterabl
 
 
 def _check_blocks(
-    store: ArtifactStore,
-    blocks: Sequence[LockBlock],
-    listing: TagListing,
-    *,
-    watch: Callable[[Sequence[LockBlock]], Iterable[LockBlock]] = iter,
+    store: ArtifactStore, blocks: Sequence[LockBlock], listing: TagListing, *, watch: Watch[LockBlock] = iter
 ) -> Iterator[Finding]:
     # Said when they are about to be read: what was read ahead for something else may be gone by now.
     expect_releases(store, (block.ref for block in blocks))
@@ -316,9 +313,7 @@ def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, list
         yield expected_tags[tag](describe_missing_tags(store, [tag]) if number < ASKED_TAGS else anywhere)
 
 
-def _check_references(
-    store: ArtifactStore, resolve: ReferenceResolver, watch: Callable[[Sequence[Any]], Iterable[Any]]
-) -> Iterator[Finding]:
+def _check_references(store: ArtifactStore, resolve: ReferenceResolver, watch: Watch[Any]) -> Iterator[Finding]:
     seen = set()
     for find_place, ref, _ in walk_references(store, resolve, watch=watch):
         seen.add(str(ref))

@@ -15,6 +15,7 @@ from evalstore.errors import EvalstoreError, GitError, RefError
 from evalstore.files import FolderReader
 from evalstore.model import Kind, Ref
 from evalstore.model.refs import ArtifactIdentity
+from evalstore.progress import Watch
 from evalstore.store.artifacts import ARTIFACT_LIMIT, list_committed_artifacts, read_artifact
 from evalstore.store.resolve import Resolved, build_unknown_error, describe_missing_tags, is_covered
 from evalstore.store.revisions import resolve_revision
@@ -93,7 +94,7 @@ class ReleaseHistory:
     releases: tuple[ReleaseSummary, ...]
 
 
-def list_artifacts(store: ArtifactStore, *, watch: Callable[[Sequence[Any]], Iterable[Any]] = iter) -> StoreListing:
+def list_artifacts(store: ArtifactStore, *, watch: Watch[Any] = iter) -> StoreListing:
     """List a store by one call to git for tags and one for blobs; `watch` wraps the iteration over the artifacts."""
     # Files are compared by blob id: only those that have changed are parsed.
     released = {

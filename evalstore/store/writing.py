@@ -13,13 +13,14 @@ import subprocess
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from evalstore.errors import GitError, LoadError, RefusedError
 from evalstore.files import list_below, read_below, remove_below
+from evalstore.progress import Watch
 from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, Git
 from evalstore.store.object_reader import ObjectReader, compute_object_id
 from evalstore.store.objects import find_folder, read_object
@@ -198,12 +199,7 @@ def sign_commit(git: Git, tree: str, parents: Sequence[str], *, message: str, si
 
 
 def sign_tags(
-    git: Git,
-    objects: ObjectReader,
-    commit: str,
-    messages: Mapping[str, str],
-    *,
-    watch: Callable[[Sequence[str]], Iterable[str]] = iter,
+    git: Git, objects: ObjectReader, commit: str, messages: Mapping[str, str], *, watch: Watch[str] = iter
 ) -> dict[str, str]:
     """Write signed tag objects of a commit and return them by name; the tagger is its committer, to the second.
 
