@@ -69,43 +69,32 @@ def on_disk(questions: Iterable[Question], file: str) -> Iterator[QuestionIndex]
         database.execute("PRAGMA journal_mode = OFF")
         refs: dict[str | None, None] = {}
         broken: dict[str, str] = {}
+
+        def list_records() -> Iterator[tuple[int, str, bytes, int | None]]:
+            for number, question in enumerate(questions):
+                refs[question.rubric_ref] = None
+                if question.broken:
+                    broken[question.id] = question.broken
+                row = pickle.dumps((question.input, question.row), pickle.HIGHEST_PROTOCOL)
+                yield number, question.id, row, question.find_line()
+
         try:
-            count = _fill_table(database, questions, refs, broken, file)
+            count = _fill_table(database, list_records(), file)
         except sqlite3.Error as error:
             raise RefusedError(f"the questions cannot be indexed: {error}") from None
-        rubric_refs = tuple(ref for ref in refs if ref is not None)
-        yield QuestionIndex(count, _StoredQuestions(database).find, lambda: _list_ids(database), rubric_refs, broken)
+        find, rubric_refs = _StoredQuestions(database, broken).find, tuple(ref for ref in refs if ref is not None)
+        yield QuestionIndex(count, find, lambda: _list_ids(database), rubric_refs, broken)
 
 
 def _list_ids(database: sqlite3.Connection) -> Iterator[str]:
     return (id_ for (id_,) in database.execute("SELECT id FROM question ORDER BY number"))
 
 
-def _fill_table(
-    database: sqlite3.Connection,
-    questions: Iterable[Question],
-    refs: dict[str | None, None],
-    broken: dict[str, str],
-    file: str,
-) -> int:
-    """Write the questions, numbered from 0, and return how many they are.
-
-    `refs` collects their rubrics, and `broken` by id what is wrong with those that are not questions.
-    """
-
-    def list_records() -> Iterator[tuple[int, str, bytes, int | None, str]]:
-        for number, question in enumerate(questions):
-            refs[question.rubric_ref] = None
-            if question.broken:
-                broken[question.id] = question.broken
-            row = pickle.dumps((question.input, question.row), pickle.HIGHEST_PROTOCOL)
-            yield number, question.id, row, question.find_line(), question.broken
-
-    database.execute(
-        "CREATE TABLE question (number INTEGER PRIMARY KEY, id TEXT, pickled BLOB, line INTEGER, broken TEXT)"
-    )
+def _fill_table(database: sqlite3.Connection, records: Iterator[tuple[int, str, bytes, int | None]], file: str) -> int:
+    """Write the records of questions, numbered from 0, and return how many they are."""
+    database.execute("CREATE TABLE question (number INTEGER PRIMARY KEY, id TEXT, pickled BLOB, line INTEGER)")
     database.execute("BEGIN")
-    count = database.executemany("INSERT INTO question VALUES (?, ?, ?, ?, ?)", list_records()).rowcount
+    count = database.executemany("INSERT INTO question VALUES (?, ?, ?, ?)", records).rowcount
     database.execute("COMMIT")
     # Sorted once, behind the rows: sooner than row by row.
     try:
@@ -126,13 +115,14 @@ def _find_double(database: sqlite3.Connection) -> tuple[str, int | None]:
     return found
 
 
-_COLUMNS = "number, id, pickled, line, broken"
+_COLUMNS = "number, id, pickled, line"
 
 
 class _StoredQuestions:
     """Finds questions in the table: outputs mostly come in the order of their questions, so the next one is tried."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
+    def __init__(self, database: sqlite3.Connection, broken: Mapping[str, str]) -> None:
+        self._broken = broken
         self._cursor = database.execute(f"SELECT {_COLUMNS} FROM question ORDER BY number")  # noqa: S608
         self._following = self._cursor.fetchone()
 
@@ -144,10 +134,10 @@ class _StoredQuestions:
             self._following = self._cursor.execute(text, (id_,)).fetchone()
             if self._following is None:
                 return None
-        number, _, pickled, line, broken = self._following
+        number, _, pickled, line = self._following
         self._following = self._cursor.fetchone()
         input_, row = pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
-        return number, Question(id_, input_, row, partial(_get_line, line), broken)
+        return number, Question(id_, input_, row, partial(_get_line, line), self._broken.get(id_, ""))
 
 
 def _get_line(line: int | None) -> int | None:
