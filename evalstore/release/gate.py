@@ -20,7 +20,7 @@ from evalstore.lint import find_store_sources
 from evalstore.lint.references import locate_bundle
 from evalstore.lint.sources import BUNDLE_FOLDER, BUNDLE_SUFFIX
 from evalstore.model import Finding, Findings, Severity
-from evalstore.model.lock import LOCK_FILE, NO_LOCK
+from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.places import SETTINGS_FILE
 from evalstore.progress import Watch
 from evalstore.release.base_policy import judge_by_base
@@ -120,7 +120,7 @@ def check_change(store: ArtifactStore, base: str, options: GateOptions, *, folde
 def _validate(store: ArtifactStore, base: BaseStore, options: GateOptions) -> Findings:
     sources = list(find_store_sources(store.root)) if store.root else []
     validate_by = make_validator(
-        store if _has_lock(store) else store.without_lock(),
+        store if _find_lock(store).exists else store.without_lock(),
         sources,
         today=options.now.date(),
         strict=options.strict,
@@ -131,12 +131,12 @@ def _validate(store: ArtifactStore, base: BaseStore, options: GateOptions) -> Fi
     return judge_by_base(store, base.commit, found, lambda settings: validate_by(settings=settings))
 
 
-def _has_lock(store: ArtifactStore) -> bool:
-    """Whether there is a lock to go by; what is wrong with it is a finding."""
+def _find_lock(store: ArtifactStore) -> Lock:
+    """Return the lock to go by; none where it cannot be read, which is a finding of its own."""
     try:
-        return store.lock.exists
+        return store.lock
     except LoadError:
-        return False
+        return NO_LOCK
 
 
 def find_base_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
@@ -207,10 +207,7 @@ def _describe_signer(signer: AllowedSigner) -> str:
 
 
 def _find_unlocked(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
-    try:
-        lock = store.lock
-    except LoadError:
-        lock = NO_LOCK
+    lock = _find_lock(store)
     gone = [ref for ref in base.lock.refs if ref not in lock.refs]
     if not gone:
         return

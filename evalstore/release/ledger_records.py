@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError, Place
-from evalstore.model import Finding
+from evalstore.model import Finding, Ref
 from evalstore.model.lock import Lock, LockedLedger
 from evalstore.places import LEDGER_FOLDER
 from evalstore.release.integrity_rules import make_finding
@@ -40,6 +40,11 @@ class ReleaseRecords:
             return self.store.ledgers.read(name)
         except EvalstoreError:
             return None
+
+    def find_line(self, release: Ref) -> LedgerLine | None:
+        """Return the line of a release in the ledger at HEAD; None where that lists it not, or cannot be read."""
+        ledger = self.find_ledger(release.name)
+        return ledger.by_version.get(release.pin) if ledger else None
 
     def list_branch_hashes(self, name: str, version: str) -> set[str]:
         """Return the hashes that the branches of this clone list for a version that HEAD does not."""

@@ -119,15 +119,13 @@ def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding
         yield from found
         if all(finding.severity is not Severity.ERROR for finding in found):
             return build_resolved(tag.ref, file.artifact, file.blob, tag=tag.name, commit=git_tag.commit)
-    except RefError as error:
-        if records.is_recorded(tag.ref.name, str(tag.version)):
-            yield make_unreadable_finding(
-                error, str(tag.ref), Place(TAG_REFS + tag.name), _describe_restore(records, tag)
-            )
-        else:  # a repository can hold several stores: no reference of this one can mean that tag
-            yield make_finding("tag-ignored", Place(TAG_REFS + tag.name), tag=tag.name, why=error.message)
     except EvalstoreError as error:
-        yield make_unreadable_finding(error, str(tag.ref), Place(TAG_REFS + tag.name), _describe_restore(records, tag))
+        place = Place(TAG_REFS + tag.name)
+        if isinstance(error, RefError) and not records.is_recorded(tag.ref.name, str(tag.version)):
+            # A repository can hold several stores: no reference of this one can mean that tag.
+            yield make_finding("tag-ignored", place, tag=tag.name, why=error.message)
+        else:
+            yield make_unreadable_finding(error, str(tag.ref), place, _describe_restore(records, tag))
     return None
 
 
@@ -239,7 +237,7 @@ def check_signatures(records: ReleaseRecords, tags: Iterable[ReleaseTag], terms:
         for signers, some in files:
             yield from _check_tags(store, some, signers, moments)
         return
-    promised = [tag for tag in found if _is_promised(records, tag)]
+    promised = [tag for tag in found if (line := records.find_line(tag.ref)) and line.is_signed]
     if promised:  # which a key of nobody in particular may have signed: that nobody has is what counts
         yield from _check_tags(store, promised, None, {})
 
@@ -263,9 +261,7 @@ def _list_signer_files(
 
 def _is_ahead(records: ReleaseRecords, base: BaseStore, tag: ReleaseTag) -> bool:
     """Whether the base has a release that no ledger at HEAD lists."""
-    ledger = records.find_ledger(tag.ref.name)
-    listed = bool(ledger and tag.ref.pin in ledger.by_version)
-    return not listed and base.releases.has(tag.ref.name, tag.ref.pin, tag.name)
+    return not records.find_line(tag.ref) and base.releases.has(tag.ref.name, tag.ref.pin, tag.name)
 
 
 def _check_tags(
@@ -280,13 +276,6 @@ def _check_tags(
             flaw = find_flaw(tag.oid, object_.data, moments.get(tag.name)) if object_.type == "tag" else _LIGHTWEIGHT
             if flaw:
                 yield make_finding("release-unsigned", Place(TAG_REFS + tag.name), ref=tag.ref, what=flaw, tag=tag.name)
-
-
-def _is_promised(records: ReleaseRecords, tag: ReleaseTag) -> bool:
-    """Whether a ledger at HEAD lists a release as signed."""
-    ledger = records.find_ledger(tag.ref.name)
-    line = ledger.by_version.get(tag.ref.pin) if ledger else None
-    return line is not None and line.is_signed
 
 
 def find_arrivals(store: ArtifactStore, tip: str | None) -> dict[tuple[str, str], datetime]:

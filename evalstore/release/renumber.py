@@ -132,7 +132,7 @@ def _renumber(
 ) -> Released:
     tip = checkout.tip
     own = list(_list_own_commits(store, tip, theirs.tip)) if tip else []
-    here = find_refs(repository.git, list_refs(repository.git, TAG_REFS))
+    here = list_refs(repository.git, TAG_REFS)
     unseen = {commit.oid: [*_list_unseen(store, commit, theirs, here)] for commit in own}
     released_there = _find_released_there(store, own, tip, theirs) if tip else set()
     prefix = f"{TAG_REFS}{store.tag_prefix}"

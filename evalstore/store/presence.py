@@ -48,7 +48,18 @@ def require_artifacts(store: StoreContents) -> None:
 
 def find_elsewhere(store: StoreContents) -> str:
     """Return in words where else in the repository there is a store; empty where there is none."""
-    return _name_stores(store.root, store.repository.top or store.root) if store.root else ""
+    if store.root is None:
+        return ""
+    top = store.repository.top or store.root
+    others = {folder.relative_to(top).as_posix(): folder for folder in find_stores(top) if folder != store.root}
+    marked = [name for name, folder in others.items() if has_store_mark(folder)]
+    if marked:
+        also = f"; there are {len(marked):,} stores: {', '.join(marked[:5])}" if len(marked) > 1 else ""
+        return f"this repository has its store elsewhere: evalstore -C {shlex.quote(marked[0])} status{also}"
+    if others:
+        first = next(iter(others))
+        return f"{first}/ has artifacts but no evalstore.yaml; make it a store: evalstore init {shlex.quote(first)}"
+    return ""
 
 
 def walk_stores(top: Path, on_error: Callable[[OSError], None]) -> Iterator[Path]:
@@ -78,16 +89,3 @@ def _walk_folders(top: Path, on_error: Callable[[OSError], None] | None = None) 
 
 def _has_artifacts(folder: Path) -> bool:
     return any(next((folder / kind.folder).glob("[a-z]*.yaml"), None) is not None for kind in Kind)
-
-
-def _name_stores(root: Path, top: Path) -> str:
-    """Return where else in the repository the artifacts are; empty when there are none."""
-    others = {folder.relative_to(top).as_posix(): folder for folder in find_stores(top) if folder != root}
-    marked = [name for name, folder in others.items() if has_store_mark(folder)]
-    if marked:
-        also = f"; there are {len(marked):,} stores: {', '.join(marked[:5])}" if len(marked) > 1 else ""
-        return f"this repository has its store elsewhere: evalstore -C {shlex.quote(marked[0])} status{also}"
-    if others:
-        first = next(iter(others))
-        return f"{first}/ has artifacts but no evalstore.yaml; make it a store: evalstore init {shlex.quote(first)}"
-    return ""

@@ -125,15 +125,13 @@ def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
     wanted = set(names)
     # Thousands of tags would not fit on a command line: they are listed and picked.
     patterns = {TAG_REFS if name.startswith(TAG_REFS) else name for name in wanted}
-    out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *sorted(patterns)).decode(*NAME_ENCODING)
-    pairs = (line.rpartition(" ")[::2] for line in out.split("\n") if line)
-    return {name: oid for name, oid in pairs if name in wanted}
+    return {name: oid for name, oid in list_refs(git, *sorted(patterns)).items() if name in wanted}
 
 
-def list_refs(git: Git, prefix: str) -> list[str]:
-    """Return the full names of all refs below `prefix`, which ends with a slash."""
-    out = git.run("for-each-ref", "--format=%(refname)", "--", prefix).decode(*NAME_ENCODING)
-    return [name for name in out.split("\n") if name]
+def list_refs(git: Git, *patterns: str) -> dict[str, str]:
+    """Return the objects of all refs of some patterns, by full name; a pattern that ends with a slash is a folder."""
+    out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *patterns).decode(*NAME_ENCODING)
+    return dict(line.rpartition(" ")[::2] for line in out.split("\n") if line)
 
 
 def find_missing_objects(git: Git, oids: Iterable[str]) -> set[str]:

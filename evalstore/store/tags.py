@@ -165,11 +165,11 @@ class Tags:
         self._question_count += 1
         # Patterns of several kinds cost as much as a listing of everything.
         if self._all is None and (self._question_count > _SINGLE_LOOKUPS or len(refs) > 1):
-            self._all = _sort_tags(self.grammar, _parse_tags(self._list(*list_patterns(self.grammar))))
-        return self._all or _sort_tags(self.grammar, _parse_tags(self._list(*refs)))
+            self._all = self._list(*list_patterns(self.grammar))
+        return self._all or self._list(*refs)
 
-    def _list(self, *refs: str) -> bytes:
-        return self.git.run("for-each-ref", _FORMAT, "--", *refs)
+    def _list(self, *refs: str) -> TagIndex:
+        return _sort_tags(self.grammar, _parse_tags(self.git.run("for-each-ref", _FORMAT, "--", *refs)))
 
 
 def _sort_tags(grammar: TagGrammar, tags: Iterable[GitTag]) -> TagIndex:
