@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from evalstore.release.renumber import AgainRequest, bump_again
     from evalstore.release.saved_examples import find_shown_output, save_example
     from evalstore.release.status import read_status
+    from evalstore.release.step import BumpOptions
     from evalstore.release.store_diff import StoreDiff, compare_all, name_side, resolve_side
     from evalstore.release.validator import make_validator
     from evalstore.release.values import Released
@@ -191,6 +192,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.release_log": ("COMPARED_LIMIT", "read_release_log"),
     "evalstore.release.saved_examples": ("find_shown_output", "save_example"),
     "evalstore.release.status": ("read_status",),
+    "evalstore.release.step": ("BumpOptions",),
     "evalstore.release.store_diff": ("StoreDiff", "compare_all", "name_side", "resolve_side"),
     "evalstore.release.validator": ("make_validator",),
     "evalstore.release.values": ("Released",),

@@ -79,9 +79,9 @@ class Store(ArtifactStore):
         from datetime import UTC, datetime
 
         from evalstore.release.bump import bump
+        from evalstore.release.step import BumpOptions
 
-        return bump(
-            self,
+        options = BumpOptions(
             refs,
             all_=not refs,
             level=level,
@@ -91,9 +91,10 @@ class Store(ArtifactStore):
             push=push,
             message=message,
             dry_run=dry_run,
-            signature=signature,
+            signature=signature or {},
             today=datetime.now(UTC).date(),
         )
+        return bump(self, options)
 
 
 def _say_findings(store: ArtifactStore, used: Sequence[Resolved], what: str, find: Callable[[str], Resolved]) -> None:

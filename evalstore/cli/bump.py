@@ -86,7 +86,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
     With --again, an unpushed release met another of the same artifact: the branch takes theirs in, the edit stays, and
     is released under the next number. Either all of that happens or nothing.
     """
-    from evalstore.api import VARIABLES, AgainRequest, bump, bump_again
+    from evalstore.api import VARIABLES, AgainRequest, BumpOptions, bump, bump_again
     from evalstore.versions import Bump
 
     if message is not None and not message.strip():
@@ -106,8 +106,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
         with settings.open_judged_store() as store:
             return _answer(settings, bump_again(store, asked, signature))
     with settings.open_judged_store() as store:
-        result = bump(
-            store,
+        options = BumpOptions(
             refs,
             all_=all_,
             level=Bump(level) if level else None,
@@ -125,6 +124,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
             watch_writing=make_watch("writing", quiet=settings.quiet),
             watch_signing=make_watch("signing", quiet=settings.quiet, fewest=_FEWEST_SIGNED),
         )
+        result = bump(store, options)
     return _answer(settings, result)
 
 

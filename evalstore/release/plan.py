@@ -13,7 +13,6 @@ from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.lint.references import read_origin
 from evalstore.lint.use import find_use_findings, list_target_files
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
-from evalstore.progress import Watch
 from evalstore.release.acceptances import read_change_policy
 from evalstore.release.comparison import scan_working_files
 from evalstore.release.pins import check_pins_released, find_pin_moves, list_floating_refs
@@ -55,21 +54,17 @@ class _PlanDraft:
     followers: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))  # by the name they follow
 
 
-def choose_working_files(store: ArtifactStore, refs: Sequence[str], *, all_: bool) -> list[Ref]:
-    """Return the working files that `refs` name, or all; `RefError` for a name that is not among them."""
+def choose_working_files(store: ArtifactStore, options: BumpOptions) -> list[Ref]:
+    """Return the working files that are named, or all; `RefError` for a name that is not among them."""
     working = {ref.name: ref for ref in store.working()}
-    return list(working.values()) if all_ else [_find_working_file(working, name) for name in dict.fromkeys(refs)]
+    if options.all_:
+        return list(working.values())
+    return [_find_working_file(working, name) for name in dict.fromkeys(options.refs)]
 
 
-def make_plan(
-    store: ArtifactStore,
-    refs: Sequence[Ref],
-    options: BumpOptions,
-    today: date | None,
-    *,
-    watch: Watch[Resolved] = iter,
-) -> BumpPlan:
+def make_plan(store: ArtifactStore, options: BumpOptions) -> BumpPlan:
     """Choose every version; raises `RefusedError`, `LoadError` or `RefError` for the first that cannot be released."""
+    refs, today = choose_working_files(store, options), options.today
     draft, releases = _PlanDraft(), store.group_releases()
     context = BumpContext(
         store, releases, make_draft_loader(store, draft.artifacts), options, read_change_policy(store, today)
@@ -78,7 +73,7 @@ def make_plan(
     changed = {ref.name for ref in scan_working_files(store, refs, last).changed}
     requested = {ref.name: ref.name in changed for ref in refs}  # and whether its file changed
     # In the order of dependence: an artifact is planned once the versions of everything it pins are known.
-    for resolved in watch(_sort_by_dependency(_resolve_readable(store, changed))):
+    for resolved in options.watch(_sort_by_dependency(_resolve_readable(store, changed))):
         _add_to_plan(draft, context, resolved, requested)
     _check_steps(store, draft.steps, releases)
     steps, beside = [step.resolved for step in draft.steps.values()], list_target_files(store)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import parse_ref
-from evalstore.release.bump import BumpRequest, build_write_error, release_under_lock
+from evalstore.release.bump import build_write_error, release_under_lock
 from evalstore.release.commit_files import Checkout, complete_signature, find_checkout
 from evalstore.release.journal import REMOVED, FileChange, Journal, record_push
 from evalstore.release.locking import LockedRepository, lock_repository
@@ -318,11 +318,15 @@ def _release_in_clone(
 ) -> Released:
     with ArtifactStore.open(clone.folder / store.prefix) as inner:
         wanted = {ref.partition("@")[0] for ref in withdrawn}
-        refs = [ref for ref in inner.working() if ref.name in wanted]
-        options = BumpOptions(renumbered=frozenset(withdrawn))
-        signed = request.sign or is_signature_required(inner.settings)
-        asked = BumpRequest(refs, options, request.message, True, signed, False, request.today, iter, iter, iter)
-        return release_under_lock(inner, asked, clone.signature)[0]
+        options = BumpOptions(
+            [ref.name for ref in inner.working() if ref.name in wanted],
+            renumbered=frozenset(withdrawn),
+            message=request.message,
+            sign=request.sign or is_signature_required(inner.settings),
+            signature=clone.signature,
+            today=request.today,
+        )
+        return release_under_lock(inner, options)[0]
 
 
 def _list_changes(

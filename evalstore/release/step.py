@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import NamedTuple
 
 from evalstore.diff import Detail, DiffFinding
 from evalstore.documents import encode_document, replace_scalar
 from evalstore.errors import RefusedError, UsageError
 from evalstore.model import Artifact
+from evalstore.progress import Watch
 from evalstore.release.acceptances import ChangePolicy, read_settings_at
 from evalstore.release.asked_changes import format_trailer
 from evalstore.release.base_policy import find_loosenings
 from evalstore.release.comparison import Load, compare_with_release, find_base_release, name_line
 from evalstore.release.drift import MovedReferenceFinder, find_kept_moves, find_moved_level
+from evalstore.release.journal import FileChange
 from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
 from evalstore.release.validity import check_gradable, check_tags_complete, require_version
 from evalstore.store import ArtifactStore, Release, Resolved
@@ -34,16 +37,38 @@ class Adjustment(NamedTuple):
     text: str
 
 
-class BumpOptions(NamedTuple):
-    """How versions are chosen: at least this bump, as a pre-release of this label, with the dependents.
+@dataclass(frozen=True, slots=True)
+class BumpOptions:
+    """What a bump is asked for: to release the working files of `refs`, or `all_` that changed.
 
-    `renumbered` are releases whose numbers somebody else has: what is named follows those pins, and no others.
+    `level` asks for more than a change needs. `pre` makes pre-releases of that label. With `dependents` the pins of
+    what refers to a released artifact move to its new version, and those artifacts are released with it, as their own
+    diff says. `renumbered` are releases whose numbers somebody else has: what is named follows those pins, and no
+    others. Without `tag` the versions are committed and not released; without `commit` they are only written. `push` is
+    the remote's name, or whether to push to the branch's own. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_*
+    variables where they should not come from the user's settings. Where evalstore.yaml asks for signed releases, they
+    are signed without `sign`, too. `today` is the day by which acceptances end, and without one those that end at all
+    do not hold. `watch` wraps the iteration over the files that are planned (a progress bar), `watch_writing` that over
+    those that are written, and `watch_signing` that over the tags that are signed.
     """
 
+    refs: Sequence[str] = ()
+    all_: bool = False
     level: Bump | None = None
     pre: str | None = None
     dependents: bool = False
     renumbered: frozenset[str] = frozenset()
+    tag: bool = True
+    commit: bool = True
+    dry_run: bool = False
+    message: str | None = None
+    sign: bool = False
+    push: bool | str = False
+    signature: Mapping[str, str] = field(default_factory=dict)
+    today: date | None = None
+    watch: Watch[Resolved] = iter
+    watch_writing: Watch[FileChange] = iter
+    watch_signing: Watch[str] = iter
 
 
 @dataclass(frozen=True, slots=True)

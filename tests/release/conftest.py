@@ -15,6 +15,7 @@ import pytest
 from evalstore.documents import read_yaml
 from evalstore.release.bump import bump
 from evalstore.release.status import read_status
+from evalstore.release.step import BumpOptions
 from evalstore.release.values import Released, Status
 from evalstore.store import ArtifactStore
 
@@ -66,7 +67,7 @@ class Shop:
 
     def bump(self, *refs: str, **options: Any) -> Released:
         with ArtifactStore.open(self.root) as store:
-            return bump(store, refs, all_=not refs, **options)
+            return bump(store, BumpOptions(refs, all_=not refs, **options))
 
     def status(self) -> Status:
         with ArtifactStore.open(self.root) as store:

@@ -21,6 +21,7 @@ from evalstore.places import find_resource_folder
 from evalstore.release.accept import AcceptOptions, accept
 from evalstore.release.bump import bump
 from evalstore.release.status import read_status
+from evalstore.release.step import BumpOptions
 from evalstore.report.json_values import write_json_value as document
 from evalstore.store import ArtifactStore
 
@@ -129,7 +130,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shop.rubric("style")
     who = {f"GIT_{role}_{part}": "a" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
     with ArtifactStore.open(root) as store:
-        bump(store, all_=True, signature=who)
+        bump(store, BumpOptions(all_=True, signature=who))
     return root
 
 
@@ -185,9 +186,9 @@ def test_an_acceptance_that_is_committed_is_as_good_as_a_rule(shop: Shop) -> Non
     shop.git("commit", "-q", "-m", "Accept")
     shop.rubric("tone", title="The tone")
     with ArtifactStore.open(shop.root) as store:
-        assert bump(store, ["judge/accuracy"], dry_run=True).unreviewed == ()
+        assert bump(store, BumpOptions(["judge/accuracy"], dry_run=True)).unreviewed == ()
         shop.write(FILE, (shop.root / FILE).read_text("utf-8") + "# reviewed\n")
-        released = bump(store, ["judge/accuracy", "rubric/tone"], dry_run=True)
+        released = bump(store, BumpOptions(["judge/accuracy", "rubric/tone"], dry_run=True))
     assert released.unreviewed == ("judge/accuracy@1.1.0",)
 
 
@@ -283,7 +284,7 @@ def test_its_last_day_is_the_last_day_everywhere(shop: Shop, today: date | None,
     shop.accept("judge/accuracy", "--until", "2999-12-31")
     with ArtifactStore.open(shop.root) as store:
         seen = read_status(store, today=today)
-        released = bump(store, ["judge/accuracy"], dry_run=True, today=today).released
+        released = bump(store, BumpOptions(["judge/accuracy"], dry_run=True, today=today)).released
     assert [str(one.required_bump) for one in seen.artifacts] == [str(one.bump) for one in released] == [needed]
     assert [one.rule for one in seen.findings] == found
 

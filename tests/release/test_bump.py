@@ -314,11 +314,12 @@ def test_what_cannot_be_bumped_is_said(shop: Shop, refs: tuple[str, ...], error:
 
 def test_names_or_all_and_not_both(shop: Shop) -> None:
     from evalstore.release.bump import bump
+    from evalstore.release.step import BumpOptions
 
     with ArtifactStore.open(shop.root) as store:
         for refs, all_ in ((["rubric/tone"], True), ([], False)):
             with pytest.raises(UsageError, match="name the artifacts to release, or say --all"):
-                bump(store, refs, all_=all_)
+                bump(store, BumpOptions(refs, all_=all_))
 
 
 def test_a_worktree_pin_is_the_working_file(shop: Shop) -> None:

@@ -13,6 +13,7 @@ import pytest
 from evalstore.errors import ConflictError, GitError, RefusedError
 from evalstore.release import references
 from evalstore.release.bump import bump
+from evalstore.release.step import BumpOptions
 from evalstore.release.values import ArtifactState, VersionRule
 from evalstore.store import ArtifactStore, index
 from evalstore.store import working_files as blobs
@@ -262,7 +263,7 @@ def test_a_branch_without_a_commit(shop: Shop, where: str) -> None:
 def test_a_bare_repository_has_nothing_to_release(released: Shop, tmp_path: Path) -> None:
     released.git("clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))
     with ArtifactStore.open(tmp_path / "bare.git") as store, pytest.raises(RefusedError, match="a bare repository"):
-        bump(store, all_=True)
+        bump(store, BumpOptions(all_=True))
 
 
 def test_nothing_of_the_repository_runs(released: Shop, cli: Callable[..., Any], tmp_path: Path) -> None:
