@@ -159,7 +159,7 @@ def write_below(root: Path, relative: str, data: bytes | Iterable[bytes], *, mod
         with open_parent(root, relative, make=folder_mode) as (folder, name):
             _replace_file(folder, name, [data] if isinstance(data, bytes) else data, mode=mode)
     except OSError as error:
-        raise _refuse_writing(error, relative) from None
+        raise make_write_error(error, relative) from None
 
 
 def write_aside_below(
@@ -173,7 +173,7 @@ def write_aside_below(
         with open_parent(root, relative, make=_ANY_FOLDER) as (folder, name):
             _write_temporary(folder, name, data, sync=sync, mode=mode)
     except OSError as error:
-        raise _refuse_writing(error, relative) from None
+        raise make_write_error(error, relative) from None
 
 
 def place_below(root: Path, relative: str) -> None:
@@ -182,7 +182,7 @@ def place_below(root: Path, relative: str) -> None:
         with open_parent(root, relative) as (folder, name):
             os.rename(_name_temporary(name), name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
-        raise _refuse_writing(error, relative) from None
+        raise make_write_error(error, relative) from None
 
 
 def write_folders_below(root: Path, *paths: str) -> None:
@@ -328,7 +328,7 @@ def read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
     return data
 
 
-WRITE_HINTS = {
+_WRITE_HINTS = {
     errno.EROFS: "work in a writable copy",
     errno.EACCES: "check the permissions of the file and its folder",
     errno.EPERM: "check the permissions of the file and its folder",
@@ -337,9 +337,18 @@ WRITE_HINTS = {
 }
 
 
-def _refuse_writing(error: OSError, relative: str) -> RefusedError:
-    hint = WRITE_HINTS.get(error.errno or 0)
-    return RefusedError(f"cannot be written: {describe_error(error)}", place=Place(relative), hint=hint)
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, where it is not there yet; raises `RefusedError` where it cannot be made."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise make_write_error(error, str(path)) from None
+
+
+def make_write_error(error: OSError, label: str) -> RefusedError:
+    """Return the `RefusedError` for what the system says of a file or a folder that is to be written."""
+    hint = _WRITE_HINTS.get(error.errno or 0)
+    return RefusedError(f"cannot be written: {describe_error(error)}", place=Place(label), hint=hint)
 
 
 def describe_error(error: OSError) -> str:

@@ -39,13 +39,13 @@ def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
     written before, which is written anew. Judges answer from kept replies.
     """
     from evalstore.api import StoreSite, WrittenSite
-    from evalstore.files import write_below
+    from evalstore.files import make_folder, write_below
 
     out, pages = settings.path / folder, 0
     _require_own_folder(out)
     with settings.open_judged_store() as store:
         site = StoreSite(store, settings.path / runs)
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out)
         write_below(out, _MARK, b"")
         watch = make_watch("writing", quiet=settings.quiet)
         for path, page in _iterate_pages(site, watch):

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError, require_types
-from evalstore.files import LARGE_FILE, list_below, read_below, refuse_links_below, write_below
+from evalstore.files import LARGE_FILE, list_below, make_folder, read_below, refuse_links_below, write_below
 from evalstore.lint.references import is_behind, read_origin
 from evalstore.migration.extraction import LegacySource, find_companion_files, parse_whole, render_legacy
 from evalstore.migration.judge_prompts import collect_stored_prompts
@@ -278,14 +278,11 @@ def _refuse_twins(files: Sequence[ExportedFile]) -> None:
 
 
 def _write_files(out: Path, files: Sequence[ExportedFile]) -> None:
+    make_folder(out)
     # All files are compared before the first is written: an export is all or nothing as well.
     different = [file.file for file in files if _is_different(out, file)]
     if different:
         raise RefusedError(f"not overwritten, because they differ: {', '.join(different)}", hint="name another folder")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RefusedError(f"{out} cannot be made: {error.strerror}") from None
     for file in files:
         write_below(out, file.file, file.text.encode())
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalstore.errors import ConflictError, Place, RefusedError
-from evalstore.files import WRITE_HINTS, iterate_pieces
+from evalstore.files import iterate_pieces, make_write_error
 from evalstore.runs.eee_write import format_aggregate, write_row_line
 from evalstore.runs.row_formats import RowFormat, find_row_format
 from evalstore.runs.values import GradedRow, Run
@@ -183,15 +183,7 @@ def refuse_disk_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise make_disk_error(folder, error) from None
-
-
-def make_disk_error(folder: Path, error: OSError) -> RefusedError:
-    """Return the `RefusedError` for an error of the disk, which names the folder."""
-    reason = (error.strerror or str(error)).lower()
-    return RefusedError(
-        f"this run cannot be written here: {reason}", place=Place(str(folder)), hint=WRITE_HINTS.get(error.errno or 0)
-    )
+        raise make_write_error(error, str(folder)) from None
 
 
 def make_run_name(*parts: str) -> str:
@@ -217,7 +209,7 @@ class RunWriter:
         try:
             self.rows.write(line)
         except OSError as error:
-            raise make_disk_error(self.folder.path, error) from None
+            raise make_write_error(error, str(self.folder.path)) from None
 
     def publish(self, run: Run) -> Run:
         """Publish the rows, then the aggregate, under the first name that is free; return `run` with its paths.

@@ -99,10 +99,17 @@ def test_a_site_is_written_anew_and_covers_nothing_else(git: Callable[..., str],
     assert (store / "docs/index.html").read_text() == "mine"
 
 
-def test_a_site_that_cannot_be_written_leaves_no_folder(cli: Cli, tmp_path: Path) -> None:
+def test_a_site_that_cannot_be_written_leaves_no_folder(cli: Cli, store: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert cli("-C", tmp_path / "empty", "site", "public").code == 3
     assert not (tmp_path / "empty/public").exists()
+    # What writes elsewhere names the folder, too, and says nothing of runs.
+    (tmp_path / "file").touch()
+    for argv in (("site",), ("export", "dataset/drupal_forms", "--to", "ai_best_practices", "--out")):
+        ran = cli("-C", store, *argv, tmp_path / "file/below")
+        assert (ran.code, ran.err) == (
+            3, f"error: {tmp_path}/file/below: cannot be written: a link or a file is in its path\n"
+        )  # fmt: skip
 
 
 def test_the_pages_in_a_browser_complain_of_nothing_and_fit_every_width(store: Path, cli: Cli, browser: Any) -> None:
