@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from evalstore.release.impact import find_impact
     from evalstore.release.lock import lock
     from evalstore.release.release_log import COMPARED_LIMIT, read_release_log
-    from evalstore.release.renumber import AgainRequest, bump_again
+    from evalstore.release.renumber import bump_again
     from evalstore.release.saved_examples import find_shown_output, save_example
     from evalstore.release.status import read_status
     from evalstore.release.step import BumpOptions
@@ -184,7 +184,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.blame": ("blame",),
     "evalstore.release.bump": ("bump",),
     "evalstore.release.commit_files": ("VARIABLES",),
-    "evalstore.release.renumber": ("AgainRequest", "bump_again"),
+    "evalstore.release.renumber": ("bump_again",),
     "evalstore.release.comparison": ("make_loader",),
     "evalstore.release.gate": ("GateOptions", "check_change"),
     "evalstore.release.impact": ("find_impact",),

@@ -15,7 +15,7 @@ from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import Released
+    pass
 
 _FEWEST_SIGNED = 3  # tags that are signed one by one, each by a program of the user's
 _CODES = {"rejected": ExitCode.NO, "failed": ExitCode.FAILED}  # of a push; the local release stays
@@ -86,7 +86,7 @@ def command(  # noqa: PLR0913  # one a word of the command line
     With --again, an unpushed release met another of the same artifact: the branch takes theirs in, the edit stays, and
     is released under the next number. Either all of that happens or nothing.
     """
-    from evalstore.api import VARIABLES, AgainRequest, BumpOptions, bump, bump_again
+    from evalstore.api import VARIABLES, BumpOptions, bump, bump_again
     from evalstore.versions import Bump
 
     if message is not None and not message.strip():
@@ -95,40 +95,28 @@ def command(  # noqa: PLR0913  # one a word of the command line
     if first.startswith(_KINDS):
         # click takes the word after --push as its value, although the user meant the first REF.
         refs, push = (str(read_ref(first)), *refs), ""
-    signature = {name: os.environ[name] for name in VARIABLES if name in os.environ}
-    today = datetime.now(UTC).date()
-    if again:
-        if refs or all_ or level or pre or dependents or no_tag or no_commit or dry_run:
-            raise UsageError(
-                "--again takes no REF, and only --push, --sign and -m", hint="evalstore bump --again --push"
-            )
-        asked = AgainRequest(push or True, push is not None, sign, message.strip() if message else None, today)
-        with settings.open_judged_store() as store:
-            return _answer(settings, bump_again(store, asked, signature))
+    if again and (refs or all_ or level or pre or dependents or no_tag or no_commit or dry_run):
+        raise UsageError("--again takes no REF, and only --push, --sign and -m", hint="evalstore bump --again --push")
+    options = BumpOptions(
+        refs,
+        all_=all_,
+        level=Bump(level) if level else None,
+        pre=pre,
+        dependents=dependents,
+        tag=not no_tag,
+        commit=not no_commit,
+        dry_run=dry_run,
+        message=message.strip() if message else None,
+        sign=sign,
+        push=push or push is not None,
+        signature={name: os.environ[name] for name in VARIABLES if name in os.environ},
+        today=datetime.now(UTC).date(),
+        watch=make_watch("planning", quiet=settings.quiet),
+        watch_writing=make_watch("writing", quiet=settings.quiet),
+        watch_signing=make_watch("signing", quiet=settings.quiet, fewest=_FEWEST_SIGNED),
+    )
     with settings.open_judged_store() as store:
-        options = BumpOptions(
-            refs,
-            all_=all_,
-            level=Bump(level) if level else None,
-            pre=pre,
-            dependents=dependents,
-            tag=not no_tag,
-            commit=not no_commit,
-            dry_run=dry_run,
-            message=message.strip() if message else None,
-            sign=sign,
-            push=push or push is not None,
-            signature=signature,
-            today=today,
-            watch=make_watch("planning", quiet=settings.quiet),
-            watch_writing=make_watch("writing", quiet=settings.quiet),
-            watch_signing=make_watch("signing", quiet=settings.quiet, fewest=_FEWEST_SIGNED),
-        )
-        result = bump(store, options)
-    return _answer(settings, result)
-
-
-def _answer(settings: CommandSettings, result: Released) -> ExitCode:
+        result = bump_again(store, options) if again else bump(store, options)
     settings.print_warnings(result.findings)
     settings.print_result(result)
     return _CODES.get(result.push.outcome, ExitCode.DONE) if result.push else ExitCode.DONE

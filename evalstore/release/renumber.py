@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
-from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import parse_ref
@@ -50,16 +48,6 @@ _LINK, _MODULE = "120000", "160000"
 _BOTH_HINT = "write there what both of you want (theirs: git show {theirs}:{path}), then run it again"
 
 
-class AgainRequest(NamedTuple):
-    """What `bump --again` is asked for: the remote (True: the branch's own), and whether to push and to sign."""
-
-    remote: bool | str
-    push: bool
-    sign: bool
-    message: str | None
-    today: date | None
-
-
 @dataclass(frozen=True, slots=True)
 class _OwnCommit:
     """A commit that the remote lacks: its parents, and, but for a merge, the files it changed and what it released."""
@@ -79,7 +67,7 @@ class _Theirs:
     tags: Mapping[str, str]
 
 
-def bump_again(store: ArtifactStore, request: AgainRequest, signature: Mapping[str, str]) -> Released:
+def bump_again(store: ArtifactStore, options: BumpOptions) -> Released:
     """Take in what the branch has at its remote, and release anew what is unpushed and has a number that is taken.
 
     Raises `RefusedError` before anything changes: for a part that both sides changed, for files with uncommitted edits
@@ -88,24 +76,24 @@ def bump_again(store: ArtifactStore, request: AgainRequest, signature: Mapping[s
     if store.root is None:
         raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
     config = read_config(store.git)
-    route = find_push_route(config, read_head(store.git).branch, remote_name=request.remote)
+    route = find_push_route(config, read_head(store.git).branch, remote_name=options.push or True)
     if route is None:
         raise RefusedError("there is no remote to compare with", hint="git remote add origin <url>")
     theirs = _fetch_theirs(store, route)
     try:
-        with lock_repository(store, signature) as repository:
+        with lock_repository(store, options.signature) as repository:
             recovered = recover_interrupted(repository)
             head = read_head(repository.git)
             store.forget(head.commit)
-            checkout, signature = find_checkout(repository.git, head), complete_signature(config, signature)
-            released = _renumber(store, replace(repository, signature=signature), checkout, theirs, request)
+            checkout, signature = find_checkout(repository.git, head), complete_signature(config, options.signature)
+            released = _renumber(store, replace(repository, signature=signature), checkout, theirs, options)
             released = replace(released, recovered=recovered, branch=checkout.name)
             store.forget()
             push = plan_push(store, route, released)
-            refs = find_push_refs(repository.git, push) if push and request.push else {}
+            refs = find_push_refs(repository.git, push) if push and options.push else {}
     except OSError as error:
         raise build_write_error(error) from None
-    if push and request.push and refs:
+    if push and options.push and refs:
         push = push_release(store, route, push, refs)
     return replace(released, push=push)
 
@@ -128,7 +116,7 @@ def _fetch_theirs(store: ArtifactStore, route: PushRoute) -> _Theirs:
 
 
 def _renumber(
-    store: ArtifactStore, repository: LockedRepository, checkout: Checkout, theirs: _Theirs, request: AgainRequest
+    store: ArtifactStore, repository: LockedRepository, checkout: Checkout, theirs: _Theirs, options: BumpOptions
 ) -> Released:
     tip = checkout.tip
     own = list(_list_own_commits(store, tip, theirs.tip)) if tip else []
@@ -154,7 +142,7 @@ def _renumber(
         for alone in _split_commits(later)[0]:
             _check_merged(clone.pick(alone.oid, is_committed=True), theirs)
         _repeat_edits(store, repository, clone, _OwnEdits(tip, later, tuple(withdrawn)), theirs)
-        released = _release_in_clone(store, clone, withdrawn, request)
+        released = _release_in_clone(store, clone, withdrawn, options)
         commit = clone.head
         new_tags = find_refs(clone.git, [TAG_REFS + version.tag for version in released.released if version.tag])
     replaced = {name: here[name] for ref in withdrawn if (name := prefix + ref) in here}
@@ -314,19 +302,19 @@ def _release_in_clone(
     store: ArtifactStore,
     clone: ScratchClone,
     withdrawn: Sequence[str],
-    request: AgainRequest,
+    options: BumpOptions,
 ) -> Released:
     with ArtifactStore.open(clone.folder / store.prefix) as inner:
         wanted = {ref.partition("@")[0] for ref in withdrawn}
-        options = BumpOptions(
+        anew = BumpOptions(
             [ref.name for ref in inner.working() if ref.name in wanted],
             renumbered=frozenset(withdrawn),
-            message=request.message,
-            sign=request.sign or is_signature_required(inner.settings),
+            message=options.message,
+            sign=options.sign or is_signature_required(inner.settings),
             signature=clone.signature,
-            today=request.today,
+            today=options.today,
         )
-        return release_under_lock(inner, options)[0]
+        return release_under_lock(inner, anew)[0]
 
 
 def _list_changes(

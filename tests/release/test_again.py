@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.release.renumber import AgainRequest, bump_again
+from evalstore.release.renumber import bump_again
+from evalstore.release.step import BumpOptions
 from evalstore.release.values import PushOutcome, Released
 from evalstore.store import ArtifactStore
 from tests.release.conftest import Shop, check_sound, rubric, set_traps
@@ -29,7 +30,7 @@ class Team(NamedTuple):
 
     def again(self, *, push: bool = True) -> Released:
         with ArtifactStore.open(self.ben.root) as store:
-            return bump_again(store, AgainRequest(True, push, False, None, None), {})
+            return bump_again(store, BumpOptions(push=push))
 
 
 def add_check(shop: Shop, word: str) -> None:

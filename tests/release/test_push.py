@@ -17,7 +17,8 @@ import pytest
 from evalstore.errors import GitError, RefusedError, UsageError
 from evalstore.languages.schemas import compile_schema
 from evalstore.places import find_resource_folder
-from evalstore.release.renumber import AgainRequest, bump_again
+from evalstore.release.renumber import bump_again
+from evalstore.release.step import BumpOptions
 from evalstore.release.values import Push, PushOutcome
 from evalstore.store import ArtifactStore, scratch
 from evalstore.store.git import ConfigSetting
@@ -162,7 +163,7 @@ def test_a_version_that_somebody_else_was_first_with(
     assert push.message == "rubric/tone@2.0.0 already exists there, with other content"
     check_stands(released, far, before)
     with ArtifactStore.open(released.root) as store:
-        again = bump_again(store, AgainRequest("origin", True, False, None, None), {})
+        again = bump_again(store, BumpOptions(push="origin"))
     assert [one.tag for one in again.released] == [f"rubric/tone@{version}"]
     assert again.push
     assert again.push.outcome is PushOutcome.PUSHED
