@@ -284,7 +284,7 @@ def trace_repin(
 
     All of them were made by the step of the dataset that exchanged the rubrics, `release`.
     """
-    origin = Origin(new.resolved.name, old.resolved.ref, new.resolved.ref)
+    origin = Origin(ref=new.resolved.name, old=old.resolved.ref, new=new.resolved.ref)
     if release:
         origin = replace(release, old=origin.old, new=origin.new)
     history = _name_history(finder, old, new, origin)

@@ -303,7 +303,7 @@ class QuestionAttributor:
             named = f"{make_excerpt(new)} answered instead of {make_excerpt(old)}"
             what = named if old and new else "another model answered"
         message = f"{what}, since run B{self._day_of_b}"
-        return EditSource(None, Origin(None, old or "A", new or "B"), message=message)
+        return EditSource(None, Origin(ref=None, old=old or "A", new=new or "B"), message=message)
 
     @cached_property
     def _day_of_b(self) -> str:
@@ -314,13 +314,13 @@ class QuestionAttributor:
     def _change_sources(self) -> Mapping[PlayerName, EditSource]:
         """The sources that are the same for all questions: another dataset, other inputs, other outputs."""
         old, new, models = self.a.dataset, self.b.dataset, (self.a.run.model, self.b.run.model)
-        dataset = Origin(new.resolved.name, old.label, new.label)
+        dataset = Origin(ref=new.resolved.name, old=old.label, new=new.label)
         same = "the same model answered again"
         answered = same if models[0] == models[1] else "another model or its settings; stored outputs cannot say"
         return {
             PlayerName.DATASET: EditSource(None, dataset),
             PlayerName.INPUT: EditSource(None, dataset, message="the question itself changed"),
-            PlayerName.OUTPUTS: EditSource(None, Origin(None, *models), message=answered),
+            PlayerName.OUTPUTS: EditSource(None, Origin(ref=None, old=models[0], new=models[1]), message=answered),
         }
 
 

@@ -11,6 +11,7 @@ from evalstore.audits.slices import AuditSlice
 from evalstore.diff import DiffFinding
 from evalstore.model import CheckResult, Verdict
 from evalstore.notebook import PageValue, format_repr
+from evalstore.release.origins import PartOrigin
 from evalstore.runs import GradedRow
 from evalstore.statistics import Conclusion, Interval
 from evalstore.text import make_excerpt
@@ -52,27 +53,16 @@ class RunSide:
     rubrics: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where an edit comes from: the commit in which the part took its value, and the release that first has it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin(PartOrigin):
+    """Where an edit comes from: the origin of its part, and in what; `undoes`: B lacks what its commit did.
 
-    `ref` is the artifact without a pin (None for outputs), `old` and `new` are the versions at both ends. `commit`,
-    `author` and `date` are None where no commit holds the content; `released_in` and `released_by` where no release
-    does. `co_authors` are those that the commit's trailers name. `undoes`: B lacks what this commit did. `gap` says why
-    there is no commit: it is not committed, or this clone lacks it.
+    `ref` is the artifact without a pin (None for outputs), `old` and `new` are the versions at both ends.
     """
 
     ref: str | None
     old: str
     new: str
-    commit: str | None = None
-    author: str | None = None
-    date: str | None = None
-    released_in: str | None = None
-    released_by: str | None = None
-    co_authors: tuple[str, ...] = ()
-    undoes: bool = False
-    gap: str = ""
 
 
 @dataclass(frozen=True, slots=True)

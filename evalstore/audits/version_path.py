@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise, product
 
 from evalstore.audits.values import EditSource, Origin
@@ -247,18 +247,8 @@ def _find_step(labels: Sequence[str], origin: PartOrigin) -> tuple[str, str]:
 
 
 def _build_origin(name: str, versions: tuple[str, str], origin: PartOrigin) -> Origin:
-    return Origin(
-        name,
-        *versions,
-        commit=origin.commit,
-        author=origin.author,
-        date=origin.date,
-        released_in=origin.released_in,
-        released_by=origin.released_by,
-        co_authors=origin.co_authors,
-        undoes=origin.undoes,
-        gap=origin.gap,
-    )
+    made = {field.name: getattr(origin, field.name) for field in fields(origin)}
+    return Origin(ref=name, old=versions[0], new=versions[1], **made)
 
 
 def _check_readable(resolved: Resolved) -> None:
@@ -304,10 +294,11 @@ def join_sources(sources: Sequence[EditSource]) -> EditSource:
     named = [source.origin for source in sources if source.origin.ref] or [sources[0].origin]
     first, last = named[0], named[-1]
     ref = " + ".join(dict.fromkeys(str(one.ref) for one in named)) if len(named) > 1 else first.ref
-    origin = Origin(ref, *((first.old, last.new) if ref == first.ref else ("A", "B")))
+    old, new = (first.old, last.new) if ref == first.ref else ("A", "B")
+    origin = Origin(ref=ref, old=old, new=new)
     if len({(one.commit, one.author) for one in named}) == 1:
         # One commit: of one artifact, the last to say so names its version, and not what it pins.
-        origin = replace(last, ref=ref, old=last.old if last.commit and ref == last.ref else origin.old, new=origin.new)
+        origin = replace(last, ref=ref, old=last.old if last.commit and ref == last.ref else old, new=new)
     rules = tuple(dict.fromkeys(rule for source in sources for rule in source.rules))
     message = "; ".join(dict.fromkeys(source.message or source.part for source in sources))
     findings = tuple(finding for source in sources for finding in source.findings)
