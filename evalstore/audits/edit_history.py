@@ -13,6 +13,7 @@ from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import Detail, DiffFinding
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Certainty, Direction
+from evalstore.documents.edit import replace_value
 from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact, Check, Kind, Rubric, find_check_pins, list_check_ids, read_rubric
 from evalstore.release.artifact_parts import WHOLE, ArtifactPart, PartTable, read_parts
@@ -54,22 +55,10 @@ def insert_check_pins(check: Check, tokens: Mapping[str, str]) -> Check:
 
 def replace_pins(check: Check, change: Callable[[str], str]) -> Check:
     """Return the check with `change` applied to each of its references, in their order."""
-    if not any(find_check_pins((), check.params)):
-        return check
-    params: dict[str, Any] = dict(check.params)
-    for key in ("judge_prompt_ref", "rubric_ref"):
-        if isinstance(params.get(key), str):
-            params[key] = change(params[key])
-    jury = params.get("jury")
-    if isinstance(jury, dict) and isinstance(jury.get("members"), list):
-        params["jury"] = {**jury, "members": [_replace_member(member, change) for member in jury["members"]]}
-    return replace(check, params=params)
-
-
-def _replace_member(member: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(member, dict) and isinstance(member.get("judge_prompt_ref"), str):
-        return {**member, "judge_prompt_ref": change(member["judge_prompt_ref"])}
-    return member
+    params: Any = check.params
+    for pointer, ref in find_check_pins((), check.params):
+        params = replace_value(params, pointer, change(ref))
+    return check if params is check.params else replace(check, params=params)
 
 
 _FALLBACK_RULES = {

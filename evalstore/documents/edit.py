@@ -41,7 +41,7 @@ def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Docum
     for pointer in sorted(changes, key=lambda pointer: document.spans[pointer].start, reverse=True):
         text = _replace_in_text(document, text, pointer, changes[pointer])
     edited = read_yaml(text, document.file)
-    if edited.value != reduce(lambda value, change: _replace_value(value, *change), changes.items(), document.value):
+    if edited.value != reduce(lambda value, change: replace_value(value, *change), changes.items(), document.value):
         pointer, new = next(iter(changes.items()))
         raise RefusedError(
             f"{format_json_pointer(pointer)} cannot be changed without changing more of the file",
@@ -121,14 +121,15 @@ def _choose_quote(first: str, new: str, place: Place) -> str:
     return "" if resolve_plain_scalar(new, place) == new else '"'
 
 
-def _replace_value(value: object, pointer: Pointer, new: str) -> object:
+def replace_value(value: Any, pointer: Pointer, new: str) -> Any:
+    """Return plain data in which the value at a pointer is another one."""
     if not pointer:
         return new
     if isinstance(value, dict):
-        return value | {pointer[0]: _replace_value(value[pointer[0]], pointer[1:], new)}
+        return value | {pointer[0]: replace_value(value[pointer[0]], pointer[1:], new)}
     if isinstance(value, list):
         return [
-            _replace_value(item, pointer[1:], new) if index == pointer[0] else item for index, item in enumerate(value)
+            replace_value(item, pointer[1:], new) if index == pointer[0] else item for index, item in enumerate(value)
         ]
     raise TypeError(pointer)
 
