@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.agreement.noise import NO_ENDPOINT_HINT
-from evalstore.audits.rubric_edits import match_checks
+from evalstore.audits.rubric_edits import EncodedCheck, match_checks
 from evalstore.audits.side_replay import ChangeSide, GradingRule, SideReplay
 from evalstore.audits.stored_run import StoredRun, read_judge_model, read_stored_run, read_strictness
 from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.diff import AskedChange, FlippedVerdict
 from evalstore.errors import Place, RefusedError
-from evalstore.model import Check, CheckResult, JudgeCall, JudgeReply, Kind, Question, Sample, Verdict, find_check_pins
+from evalstore.model import CheckResult, JudgeCall, JudgeReply, Kind, Question, Sample, Verdict, find_check_pins
 from evalstore.runs import GradedRow
 from evalstore.scoring.judging import NO_REPLY, CallPlan, Judges, JudgeSession, open_session
 from evalstore.statistics import Conclusion, bound_rate, estimate_change
@@ -43,18 +43,11 @@ class WordingRequest:
     verdicts: int
 
 
-class _JudgedCheck(NamedTuple):
-    """A check that asks judges, and its content as one text."""
-
-    check: Check
-    content: str
-
-
 class _Pair(NamedTuple):
     """A check that asks judges, before and after the change."""
 
-    old: _JudgedCheck
-    new: _JudgedCheck
+    old: EncodedCheck
+    new: EncodedCheck
 
 
 class _Candidate(NamedTuple):
@@ -118,7 +111,7 @@ class _SideGrader:
     ask: _Ask
     _checks: dict[str, Callable[[Sample], CheckResult]] = field(default_factory=dict)
 
-    def grade(self, judged: _JudgedCheck, sample: Sample) -> CheckResult:
+    def grade(self, judged: EncodedCheck, sample: Sample) -> CheckResult:
         """Return the result of a check for an output."""
         if judged.content not in self._checks:
             context = CheckContext(self.replay.grader.load, self.ask, self.model, strict=self.strict)
@@ -168,15 +161,15 @@ class WordingTrial:
             kept = strata.setdefault(stratum, [])
             kept.append(candidate)
             if len(kept) > 2 * most:
-                kept[:] = sorted(kept, key=_get_place)[:most]
+                kept[:] = sorted(kept)[:most]
         # In the order of their share of a stratum, so that the first n are drawn from all strata in proportion.
         ordered = sorted(
-            (Fraction(2 * number + 1, 2 * sizes[stratum]), candidate.place, candidate)
+            (Fraction(2 * number + 1, 2 * sizes[stratum]), candidate)
             for stratum, kept in strata.items()
-            for number, candidate in enumerate(sorted(kept, key=_get_place)[:most])
+            for number, candidate in enumerate(sorted(kept)[:most])
         )
         units: list[_VerdictUnit] = []
-        for *_, candidate in ordered:
+        for _, candidate in ordered:
             if len(units) == self.request.verdicts:
                 break
             units += self._make_unit(candidate, graders)
@@ -298,12 +291,8 @@ class WordingTrial:
         )
 
 
-def _get_place(candidate: _Candidate) -> bytes:
-    return candidate.place
-
-
-def _list_judged(rule: GradingRule) -> Iterator[_JudgedCheck]:
-    return (_JudgedCheck(check, content) for check, content in rule[1] if any(find_check_pins((), check.params)))
+def _list_judged(rule: GradingRule) -> Iterator[EncodedCheck]:
+    return (one for one in rule[1] if any(find_check_pins((), one.check.params)))
 
 
 def _describe_flip(one: _Verdicts) -> FlippedVerdict:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from evalstore.audits.attribution import EditClass
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
-from evalstore.audits.rubric_edits import CheckVariant
+from evalstore.audits.rubric_edits import EncodedCheck
 from evalstore.audits.rubric_plan import DATASET, INPUT, OUTPUTS, SERVICE, CheckPath, PlannedCheck, PlannedRubric
 from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, has_other_base
 from evalstore.audits.values import Price
@@ -223,7 +223,7 @@ class QuestionCells:
         return found
 
     def _grade_variant(
-        self, check: PlannedCheck, variant: CheckVariant, mask: int, content: Content
+        self, check: PlannedCheck, variant: EncodedCheck, mask: int, content: Content
     ) -> CheckResult | None:
         if check.inner:
             return self._grade_composite(check, check.inner, mask, content)
@@ -234,7 +234,7 @@ class QuestionCells:
         seen = [self._list_composite_replies(check, side, content) for side in (service, 1 - service)]
         grader = self.graders[service]
         choice = ReplyChoice(wanted=seen[0] or seen[1])
-        found = grader.grade_check(variant.check, variant.content, self.get_sample(content), recorded, choice)
+        found = grader.grade_check(variant, self.get_sample(content), recorded, choice)
         if found is None:
             self._note(grader.lacking, again=False)
         return found
@@ -282,7 +282,7 @@ class QuestionCells:
         return found.reply_digests if found else ()
 
     def _grade_moved(
-        self, check: PlannedCheck, variant: CheckVariant, service: int, content: Content, pair: JudgedPair
+        self, check: PlannedCheck, variant: EncodedCheck, service: int, content: Content, pair: JudgedPair
     ) -> CheckResult | None:
         """Grade a check whose service moved: by its replies, else by the shift that is seen elsewhere, else not."""
         if known := self._read_replies(check, variant, service, content, pair):
@@ -305,7 +305,7 @@ class QuestionCells:
         return other._replace(score=score, verdict=Verdict.PASS if passes else Verdict.FAIL)
 
     def _find_shift(
-        self, check: PlannedCheck, variant: CheckVariant, content: Content, pair: JudgedPair
+        self, check: PlannedCheck, variant: EncodedCheck, content: Content, pair: JudgedPair
     ) -> Fraction | None:
         """Return what the service adds to a check on the other run's answer; None where not both were asked of it."""
         for side in (0, 1):
@@ -318,7 +318,7 @@ class QuestionCells:
         return None
 
     def _read_replies(
-        self, check: PlannedCheck, variant: CheckVariant, service: int, content: Content, pair: JudgedPair
+        self, check: PlannedCheck, variant: EncodedCheck, service: int, content: Content, pair: JudgedPair
     ) -> CheckResult | None:
         """Return the result that the replies of one run's service give; None where it was not asked."""
         recorded, grader = self._find_recorded(service, content, variant), self.graders[service]
@@ -330,12 +330,12 @@ class QuestionCells:
             return None
         served = None if recorded else {*list_served_models((pair.old, pair.new)[service])}
         choice = ReplyChoice(served, seen)
-        found = grader.grade_check(variant.check, variant.content, self.get_sample(content), recorded, choice)
+        found = grader.grade_check(variant, self.get_sample(content), recorded, choice)
         # Of one name, only the replies that the run saw are that service's; a failure of today is not A's.
         is_other = recorded is None and has_one_name and found is not None and not {*found.reply_digests} <= {*seen}
         return None if is_other or (grader.has_failure and not recorded and not service) else found
 
-    def _find_recorded(self, side: int, content: Content, variant: CheckVariant) -> CheckResult | None:
+    def _find_recorded(self, side: int, content: Content, variant: EncodedCheck) -> CheckResult | None:
         if not self._has_records or content.sample >= len(self.recorded[side]):
             return None
         if content != self.find_content(side, side, content.sample):

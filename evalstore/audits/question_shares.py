@@ -101,7 +101,7 @@ def _list_hits(probes: Sequence[ItemProbe], cells: QuestionCells, sample: Sample
             if phrase is not None and not is_long:
                 is_hit = phrase.text in texts[phrase.is_exact]
             else:
-                result = cells.graders[0].grade_check(variant.check, variant.content, sample)
+                result = cells.graders[0].grade_check(variant, sample)
                 is_hit = result is None or result.score != _IDLE_SCORES.get(variant.check.kind, Fraction(1))
             if is_hit:
                 yield at, number

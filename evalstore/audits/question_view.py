@@ -97,8 +97,8 @@ def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grad
     missing, graded = 0, list[list[CheckResult]]()
     for one in row.outputs:
         graded.append([])
-        for check, content in rubric.checks:
-            result = grader.grade_check(check, content, Sample(one.output, question))
+        for check in rubric.checks:
+            result = grader.grade_check(check, Sample(one.output, question))
             missing += len(grader.lacking)
             for call in grader.lacking:
                 session.missing.add_call(call)

@@ -44,6 +44,18 @@ def encode_check(check: Check) -> str:
     return write_canonical([check.kind, params, str(check.threshold), check.negate])
 
 
+class EncodedCheck(NamedTuple):
+    """A check, and its content as one text: those of equal content are graded alike."""
+
+    check: Check
+    content: str
+
+    @classmethod
+    def from_check(cls, check: Check) -> EncodedCheck:
+        """Return a check with its content."""
+        return cls(check, encode_check(check))
+
+
 def match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
     """Yield the ids of the same check in both versions; an id derived from the order says less than the content."""
     before, after = list(old), list(new)
@@ -293,14 +305,6 @@ _PROBED_PARAMS = frozenset({"kind", "case_sensitive", "dialect"})
 
 
 @dataclass(frozen=True, slots=True)
-class CheckVariant:
-    """One check as some cells grade it, and its content as one text."""
-
-    check: Check
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
 class ItemProbe:
     """One item that an edit adds or removes, and checks that hold it alone: one for each idea of what a hit is.
 
@@ -310,19 +314,18 @@ class ItemProbe:
     bit: int
     key: str
     adds: bool
-    variants: tuple[CheckVariant, ...]
+    variants: tuple[EncodedCheck, ...]
     phrases: tuple[Phrase | None, ...]
 
 
 def build_probe(bit: int, edit: Edit, bases: Sequence[Check]) -> ItemProbe:
     """Return the checks that hold one item and nothing else that could fail, with each setting that says what hits."""
     key, item = edit.part.key, edit.part.item
-    found: dict[str, CheckVariant] = {}
+    found: dict[str, EncodedCheck] = {}
     for base in bases:
         kept = {name: value for name, value in base.params.items() if name in _PROBED_PARAMS}
-        probe = Check(base.id, base.kind, {**kept, key: [item]}, Fraction(1))
-        content = encode_check(probe)
-        found[content] = CheckVariant(probe, content)
+        probe = EncodedCheck.from_check(Check(base.id, base.kind, {**kept, key: [item]}, Fraction(1)))
+        found[probe.content] = probe
     variants = tuple(found.values())
     phrases = tuple(read_phrase(one.check.kind, item, one.check.params) for one in variants)
     return ItemProbe(bit, key, bool(edit.after[edit.part]), variants, phrases)

@@ -23,7 +23,7 @@ from evalstore.audits.edit_history import (
     trace_judge,
     trace_repin,
 )
-from evalstore.audits.rubric_edits import CheckVariant, Edit, ItemProbe, RubricEdits, build_probe, encode_check
+from evalstore.audits.rubric_edits import Edit, EncodedCheck, ItemProbe, RubricEdits, build_probe
 from evalstore.audits.shapley import join_masks
 from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
 from evalstore.audits.values import EditSource, Origin, PlayerName
@@ -109,7 +109,7 @@ class PlannedCheck:
     is_judged: bool
     asks_alike: bool
     inner: PlannedRubric | None = None
-    _variants: dict[int, CheckVariant | None] = field(default_factory=dict)
+    _variants: dict[int, EncodedCheck | None] = field(default_factory=dict)
 
     @cached_property
     def name(self) -> str:
@@ -152,7 +152,7 @@ class PlannedCheck:
         variants = (self.build_variant(join_masks(params, held)) for held in range(1 << len(params)))
         return [variant.check for variant in variants if variant is not None]
 
-    def build_variant(self, mask: int) -> CheckVariant | None:
+    def build_variant(self, mask: int) -> EncodedCheck | None:
         """Return the check in one cell; None where it is absent."""
         key = mask & self.relevant
         if key not in self._variants:
@@ -160,9 +160,9 @@ class PlannedCheck:
             self._variants[key] = None if check is None else self._pin(check, key)
         return self._variants[key]
 
-    def _pin(self, check: Check, mask: int) -> CheckVariant:
+    def _pin(self, check: Check, mask: int) -> EncodedCheck:
         pinned = insert_check_pins(check, {name: slot.choose_token(mask) for name, slot in self.slots.items()})
-        return CheckVariant(pinned, encode_check(pinned))
+        return EncodedCheck.from_check(pinned)
 
 
 @dataclass

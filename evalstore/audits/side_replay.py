@@ -8,12 +8,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
+from evalstore.audits.rubric_edits import EncodedCheck
 from evalstore.audits.stored_run import (
     Grader,
     RecordedResults,
     RunArtifactLoader,
     StoredRun,
-    list_check_contents,
     list_run_pins,
     read_judge_model,
     read_recorded_results,
@@ -50,7 +50,7 @@ from evalstore.store import ArtifactStore, Resolved
 
 Load = Callable[[str], Artifact]
 # The scoring of a rubric, and its checks, each with its content as one text.
-GradingRule = tuple[Scoring, tuple[tuple[Check, str], ...]]
+GradingRule = tuple[Scoring, tuple[EncodedCheck, ...]]
 
 
 def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactStore) -> RunMeasurement:
@@ -198,12 +198,12 @@ class SideReplay:
             scoring, checks = grading
             recorded, sample = self.find_recorded_results(row, question), Sample(row.output, question)
             results: dict[str, CheckResult] = {}
-            for check, content in checks:
-                result = known.get(content) or self.grader.grade_check(check, content, sample, recorded.get(content))
+            for one in checks:
+                result = known.get(one.content) or self.grader.grade_check(one, sample, recorded.get(one.content))
                 if result is None:
                     self.lacking += self.grader.lacking
                 else:
-                    results[content] = result
+                    results[one.content] = result
         except RefError:  # an artifact of this side is not there (yet)
             return None
         # All checks were tried, so that the price of a row is that of all of them.
@@ -231,7 +231,7 @@ class SideReplay:
                 raise SchemaError(
                     f"{ref} is not a valid rubric: {describe_misfit(error)}", hint="evalstore validate says why"
                 ) from None
-            self._gradings[ref] = rubric.scoring, list_check_contents(rubric)
+            self._gradings[ref] = rubric.scoring, tuple(map(EncodedCheck.from_check, rubric.checks))
         return self._gradings[ref]
 
     def list_affected_checks(self, rubric: str) -> list[Check]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from evalstore.audits.rubric_edits import encode_check
+from evalstore.audits.rubric_edits import EncodedCheck
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.documents import read_row
 from evalstore.errors import RefusedError, SchemaError
 from evalstore.model import (
     Artifact,
-    Check,
     CheckResult,
     JudgeCall,
     JudgeReply,
@@ -47,13 +46,13 @@ class RunRubric:
 
     version: ArtifactVersion
     rubric: Rubric
-    checks: tuple[tuple[Check, str], ...]
+    checks: tuple[EncodedCheck, ...]
 
     @classmethod
     def from_version(cls, located: ArtifactVersion) -> RunRubric:
         """Parse the rubric of a version."""
         rubric = read_rubric(located.resolved.artifact.value)
-        return cls(located, rubric, list_check_contents(rubric))
+        return cls(located, rubric, tuple(map(EncodedCheck.from_check, rubric.checks)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +133,6 @@ class Renamed(Mapping[str, _Item]):
         return len(self._held)
 
 
-def list_check_contents(rubric: Rubric) -> tuple[tuple[Check, str], ...]:
-    """Return the checks of a rubric, each with its content as one text."""
-    return tuple((check, encode_check(check)) for check in rubric.checks)
-
-
 def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> Mapping[str, GradedRow]:
     """Return the rows of a run by id, samples of a question in one; raises `RefusedError` where nothing was scored."""
     is_held = found is not None or run.samples == run.path
@@ -204,22 +198,22 @@ class Grader:
 
     def grade_check(
         self,
-        check: Check,
-        content: str,
+        encoded: EncodedCheck,
         sample: Sample,
         recorded: CheckResult | None = None,
         choice: ReplyChoice = _ANY_REPLY,
     ) -> CheckResult | None:
         """Return the result of a check; None where replies of judges are missing.
 
-        `content` is that of the check as one text, `recorded` what a run recorded of it on this very output.
+        `recorded` is what a run recorded of it on this very output.
         """
+        check, content = encoded
         self.lacking.clear()
         self.has_failure = False
         # Of several replies to one call, the one that the run saw.
         self._choice = choice._replace(wanted=recorded.reply_digests) if recorded else choice
         try:
-            result = self.prepare(check, content)(sample)
+            result = self._prepare(encoded)(sample)
         except SchemaError as error:  # a version in between may be malformed
             return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, UnscoredReason.ERROR)
         if result.id != check.id:
@@ -234,12 +228,12 @@ class Grader:
         """Note that a result is taken as recorded; several cells of a question take the same one."""
         self.reused.add(hash((content, sample.question and sample.question.id, sample.output.text, recorded)))
 
-    def prepare(self, check: Check, content: str) -> Callable[[Sample], CheckResult]:
+    def _prepare(self, encoded: EncodedCheck) -> Callable[[Sample], CheckResult]:
         """Return a check as a function of samples; raises `SchemaError` for one that is malformed."""
-        if content not in self._graders:
+        if encoded.content not in self._graders:
             context = CheckContext(self.load, self._find_reply, self.model, strict=self.strict)
-            self._graders[content] = prepare_check(check, context)
-        return self._graders[content]
+            self._graders[encoded.content] = prepare_check(encoded.check, context)
+        return self._graders[encoded.content]
 
     def _find_reply(self, call: JudgeCall) -> JudgeReply:
         reply = self.session.find_reply(call, wanted=self._choice.wanted, served=self._choice.served)
