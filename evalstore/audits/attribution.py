@@ -36,7 +36,8 @@ from evalstore.audits.shapley import (
     Levels,
     Worth,
     compute_shapley,
-    join_masks,
+    list_bits,
+    list_unions,
     list_weighted_coalitions,
     sample_shares,
     share_by_class,
@@ -115,7 +116,7 @@ def find_blocks(players: Sequence[Coalition], cells: Cells) -> tuple[Block, ...]
     masks = [player.edits for player in players]
     for blocks in list_partitions(len(players)):
         joined = [_join_block(block, masks) for block in blocks]
-        if all(cells(join_masks(joined, held)) is not None for held in range(1 << len(joined))):
+        if all(cells(held) is not None for held in list_unions(joined)):
             return blocks
     return None
 
@@ -136,7 +137,7 @@ def attribute_change(
     """
     masks = [player.edits for player in players]
     joined = [_join_block(block, masks) for block in blocks]
-    values = [_require_score(cells, join_masks(joined, held)) for held in range(1 << len(joined))]
+    values = [_require_score(cells, held) for held in list_unions(joined)]
     shares = compute_shapley(values)
     whole = len(values) - 1
     edits: dict[int, Estimate] = {}
@@ -178,8 +179,7 @@ def share_within_player(
 
     if player.edits.bit_count() <= EXACT_EDITS or _count_cells(player, alike) <= _EXACT_CELLS:
         return _share_exactly(player, gain, alike)
-    numbers = [number for number in range(player.edits.bit_length()) if player.edits >> number & 1]
-    return sample_shares(numbers, gain, lambda chance: _draw_order(player, chance))
+    return sample_shares(list_bits(player.edits), gain, lambda chance: _draw_order(player, chance))
 
 
 def _share_exactly(node: Coalition, gain: Worth, alike: Alike) -> dict[int, Estimate]:

@@ -32,7 +32,7 @@ from evalstore.audits.rubric_plan import (
     RunRulers,
     TokenLoader,
 )
-from evalstore.audits.shapley import join_masks
+from evalstore.audits.shapley import list_unions
 from evalstore.audits.stored_run import Grader, RecordedResults, StoredRun, is_judged
 from evalstore.audits.values import Drift, EditSource, Origin, PlayerName
 from evalstore.audits.version_path import VersionFinder
@@ -375,8 +375,7 @@ def _prune_trees(plan: RubricPlan, cells: QuestionCells, contexts: Trees) -> dic
     trees = dict(plan.trees)
     if PlayerName.RUBRIC in trees:
         # What answered as the judge has no part in checks without judges.
-        bits = [tree.edits for name, tree in contexts.items() if name is not PlayerName.JUDGE_SERVICE]
-        mixes = [join_masks(bits, held) for held in range(1 << len(bits))]
+        mixes = list_unions(tree.edits for name, tree in contexts.items() if name is not PlayerName.JUDGE_SERVICE)
         cells.idle = find_idle_edits(plan.rubric, cells, mixes)
         pruned = prune_tree(trees.pop(PlayerName.RUBRIC), cells.idle)
         trees |= {PlayerName.RUBRIC: pruned} if pruned else {}

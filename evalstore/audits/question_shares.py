@@ -10,7 +10,7 @@ from evalstore.audits.attribution import Block, Coalition, attribute_change
 from evalstore.audits.question_cells import AlikeItems, Content, QuestionCells
 from evalstore.audits.rubric_edits import ItemProbe
 from evalstore.audits.rubric_plan import PlannedCheck, PlannedRubric
-from evalstore.audits.shapley import Estimate, join_masks
+from evalstore.audits.shapley import Estimate, list_bits, list_unions
 from evalstore.audits.values import OWN_PLAYERS, EditSource, PlayerName
 from evalstore.audits.version_path import join_sources
 from evalstore.languages.patterns import OUTPUT_LIMIT
@@ -109,14 +109,12 @@ def _list_hits(probes: Sequence[ItemProbe], cells: QuestionCells, sample: Sample
 
 def _find_idle_variants(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], held: int) -> int:
     """Return the edits of one check that change its result in none of its variants; of many, items are not tried."""
-    bits = [bit for bit in range(held.bit_length()) if held >> bit & 1]
+    bits = list_bits(held)
     is_small = len(check.edits) <= MOST_VARIED_EDITS
     tried = [bit for bit, edit in check.edits if held >> bit & 1 and (is_small or edit.part.area != "item")]
     if not tried or len(bits) > _TRIED_EDITS:
         return 0
-    states = [
-        sum(1 << bit for number, bit in enumerate(bits) if state >> number & 1) for state in range(1 << len(bits))
-    ]
+    states = list_unions(1 << bit for bit in bits)
     table = {state: [cells.grade_outcomes(check, state | context) for context in contexts] for state in states}
     return sum(1 << bit for bit in tried if all(table[state] == table[state ^ 1 << bit] for state in states))
 
@@ -147,12 +145,11 @@ def _list_outcomes(
     check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], idle: int
 ) -> set[tuple[object, ...]]:
     """Return the scores and verdicts that a check can have; a judged or large one may have any."""
-    bits = [bit for bit in range(check.grading.bit_length()) if check.grading >> bit & 1 and not idle >> bit & 1]
+    bits = list_bits(check.grading & ~idle)
     if check.is_judged or check.inner or len(bits) > _TRIED_EDITS:
         return {(None, Verdict.UNSCORED), (Fraction(0), Verdict.FAIL)}
     found: set[tuple[object, ...]] = set()
-    for state in range(1 << len(bits)):
-        mask = sum(1 << bit for number, bit in enumerate(bits) if state >> number & 1)
+    for mask in list_unions(1 << bit for bit in bits):
         if check.build_variant(mask) is not None:
             found |= {
                 one[:2] or (None, Verdict.UNSCORED)
@@ -252,26 +249,20 @@ def share_question(
 
 def grade_mixes(trees: Trees, cells: QuestionCells) -> None:
     """Grade every mix of whole players, so that all calls that they lack are noted."""
-    masks = [tree.edits for tree in trees.values()]
-    for held in range(1 << len(masks)):
-        cells.find_score(join_masks(masks, held))
+    for mask in list_unions(tree.edits for tree in trees.values()):
+        cells.find_score(mask)
 
 
 def grade_steps(trees: Trees, cells: QuestionCells) -> None:
     """Grade the steps of judges in every mix of the other players, so that the calls that they lack are noted."""
     judge = trees.get(PlayerName.JUDGE)
     chains = [one for one in judge.members if isinstance(one, Coalition)] if judge else []
-    others = [tree.edits for name, tree in trees.items() if name is not PlayerName.JUDGE]
+    mixes = list_unions(tree.edits for name, tree in trees.items() if name is not PlayerName.JUDGE)
     for chain in chains:
         bits = list_bits(chain.edits)
         for length in range(1, len(bits)):
-            for held in range(1 << len(others)):
-                cells.find_score(sum(1 << bit for bit in bits[:length]) | join_masks(others, held))
-
-
-def list_bits(mask: int) -> list[int]:
-    """Return the numbers of the bits that are set."""
-    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
+            for mix in mixes:
+                cells.find_score(sum(1 << bit for bit in bits[:length]) | mix)
 
 
 def _list_merges(trees: Trees) -> Iterator[tuple[Trees, Mapping[int, int]]]:

@@ -24,7 +24,7 @@ from evalstore.audits.edit_history import (
     trace_repin,
 )
 from evalstore.audits.rubric_edits import Edit, EncodedCheck, ItemProbe, RubricEdits, build_probe
-from evalstore.audits.shapley import join_masks
+from evalstore.audits.shapley import list_unions
 from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
 from evalstore.audits.values import EditSource, Origin, PlayerName
 from evalstore.audits.version_path import ArtifactVersion, VersionFinder, VersionPath, join_sources, name_releases
@@ -149,7 +149,7 @@ class PlannedCheck:
     def _list_bases(self) -> list[Check]:
         """Return the check with each setting of its own parameters, whatever its items."""
         params = [1 << bit for bit, edit in self.edits if edit.part.area == "param"][:8]
-        variants = (self.build_variant(join_masks(params, held)) for held in range(1 << len(params)))
+        variants = map(self.build_variant, list_unions(params))
         return [variant.check for variant in variants if variant is not None]
 
     def build_variant(self, mask: int) -> EncodedCheck | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
 from itertools import product
@@ -42,8 +42,8 @@ def compute_shapley(values: Sequence[Fraction]) -> list[Fraction]:
     return [
         Fraction(
             sum(
-                weights[held.bit_count()] * (worth[held | 1 << player] - worth[held])
-                for held in _list_without(player, players)
+                weights[before.bit_count()] * (worth[after] - worth[before])
+                for before, after in _list_pairs(player, players)
             ),
             whole,
         )
@@ -128,16 +128,20 @@ def count_orders(players: int) -> tuple[int, ...]:
 def list_weighted_coalitions(masks: Sequence[int]) -> list[tuple[Fraction, int]]:
     """Return every union of some of `masks` (players other than a given one), each with its share of all orders."""
     weights, whole = count_orders(len(masks) + 1), factorial(len(masks) + 1)
-    return [(Fraction(weights[held.bit_count()], whole), join_masks(masks, held)) for held in range(1 << len(masks))]
+    return [(Fraction(weights[held.bit_count()], whole), union) for held, union in enumerate(list_unions(masks))]
 
 
-def join_masks(masks: Sequence[int], held: int) -> int:
-    """Return the union of those masks whose numbers are in `held`."""
-    union = 0
-    for number, mask in enumerate(masks):
-        if held >> number & 1:
-            union |= mask
-    return union
+def list_unions(masks: Iterable[int]) -> list[int]:
+    """Return the union of every set of masks, in the order of the numbers whose bits say which are in it."""
+    unions = [0]
+    for mask in masks:
+        unions += [union | mask for union in unions]
+    return unions
+
+
+def list_bits(mask: int) -> list[int]:
+    """Return the numbers of the bits that are set."""
+    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
 
 
 def sample_shares(
@@ -154,11 +158,6 @@ def sample_shares(
             seen[player].append(after - before)
             before = after
     return {player: _average_gains(gains) for player, gains in seen.items()}
-
-
-def _list_without(player: int, players: int) -> Iterator[int]:
-    """Yield every set that one player is not in."""
-    return (held for held in range(1 << players) if not held >> player & 1)
 
 
 def _average_gains(gains: Sequence[Fraction]) -> Estimate:
@@ -231,8 +230,7 @@ def _bound_share(cells: Sequence[ShareBounds], player: int, direction: Direction
     players = len(cells).bit_length() - 1
     total = ShareBounds()
     for before, after in _list_pairs(player, players):
-        size = before.bit_count()
-        weight = Fraction(factorial(size) * factorial(players - size - 1), factorial(players))
+        weight = Fraction(count_orders(players)[before.bit_count()], factorial(players))
         least, most = cells[after].least - cells[before].most, cells[after].most - cells[before].least
         least = max(least, _ZERO) if direction in {Direction.LOOSER, Direction.NONE} else least
         most = min(most, _ZERO) if direction in {Direction.STRICTER, Direction.NONE} else most
