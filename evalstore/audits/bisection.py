@@ -230,8 +230,7 @@ class _VersionSearch:
         return self._by_commit[oid]
 
     def _grade(self, oid: str) -> RunTotals | None:
-        release = self.releases.get(oid)
-        pin = str(release.version) if release else f"git:{oid}"
+        pin = self._label(oid)
         try:
             ruler = self.store.resolve(f"{self.name}@{pin}")
             if ruler.digest not in self._by_digest:

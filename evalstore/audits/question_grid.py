@@ -46,19 +46,14 @@ from evalstore.scoring.judging import JudgeSession
 from evalstore.text import make_excerpt
 
 
-def find_drift(
-    name: str, row: GradedRow, question: Question, recorded: Mapping[str, CheckResult], replayed: RubricResult
-) -> Iterator[Drift]:
-    """Yield the first recorded result of a row that replay does not reproduce; `name` is that of the run."""
+def _describe_drift(
+    row: GradedRow, question: Question, recorded: Mapping[str, CheckResult], replayed: RubricResult
+) -> str:
+    """Return the first recorded result of a row that replay does not reproduce, in words; empty where it has none."""
     # An empty digest is one that the run did not record.
     digests = ((row.reference_digest, question.reference_digest), (row.input_digest, question.input_digest))
     if any(written not in {"", now} for written, now in digests):
-        yield Drift(name, row.id, "the question differs from the recorded one")
-    elif what := _describe_difference(row, recorded, replayed):
-        yield Drift(name, row.id, what)
-
-
-def _describe_difference(row: GradedRow, recorded: Mapping[str, CheckResult], replayed: RubricResult) -> str:
+        return "the question differs from the recorded one"
     # Runs of other tools record no checks.
     for check in replayed.checks if row.checks else ():
         before = recorded.get(check.id)
@@ -368,7 +363,8 @@ def _list_drift(shared: _SharedQuestion, cells: QuestionCells, whole: int) -> It
         for number, row in enumerate(shared.rows[side].outputs):
             results = cells.grade_all(whole if side else 0, number)
             recorded = shared.index_results(row.checks, side)
-            yield from find_drift(run, row, shared.questions[side], recorded, results)
+            if what := _describe_drift(row, shared.questions[side], recorded, results):
+                yield Drift(run, row.id, what)
 
 
 def _prune_trees(plan: RubricPlan, cells: QuestionCells, contexts: Trees) -> dict[PlayerName, Coalition]:

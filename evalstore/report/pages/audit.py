@@ -18,7 +18,7 @@ from evalstore.report.blame import describe_origin
 from evalstore.report.pages.diff import prepare_edit
 from evalstore.report.pages.history import CAPTION, prepare_timeline
 from evalstore.report.pages.html import BarScale, Drawing, draw_mark, draw_range, draw_step, read_style, render_page
-from evalstore.report.pages.moved import MovedList, filter_moved
+from evalstore.report.pages.moved import filter_moved
 from evalstore.statistics import Conclusion, Interval
 from evalstore.text import count_noun, make_excerpt
 
@@ -153,8 +153,8 @@ def write_page(
         facts=facts,
     )
     rest = len(render(moved=None).encode()) - len(read_style("style"))
-    sources = tuple(cause.source for cause in edits[:_MOST_EDITS])
-    moved = filter_moved(MovedList(audit.moved, audit.moved_count, sources), max(_BUDGET - rest, _LEAST_BUDGET))
+    sources = [cause.source for cause in edits[:_MOST_EDITS]]
+    moved = filter_moved(audit, sources, max(_BUDGET - rest, _LEAST_BUDGET))
     return render(moved=moved, rules=moved.rules if moved else "")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evalstore.audits import EditSource, MovedQuestion
+from evalstore.audits import Audit, EditSource, MovedQuestion
 from evalstore.audits.question_view import list_checks
 from evalstore.model import Verdict
 from evalstore.report.pages.diff import has_diff
@@ -83,15 +83,6 @@ _FLIPS = {"f0": "pass to fail", "f1": "fail to pass", "f2": "no flip"}
 
 
 @dataclass(frozen=True, slots=True)
-class MovedList:
-    """The questions that are kept, how many moved in all, and the edits in the order of the page."""
-
-    questions: tuple[MovedQuestion, ...]
-    count: int
-    edits: tuple[EditSource, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class FilterChoices:
     """What can be chosen in the filters: by name of a class in the page, the label."""
 
@@ -113,32 +104,32 @@ def find_flip(question: MovedQuestion) -> str:
     return "f2" if old is new else "f0" if old is Verdict.PASS else "f1"
 
 
-def filter_moved(moved: MovedList, budget: int) -> FilteredList | None:
-    """Return the list of questions with its filters; None where no question moved.
+def filter_moved(audit: Audit, edits: Sequence[EditSource], budget: int) -> FilteredList | None:
+    """Return the list of moved questions with its filters; None where no question moved. `edits` are those of the page.
 
     All questions together have `budget` bytes, outputs and what was asked left aside.
     """
-    if not moved.questions:
+    if not audit.moved:
         return None
-    choices = _list_choices(moved)
-    items = select_items(((_render_question(one, choices), _count_answers(one)) for one in moved.questions), budget)
+    choices = _list_choices(audit.moved, edits)
+    items = select_items(((_render_question(one, choices), _count_answers(one)) for one in audit.moved), budget)
     menus = (
         FilterMenu("moved by", "anything", {key: name.replace("_", " ") for name, key in choices.players.items()}),
         FilterMenu("edit", "any edit", _label_edits(choices)),
         FilterMenu("flip", "any verdict", _FLIPS),
         FilterMenu("tag", "any tag", {key: tag for tag, key in choices.tags.items()}),
     )
-    left = moved.count - len(items)
+    left = audit.moved_count - len(items)
     more = f" {count_noun(left, 'more question')} moved: evalstore audit A B --question ID shows each." if left else ""
     return filter_items(menus, items, f"Flips first, then those that moved most.{more}")
 
 
-def _list_choices(moved: MovedList) -> FilterChoices:
-    players = dict.fromkeys(name for question in moved.questions for name in question.shares)
-    edits = dict.fromkeys(source for question in moved.questions for source, _ in question.edits)
+def _list_choices(moved: Sequence[MovedQuestion], listed: Sequence[EditSource]) -> FilterChoices:
+    players = dict.fromkeys(name for question in moved for name in question.shares)
+    edits = dict.fromkeys(source for question in moved for source, _ in question.edits)
     # The page's table of edits has the numbers, so that a question leads to the people behind its edits.
-    numbers = {source: f"e{number}" for number, source in enumerate(moved.edits)}
-    tags = Counter(tag for question in moved.questions for tag in dict.fromkeys(question.tags))
+    numbers = {source: f"e{number}" for number, source in enumerate(listed)}
+    tags = Counter(tag for question in moved for tag in dict.fromkeys(question.tags))
     common = sorted(tags, key=lambda tag: (-tags[tag], tag))[:_MOST_TAGS]
     return FilterChoices(
         players={name: f"p{number}" for number, name in enumerate(players)},
