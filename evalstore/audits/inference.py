@@ -333,10 +333,10 @@ def _build_stored_run(
     refs = {id_: rubric.ref if rubric else question.rubric_ref or "" for id_, question in questions.items()}
     asked = [ref for ref in dict.fromkeys(refs.values()) if ref]
     resolved = dict(zip(asked, store.resolve_all(asked), strict=True))
-    rubrics = {ref: RunRubric.from_version(_build_version(store, one)) for ref, one in resolved.items()}
+    rubrics = {ref: RunRubric.from_version(finder.find_release(one)) for ref, one in resolved.items()}
     named = {id_: replace(row, rubric=refs[id_]) for id_, row in rows.items()}
     run = replace(source, dataset=_build_used(dataset), rubrics=tuple(map(_build_used, resolved.values())), score=None)
-    bare = StoredRun(run, named, _build_version(store, dataset), rubrics, known)
+    bare = StoredRun(run, named, finder.find_release(dataset), rubrics, known)
     results = OutputGrader(bare, finder, session).grade_under(dataset if rubric is None else rubric)
     return replace(bare, rows=_replace_scores(named, results))
 
@@ -349,11 +349,6 @@ def _replace_scores(rows: Mapping[str, GradedRow], results: RunResults) -> dict[
         else replace(row, score=result.score, verdict=result.verdict)
         for id_, row in rows.items()
     }
-
-
-def _build_version(store: ArtifactStore, resolved: Resolved) -> ArtifactVersion:
-    releases = store.releases(resolved.kind, resolved.id)
-    return ArtifactVersion(resolved, next((one for one in releases if one.tag == resolved.tag), None))
 
 
 def _build_used(resolved: Resolved) -> UsedArtifact:

@@ -136,7 +136,7 @@ class VersionFinder:
             # The digest is the proof: a tag may have moved, and a working file may have been released.
             if resolved.digest == pinned.digest and self._has_rows(resolved, pinned):
                 self._note_move(pinned, ref, is_gone=bool(reasons))
-                return ArtifactVersion(resolved, self._find_release(resolved))
+                return self.find_release(resolved)
         raise _make_missing_error(pinned, reasons)
 
     def find_path(self, old: ArtifactVersion, new: ArtifactVersion) -> VersionPath:
@@ -207,9 +207,10 @@ class VersionFinder:
             what = "was a file on disk"
         self.notes.append(f"{pinned.ref} {what}; the same content was found as {found}")
 
-    def _find_release(self, resolved: Resolved) -> Release | None:
+    def find_release(self, resolved: Resolved) -> ArtifactVersion:
+        """Return an artifact with the release that holds it, if any."""
         releases = self.store.releases(resolved.kind, resolved.id)
-        return next((release for release in releases if release.tag == resolved.tag), None)
+        return ArtifactVersion(resolved, next((one for one in releases if one.tag == resolved.tag), None))
 
     def _find_between(self, old: ArtifactVersion, new: ArtifactVersion) -> Iterator[ArtifactVersion]:
         names = [parse_ref(name) for name in self.find_line(old, new)]
