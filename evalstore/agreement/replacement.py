@@ -78,10 +78,15 @@ class _Side:
     replay: SideReplay | None
     measurement: Measurement | None
 
-    def grade_outputs(self, row: GradedRow, known: dict[str, CheckResult]) -> list[RubricResult] | None:
-        """Return the result of each output of a row; None where replies are missing, which are then noted."""
-        found = self.replay.grade_outputs(row, known) if self.replay else None
-        if found is None and self.replay:
+    def grade_outputs(self, row: GradedRow, known: dict[str, CheckResult], *, asked: bool) -> list[RubricResult] | None:
+        """Return the result of each output of a row; None where replies are missing, which are then noted.
+
+        A row that the judge has no part in, which so is not `asked` about, stays as it was recorded.
+        """
+        if self.replay is None or not asked:
+            return [RubricResult(one.score, one.verdict, one.checks) for one in row.outputs]
+        found = self.replay.grade_outputs(row, known)
+        if found is None:
             self.session.note_missing(self.replay.lacking)
         return found
 
@@ -200,7 +205,7 @@ class Replacement:
             asked = {check.id for check in self._list_checks(row.rubric)}
             known: dict[str, CheckResult] = {}
             # Both sides are graded, whatever the first one lacks: the plan has the calls of both.
-            old, new = (self._grade(side, row, known, asked=bool(asked)) for side in self._sides)
+            old, new = (side.grade_outputs(row, known, asked=bool(asked)) for side in self._sides)
             if old is None or new is None:
                 continue
             for before, after in zip(old, new, strict=True):
@@ -211,14 +216,6 @@ class Replacement:
             if score is not None and new_score is not None:
                 counts.scores.add(score, new_score, group)
                 counts.passes.add(passed or _ZERO, new_passed or _ZERO, group)
-
-    def _grade(
-        self, side: _Side, row: GradedRow, known: dict[str, CheckResult], *, asked: bool
-    ) -> list[RubricResult] | None:
-        """Return the results of a row under one model; one that the judge has no part in stays as it was recorded."""
-        if asked:
-            return side.grade_outputs(row, known)
-        return [RubricResult(one.score, one.verdict, one.checks) for one in row.outputs]
 
     def _choose_questions(self, stored: StoredRun) -> Sequence[str]:
         """Return the questions to judge: of too many those with the smallest hashes, whatever their order."""
@@ -273,7 +270,9 @@ class Replacement:
         if self.stored is None:
             return
         name, run = self.old.judge.name, make_excerpt(str(self.request.run))
-        used = {pin.ref: pin.scoring_digest for pin in list_run_pins(self.stored.run) if _names(pin.ref, name)}
+        used = {
+            pin.ref: pin.scoring_digest for pin in list_run_pins(self.stored.run) if parse_ref(pin.ref).name == name
+        }
         for ref, digest in used.items():
             if digest != self.old.judge.scoring_digest:
                 yield f"{run} was graded with {ref}, whose content is not that of {self.old.judge.ref}"
@@ -291,10 +290,6 @@ def _names_model(check: Check) -> bool:
     """Whether a check names the model of its judge, which wins over the judge's own."""
     model = check.params.get("model")
     return isinstance(model, dict) and bool(model.get("id"))
-
-
-def _names(ref: str, name: str) -> bool:
-    return parse_ref(ref).name == name
 
 
 def _pair_checks(id_: str, before: RubricResult, after: RubricResult, asked: set[str]) -> Iterator[JudgementPair]:

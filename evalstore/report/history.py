@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from evalstore.audits.wording import format_points
@@ -71,18 +72,13 @@ def document_bisection(bisection: Bisection) -> dict[str, Any]:
 
 def _point_rows(point: ChangePoint) -> Iterator[tuple[str, ...]]:
     """Yield a row for a change point with its commit; where several commits made it, one for each below."""
-    label = point.version or "unreleased"
-    span = _format_span(point.old.score, point.new.score)
+    label, over = point.version or "unreleased", point.passed_over
+    label = f"{over[0]} {'to' if over[1:] else 'or'} {label}" if over else label
     passes = " -> ".join(format_percent(totals.pass_rate) for totals in (point.old, point.new))
-    if point.passed_over:
-        label = f"{point.passed_over[0]} to {label}" if point.passed_over[1:] else f"{point.passed_over[0]} or {label}"
-        yield (make_excerpt(label, _LABEL), *span, passes, "", "", "unknown: some could not be graded", "")
-        return
-    if len(point.commits) == 1:
-        yield (make_excerpt(label, _LABEL), *span, passes, *_commit_cells(point.commits[0]))
-        return
-    yield (make_excerpt(label, _LABEL), *span, passes, "", "", count_noun(len(point.commits), "commit"), "")
-    for change in point.commits:
+    made_by = "unknown: some could not be graded" if over else count_noun(len(point.commits), "commit")
+    lone = _commit_cells(point.commits[0]) if len(point.commits) == 1 else ("", "", made_by, "")
+    yield (make_excerpt(label, _LABEL), *_format_span(point.old.score, point.new.score), passes, *lone)
+    for change in point.commits if len(point.commits) > 1 else ():
         yield ("", *_format_span(change.old.score, change.new.score), "", *_commit_cells(change))
 
 
@@ -128,6 +124,7 @@ _GAP = 2
 # Of a screen, at most this share is for names, and never less than so many characters.
 _SHARE, _NAME, _LONG_NAME = 2, 32, 200
 _MARK = "*"  # behind the cell that the run recorded
+_pick_score, _pick_pass_rate = attrgetter("score"), attrgetter("pass_rate")
 
 
 def text(history: ScoreHistory, screen: Screen = PAPER) -> str:
@@ -173,14 +170,6 @@ def document(history: ScoreHistory) -> dict[str, Any]:
         "ungraded": [run.ungraded for run in history.runs],
         **select_json_keys(history, "calls notes"),
     }
-
-
-def _pick_score(totals: RunTotals) -> Fraction | None:
-    return totals.score
-
-
-def _pick_pass_rate(totals: RunTotals) -> Fraction | None:
-    return totals.pass_rate
 
 
 def _format_tables(
