@@ -57,7 +57,8 @@ def write_answer(audit: Audit) -> str:
     """Return whether the outputs are better, as far as these questions tell, and what would tell it."""
     question = ask_better(audit.a, audit.b)
     zero, own = audit.lines.no_answer_as_zero.score, audit.own_as_zero.shapley
-    rest = "" if not zero or own is None else f" With missing answers counted as 0, {_word_total(own)}."
+    total = f"it {_word_gain(own)}" if own else "it neither gained nor lost"
+    rest = "" if not zero or own is None else f" With missing answers counted as 0, {total}."
     asides = "".join(f" {one}." for one in audit.asides)
     return f"{question} {_word_answer(audit)}.{rest}{asides}"
 
@@ -117,10 +118,6 @@ def _word_gain(share: Fraction) -> str:
 
 def _word_span(factor: Factor) -> str:
     return f" (95 %: {format_points(factor.ci[0])} to {format_points(factor.ci[1])})" if factor.ci else ""
-
-
-def _word_total(share: Fraction) -> str:
-    return f"it {_word_gain(share)}" if share else "it neither gained nor lost"
 
 
 def _word_price(audit: Audit) -> str:

@@ -199,7 +199,8 @@ def _format_factor(factor: Factor, screen: Screen) -> list[str]:
     if factor.conclusion is Conclusion.NOT_RESOLVABLE and factor.detectable:
         about.append(f"so few questions show only changes of {factor.detectable * 100:.1f} points or more")
     if factor.order[0] != factor.order[1]:
-        about.append(f"{_format_span(factor.order).strip()} depending on whose answers it is measured")
+        low, high = map(format_points, factor.order)
+        about.append(f"{low} to {high} depending on whose answers it is measured")
     if factor.p is not None and factor.moved:
         # What was estimated by anchors is tested against them.
         test = "Welch" if factor.anchors and not OWN_PLAYERS.isdisjoint(factor.players) else "sign-flip"
@@ -221,7 +222,7 @@ def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
             passes = f" ({format_points(cause.passes)} passes)" if cause.passes and not cause.share else ""
             message = make_excerpt(cause.source.message or cause.source.part, _MESSAGE)
             rule = f"{cause.source.rule}: " if cause.source.rule and screen.whole else ""
-            lead = f"{' ' * _EDIT_MARGIN}{_pad_points(cause.share)}{margin}{passes}  "
+            lead = f"{' ' * _EDIT_MARGIN}{format_points(cause.share):>7}{margin}{passes}  "
             lines = screen.wrap(f"{rule}{message}", lead=lead, inner=" " * _EDIT_WORDS)
             yield from (*map(screen.paint_change, lines[:1]), *lines[1:])
     if len(effective_causes) > _MOST_EDITS:
@@ -321,11 +322,3 @@ def _format_price(audit: Audit) -> Iterator[str]:
         yield f"{count_noun(price.calls, 'call')} of judges would {what} (--ask with --judge-url)"
     if price.steps > price.calls:
         yield f"{count_noun(price.steps, 'call')} would also separate the versions of the judge (--judge-url)"
-
-
-def _pad_points(share: Fraction) -> str:
-    return f"{format_points(share):>7}"
-
-
-def _format_span(ends: Sequence[float | Fraction] | None) -> str:
-    return f"{format_points(ends[0]):>7} to {format_points(ends[1])}" if ends else ""

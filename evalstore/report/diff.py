@@ -208,7 +208,7 @@ def _paint_each(part: Part, text: str, screen: Screen) -> str:
 
 def _paint_level(level: Bump, sentence: str, screen: Screen, margin: str = "") -> Iterator[str]:
     """Yield a sentence behind its level, wrapped, the level in its colour."""
-    word = _format_level(level)
+    word = (str(level).upper() if level is Bump.MAJOR else str(level)).ljust(5)
     first, *rest = _paint_words(_wrap_line(f"{word}  {sentence}", screen, margin), screen)
     yield margin + screen.paint(_LEVELS.get(level), word) + first[len(margin + word) :]
     yield from rest
@@ -223,10 +223,6 @@ def _format_exchange_lines(finding: DiffFinding, screen: Screen) -> Iterator[str
     for line in exchange:
         yield (lead + screen.paint(_MARKS.get(line.mark), f"{line.mark} {line.text}".rstrip())).rstrip()
         lead = " " * len(lead)
-
-
-def _format_level(level: Bump) -> str:
-    return (str(level).upper() if level is Bump.MAJOR else str(level)).ljust(5)
 
 
 def _name_side(ref: str | None, word: str) -> str:

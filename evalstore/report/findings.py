@@ -26,7 +26,7 @@ def format_excerpt(source: SourceLine, line: int, part: Part, screen: Screen, in
     """Return the line after its number, and below it carets in the colour of `part` where something is marked."""
     number = str(line)
     room = max(screen.width - len(indent) - len(number) - len(" | "), _LEAST)
-    cells = _make_cells(source.text)
+    cells = [_make_cell(source.text, index) for index in range(len(source.text))]
     first, last = _choose_window(cells, source, room)
     shown = "".join(cells[first:last])
     before, after = _CUT if first else "", _CUT if last < len(cells) else ""
@@ -41,12 +41,8 @@ def format_excerpt(source: SourceLine, line: int, part: Part, screen: Screen, in
     return lines
 
 
-def _make_cells(text: str) -> list[str]:
-    """Return each character as it is shown: a tab as blanks, a control character or a command of CI as an escape."""
-    return [_make_cell(text, index) for index in range(len(text))]
-
-
 def _make_cell(text: str, index: int) -> str:
+    """Return a character as it is shown: a tab as blanks, a control character or a command of CI as an escape."""
     character = text[index]
     if character == "\t":
         return _TAB

@@ -50,7 +50,10 @@ def text(agreement: Agreement, screen: Screen = PAPER) -> str:
         _list_cases(
             f"not judged, and not counted elsewhere{', too many for --check' if agreement.misses_many else ''}:",
             agreement.unjudged,
-            [_row_of_unjudged(case) for case in agreement.left_out],
+            [
+                (f"  line {case.line}", make_excerpt(case.id, 30), make_excerpt(case.reason, 120))
+                for case in agreement.left_out
+            ],
         ),
         list_file_lines(agreement, screen) if agreement.diff or agreement.written else "",
     )
@@ -161,10 +164,6 @@ def _disagreement_row(agreement: Agreement, case: LabelledCase) -> Sequence[str]
         f"judge {_format_verdict(case)}",
         make_excerpt(reason, 60),
     )
-
-
-def _row_of_unjudged(case: LabelledCase) -> Sequence[str]:
-    return f"  line {case.line}", make_excerpt(case.id, 30), make_excerpt(case.reason, 120)
 
 
 def _format_verdict(case: LabelledCase) -> str:

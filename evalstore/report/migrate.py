@@ -117,13 +117,9 @@ def text(report: MigrationReport, screen: Screen = PAPER) -> str:
     plan = list(_plan_lines(report, screen))
     # Who migrates again knows the sources: what changed comes first.
     parts = [*plan, *([""] if plan else []), *sources] if is_repeated(report) else [*sources, *plan]
-    end = describe_result(report, "; --verbose names them")
-    lines = (line for sentence in end for line in _wrap_end(sentence, screen))
+    end = screen.wrap(*describe_result(report, "; --verbose names them"))
+    lines = (screen.paint_words(line, _STATES) for line in end)
     return _join_lines([*parts, *_blank_line(report), *lines])
-
-
-def _wrap_end(sentence: str, screen: Screen) -> list[str]:
-    return [screen.paint_words(line, _STATES) for line in screen.wrap(sentence)]
 
 
 def everything(report: MigrationReport, screen: Screen = PAPER) -> str:

@@ -119,14 +119,9 @@ def _report_status(status: Status) -> ProblemReport:
 def _status_problems(status: Status) -> Iterator[Problem]:
     for artifact in status.artifacts:
         yield _artifact_problem(artifact)
-        yield from (
-            _change_problem(finding, can_accept=True) for finding in artifact.findings if _needs_problem(finding)
-        )
+        told = (one for one in artifact.findings if one.level is Bump.MAJOR or one.adjusted)
+        yield from (_change_problem(finding, can_accept=True) for finding in told)
         yield from (_problem_of_moved_reference(artifact, reference) for reference in artifact.moved)
-
-
-def _needs_problem(finding: DiffFinding) -> bool:
-    return finding.level is Bump.MAJOR or finding.adjusted
 
 
 def _artifact_problem(artifact: ArtifactStatus) -> Problem:

@@ -257,12 +257,8 @@ def wrap_lines(*sentences: str, width: int = PAPER.width, lead: str = "", inner:
     lines = TextWrapper(
         width, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False, break_long_words=False
     )
-    kept = (re.sub(COMMAND, _join_words, make_printable(sentence)) for sentence in sentences)
+    kept = (re.sub(COMMAND, lambda found: found[0].replace(" ", _NO_BREAK), make_printable(one)) for one in sentences)
     return [line.replace(_NO_BREAK, " ") for sentence in kept for line in lines.wrap(sentence)]
-
-
-def _join_words(command: re.Match[str]) -> str:
-    return command[0].replace(" ", _NO_BREAK)
 
 
 def format_percent(value: Fraction | None, digits: int = 2) -> str:

@@ -23,7 +23,6 @@ from evalstore.statistics import Conclusion, Interval
 from evalstore.text import count_noun, make_excerpt
 
 if TYPE_CHECKING:
-    from evalstore.audits.shapley import ShareBounds
     from evalstore.audits.static_audit import StaticAudit
 
 
@@ -220,7 +219,10 @@ def _list_lines(audit: Audit) -> Iterator[tuple[str, Sequence[str]]]:
 def write_static_page(audit: StaticAudit, conditions: Sequence[str]) -> str:
     """Return the page of an audit that graded nothing; `conditions` are the answers to conditions in words."""
     known = {factor.player.label: (factor.score, factor.passes) for factor in audit.factors}
-    scales = [_find_scale([ends[channel] for ends in known.values()]) for channel in (0, 1)]
+    scales = [
+        BarScale.from_values([Fraction(0), *chain.from_iterable(ends[channel] for ends in known.values())])
+        for channel in (0, 1)
+    ]
     bars = {
         name: [draw_range(*bounds, scale) for bounds, scale in zip(ends, scales, strict=True)]
         for name, ends in known.items()
@@ -235,7 +237,3 @@ def write_static_page(audit: StaticAudit, conditions: Sequence[str]) -> str:
         rows=[(row, bars.get(row[0])) for row in words.list_rows(audit)],
         facts=[*words.list_facts(audit)],
     )
-
-
-def _find_scale(bounds: Sequence[ShareBounds]) -> BarScale:
-    return BarScale.from_values([Fraction(0), *chain.from_iterable(bounds)])
