@@ -135,3 +135,15 @@ def test_one_weight_is_compared_by_itself_whether_it_was_written_or_not() -> Non
     for old, new, ends in ((unwritten, written, (1, 3)), (written, unwritten, (3, 1))):
         (finding,) = compare(old, new).findings
         assert (finding.before, finding.after) == ends
+
+
+def test_edits_of_a_validation_are_whole_and_the_others_counted() -> None:
+    judge = {"id": "j", "version": "1.0.0", "template": "{{ output }}"}
+    old = {"tpr": 0.9, "tnr": 0.8, "validated_at": "2026-08-28", "sample_size": 60}
+    for more, told in (
+        ({"tpr": 0.95}, "tpr 0.9 to 0.95"),
+        ({"tpr": 0.95, "validated_at": "2026-10-13", "sample_size": 200, "digest": "0" * 64},
+         "tpr 0.9 to 0.95 and 3 more"),
+    ):  # fmt: skip
+        (finding,) = compare({**judge, "validation": old}, {**judge, "validation": {**old, **more}}).findings
+        assert finding.message == f"the validation changes: {told}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 from evalstore.diff.change import Change, Proof
@@ -25,6 +26,7 @@ from evalstore.diff.rubric_state import CheckState, CompositeFacts, RubricState,
 from evalstore.model import Kind, is_cosmetic
 from evalstore.model.artifact import RENAMED_FROM, find_former_name
 from evalstore.model.example import EXAMPLES, read_examples
+from evalstore.text import SHORT_EXCERPT
 
 KEY_RULES = {
     "id": "judge-id-changed",
@@ -37,6 +39,7 @@ KEY_RULES = {
     "reply_pattern": "judge-reply-pattern-changed",
 }
 _RETIRES = "retires"  # a day, which no executor reads
+_MORE = len(" and 99 more")
 _LEVEL_KEYS = ("level_names", "level_scores")
 _DEFAULTS: Mapping[str, Any] = {
     "variables": [],
@@ -94,7 +97,7 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
     if not is_same(old, new):
         differ = find_key_changes(old_value, new_value) if old_value and new_value else {}
         edits = [f"{key} {' to '.join(map(describe_value, sides))}" for key, sides in differ.items()]
-        words = {"changes": ", ".join(edits) or ("it is gone" if old_value else "it is new")}
+        words = {"changes": _list_edits(edits) or ("it is gone" if old_value else "it is new")}
         yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
     measured = [{key: side[key] for key in _MEASURED_KEYS if key in side} for side in (old_value, new_value)]
     # Rates that were measured before an edit which may move scores do not hold for the judge as it is now.
@@ -102,6 +105,14 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
     if measured[1] and is_same(*measured) and moved:
         words = {"moved": " and ".join(dict.fromkeys(moved))}
         yield Change("judge-validation-stale", None, None, at, at, name="validation", words=words, discriminator=moved)
+
+
+def _list_edits(edits: Sequence[str]) -> str:
+    """Return as many edits as a message has room for, the first in any case, and how many more there are."""
+    ends = accumulate(len(edit) + len(", ") for edit in edits)
+    shown = sum(end <= SHORT_EXCERPT - _MORE for end in ends) or 1
+    rest = len(edits) - shown
+    return ", ".join(edits) if rest <= 0 else f"{', '.join(edits[:shown])} and {rest} more"
 
 
 def _can_move_score(edit: Change, rule_set: int) -> bool:
