@@ -9,7 +9,6 @@ from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.release.acceptances import find_uncommitted_acceptances
 from evalstore.release.commit_files import complete_signature, find_bypassed_hooks, find_checkout, list_commit_files
-from evalstore.release.journal import PinMove, ReleasedVersion
 from evalstore.release.locking import LockedRepository, lock_repository
 from evalstore.release.pins import move_pins_in_rows
 from evalstore.release.plan import BumpPlan, choose_working_files, make_plan
@@ -112,14 +111,7 @@ def _release_without_commit(store: ArtifactStore, options: BumpOptions, head: He
     elif not options.dry_run:
         for step in plan.steps:
             _write_step_files(store, step)
-    released = _list_released_versions(store, plan.steps, tagged=options.tag)
-    return replace(
-        plan.preview,
-        released=released,
-        committed=head is not None,
-        dry_run=options.dry_run,
-        unreviewed=unreviewed,
-    )
+    return replace(plan.preview, committed=head is not None, dry_run=options.dry_run, unreviewed=unreviewed)
 
 
 def _write_step_files(store: ArtifactStore, step: ReleaseStep) -> None:
@@ -147,11 +139,9 @@ def _commit_release(
     repository = replace(repository, signature=complete_signature(config, repository.signature))
     message = format_commit_message(plan.steps, options.message, tagged=options.tag)
     tags = {f"{store.tag_prefix}{step.ref}": format_tag_message(step, options.message) for step in plan.steps}
-    messages = ReleaseMessages(message, tags if options.tag else {}, options.sign, read_required_signers(store))
+    messages = ReleaseMessages(message, tags if options.tag else {}, read_required_signers(store))
     draft = write_release_files(repository, store, checkout, files, messages)
-    versions = _list_released_versions(store, plan.steps, tagged=options.tag)
-    release = ReleaseContext(repository, versions, options.watch_writing, options.watch_signing)
-    journal = publish_release(release, draft, checkout.tip)
+    journal = publish_release(ReleaseContext(repository, plan.preview.released, options), draft, checkout.tip)
     store.forget()
     return replace(
         plan.preview,
@@ -165,19 +155,3 @@ def _commit_release(
 def _list_unreviewed(store: ArtifactStore, plan: BumpPlan, tip: str | None) -> tuple[str, ...]:
     uncommitted = find_uncommitted_acceptances(store, tip)
     return tuple(step.ref for step in plan.steps if (step.name, step.previous) in uncommitted)
-
-
-def _list_released_versions(
-    store: ArtifactStore, steps: Sequence[ReleaseStep], *, tagged: bool
-) -> tuple[ReleasedVersion, ...]:
-    return tuple(
-        ReleasedVersion(
-            step.ref,
-            f"{store.tag_prefix}{step.ref}" if tagged else None,
-            None,
-            step.previous,
-            step.bump,
-            tuple(PinMove(old, new) for old, new in sorted(step.moves.items())),
-        )
-        for step in steps
-    )

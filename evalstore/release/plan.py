@@ -15,6 +15,7 @@ from evalstore.lint.use import find_use_findings, list_target_files
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.release.acceptances import read_change_policy
 from evalstore.release.comparison import scan_working_files
+from evalstore.release.journal import PinMove, ReleasedVersion
 from evalstore.release.pins import check_pins_released, find_pin_moves, list_floating_refs
 from evalstore.release.references import list_references
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
@@ -84,7 +85,7 @@ def make_plan(store: ArtifactStore, options: BumpOptions) -> BumpPlan:
     names = [*requested, *(name for name in draft.steps if name not in requested)]
     ordered = tuple(draft.steps[name] for name in names if name in draft.steps)
     preview = Released(
-        (),
+        tuple(_describe_version(store, step, tagged=options.tag) for step in ordered),
         tuple(name for name in requested if name not in draft.steps),
         pinned=tuple(PinnedVersion(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())),
         followed=options.dependents,
@@ -93,6 +94,12 @@ def make_plan(store: ArtifactStore, options: BumpOptions) -> BumpPlan:
         findings=tuple(found.list_lines()),
     )
     return BumpPlan(ordered, preview)
+
+
+def _describe_version(store: ArtifactStore, step: ReleaseStep, *, tagged: bool) -> ReleasedVersion:
+    moves = tuple(PinMove(old, new) for old, new in sorted(step.moves.items()))
+    tag = f"{store.tag_prefix}{step.ref}" if tagged else None
+    return ReleasedVersion(step.ref, tag, None, step.previous, step.bump, moves)
 
 
 def _list_followed_versions(draft: _PlanDraft) -> Iterator[FollowedVersion]:

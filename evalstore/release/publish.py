@@ -20,7 +20,6 @@ from typing import NamedTuple
 
 from evalstore.errors import ConflictError, EvalstoreError, RefusedError
 from evalstore.places import SETTINGS_FILE
-from evalstore.progress import Watch
 from evalstore.release.asked_changes import TRAILER
 from evalstore.release.commit_files import Checkout, CommitFile, write_blobs
 from evalstore.release.journal import (
@@ -40,7 +39,7 @@ from evalstore.release.recovery import (
     list_tag_updates,
     stage_files,
 )
-from evalstore.release.step import ReleaseStep
+from evalstore.release.step import BumpOptions, ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.git import CommandError
 from evalstore.store.index import (
@@ -82,12 +81,11 @@ _CROSSED = re.compile(r"'refs/tags/([^']+)' exists; cannot create 'refs/tags/([^
 
 
 class ReleaseMessages(NamedTuple):
-    """The message of the commit, those of its tags by name, whether all are signed, and who may (None: anybody)."""
+    """The message of the commit, those of its tags by name, and who may sign them (None: anybody)."""
 
     commit: str
     tags: Mapping[str, str]
-    sign: bool
-    signers: bytes | None = None
+    signers: bytes | None
 
 
 def format_commit_message(steps: Sequence[ReleaseStep], text: str | None, *, tagged: bool) -> str:
@@ -158,16 +156,11 @@ def write_release_files(
 
 
 class ReleaseContext(NamedTuple):
-    """Where a release is written, and what it releases.
-
-    `watch_writing` wraps the iteration over the files that are written, and `watch_signing` that over the tags that are
-    signed (progress bars).
-    """
+    """Where a release is written, what it releases, and how that was asked for."""
 
     repository: LockedRepository
     versions: Sequence[ReleasedVersion]
-    watch_writing: Watch[FileChange]
-    watch_signing: Watch[str]
+    options: BumpOptions
 
 
 def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | None) -> Journal:
@@ -177,7 +170,7 @@ def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | Non
     lock for milliseconds. Where somebody commits all the time, the last tries lock it from the start.
     """
     # A signature may take a touch of a key: it is asked for twice at most.
-    repository, free = release.repository, 1 if draft.messages.sign else _FREE_TRIES
+    repository, free = release.repository, 1 if release.options.sign else _FREE_TRIES
     index_entries = list_entries(draft.changes)
     journal, staged, attempt = None, None, _Attempt(is_released=False)
     with ExitStack() as locks:
@@ -194,7 +187,7 @@ def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | Non
                 if staged is None:
                     # Killed before it: git may prune the objects one day, and the journal is dropped then.
                     hold_pending(repository, journal)
-                    staged = stage_files(repository, journal, watch=release.watch_writing)
+                    staged = stage_files(repository, journal, watch=release.options.watch_writing)
                 attempt = _try_to_publish(repository, journal, staged, index, is_index_locked=number >= free)
                 if attempt.is_released:
                     break
@@ -242,12 +235,12 @@ def _write_journal(release: ReleaseContext, draft: ReleaseDraft, tip: str | None
     repository = release.repository
     # The tree is that of the branch with these files replaced: nothing else that is edited or staged gets in.
     entries = {change.path: TreeEntry(change.mode, change.blob) for change in draft.changes}
-    if last and tip and not draft.messages.sign:
+    if last and tip and not release.options.sign:
         commit, refs = write_on_tip(repository.git, repository.objects, last.commit, tip, entries, last.tags)
     else:
         tree = write_tree(repository.git, repository.objects, tip, entries, draft.contents.values())
         parents = [tip] if tip else []
-        commit, tags = _write_commit_and_tags(repository, tree, parents, draft.messages, release.watch_signing)
+        commit, tags = _write_commit_and_tags(release, tree, parents, draft.messages)
         refs = {TAG_REFS + name: oid for name, oid in tags.items()}
     released = tuple(replace(version, commit=commit) for version in release.versions)
     journal = Journal(draft.branch, tip, commit, refs, draft.changes, released)
@@ -307,14 +300,15 @@ def _give_up(repository: LockedRepository, journal: Journal) -> None:
 
 
 def _write_commit_and_tags(
-    repository: LockedRepository, tree: str, parents: Sequence[str], messages: ReleaseMessages, watch: Watch[str]
+    release: ReleaseContext, tree: str, parents: Sequence[str], messages: ReleaseMessages
 ) -> tuple[str, Mapping[str, str]]:
-    if not messages.sign:
+    repository, options = release.repository, release.options
+    if not options.sign:
         commit = write_commit(repository.git, tree, parents, message=messages.commit, signature=repository.signature)
         return commit, write_tags(repository.git, repository.objects, commit, messages.tags)
     with open_scratch_repository(repository.git, repository.hex_digits) as scratch:
         commit = sign_commit(scratch, tree, parents, message=messages.commit, signature=repository.signature)
-        tags = sign_tags(scratch, repository.objects, commit, messages.tags, watch=watch)
+        tags = sign_tags(scratch, repository.objects, commit, messages.tags, watch=options.watch_signing)
     if messages.signers is not None:
         _check_signer(repository, tags, messages.signers)
     return commit, tags
