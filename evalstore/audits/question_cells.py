@@ -12,7 +12,7 @@ from typing import NamedTuple
 from evalstore.audits.attribution import EditClass
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.rubric_edits import EncodedCheck
-from evalstore.audits.rubric_plan import DATASET, INPUT, OUTPUTS, SERVICE, CheckPath, PlannedCheck, PlannedRubric
+from evalstore.audits.rubric_plan import ANSWERS, DATASET, SERVICE, CheckPath, PlannedCheck, PlannedRubric
 from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, has_other_base
 from evalstore.audits.values import Price
 from evalstore.audits.version_path import mix_questions
@@ -22,8 +22,6 @@ from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, Samp
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow
 from evalstore.runs.values import QuestionMean, compute_question_mean
-
-_ANSWERS = 1 << INPUT | 1 << OUTPUTS
 
 
 class Content(NamedTuple):
@@ -173,7 +171,7 @@ class QuestionCells:
 
     def list_contents(self, mask: int) -> list[Content]:
         """Return what the graders of a cell look at, sample by sample."""
-        key = dataset, answer = mask >> DATASET & 1, int(bool(mask & _ANSWERS))
+        key = dataset, answer = mask >> DATASET & 1, int(bool(mask & ANSWERS))
         if key not in self._contents:
             numbers = range(len(self.rows[answer]))
             self._contents[key] = [self.find_content(dataset, answer, number) for number in numbers]

@@ -88,11 +88,12 @@ def _sort_answered(old: GradedRow, new: GradedRow) -> PairSet | None:
     return PairSet.SILENT_A if old.score is None else PairSet.SILENT_B
 
 
-class SideSum(NamedTuple):
+@dataclass(slots=True)
+class SideSum:
     """The sums over the rows of one run that have a score."""
 
-    scores: ExactMean
-    passes: ExactMean
+    scores: ExactMean = field(default_factory=ExactMean)
+    passes: ExactMean = field(default_factory=ExactMean)
 
 
 @dataclass(slots=True)
@@ -100,7 +101,7 @@ class _SetSum:
     """The sums over one set of questions, of run A and of run B."""
 
     questions: int = 0
-    sides: tuple[SideSum, SideSum] = field(default_factory=lambda: (_make_side_sum(), _make_side_sum()))
+    sides: tuple[SideSum, SideSum] = field(default_factory=lambda: (SideSum(), SideSum()))
 
 
 @dataclass(slots=True)
@@ -135,12 +136,12 @@ class PairSums:
 
     def sum_side(self, side: int, sets: Iterable[PairSet] | None = None) -> SideSum:
         """Return the sums of run A (0) or B (1) over some sets; over all rows without `sets`."""
-        scores, passes = _make_side_sum()
+        found = SideSum()
         for one in self._sums if sets is None else sets:
             if one in self._sums:
-                scores.add_all(self._sums[one].sides[side].scores)
-                passes.add_all(self._sums[one].sides[side].passes)
-        return SideSum(scores, passes)
+                found.scores.add_all(self._sums[one].sides[side].scores)
+                found.passes.add_all(self._sums[one].sides[side].passes)
+        return found
 
     def sum_lines(self, lost: LineEffect) -> Lines:
         """Return the lines; `lost` is what replay does not reproduce on the compared questions."""
@@ -201,10 +202,6 @@ def _index_contents(stored: StoredRun, ids: Sequence[str]) -> dict[tuple[str, st
         row = stored.rows[id_]
         found.setdefault((row.input_digest, row.output_digest), []).append(id_)
     return found
-
-
-def _make_side_sum() -> SideSum:
-    return SideSum(ExactMean(), ExactMean())
 
 
 def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, str, CheckResult]]:

@@ -13,7 +13,7 @@ from evalstore.audits.inference import open_stored_run
 from evalstore.audits.question_cells import QuestionCells
 from evalstore.audits.question_grid import AttributedQuestion
 from evalstore.audits.question_shares import QuestionShares
-from evalstore.audits.rubric_plan import INPUT, OUTPUTS
+from evalstore.audits.rubric_plan import ANSWERS
 from evalstore.audits.side_replay import grade_with_judges
 from evalstore.audits.slices import read_tags
 from evalstore.audits.stored_run import (
@@ -126,7 +126,6 @@ def list_checks(cells: Sequence[QuestionCell]) -> Iterator[tuple[str, tuple[Chec
         yield id_, tuple(next((check for check in cell.checks if check.id == id_), None) for cell in cells)
 
 
-_ANSWERS = 1 << INPUT | 1 << OUTPUTS
 _NOTHING = LineEffect()
 _Rank = tuple[bool, Fraction, str]
 
@@ -168,7 +167,7 @@ def build_question_cells(cells: QuestionCells, whole: int, rubrics: tuple[str, s
     """Yield the four cells of outputs and rulers, A's first; `whole` is the mask of run B."""
     for output, answers in enumerate("AB"):
         for ruler, rules in enumerate("AB"):
-            mask = (whole & _ANSWERS) * output | (whole & ~_ANSWERS) * ruler
+            mask = (whole & ANSWERS) * output | (whole & ~ANSWERS) * ruler
             mean, missing = cells.find_cell(mask), int(cells.is_unasked(mask))
             samples = range(len(cells.list_contents(mask)))
             checks = tuple(number_samples([cells.grade_all(mask, sample).checks for sample in samples]))

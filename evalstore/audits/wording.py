@@ -35,6 +35,11 @@ def format_points(share: Fraction | float) -> str:
     return f"{float(share) * 100:+.2f}" if abs(float(share)) > _NOTHING else "0.00"
 
 
+def format_change(old: Fraction | None, new: Fraction | None) -> str:
+    """Format the change of a score in points; `-` where one of both is unknown."""
+    return "-" if old is None or new is None else format_points(new - old)
+
+
 def format_size(share: Fraction | float) -> str:
     """Format how large a share is, in points; what is not nothing is never said to be 0.00."""
     text = f"{abs(float(share)) * 100:.2f}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording import format_change
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.text_layout import (
@@ -89,9 +89,7 @@ def _commit_cells(change: CommitChange) -> tuple[str, ...]:
 
 
 def _format_span(old: Any, new: Any) -> tuple[str, str]:
-    return f"{format_percent(old)} -> {format_percent(new)}", "-" if old is None or new is None else format_points(
-        new - old
-    )
+    return f"{format_percent(old)} -> {format_percent(new)}", format_change(old, new)
 
 
 def _summarize(bisection: Bisection) -> str:

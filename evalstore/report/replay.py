@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording import format_change
 from evalstore.model import Verdict
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys
@@ -23,8 +23,6 @@ from evalstore.report.text_layout import (
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from evalstore.audits.inference import Inference, RulerCandidate
     from evalstore.audits.score_history import ReplayedOutput, RunReplay
 
@@ -172,7 +170,7 @@ def _total_rows(replay: RunReplay) -> list[tuple[str, ...]]:
     shares = (("score", old.score, new.score), ("passes", old.pass_rate, new.pass_rate))
     return [
         ("", "recorded", "now", "change"),
-        *((name, format_percent(one), format_percent(other), _subtract(one, other)) for name, one, other in shares),
+        *((name, format_percent(one), format_percent(other), format_change(one, other)) for name, one, other in shares),
         ("scored", f"{old.scored:,}", f"{new.scored:,}", f"{new.scored - old.scored:+,}"),
     ]
 
@@ -187,12 +185,6 @@ def _describe_move(output: ReplayedOutput) -> tuple[str, str]:
     old, new = output.old, output.new
     flip = f"{old.verdict} -> {new.verdict}" if old.verdict is not new.verdict else str(new.verdict)
     return f"{format_percent(old.score)} -> {format_percent(new.score)}", flip
-
-
-def _subtract(old: Fraction | None, new: Fraction | None) -> str:
-    if old is None or new is None:
-        return "-"
-    return format_points(new - old)
 
 
 def _list_notes(replay: RunReplay) -> Iterator[str]:
