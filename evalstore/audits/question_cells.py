@@ -228,7 +228,10 @@ class QuestionCells:
         service = mask >> SERVICE & 1 if check.is_judged else 0
         if (pair := self.moved.get(check.path[0])) is not None:
             return self._grade_moved(check, variant, service, content, pair)
-        recorded = self._find_recorded(service, content, variant) or self._find_recorded(1 - service, content, variant)
+        # What another model said is no record of this one.
+        has_one_service = not check.relevant >> SERVICE & 1
+        sides = (service, 1 - service) if has_one_service else (service,)
+        recorded = next(filter(None, (self._find_recorded(side, content, variant) for side in sides)), None)
         seen = [self._list_composite_replies(check, side, content) for side in (service, 1 - service)]
         grader = self.graders[service]
         choice = ReplyChoice(wanted=seen[0] or seen[1])

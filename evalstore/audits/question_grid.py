@@ -293,6 +293,8 @@ class QuestionAttributor:
         """Return who answered as the judge in each run, as the models name themselves, and since when."""
         sides = ([pair.old for pair in moved.values()], [pair.new for pair in moved.values()])
         old, new = (", ".join(dict.fromkeys(chain.from_iterable(map(list_served_models, side)))) for side in sides)
+        if not moved:  # the runs asked for other models
+            old, new = (str(grader.model.get("id", "")) for grader in self.graders)
         what = "the same model gave other replies"
         if old != new:
             named = f"{make_excerpt(new)} answered instead of {make_excerpt(old)}"

@@ -188,6 +188,22 @@ def test_judges_by_two_models_are_two_services(store: Repo, scored: Scored, judg
     assert found.delta < 0
 
 
+def test_what_one_model_said_is_no_record_of_another(store: Repo, scored: Scored, judge_server: Any) -> None:
+    store.release("judges/tone", JUDGE.format(version="3.0.0", words="Kind?").replace("model: {id: m}\n", ""))
+    store.release("rubrics/answer", RUBRIC.format(version="3.0.0", pin="3.0.0", most=20))
+    store.release("datasets/small", DATASET.format(version="3.0.0"))
+    judge_server.text = lambda _: '{"score": 1}'
+    a = scored("3.0.0", "a", "b", model="one")
+    judge_server.text = lambda _: '{"score": 0}'
+    b = scored("3.0.0", "a", "c", model="three")
+    # Nobody said what `one` gives the new answer: it moves together with the service, and calls would split them.
+    found = store.audit(a, b)
+    assert shares(found)["outputs + judge service"] < 0
+    assert found.price.calls == 2
+    (cause,) = factor(found, "judge_service").causes
+    assert cause.source.message.startswith("three answered instead of one, since run B")
+
+
 def test_a_floating_judge_that_moved_between_the_runs_is_another_service(store: Repo, scored: Scored) -> None:
     store.release("rubrics/answer", RUBRIC.format(version="3.0.0", pin='">=1"', most=20).replace('@">=1"', "@>=1"))
     store.release("datasets/small", DATASET.format(version="3.0.0"))
