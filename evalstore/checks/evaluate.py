@@ -33,7 +33,6 @@ from evalstore.model import (
     Verdict,
     describe_misfit,
     find_check_pins,
-    parse_ref,
     read_call_name,
     read_rubric,
 )
@@ -225,8 +224,9 @@ def _prepare_each_question(
     params: Mapping[str, Any], values: tuple[QuestionValue, ...], context: CheckContext
 ) -> GradeFunction:
     """Return a check that is filled from each question, and then prepared as if it had been written so."""
-    for _, ref in find_check_pins((), params):
-        context.load_artifact(ref, parse_ref(ref).kind)  # what is not there is said before the first output
+    if context.load is not None:
+        for _, ref in find_check_pins((), params):
+            context.load(ref)  # what is not there is said before the first output
 
     def prepare(question: Question | None) -> GradeFunction:
         filled = fill_from_question(params, values, question)

@@ -311,3 +311,18 @@ def test_a_judges_release_is_described_edit_by_edit_with_its_people(store: Repo,
         r"judge: template edited \(Cyd \w{7}\); model m → n \(Bob \w{7}\); model.temperature none → 1 \(Bob \w{7}\)"
     )
     assert re.fullmatch(pattern, cause.source.message), cause.source.message
+
+
+def test_a_statement_of_a_question_that_a_judge_grades_is_an_edit_of_the_dataset(desk: Desk) -> None:
+    judge = {"id": "acc", "version": "1.0.0", "template": "{{ output }} {{ statement }}", "variables": ["statement"]}
+    desk.put("judge", {**judge, "model": {"id": "m"}})
+    points = {"id": "points", "kind": "llm_judge", "judge_prompt_ref": "judge/acc@1.0.0", "each": {"from": "wants"}}
+    desk.rubric("1.0.0", {**points, "aggregate": "mean"})
+    questions = [{"id": f"q{number}", "input": "x", "wants": ["kind", "short"]} for number in range(4)]
+    desk.dataset("1.0.0", questions)
+    desk.dataset("2.0.0", [{**questions[0], "wants": ["kind", "HARD"]}, *questions[1:]], "1.0.0")
+    a, b = (desk.score(version, ["good good good"] * 4, version[0]) for version in ("1.0.0", "2.0.0"))
+    found = desk.audit(a, b)
+    # One of two statements of one question loses a fifth.
+    assert {name: share for name, share in shares(found).items() if share} == {"dataset": Fraction(-1, 40)}
+    assert found.delta == Fraction(-1, 40)
