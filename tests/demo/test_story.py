@@ -21,7 +21,7 @@ from evalstore.errors import EvalstoreError
 from evalstore.places import find_resource_folder
 from tests.conftest import _play_command as play_command
 
-LINES, COLUMNS = 46, 110
+LINES, COLUMNS = 48, 110
 RUBRIC = find_resource_folder("sample_repo") / "history" / "07-one-of-each" / "rubrics" / "one_of_each.yaml"
 
 
