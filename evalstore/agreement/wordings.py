@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.agreement.noise import NO_ENDPOINT_HINT
-from evalstore.audits.rubric_edits import EncodedCheck, match_checks
+from evalstore.audits.edits.rubric_edits import EncodedCheck, match_checks
+from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.side_replay import ChangeSide, GradingRule, SideReplay
 from evalstore.audits.stored_run import StoredRun, read_judge_model, read_stored_run, read_strictness
-from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.diff import AskedChange, FlippedVerdict
 from evalstore.errors import Place, RefusedError

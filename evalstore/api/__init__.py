@@ -69,7 +69,7 @@ if TYPE_CHECKING:
         export,
         migrate,
     )
-    from evalstore.migration.merge_driver import MergeSides, merge_file
+    from evalstore.migration.merging.merge_driver import MergeSides, merge_file
     from evalstore.migration.sources import LegacyFile
     from evalstore.migration.table import list_formats
     from evalstore.model import RubricResult
@@ -174,7 +174,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "export",
         "migrate",
     ),
-    "evalstore.migration.merge_driver": ("MergeSides", "merge_file"),
+    "evalstore.migration.merging.merge_driver": ("MergeSides", "merge_file"),
     "evalstore.migration.sources": ("LegacyFile",),
     "evalstore.migration.table": ("list_formats",),
     "evalstore.model": ("RubricResult",),

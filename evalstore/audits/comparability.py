@@ -13,10 +13,10 @@ from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 
+from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.judge_evidence import has_other_engines
 from evalstore.audits.stored_run import StoredRun, follow_renames, read_judge_model, read_strictness
-from evalstore.audits.version_path import VersionFinder
 from evalstore.diff import Diff, DiffFinding, Direction
 from evalstore.documents import write_canonical
 from evalstore.model import parse_ref

@@ -9,6 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.claims import list_noise_notes
+from evalstore.audits.edits.rubric_plan import RunRulers, TokenLoader
+from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.judge_evidence import JudgeNoiseReader, estimate_judge_noise, has_other_engines
 from evalstore.audits.question_grid import AttributedQuestion, QuestionAttributor
@@ -23,7 +25,6 @@ from evalstore.audits.question_sets import (
 )
 from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.question_view import MovedQuestions
-from evalstore.audits.rubric_plan import RunRulers, TokenLoader
 from evalstore.audits.slices import SliceKind, Slicer
 from evalstore.audits.stored_run import (
     Grader,
@@ -39,7 +40,6 @@ from evalstore.audits.stored_run import (
 )
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import Audit, Drift, Factor, Flips, LineEffect, PlayerName, RunSide
-from evalstore.audits.version_path import VersionFinder
 from evalstore.audits.wording import describe_renames, write_sentence
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError

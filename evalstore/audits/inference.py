@@ -10,9 +10,9 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
+from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.side_replay import OutputGrader, RunResults, grade_with_judges
 from evalstore.audits.stored_run import RunRubric, StoredRun, index_rows, read_stored_run
-from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.model import MALFORMED_ERRORS, Kind, Question, parse_ref, read_rubric
 from evalstore.release.comparison import compare_by_rules

@@ -15,9 +15,9 @@ from math import sqrt
 from statistics import fmean, pvariance
 from typing import Any
 
+from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.stored_run import RunArtifactLoader, RunRubric, StoredRun
 from evalstore.audits.values import JudgeNoiseEstimate
-from evalstore.audits.version_path import VersionFinder
 from evalstore.checks import combine_results
 from evalstore.errors import EvalstoreError
 from evalstore.model import (

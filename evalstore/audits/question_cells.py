@@ -10,12 +10,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from evalstore.audits.attribution import EditClass
+from evalstore.audits.edits.rubric_edits import EncodedCheck
+from evalstore.audits.edits.rubric_plan import ANSWERS, DATASET, SERVICE, CheckPath, PlannedCheck, PlannedRubric
+from evalstore.audits.edits.version_path import mix_questions
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
-from evalstore.audits.rubric_edits import EncodedCheck
-from evalstore.audits.rubric_plan import ANSWERS, DATASET, SERVICE, CheckPath, PlannedCheck, PlannedRubric
 from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, has_other_base
 from evalstore.audits.values import Price
-from evalstore.audits.version_path import mix_questions
 from evalstore.checks.evaluate import apply_threshold
 from evalstore.checks.kinds.composite import grade_inner_result
 from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, Sample, Verdict

@@ -9,7 +9,18 @@ from functools import cached_property, partial
 from itertools import chain
 
 from evalstore.audits.attribution import Coalition, find_blocks
-from evalstore.audits.edit_history import prove_directions
+from evalstore.audits.edits.edit_history import prove_directions
+from evalstore.audits.edits.rubric_plan import (
+    DATASET,
+    INPUT,
+    OUTPUTS,
+    SERVICE,
+    PlanBuilder,
+    RubricPlan,
+    RunRulers,
+    TokenLoader,
+)
+from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.question_cells import PriceList, QuestionCells
 from evalstore.audits.question_sets import QuestionHistory, QuestionPair, find_repin, trace_reference
@@ -22,20 +33,9 @@ from evalstore.audits.question_shares import (
     prune_tree,
     share_question,
 )
-from evalstore.audits.rubric_plan import (
-    DATASET,
-    INPUT,
-    OUTPUTS,
-    SERVICE,
-    PlanBuilder,
-    RubricPlan,
-    RunRulers,
-    TokenLoader,
-)
 from evalstore.audits.shapley import list_unions
 from evalstore.audits.stored_run import Grader, RecordedResults, StoredRun, is_judged
 from evalstore.audits.values import Drift, EditSource, Origin, PlayerName
-from evalstore.audits.version_path import VersionFinder
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError

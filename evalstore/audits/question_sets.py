@@ -14,9 +14,9 @@ from enum import Enum, auto
 from itertools import chain
 from typing import NamedTuple
 
+from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.stored_run import StoredRun
 from evalstore.audits.values import VALUE_RULE, EditSource, FailedCheck, LineEffect, Lines, Mix, Origin
-from evalstore.audits.version_path import VersionFinder
 from evalstore.model import CheckResult, Question, UnscoredReason
 from evalstore.model.question import REFERENCE_KEYS, is_read_by_checks
 from evalstore.release.artifact_parts import ArtifactPart

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from evalstore.audits.attribution import Block, Coalition, attribute_change
+from evalstore.audits.edits.rubric_edits import ItemProbe
+from evalstore.audits.edits.rubric_plan import PlannedCheck, PlannedRubric
+from evalstore.audits.edits.version_path import join_sources
 from evalstore.audits.question_cells import AlikeItems, Content, QuestionCells
-from evalstore.audits.rubric_edits import ItemProbe
-from evalstore.audits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.audits.shapley import Estimate, list_bits, list_unions
 from evalstore.audits.values import OWN_PLAYERS, EditSource, PlayerName
-from evalstore.audits.version_path import join_sources
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import Combine, Sample, Verdict
 from evalstore.runs.values import QuestionMean

@@ -9,11 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from evalstore.audits.edits.rubric_plan import ANSWERS
+from evalstore.audits.edits.version_path import VersionFinder, mix_questions
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.question_cells import QuestionCells
 from evalstore.audits.question_grid import AttributedQuestion
 from evalstore.audits.question_shares import QuestionShares
-from evalstore.audits.rubric_plan import ANSWERS
 from evalstore.audits.side_replay import grade_with_judges
 from evalstore.audits.slices import read_tags
 from evalstore.audits.stored_run import (
@@ -25,7 +26,6 @@ from evalstore.audits.stored_run import (
     read_strictness,
 )
 from evalstore.audits.values import EditSource, LineEffect, MovedQuestion, QuestionCell, name_players
-from evalstore.audits.version_path import VersionFinder, mix_questions
 from evalstore.checks import combine_results
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Sample, Verdict

@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.side_replay import OutputGrader, RunTotals, grade_with_judges, list_pairs, sum_results
 from evalstore.audits.values import Audit
-from evalstore.audits.version_path import VersionFinder
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import parse_ref
 from evalstore.runs.read import find_run_time

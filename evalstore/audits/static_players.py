@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from evalstore.audits.edit_history import prove_directions
+from evalstore.audits.edits.edit_history import prove_directions
+from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.explain import open_attributor
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence
 from evalstore.audits.question_grid import QuestionAttributor
 from evalstore.audits.question_sets import QuestionPair
 from evalstore.audits.stored_run import find_renames, locate_rulers, read_judge_model, require_dataset
 from evalstore.audits.values import PlayerName
-from evalstore.audits.version_path import VersionFinder
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Question

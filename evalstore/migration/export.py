@@ -15,13 +15,13 @@ from evalstore.files import LARGE_FILE, list_below, make_folder, read_below, ref
 from evalstore.lint.references import is_behind, read_origin
 from evalstore.migration.extraction import LegacySource, find_companion_files, parse_whole, render_legacy
 from evalstore.migration.judge_prompts import collect_stored_prompts
+from evalstore.migration.merging.stored_artifacts import list_runs, read_stored_rows
 from evalstore.migration.outcome import EditedRubricError, ExportedFile, ExportResult, PinBehind, UnexportedFile
 from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.readers import has_remainder, has_run_files, restore_files, run_reader
 from evalstore.migration.remainder import has_references
 from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.row_origins import fill_rows
-from evalstore.migration.stored_artifacts import list_runs, read_stored_rows
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, iterate_questions, parse_ref
 from evalstore.model.rubric import list_value_keys

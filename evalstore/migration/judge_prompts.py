@@ -23,9 +23,9 @@ from evalstore.migration.extraction import (
     find_template_variables,
     make_judge_draft,
 )
+from evalstore.migration.merging.stored_artifacts import read_stored_value
 from evalstore.migration.outcome import JudgeFacts
 from evalstore.migration.shared_rubrics import restore_judge
-from evalstore.migration.stored_artifacts import read_stored_value
 from evalstore.migration.table import FormatTable, PromptRow
 
 _UNKNOWN = "the prompt in {} belongs to no known release; its parts identify it"

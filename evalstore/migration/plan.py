@@ -9,7 +9,6 @@ from functools import partial
 
 from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError
-from evalstore.migration.artifact_merge import list_refs
 from evalstore.migration.dataset_draft import (
     SourceContext,
     build_dataset,
@@ -24,6 +23,15 @@ from evalstore.migration.extraction import (
     LegacySource,
     make_entry,
 )
+from evalstore.migration.merging.artifact_merge import list_refs
+from evalstore.migration.merging.stored_artifacts import (
+    CaseAnchor,
+    StoredArtifact,
+    find_former_ids,
+    find_row_pins,
+    index_rows,
+    list_inputs,
+)
 from evalstore.migration.outcome import (
     FileState,
     MigrationEntry,
@@ -36,14 +44,6 @@ from evalstore.migration.planned_writes import PlannedText, build_path, keep_sou
 from evalstore.migration.remainder import encode_value, fold_value
 from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.shared_rubrics import Share, SharedCase, share_extraction
-from evalstore.migration.stored_artifacts import (
-    CaseAnchor,
-    StoredArtifact,
-    find_former_ids,
-    find_row_pins,
-    index_rows,
-    list_inputs,
-)
 from evalstore.migration.suite_artifacts import PlannedArtifact, StoreTarget, SuiteBatch
 from evalstore.migration.suite_names import SuiteFacts, SuitePlace, find_nearest_id
 from evalstore.model import Kind

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from evalstore.documents import LINE_LIMIT, read_yaml, replace_scalars, write_row, write_yaml
 from evalstore.errors import AbsentError, ConflictError, LoadError, RefusedError
 from evalstore.files import LARGE_FILE, read_below
-from evalstore.migration.artifact_merge import ConflictSide
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
+from evalstore.migration.merging.artifact_merge import ConflictSide
+from evalstore.migration.merging.stored_artifacts import ArtifactOrigin, locate_rows
 from evalstore.migration.outcome import FileState, PlannedFile
-from evalstore.migration.stored_artifacts import ArtifactOrigin, locate_rows
 from evalstore.migration.suite_artifacts import PlannedArtifact
 from evalstore.model import Kind
 from evalstore.store.scratch import merge_texts

@@ -16,9 +16,9 @@ from evalstore.checks.question_values import find_value_problems
 from evalstore.checks.template import find_tags
 from evalstore.documents import Pointer
 from evalstore.errors import RefusedError
-from evalstore.migration.artifact_merge import list_refs
 from evalstore.migration.artifact_names import number_names, shorten_slug
 from evalstore.migration.extraction import BRACES, ArtifactDraft, Extraction, LegacyCase
+from evalstore.migration.merging.artifact_merge import list_refs
 from evalstore.migration.table import FormatTable
 from evalstore.model.question import INPUT_KEYS, REFERENCE_KEYS
 from evalstore.model.refs import ID_LENGTH

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
 from evalstore.files import LARGE_FILE, move_below, remove_below, remove_folder_below, sweep_below
-from evalstore.migration.stored_artifacts import hash_file
+from evalstore.migration.merging.stored_artifacts import hash_file
 from evalstore.model import Kind
 from evalstore.own_files import create_own, has_own, read_own, write_own
 from evalstore.runs.run_files import STORED_PATH

@@ -9,7 +9,9 @@ from functools import partial
 from typing import Any
 
 from evalstore.documents import compute_digest
-from evalstore.migration.artifact_merge import (
+from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
+from evalstore.migration.extraction import ArtifactDraft
+from evalstore.migration.merging.artifact_merge import (
     ConflictSide,
     MergeResult,
     choose_pin,
@@ -18,12 +20,8 @@ from evalstore.migration.artifact_merge import (
     merge_artifact,
     merge_removed,
 )
-from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
-from evalstore.migration.extraction import ArtifactDraft
-from evalstore.migration.outcome import FileState
-from evalstore.migration.part_merge import PartNode
-from evalstore.migration.shared_rubrics import Share
-from evalstore.migration.stored_artifacts import (
+from evalstore.migration.merging.part_merge import PartNode
+from evalstore.migration.merging.stored_artifacts import (
     CONTENT_ROUNDS,
     MATCH_ROUNDS,
     ArtifactGroup,
@@ -31,6 +29,8 @@ from evalstore.migration.stored_artifacts import (
     StoredArtifact,
     StoredArtifacts,
 )
+from evalstore.migration.outcome import FileState
+from evalstore.migration.shared_rubrics import Share
 from evalstore.migration.suite_names import SuitePlace
 from evalstore.model import Kind, select_scoring_part
 from evalstore.model.refs import ID_LENGTH

@@ -12,7 +12,7 @@ from posixpath import commonpath
 from typing import Any
 
 from evalstore.migration.artifact_names import make_slug, make_tag, shorten_slug
-from evalstore.migration.stored_artifacts import StoredArtifact, StoredArtifacts, list_inputs
+from evalstore.migration.merging.stored_artifacts import StoredArtifact, StoredArtifacts, list_inputs
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind, is_id
 from evalstore.runs.run_files import strip_run_ending

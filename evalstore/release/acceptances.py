@@ -18,7 +18,7 @@ from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, read_lock
 from evalstore.places import SETTINGS_FILE
 from evalstore.store import ArtifactStore
-from evalstore.store.objects import expect_folder, find_file
+from evalstore.store.repository.objects import expect_folder, find_file
 from evalstore.store.working_files import is_blob
 from evalstore.versions import Bump, Version, parse_version
 

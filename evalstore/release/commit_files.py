@@ -21,11 +21,11 @@ from evalstore.release.references import find_rows_path
 from evalstore.release.step import ReleaseStep
 from evalstore.release.validity import check_ledger_complete
 from evalstore.store import ArtifactStore, Release
-from evalstore.store.git import NAME_ENCODING, ConfigSetting, Git, find_hooks_path
-from evalstore.store.index import IndexState, describe_abort, find_unfinished, read_index, wait_for_index
 from evalstore.store.ledger import locate_ledger, parse_ledger
-from evalstore.store.object_reader import compute_object_id
-from evalstore.store.objects import find_file
+from evalstore.store.repository.git import NAME_ENCODING, ConfigSetting, Git, find_hooks_path
+from evalstore.store.repository.index import IndexState, describe_abort, find_unfinished, read_index, wait_for_index
+from evalstore.store.repository.object_reader import compute_object_id
+from evalstore.store.repository.objects import find_file
 from evalstore.store.revisions import BRANCH_REFS, Head, list_merged_tags
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import (

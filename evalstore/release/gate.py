@@ -33,8 +33,8 @@ from evalstore.release.values import Status
 from evalstore.release.verify import Verification, verify
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import Ledger, locate_ledger, parse_ledger
-from evalstore.store.objects import list_folder
 from evalstore.store.presence import require_artifacts
+from evalstore.store.repository.objects import list_folder
 from evalstore.store.revisions import find_head
 from evalstore.store.signers import (
     AllowedSigner,

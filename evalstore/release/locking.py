@@ -14,8 +14,8 @@ from evalstore.errors import ConflictError, RefusedError
 from evalstore.files import describe_error, sweep_below, write_below
 from evalstore.own_files import open_lock
 from evalstore.store import ArtifactStore
-from evalstore.store.git import Git
-from evalstore.store.object_reader import ObjectReader
+from evalstore.store.repository.git import Git
+from evalstore.store.repository.object_reader import ObjectReader
 
 STATE_FOLDER = "evalstore"
 LOCK = f"{STATE_FOLDER}/lock"

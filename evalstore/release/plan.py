@@ -21,8 +21,8 @@ from evalstore.release.references import list_references
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
 from evalstore.release.values import FollowedVersion, LoweredVersion, PinnedVersion, Released
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.index import add_abort
 from evalstore.store.question_index import check_ids
+from evalstore.store.repository.index import add_abort
 from evalstore.store.resolve import can_mean
 from evalstore.store.tags import find_last_release
 from evalstore.text import find_nearest

@@ -41,8 +41,8 @@ from evalstore.release.recovery import (
 )
 from evalstore.release.step import BumpOptions, ReleaseStep
 from evalstore.store import ArtifactStore
-from evalstore.store.git import CommandError
-from evalstore.store.index import (
+from evalstore.store.repository.git import CommandError
+from evalstore.store.repository.index import (
     IndexCopy,
     IndexState,
     copy_index,
@@ -50,13 +50,13 @@ from evalstore.store.index import (
     lock_index,
     release_index_lock,
 )
-from evalstore.store.object_reader import ObjectReader
-from evalstore.store.objects import find_entry
+from evalstore.store.repository.object_reader import ObjectReader
+from evalstore.store.repository.objects import find_entry
+from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.revisions import find_refs
 from evalstore.store.scratch import open_scratch_repository
 from evalstore.store.signers import open_signature_check
 from evalstore.store.tags import TAG_REFS
-from evalstore.store.trees import TreeEntry
 from evalstore.store.writing import (
     REGULAR_MODE,
     RefUpdate,

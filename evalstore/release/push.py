@@ -15,9 +15,9 @@ from evalstore.model import parse_ref
 from evalstore.release.journal import record_push
 from evalstore.release.values import Push, PushOutcome, Released
 from evalstore.store import ArtifactStore, Release, remote
-from evalstore.store.git import CommandError, ConfigSetting, Git
-from evalstore.store.index import has_staged_changes
 from evalstore.store.remote import PushAnswer, Remote
+from evalstore.store.repository.git import CommandError, ConfigSetting, Git
+from evalstore.store.repository.index import has_staged_changes
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS, find_new_commits, find_refs
 from evalstore.store.tags import TAG_REFS, find_last_release
 from evalstore.text import make_excerpt

@@ -23,7 +23,7 @@ from evalstore.release.journal import (
     remove_stale_locks,
 )
 from evalstore.release.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository
-from evalstore.store.index import (
+from evalstore.store.repository.index import (
     IndexCopy,
     StagedEntry,
     copy_index,
@@ -31,9 +31,9 @@ from evalstore.store.index import (
     place_index,
     release_index_lock,
 )
-from evalstore.store.object_reader import ObjectReader
+from evalstore.store.repository.object_reader import ObjectReader
+from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.revisions import find_head_ref, find_missing_objects, find_refs, is_ancestor
-from evalstore.store.trees import TreeEntry
 from evalstore.store.working_files import hash_working_file
 from evalstore.store.writing import (
     EXECUTABLE_MODE,

@@ -18,8 +18,8 @@ from evalstore.release.ledger_records import ReleaseRecords, quote_ledger_path
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.ledger import LedgerLine, locate_ledger, parse_ledger, split_ledger
-from evalstore.store.object_reader import MissingObjectError
-from evalstore.store.objects import parse_tag
+from evalstore.store.repository.object_reader import MissingObjectError
+from evalstore.store.repository.objects import parse_tag
 from evalstore.store.resolve import CommittedArtifact, build_resolved, read_tagged
 from evalstore.store.revisions import find_head, list_first_parents
 from evalstore.store.signers import is_signature_required, open_signature_check, read_signers

@@ -23,11 +23,12 @@ from evalstore.release.references import find_rows_path
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import Released
 from evalstore.store import ArtifactStore
-from evalstore.store.git import read_config
-from evalstore.store.index import read_index
 from evalstore.store.ledger import locate_ledger
-from evalstore.store.objects import find_entry
 from evalstore.store.remote import fetch_objects, list_remote_refs
+from evalstore.store.repository.git import read_config
+from evalstore.store.repository.index import read_index
+from evalstore.store.repository.objects import find_entry
+from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.revisions import (
     BRANCH_REFS,
     find_default_branch,
@@ -40,7 +41,6 @@ from evalstore.store.scratch import CloneSeed, ScratchClone, open_scratch_clone
 from evalstore.store.signers import is_signature_required
 from evalstore.store.store_moves import read_changes
 from evalstore.store.tags import TAG_REFS
-from evalstore.store.trees import TreeEntry
 from evalstore.store.working_files import find_normalized, hash_working_file, normalize_line_ends
 from evalstore.store.writing import write_objects
 

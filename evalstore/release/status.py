@@ -37,7 +37,7 @@ from evalstore.release.validity import (
 )
 from evalstore.release.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.index import add_abort
+from evalstore.store.repository.index import add_abort
 from evalstore.store.resolve import may_mean
 from evalstore.store.revisions import find_branch_with, resolve_revision
 from evalstore.store.tags import find_last_release

@@ -35,7 +35,7 @@ from evalstore.release.renames import propose_renames
 from evalstore.release.validity import check_tags_complete
 from evalstore.release.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.objects import find_committed_blobs
+from evalstore.store.repository.objects import find_committed_blobs
 from evalstore.store.revisions import find_fork, find_head
 from evalstore.store.tags import find_last_release
 from evalstore.versions import Bump, find_version

@@ -45,7 +45,7 @@ from evalstore.release.release_tags import (
     list_tag_refs,
 )
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.git import read_config
+from evalstore.store.repository.git import read_config
 from evalstore.store.resolve import (
     ASKED_TAGS,
     build_unknown_error,

@@ -1,6 +1,6 @@
 """Git as the database of artifacts: tags as versions, references resolved by exact name; the only user of git."""
 
-from evalstore.store.objects import Commit
+from evalstore.store.repository.objects import Commit
 from evalstore.store.resolve import Resolved
 from evalstore.store.store import ArtifactStore
 from evalstore.store.tags import Release

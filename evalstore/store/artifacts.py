@@ -8,7 +8,7 @@ from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Kind, Ref, is_id
 from evalstore.store.contents import StoreContents
-from evalstore.store.objects import find_file, list_folder
+from evalstore.store.repository.objects import find_file, list_folder
 from evalstore.text import make_excerpt
 from evalstore.versions import Version, find_version
 

@@ -22,11 +22,11 @@ from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.notebook import format_repr
 from evalstore.places import SETTINGS_FILE
-from evalstore.store.git import Git
 from evalstore.store.ledger import Ledgers
 from evalstore.store.locate import Repository, find_repository, find_root, resolve_folder
-from evalstore.store.object_reader import ObjectReader
-from evalstore.store.objects import Commit, expect_folder, find_file, read_commit
+from evalstore.store.repository.git import Git
+from evalstore.store.repository.object_reader import ObjectReader
+from evalstore.store.repository.objects import Commit, expect_folder, find_file, read_commit
 from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import StoreMoves
 from evalstore.store.tags import GitTag, Release, TagGrammar, Tags

@@ -10,10 +10,10 @@ from pathlib import Path
 from evalstore.errors import GitError
 from evalstore.files import read_below
 from evalstore.store.contents import StoreContents
-from evalstore.store.git import Git
 from evalstore.store.locate import find_repository
-from evalstore.store.object_reader import is_oid
-from evalstore.store.objects import read_parents
+from evalstore.store.repository.git import Git
+from evalstore.store.repository.object_reader import is_oid
+from evalstore.store.repository.objects import read_parents
 from evalstore.store.revisions import NO_GRAFTS, find_head
 
 _NO_REFS = "refs/none"

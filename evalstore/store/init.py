@@ -19,7 +19,6 @@ from evalstore.errors import GitError, LoadError, RefusedError
 from evalstore.files import MIDDLE_FILE, read_below, write_below
 from evalstore.model import Kind
 from evalstore.places import SETTINGS_FILE, find_resource_folder, is_git_directory
-from evalstore.store.git import Git, run_git
 from evalstore.store.locate import find_repository, find_top
 from evalstore.store.pipeline_files import (
     ATTRIBUTES,
@@ -37,6 +36,7 @@ from evalstore.store.pipeline_files import (
     write_pre_commit,
 )
 from evalstore.store.presence import find_stores
+from evalstore.store.repository.git import Git, run_git
 from evalstore.store.revisions import find_default_branch
 
 SCHEMAS = ".evalstore/schema"

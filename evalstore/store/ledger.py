@@ -17,12 +17,12 @@ from typing import NamedTuple
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_id
 from evalstore.places import LEDGER_FOLDER
-from evalstore.store.git import Git
-from evalstore.store.object_reader import ObjectReader
-from evalstore.store.objects import find_committed_blobs, find_file, is_regular, list_folder
+from evalstore.store.repository.git import Git
+from evalstore.store.repository.object_reader import ObjectReader
+from evalstore.store.repository.objects import find_committed_blobs, find_file, is_regular, list_folder
+from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import StoreMoves
-from evalstore.store.trees import TreeEntry
 from evalstore.versions import Version, find_version
 
 _MANY = 32  # ledgers, from which on all are listed

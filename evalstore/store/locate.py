@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evalstore.errors import GitError
 from evalstore.places import has_store_mark, is_git_directory, is_working_tree
-from evalstore.store.git import USER_CONFIG, CommandError, Git, run_git
+from evalstore.store.repository.git import USER_CONFIG, CommandError, Git, run_git
 
 _REV_PARSE_FLAGS = (
     *("--is-shallow-repository", "--show-object-format"),

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evalstore.store.git import ConfigSetting, Git, describe_missing_history, find_extra_headers, find_remote
 from evalstore.store.locate import Repository
+from evalstore.store.repository.git import ConfigSetting, Git, describe_missing_history, find_extra_headers, find_remote
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
 from evalstore.store.tags import TAG_REFS
 from evalstore.text import LONG_DIGEST, make_excerpt

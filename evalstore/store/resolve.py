@@ -19,9 +19,9 @@ from evalstore.notebook import ReportValue, format_repr
 from evalstore.store.artifacts import ARTIFACT_LIMIT, find_rows_blob, make_artifact
 from evalstore.store.contents import StoreContents
 from evalstore.store.ledger import locate_ledger
-from evalstore.store.object_reader import compute_object_id
-from evalstore.store.objects import find_file, read_tag
 from evalstore.store.presence import find_elsewhere
+from evalstore.store.repository.object_reader import compute_object_id
+from evalstore.store.repository.objects import find_file, read_tag
 from evalstore.store.revisions import resolve_revision
 from evalstore.store.tags import GitTag, Release
 from evalstore.text import find_nearest

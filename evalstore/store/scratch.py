@@ -15,11 +15,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalstore.errors import GitError
-from evalstore.store.environment import USER
-from evalstore.store.git import NAME_ENCODING, CommandError, ConfigSetting, Git, find_global_settings, run_git
-from evalstore.store.index import format_index_info, read_index
+from evalstore.store.repository.environment import USER
+from evalstore.store.repository.git import (
+    NAME_ENCODING,
+    CommandError,
+    ConfigSetting,
+    Git,
+    find_global_settings,
+    run_git,
+)
+from evalstore.store.repository.index import format_index_info, read_index
+from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.revisions import BRANCH_REFS
-from evalstore.store.trees import TreeEntry
 
 FORMATS = {40: "sha1", 64: "sha256"}  # digits of an object's id
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}

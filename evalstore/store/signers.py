@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.store.contents import StoreContents
-from evalstore.store.git import CommandError, Git
+from evalstore.store.repository.git import CommandError, Git
 from evalstore.text import make_excerpt
 
 SIGNERS_FILE = ".evalstore/allowed_signers"

@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeVar
 from evalstore.errors import GitError
 from evalstore.model import Kind
 from evalstore.places import LEDGER_FOLDER, SETTINGS_FILE
-from evalstore.store.git import NAME_ENCODING, Git
-from evalstore.store.object_reader import ObjectReader, is_oid
-from evalstore.store.objects import find_committed_blobs, has_entry, list_folder
+from evalstore.store.repository.git import NAME_ENCODING, Git
+from evalstore.store.repository.object_reader import ObjectReader, is_oid
+from evalstore.store.repository.objects import find_committed_blobs, has_entry, list_folder
 from evalstore.store.revisions import NO_GRAFTS, find_head
 
 _ROOT = LEDGER_FOLDER.partition("/")[0]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from evalstore.errors import GitError
 from evalstore.model import Kind
 from evalstore.model.refs import ArtifactIdentity
-from evalstore.store.git import Git
+from evalstore.store.repository.git import Git
 from evalstore.versions import Version, find_version
 
 TAG_REFS = "refs/tags/"

@@ -12,9 +12,9 @@ from evalstore.errors import LoadError
 from evalstore.files import FolderReader, iterate_pieces, open_below
 from evalstore.model import Ref
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_version
-from evalstore.store.git import NAME_ENCODING, Git, is_autocrlf_on
-from evalstore.store.index import read_index
-from evalstore.store.object_reader import compute_object_id, start_object_hash
+from evalstore.store.repository.git import NAME_ENCODING, Git, is_autocrlf_on
+from evalstore.store.repository.index import read_index
+from evalstore.store.repository.object_reader import compute_object_id, start_object_hash
 from evalstore.store.store import ArtifactStore
 from evalstore.versions import Version
 

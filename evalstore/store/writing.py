@@ -21,12 +21,12 @@ from typing import Any, BinaryIO, NamedTuple
 from evalstore.errors import GitError, LoadError, RefusedError
 from evalstore.files import list_below, read_below, remove_below
 from evalstore.progress import Watch
-from evalstore.store.git import NAME_ENCODING, TIMEOUT, CommandError, Git
-from evalstore.store.object_reader import ObjectReader, compute_object_id
-from evalstore.store.objects import find_folder, read_object
+from evalstore.store.repository.git import NAME_ENCODING, TIMEOUT, CommandError, Git
+from evalstore.store.repository.object_reader import ObjectReader, compute_object_id
+from evalstore.store.repository.objects import find_folder, read_object
+from evalstore.store.repository.trees import TreeEditor, TreeEntry
+from evalstore.store.repository.watchdog import read_output, wait_for_output
 from evalstore.store.scratch import FORMATS
-from evalstore.store.trees import TreeEditor, TreeEntry
-from evalstore.store.watchdog import read_output, wait_for_output
 from evalstore.text import make_excerpt
 
 MANY = 100  # files from which on one sync of all is cheaper; it also writes what other programs have not yet synced

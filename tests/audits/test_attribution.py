@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from evalstore.audits.attribution import Attribution, Coalition, attribute_change, find_blocks
-from evalstore.audits.rubric_edits import find_edits
+from evalstore.audits.edits.rubric_edits import find_edits
 from evalstore.checks import evaluate
 from evalstore.diff import Certainty, Direction, compare
 from evalstore.model import Combine, read_rubric

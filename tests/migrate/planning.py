@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from evalstore.documents import Document
-from evalstore.migration.artifact_merge import ConflictSide
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.dataset_draft import SourceContext
 from evalstore.migration.extraction import Extraction, LegacySource
+from evalstore.migration.merging.artifact_merge import ConflictSide
+from evalstore.migration.merging.stored_artifacts import StoredArtifacts
 from evalstore.migration.plan import SourcePlan, plan_source
-from evalstore.migration.stored_artifacts import StoredArtifacts
 from evalstore.migration.suite_artifacts import StoreTarget
 from evalstore.migration.suite_names import SuitePlace
 from evalstore.migration.table import FormatTable

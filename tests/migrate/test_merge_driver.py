@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from evalstore.documents import read_yaml
-from evalstore.migration.merge_driver import MergeSides, merge_file
+from evalstore.migration.merging.merge_driver import MergeSides, merge_file
 from tests.rows import each
 
 BASE = """\

@@ -11,7 +11,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from evalstore.documents import compute_digest
-from evalstore.migration.part_merge import build_parts, merge_parts, note_tree, read_tree
+from evalstore.migration.merging.part_merge import build_parts, merge_parts, note_tree, read_tree
 
 Git = Callable[..., str]
 Run = Callable[..., Any]

@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from evalstore.documents import write_row, write_yaml
 from evalstore.migration import export, migrate
-from evalstore.migration.artifact_merge import digest_content
+from evalstore.migration.merging.artifact_merge import digest_content
 from evalstore.migration.row_origins import fill_rows, fold_rows
 
 LOAD = YAML(typ="safe").load

@@ -15,9 +15,9 @@ from evalstore.release.journal import ReleasedVersion
 from evalstore.report.next_steps import find_next_steps
 from evalstore.report.status import text
 from evalstore.store import ArtifactStore
-from evalstore.store import git as git_module
-from evalstore.store.environment import GitEnvironment
 from evalstore.store.listing import read_history
+from evalstore.store.repository import git as git_module
+from evalstore.store.repository.environment import GitEnvironment
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 from tests.rows import thin

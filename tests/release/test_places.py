@@ -15,10 +15,11 @@ from evalstore.release import references
 from evalstore.release.bump import bump
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import ArtifactState, VersionRule
-from evalstore.store import ArtifactStore, index
+from evalstore.store import ArtifactStore
 from evalstore.store import working_files as blobs
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.listing import list_artifacts
+from evalstore.store.repository import index
 from tests.release.conftest import Shop, check_sound, rubric, set_traps
 
 

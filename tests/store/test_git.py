@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import GitError
-from evalstore.store import git as git_module
-from evalstore.store.git import CommandError, Git
+from evalstore.store.repository import git as git_module
+from evalstore.store.repository.git import CommandError, Git
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_gitpython_is_imported_only_when_git_is_asked() -> None:
 @pytest.mark.process
 def test_reading_imports_no_gitpython_and_writing_does(here: Git) -> None:
     code = (
-        "import pathlib, sys; from evalstore.store.git import Git; git = Git(*map(pathlib.Path, sys.argv[1:])); "
+        "import pathlib, sys; from evalstore.store.repository.git import Git; git = Git(*map(pathlib.Path, sys.argv[1:])); "
         "git.run('for-each-ref'); before = 'git' in sys.modules; git.run('pack-refs'); print(before, 'git' in sys.modules)"
     )
     ran = subprocess.run([sys.executable, "-c", code, *here[:2]], check=True, capture_output=True, text=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from evalstore.errors import GitError, LoadError
-from evalstore.store import object_reader as module
-from evalstore.store.git import Git
-from evalstore.store.object_reader import ObjectReader, compute_object_id
+from evalstore.store.repository import object_reader as module
+from evalstore.store.repository.git import Git
+from evalstore.store.repository.object_reader import ObjectReader, compute_object_id
 
 
 def write(git: Callable[..., str], text: str) -> str:

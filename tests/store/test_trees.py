@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.store import objects as objects_module
-from evalstore.store.git import Git
-from evalstore.store.object_reader import ObjectReader
-from evalstore.store.objects import find_committed_blobs, find_file, list_folder
-from evalstore.store.trees import TreeIndexes, list_entries
+from evalstore.store.repository import objects as objects_module
+from evalstore.store.repository.git import Git
+from evalstore.store.repository.object_reader import ObjectReader
+from evalstore.store.repository.objects import find_committed_blobs, find_file, list_folder
+from evalstore.store.repository.trees import TreeIndexes, list_entries
 
 OTHERS = (
     "rubrics/missing",

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.store import watchdog
-from evalstore.store.watchdog import IdleWatch, read_output, wait_for_output
+from evalstore.store.repository import watchdog
+from evalstore.store.repository.watchdog import IdleWatch, read_output, wait_for_output
 
 LIMIT = 0.4
 

@@ -16,9 +16,9 @@ from types import ModuleType
 from typing import Any
 
 from evalstore.documents import Document, DoubledKey, OpaqueValue, Pointer
-from evalstore.migration.artifact_merge import list_refs
 from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
+from evalstore.migration.merging.artifact_merge import list_refs
 from evalstore.migration.outcome import (
     OUR_JUDGE,
     EditedRubricError,

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from evalstore.errors import GitError, LoadError
 from evalstore.files import CHUNK, MIDDLE_FILE
-from evalstore.store.git import TIMEOUT, Git, describe_missing_history
-from evalstore.store.trees import TreeIndexes
-from evalstore.store.watchdog import wait_for_output
+from evalstore.store.repository.git import TIMEOUT, Git, describe_missing_history
+from evalstore.store.repository.trees import TreeIndexes
+from evalstore.store.repository.watchdog import wait_for_output
 
 _CACHED_TYPES = frozenset({"commit", "tree"})  # each is needed for many files
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evalstore.audits.rubric_edits import SETS, CheckNames, RubricEdits, RubricPart, find_edits, split_versions
+from evalstore.audits.edits.rubric_edits import SETS, CheckNames, RubricEdits, RubricPart, find_edits, split_versions
+from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.values import EditSource, Origin
-from evalstore.audits.version_path import ArtifactVersion, VersionFinder
 from evalstore.diff import Detail, DiffFinding
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Certainty, Direction

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from evalstore.documents import Document, compute_digest, encode_document, read_row, read_yaml, replace_scalar
 from evalstore.documents.edit import put_item, split_items
 from evalstore.errors import EvalstoreError, LoadError
-from evalstore.migration.part_merge import PartNode, build_parts, merge_parts
+from evalstore.migration.merging.part_merge import PartNode, build_parts, merge_parts
 from evalstore.migration.planned_writes import keep_layout, write_artifact_text
 from evalstore.model import Kind
 from evalstore.places import LEDGER_FOLDER

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, GitError, RefusedError
-from evalstore.store.git import Git
-from evalstore.store.object_reader import ObjectReader
-from evalstore.store.trees import FOLDER_MODE, TreeEntry, list_entries
+from evalstore.store.repository.git import Git
+from evalstore.store.repository.object_reader import ObjectReader
+from evalstore.store.repository.trees import FOLDER_MODE, TreeEntry, list_entries
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
 # A tag as git writes it; its headers are read one by one where somebody else wrote it.

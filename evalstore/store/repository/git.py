@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from evalstore.errors import GitError
-from evalstore.store.environment import SEALED, GitEnvironment
-from evalstore.store.watchdog import read_output
+from evalstore.store.repository.environment import SEALED, GitEnvironment
+from evalstore.store.repository.watchdog import read_output
 from evalstore.text import make_excerpt
 
 NAME_ENCODING = ("utf-8", "surrogateescape")  # of paths and refs, which are bytes to git

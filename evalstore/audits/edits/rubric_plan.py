@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from evalstore.audits.attribution import Coalition
-from evalstore.audits.edit_history import (
+from evalstore.audits.edits.edit_history import (
     EditHistory,
     insert_check_pins,
     list_slots,
@@ -23,11 +23,11 @@ from evalstore.audits.edit_history import (
     trace_judge,
     trace_repin,
 )
-from evalstore.audits.rubric_edits import Edit, EncodedCheck, ItemProbe, RubricEdits, build_probe
+from evalstore.audits.edits.rubric_edits import Edit, EncodedCheck, ItemProbe, RubricEdits, build_probe
+from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder, VersionPath, join_sources, name_releases
 from evalstore.audits.shapley import list_unions
 from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
 from evalstore.audits.values import EditSource, Origin, PlayerName
-from evalstore.audits.version_path import ArtifactVersion, VersionFinder, VersionPath, join_sources, name_releases
 from evalstore.checks import combine_results
 from evalstore.model import (
     Artifact,
