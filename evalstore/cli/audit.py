@@ -16,7 +16,7 @@ from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import MOST_UNGRADED, SHARE, USER_FILE
 from evalstore.cli.progress import make_stream_watch
-from evalstore.errors import ExitCode, UsageError
+from evalstore.errors import ExitCode, GitError, UsageError
 
 if TYPE_CHECKING:
     from evalstore.api import Answer, Condition, Judges, StaticReport, Store
@@ -128,7 +128,7 @@ def command(  # noqa: PLR0913  # the command line
         report = _audit_statically(settings, (run_a, run_b), conditions, share, allow_drift=allow_drift)
         settings.print_result(report)
         return _choose_exit_code(find_worst_answer(report.results), undecided)
-    with settings.open_store() as store, grade_bare_outputs(*paths, store, judges) as runs:
+    with _open_store(settings) as store, grade_bare_outputs(*paths, store, judges) as runs:
         paths = runs.read
         if question is not None:
             from evalstore.api import view_question
@@ -176,11 +176,25 @@ def _audit_statically(
     return StaticReport(found, decide_static_conditions(found, conditions, max_ungraded=max_ungraded))
 
 
-def _open_store_if_any(settings: CommandSettings) -> AbstractContextManager[Store | None]:
-    """Open the store of the directory; None outside a repository, where the records of runs are all that there is."""
+def _open_store(settings: CommandSettings) -> Store:
+    """Open the store of the directory; outside a repository the error names what needs none."""
+    try:
+        return settings.open_store()
+    except GitError as error:
+        if not _is_in_repository(settings):
+            error.hint = "name the store of the rubrics with -C, or add --static, which needs the records alone"
+        raise
+
+
+def _is_in_repository(settings: CommandSettings) -> bool:
     from evalstore.store.locate import is_in_repository, resolve_folder
 
-    return settings.open_store() if is_in_repository(resolve_folder(settings.path)) else nullcontext()
+    return is_in_repository(resolve_folder(settings.path))
+
+
+def _open_store_if_any(settings: CommandSettings) -> AbstractContextManager[Store | None]:
+    """Open the store of the directory; None outside a repository, where the records of runs are all that there is."""
+    return settings.open_store() if _is_in_repository(settings) else nullcontext()
 
 
 def _refuse_beside_static(options: dict[str, bool]) -> None:
