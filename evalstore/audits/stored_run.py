@@ -335,10 +335,14 @@ def list_reuse_notes(*graders: Grader) -> Iterator[str]:
 
 
 def make_disjoint_error(*runs: Run) -> RefusedError:
-    """Return the error for two runs that have no scored question in common, with what neither may have graded."""
-    failed = [f"run {name} {run.ungraded}" for name, run in zip("AB", runs, strict=True) if run.ungraded]
+    """Return the error for two runs that have no scored question in common, with what they graded, or did not."""
+    named = [*zip("AB", runs, strict=True)]
+    failed = [f"run {name} {run.ungraded}" for name, run in named if run.ungraded]
+    asked = [f"run {name} is of {run.dataset.ref}" for name, run in named if run.dataset]
     message = "the runs have no scored question in common"
-    return RefusedError(message, hint=f"{', '.join(failed)}: score it again" if failed else None)
+    if failed or not asked:
+        return RefusedError(message, hint=f"{', '.join(failed)}: score it again" if failed else None)
+    return RefusedError(message, hint=f"{', '.join(asked)}: compare two runs of the same questions")
 
 
 def list_score_notes(*runs: Run) -> Iterator[str]:

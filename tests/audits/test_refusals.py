@@ -78,8 +78,10 @@ def test_runs_that_share_no_question_are_refused(released: Any, answers: Answers
     others = SMALL.replace("1.0.0", "2.0.0", 1).replace("id: ", "id: other_").replace("id: other_small", "id: small")
     released.release("datasets/small", others)
     b = released.score("dataset/small@2.0.0", answers("b", other_two="please"), "n")
-    with pytest.raises(RefusedError, match="no scored question in common"):
+    with pytest.raises(RefusedError, match="no scored question in common") as caught:
         released.audit(a, b)
+    assert caught.value.hint is not None
+    assert "compare two runs of the same questions" in caught.value.hint
 
 
 def test_a_question_that_one_run_left_unscored_is_no_zero(released: Any, answers: Answers) -> None:
