@@ -17,6 +17,7 @@ from evalstore import EvalstoreError, evaluate
 
 Rubric = dict[str, Any]
 
+SPACE = " \t\r\n"  # that of RFC 8259
 WORDS = ("a", "B", "ab", "#", "Σ", "ς", "é", "K", " ", "\n")
 TEXTS = st.lists(
     st.sampled_from((*WORDS, "# a\n", "## B\n", "```\na\n```\n", "{}", '{"a": 1, "a": 2}', "NaN", "[1]")), max_size=5
@@ -241,7 +242,7 @@ def json_held(check: Rubric, text: str, row: Rubric) -> bool | str:
     if block is None and check.get("extract") == "fence":
         return False
     try:
-        value = read_strictly(text.strip() if block is None else block)
+        value = read_strictly(text.strip(SPACE) if block is None else block)
     except ValueError:
         return False
     if said:
@@ -343,7 +344,7 @@ def holds(check: Rubric, text: str, calls: list[Rubric] | None, row: Rubric) -> 
                 return "missing"
             whole = text.strip()
             fits = check.get("min_chars", 0) <= len(whole) <= check.get("max_chars", 99)
-            return fits and (strict_json(whole) if wanted == "json" else bool(whole) or not wanted)
+            return fits and (strict_json(text.strip(SPACE)) if wanted == "json" else bool(whole) or not wanted)
         case "json_schema":
             return json_held(check, text, row)
         case "php_lint":
