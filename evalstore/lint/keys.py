@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
 from evalstore.lint.notes import Mend, Note, list_mappings, list_names, make_note
-from evalstore.lint.wording import CHECK, QUESTION, ROOTS, SETTINGS, list_check_kinds, load_schema
+from evalstore.lint.wording import CHECK, QUESTION, ROOTS, SETTINGS, list_check_kinds, list_key_names, load_schema
 from evalstore.model import Kind, is_cosmetic
 from evalstore.model.question import SYNONYMS
 from evalstore.text import SLIPS, find_near_word, find_only_near, spell_out
@@ -272,15 +272,4 @@ def _walk(schema: Any, path: Iterable[str]) -> Any:
 @cache
 def _all_schema_keys() -> frozenset[str]:
     names = [*ROOTS.values(), SETTINGS, QUESTION, *(f"checks/{kind}" for kind in list_check_kinds())]
-    return frozenset(key for name in names for key in _list_property_names(load_schema(name)))
-
-
-def _list_property_names(part: Any) -> Iterator[str]:
-    if isinstance(part, dict):
-        properties = part.get("properties")
-        yield from properties if isinstance(properties, dict) else ()
-        for item in part.values():
-            yield from _list_property_names(item)
-    elif isinstance(part, list):
-        for item in part:
-            yield from _list_property_names(item)
+    return frozenset[str]().union(*map(list_key_names, names))

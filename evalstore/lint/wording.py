@@ -274,7 +274,7 @@ def _add_description(name: str, violation: Violation) -> Violation:
 
 def _name_topic(note: Note, name: str, violation: Violation) -> Note:
     """Return a note that repeats what the schema says of a key, with the command that says all of it."""
-    said, names = read_first_sentence(violation.schema), _list_key_names(name)
+    said, names = read_first_sentence(violation.schema), list_key_names(name)
     # A name that the user chose, as that of a target, is no key of the schema.
     keys = [part for part in violation.pointer if part in names]
     if not said or not note.facts["hint"].endswith(said):
@@ -328,7 +328,7 @@ def load_schema(name: str) -> dict[str, Any]:
 
 
 @cache
-def _list_key_names(name: str) -> frozenset[str]:
+def list_key_names(name: str) -> frozenset[str]:
     """Return the keys that a schema names, at any depth."""
     names: set[str] = set()
     waiting: list[Any] = [load_schema(name)]
