@@ -132,12 +132,12 @@ class _LineLinter:
         # Most rows have the keys of others and texts under them, which nothing looks into.
         found = self._alike.get((*row,))
         if found is None or {*map(type, row.values())} != _TEXT or not row["id"]:
-            found = self._lint_row(row, number)
+            found = self._look_into(row, number)
             if len(self._alike) < _MOST_ALIKE and self._is_told_by_keys(row):
                 self._alike[(*row,)] = found
         return list(_add_columns(found, line, number, at)) if found else [], row
 
-    def _lint_row(self, row: dict[str, Any], number: int) -> list[Note]:
+    def _look_into(self, row: dict[str, Any], number: int) -> list[Note]:
         at, values = self.at, self.values
         # One broken row keeps no other from being scored.
         found = [note._replace(soft=True) for note in lint_shape(QUESTION, row)]
