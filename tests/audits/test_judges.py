@@ -175,10 +175,15 @@ def test_an_answer_that_the_judge_refuses_in_both_runs_is_the_outputs(desk: Desk
     assert found.own.shapley == found.own.old == found.own.new == Fraction(-1, 4)
 
 
-def test_judges_by_two_models_are_two_services(store: Repo, scored: Scored, judge_server: Any) -> None:
+def release_without_model(store: Repo) -> None:
+    """Release a judge that leaves its model to the run, and who asks it."""
     store.release("judges/tone", JUDGE.format(version="3.0.0", words="Kind?").replace("model: {id: m}\n", ""))
     store.release("rubrics/answer", RUBRIC.format(version="3.0.0", pin="3.0.0", most=20))
     store.release("datasets/small", DATASET.format(version="3.0.0"))
+
+
+def test_judges_by_two_models_are_two_services(store: Repo, scored: Scored, judge_server: Any) -> None:
+    release_without_model(store)
     judge_server.text = lambda _: '{"score": 1}'
     a = scored("3.0.0", "a", "b", model="one")
     judge_server.text = lambda _: '{"score": 0}'
@@ -189,9 +194,7 @@ def test_judges_by_two_models_are_two_services(store: Repo, scored: Scored, judg
 
 
 def test_what_one_model_said_is_no_record_of_another(store: Repo, scored: Scored, judge_server: Any) -> None:
-    store.release("judges/tone", JUDGE.format(version="3.0.0", words="Kind?").replace("model: {id: m}\n", ""))
-    store.release("rubrics/answer", RUBRIC.format(version="3.0.0", pin="3.0.0", most=20))
-    store.release("datasets/small", DATASET.format(version="3.0.0"))
+    release_without_model(store)
     judge_server.text = lambda _: '{"score": 1}'
     a = scored("3.0.0", "a", "b", model="one")
     judge_server.text = lambda _: '{"score": 0}'

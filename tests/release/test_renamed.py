@@ -30,6 +30,18 @@ def rename(shop: Shop, text: str, old: str, new: str, *, said: str = "") -> None
     shop.write(new, text.replace(f"id: {before}\n", f"id: {id_}\nrenamed_from: {said or f'{kind}/{before}'}\n", 1))
 
 
+def rename_with_rows(shop: Shop) -> None:
+    """Release a dataset with a file of rows, and rename both; a row comes in."""
+    text = "id: web\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/tone@1.0.0}\nrows: web.jsonl\n"
+    rows = '{"id": "a", "input": "Hello?"}\n'
+    shop.write("datasets/web.yaml", text)
+    shop.write("datasets/web.jsonl", rows)
+    shop.bump()
+    (shop.root / "datasets/web.jsonl").unlink()
+    rename(shop, text.replace("web.jsonl", "site.jsonl"), "datasets/web.yaml", "datasets/site.yaml")
+    shop.write("datasets/site.jsonl", rows + '{"id": "b", "input": "Bye?"}\n')
+
+
 @pytest.fixture
 def renamed(released: Shop) -> Shop:
     """rubric/tone@1.0.0, whose file is now that of rubric/manner."""
@@ -108,14 +120,7 @@ def test_judges_and_datasets_are_renamed_as_well(released: Shop) -> None:
 
 
 def test_rows_beside_a_dataset_are_compared_too(released: Shop) -> None:
-    text = "id: web\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/tone@1.0.0}\nrows: web.jsonl\n"
-    rows = '{"id": "a", "input": "Hello?"}\n'
-    released.write("datasets/web.yaml", text)
-    released.write("datasets/web.jsonl", rows)
-    released.bump()
-    (released.root / "datasets/web.jsonl").unlink()
-    rename(released, text.replace("web.jsonl", "site.jsonl"), "datasets/web.yaml", "datasets/site.yaml")
-    released.write("datasets/site.jsonl", rows + '{"id": "b", "input": "Bye?"}\n')
+    rename_with_rows(released)
     (status, _) = released.status().artifacts
     assert (status.required_bump, status.released) == (Bump.MINOR, "1.0.0")
     assert list_steps(commit(released).bump()) == [("dataset/site@1.1.0", "1.0.0", "minor")]
@@ -240,14 +245,7 @@ def test_blame_finds_who_wrote_a_part_before_the_rename(renamed: Shop, cli: Cli)
 
 
 def test_blame_follows_the_rows_of_a_renamed_dataset(released: Shop, cli: Cli) -> None:
-    text = "id: web\nversion: 1.0.0\ndefaults: {rubric_ref: rubric/tone@1.0.0}\nrows: web.jsonl\n"
-    rows = '{"id": "a", "input": "Hello?"}\n'
-    released.write("datasets/web.yaml", text)
-    released.write("datasets/web.jsonl", rows)
-    released.bump()
-    (released.root / "datasets/web.jsonl").unlink()
-    rename(released, text.replace("web.jsonl", "site.jsonl"), "datasets/web.yaml", "datasets/site.yaml")
-    released.write("datasets/site.jsonl", rows + '{"id": "b", "input": "Bye?"}\n')
+    rename_with_rows(released)
     commit(released).bump()
     ran = cli("-C", released.root, "blame", "dataset/site", "--format", "json")
     versions = {part["pointer"]: part["version"] for part in json.loads(ran.out)["parts"]}
