@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     from evalstore.diff import ComparisonSettings, Diff, Profile, RunMeasurement, Suggestion
     from evalstore.diff.document import normalize_artifact
     from evalstore.diff.suggestions import find_suggestion
-    from evalstore.index.written_index import find_store_folders, write_index
     from evalstore.migration import (
         LossKind,
         MigrationOutcome,
@@ -164,7 +163,6 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.diff": ("ComparisonSettings", "Diff", "Profile", "RunMeasurement", "Suggestion"),
     "evalstore.diff.document": ("normalize_artifact",),
     "evalstore.diff.suggestions": ("find_suggestion",),
-    "evalstore.index.written_index": ("find_store_folders", "write_index"),
     "evalstore.migration": (
         "LossKind",
         "MigrationOutcome",

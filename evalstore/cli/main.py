@@ -51,7 +51,6 @@ GROUPS = {
         "comparable": "Say whether scores of two versions, commits or runs can be compared.",
         "history": "Grade runs under other versions: what flips, and who moved the score.",
         "infer": "Find the releases that reproduce the record of a run.",
-        "index": "Write what many stores hold as one table, for SQL.",
         "site": "Write the store as static pages: artifacts, versions, runs, audits.",
         "demo": "Replay the sample store and its history into a folder to play in.",
     },
@@ -60,12 +59,13 @@ GROUPS = {
 FIRST = frozenset(
     ("init", "new", "migrate", "validate", "diff", "status", "bump", "score", "show", "audit", "judge", "explain")
 )
-# An old name -> how it is said now.
-RENAMED = {
+# An old name -> how the same thing is done now.
+MOVED = {
     "replay": "evalstore history RUN --rubric REF",
     "bisect": "evalstore history REF --run RUN --bisect",
     "rules": "evalstore explain --rules",
     "schema": "evalstore explain --schema NAME",
+    "index": "evalstore list --format json, in each store",
 }
 COMMANDS = {name: what for commands in GROUPS.values() for name, what in commands.items()}
 
@@ -89,8 +89,8 @@ class LazyCommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command of a command line; raises `UsageError` with the nearest name for a misspelt one."""
-        if args and args[0] in RENAMED:
-            raise UsageError(f"{args[0]} has another name now", hint=RENAMED[args[0]])
+        if args and args[0] in MOVED:
+            raise UsageError(f"the command {args[0]} is gone", hint=MOVED[args[0]])
         if args and args[0] not in COMMANDS and (nearest := find_nearest(args[0], COMMANDS)):
             raise UsageError(f"there is no command {args[0]!r}", hint=f"did you mean evalstore {nearest}?")
         return super().resolve_command(ctx, args)

@@ -61,7 +61,6 @@ RENDERERS = {
     "TopicList": "explain.topics",
     "Verification": "findings.verification",
     "WrittenAcceptance": "written.acceptance",
-    "WrittenIndex": "written.index",
     "WrittenRun": "run_view.written",
     "WrittenSite": "written.site",
 }

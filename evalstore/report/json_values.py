@@ -266,7 +266,6 @@ KEYS: Mapping[str, Row] = {
         {"questions": lambda flips: select_json_keys(flips, "pass_to_fail fail_to_pass")},
     ),
     "Impact": ("ref=name version latest", {"reaches": _count_reach}, "dependents pins notes"),
-    "IndexProblem": ("store severity file message hint",),
     "Inference": ("run scored candidates=rubrics datasets distinguish calls notes",),
     "JudgeNoiseEstimate": ("reach~", {"measured": lambda noise: dict(noise.measured)}, "unmeasured"),
     "Lines": (

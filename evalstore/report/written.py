@@ -1,4 +1,4 @@
-"""Renders what a command wrote or listed in a few lines: a new store or file, a site, an index, an export, a lock."""
+"""Renders what a command wrote or listed in a few lines: a new store or file, a site, an export, a lock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from evalstore.text import count_noun, make_printable
 if TYPE_CHECKING:
     from evalstore.catalogue.starters import StartedFile
     from evalstore.demo import ReplayedStory
-    from evalstore.index.written_index import IndexProblem, WrittenIndex
     from evalstore.migration import ExportResult, PinBehind, UnexportedFile
     from evalstore.release.accept import WrittenAcceptance
     from evalstore.release.lock import LockedRef, LockResult
@@ -82,28 +81,6 @@ def document_export(result: ExportResult) -> Any:
     digest = {"sha256": lambda file: sha256(file.text.encode()).hexdigest()}
     files = [select_json_keys(file, "file ref", digest, f"left_out behind {text}") for file in result.files]
     return {**select_json_keys(result, "format out"), "files": files, **select_json_keys(result, "refused")}
-
-
-_SHOWN = 20
-_COUNTED = ("store", "artifact", "release", "pin", "finding")  # a run has several rows
-
-
-def text_index(index: WrittenIndex, screen: Screen) -> str:
-    """Return the file, how many rows it has of each record, and what could not be read."""
-    stores, *counts = (count_noun(index.rows[record], record) for record in _COUNTED)
-    runs = f"{count_noun(index.rows['run'], 'row')} of runs"
-    shown = index.problems if screen.whole else index.problems[:_SHOWN]
-    head = f"{make_printable(str(index.out))}: {stores}\n{', '.join([*counts, runs])}"
-    lines = [head, *map(_describe_problem, shown)]
-    if left := len(index.problems) - len(shown):
-        lines.append(f"and {count_noun(left, 'more problem')}: --verbose, or the rows whose record is problem")
-    return "\n".join(lines)
-
-
-def _describe_problem(problem: IndexProblem) -> str:
-    place = f"{problem.store}: {problem.file}" if problem.file else problem.store
-    hint = f" ({problem.hint})" if problem.hint else ""
-    return make_printable(f"{problem.severity}: {place}: {problem.message}{hint}")
 
 
 def text_store(result: CreatedStore, screen: Screen = PAPER) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from io import BufferedRandom, FileIO
 from itertools import count
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.files import iterate_pieces, make_write_error
@@ -75,11 +75,6 @@ class DraftFile(BufferedRandom):
             os.rename(self.hidden, name, src_dir_fd=here, dst_dir_fd=here)
         self._check_name(name)
         return True
-
-    def replace_named(self, name: str) -> None:
-        """Give it a name, atomically and in place of another file."""
-        os.rename(self.hidden, name, src_dir_fd=self.folder.descriptor, dst_dir_fd=self.folder.descriptor)
-        self._check_name(name)
 
     def discard(self) -> None:
         """Close it, and remove its hidden name."""
@@ -166,15 +161,6 @@ def open_drafts(path: Path) -> Iterator[DraftFolder]:
         yield folder
     finally:
         os.close(descriptor)
-
-
-@contextmanager
-def replace_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that gets its name at the end, atomically and in place of another; after an error there is none."""
-    with refuse_disk_errors(path.parent), open_drafts(path.parent) as folder, folder.open_file(path.stem) as file:
-        yield file
-        file.finish()
-        file.replace_named(path.name)
 
 
 @contextmanager

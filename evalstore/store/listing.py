@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -138,14 +137,6 @@ def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
     if not records:
         raise build_unknown_error(store, ref)
     return _make_history(ref.name, records)
-
-
-def read_histories(store: ArtifactStore) -> list[ReleaseHistory]:
-    """Return the releases of all artifacts, by name, newest first, by one call to git."""
-    by_name = defaultdict[str, list[ReleaseSummary]](list)
-    for release, record in _list_records(store, list_patterns(store.tags.grammar)):
-        by_name[release.name].append(record)
-    return [_make_history(name, by_name[name]) for name in sorted(by_name)]
 
 
 def _make_history(name: str, records: Iterable[ReleaseSummary]) -> ReleaseHistory:

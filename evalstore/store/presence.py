@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from evalstore.errors import GitError, RefusedError
@@ -62,25 +62,13 @@ def find_elsewhere(store: StoreContents) -> str:
     return ""
 
 
-def walk_stores(top: Path, on_error: Callable[[OSError], None]) -> Iterator[Path]:
-    """Yield the stores from `top` downwards, of all repositories there, in order; links are not followed.
-
-    A folder counts by its mark, or as the top of a repository that holds artifacts; a bare repository always does.
-    `on_error` is told of a folder that cannot be listed.
-    """
-    for folder in _walk_folders(top, on_error):
-        is_top = (folder / ".git").exists()
-        if is_git_directory(folder) or has_store_mark(folder) or (is_top and _has_artifacts(folder)):
-            yield folder
-
-
 def find_stores(top: Path) -> list[Path]:
     """Return the folders from `top` downwards that are stores, by their mark or by the artifacts in them, in order."""
     return [folder for folder in _walk_folders(top) if has_store_mark(folder) or _has_artifacts(folder)]
 
 
-def _walk_folders(top: Path, on_error: Callable[[OSError], None] | None = None) -> Iterator[Path]:
-    for base, folders, _ in os.walk(top, onerror=on_error):
+def _walk_folders(top: Path) -> Iterator[Path]:
+    for base, folders, _ in os.walk(top):
         folder = Path(base)
         yield folder
         deep = len(folder.relative_to(top).parts) >= _DEPTH or is_git_directory(folder)

@@ -57,7 +57,6 @@ CASES = [
     (["comparable", *RUNS], 1),
     (["comparable", "git:HEAD", "git:HEAD"], 0),
     (["probe", STYLE, "--dataset", "dataset/web_answers", "--outputs", "outputs/model_a.jsonl"], 0),
-    (["index", "."], 0),
     (["site", "public"], 0),
     (["judge", "validate", "judge/accuracy", "--labels", LABELS], 0),
     (["explain", "regex"], 0),

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from evalstore.cli.main import COMMANDS, FIRST, RENAMED
+from evalstore.cli.main import COMMANDS, FIRST, MOVED
 from evalstore.migration.table import list_formats
 from tests.rows import mark_slow
 
@@ -49,12 +49,12 @@ def test_help_shows_the_twelve_commands_of_every_day(cli: Callable) -> None:
     assert f"{len(COMMANDS) - 12} more commands: evalstore --help --all" in ran.out
 
 
-@pytest.mark.parametrize("name", RENAMED)
+@pytest.mark.parametrize("name", MOVED)
 def test_an_old_name_answers_with_the_new_one(name: str, cli: Callable) -> None:
     ran = cli(name, "x", "--y")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == f"error: {name} has another name now\nhint: {RENAMED[name]}\n"
-    assert RENAMED[name].split()[1] in COMMANDS
+    assert ran.err == f"error: the command {name} is gone\nhint: {MOVED[name]}\n"
+    assert MOVED[name].split()[1] in COMMANDS
 
 
 @pytest.mark.process

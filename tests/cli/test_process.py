@@ -43,7 +43,6 @@ CASES = [
     (["infer", "runs/none.json"], 3),
     (["comparable"], 2),
     (["probe"], 2),
-    (["index"], 2),
     (["site"], 2),
 ]
 

@@ -20,7 +20,6 @@ LONG = {
     "bump": ["planning", "writing", "signing"],
     "diff": ["comparing", "reading rows"],
     "history": ["grading"],
-    "index": ["indexing"],
     "list": ["listing"],
     "lock": ["locking", "verifying"],
     "migrate": ["planning", "reading"],
