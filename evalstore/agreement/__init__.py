@@ -2,6 +2,7 @@
 
 from evalstore.agreement.comparison import JudgeReplacement
 from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase
+from evalstore.agreement.examples import ExampleResults, ask_examples
 from evalstore.agreement.measurement import MeasurementRequest, open_measurement
 from evalstore.agreement.noise import JudgeNoise, NoiseRequest, RepeatedJudgement, open_noise_measurement
 from evalstore.agreement.replacement import ReplacementRequest, open_replacement
@@ -11,6 +12,7 @@ from evalstore.agreement.wordings import WordingRequest, open_wording_trial
 __all__ = [
     "Agreement",
     "Confusion",
+    "ExampleResults",
     "JudgeNoise",
     "JudgeReplacement",
     "LabelledCase",
@@ -19,6 +21,7 @@ __all__ = [
     "RepeatedJudgement",
     "ReplacementRequest",
     "WordingRequest",
+    "ask_examples",
     "check_writable",
     "draft_noise",
     "draft_replacement",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         NoiseRequest,
         ReplacementRequest,
         WordingRequest,
+        ask_examples,
         check_writable,
         draft_noise,
         draft_replacement,
@@ -94,7 +95,6 @@ if TYPE_CHECKING:
     from evalstore.runs import Run
     from evalstore.scoring import open_job
     from evalstore.scoring.judging import CallPlan, Endpoint, Judges, open_session
-    from evalstore.scoring.probes import probe
     from evalstore.scoring.run_record import UnmetSettingError
     from evalstore.scoring.workers import open_workers, write_run_by_workers
     from evalstore.site import SiteAudit, SiteEntry, StoreSite, WrittenSite, summarize_artifact
@@ -202,6 +202,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "NoiseRequest",
         "ReplacementRequest",
         "WordingRequest",
+        "ask_examples",
         "check_writable",
         "draft_noise",
         "draft_replacement",
@@ -213,7 +214,6 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "evalstore.agreement.correction": ("plan_corrections",),
     "evalstore.scoring.judging": ("CallPlan", "Endpoint", "Judges", "open_session"),
-    "evalstore.scoring.probes": ("probe",),
     "evalstore.scoring.run_record": ("UnmetSettingError",),
     "evalstore.scoring.workers": ("open_workers", "write_run_by_workers"),
     "evalstore.site": ("SiteAudit", "SiteEntry", "StoreSite", "WrittenSite", "summarize_artifact"),

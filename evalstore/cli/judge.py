@@ -30,6 +30,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
     epilog=format_examples(
         "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0",
         "evalstore judge noise judge/accuracy --run runs/answers.json",
+        "evalstore judge examples judge/accuracy@worktree --judge-url URL",
         "evalstore judge replace judge/accuracy --model new-model --run runs/answers.json --labels labels.jsonl",
     ),
 )
@@ -80,6 +81,33 @@ def _add_threshold(help_text: str) -> Callable[[_F], _F]:
         callback=_parse_threshold,
         help=help_text,
     )
+
+
+@command.command(
+    "examples",
+    cls=SectionedCommand,
+    first="--judge-url --judge-model --format",
+    short_help="Grade examples, and ask for the replies that they lack.",
+    epilog=format_examples(
+        "evalstore judge examples judge/accuracy@worktree --judge-url URL",
+        "evalstore judge examples rubric/answer_style@worktree  # from kept replies",
+    ),
+)
+@click.argument("ref", type=CONTENT_REF)
+@add_output_options(PLAIN_FORMATS)
+@add_judge_options
+def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> ExitCode:
+    """Grade the `examples:` of REF, a rubric or a judge; its judges are asked for the replies that are missing.
+
+    Every reply is kept, so `evalstore validate` grades the same examples from then on without asking anybody.
+    Exits 1 when an example does not get what it expects, or could not be graded.
+    """
+    from evalstore.api import ask_examples
+
+    with settings.open_store() as store:
+        found = ask_examples(ref, store, judges)
+    settings.print_result(found)
+    return ExitCode.DONE if found.all_met else ExitCode.NO
 
 
 @command.command(

@@ -43,7 +43,6 @@ GROUPS = {
         "score": "Grade stored outputs under the rubrics of a dataset.",
         "show": "Print an artifact at a version, or a run, output by output.",
         "judge": "Measure how well a judge agrees with people, by labelled rows.",
-        "probe": "Try a rubric on texts whose verdict is known, and on its own mutants.",
     },
     "Explain": {
         "audit": "Explain why two runs score differently, in points that add up.",
@@ -65,6 +64,7 @@ MOVED = {
     "bisect": "evalstore history REF --run RUN --bisect",
     "rules": "evalstore explain --rules",
     "schema": "evalstore explain --schema NAME",
+    "probe": "evalstore explain examples: write examples in the rubric",
     "index": "evalstore list --format json, in each store",
 }
 COMMANDS = {name: what for commands in GROUPS.values() for name, what in commands.items()}

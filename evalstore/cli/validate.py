@@ -67,7 +67,7 @@ def command(  # noqa: PLR0913  # one parameter for each option
     """Check artifacts: schema, ids, versions, references, templates, weights, rows.
 
     Examples are graded, too: each must get the verdict or the score that it expects. Judges answer from kept replies;
-    `evalstore probe` asks for those that are missing.
+    `evalstore judge examples REF` asks for those that are missing.
 
     PATH is a folder, a file, or - for one document on standard input; by default the store. Errors answer 1,
     warnings 0; under --strict (or `strict: true` in evalstore.yaml) every finding answers 1.

@@ -144,7 +144,8 @@ def _write_question(witness: Any) -> Any:
     return None if witness.question is None else json.loads(write_canonical(dict(witness.question)))
 
 
-def _write_graded_example(graded: Any) -> dict[str, Any]:
+def write_graded_example(graded: Any) -> dict[str, Any]:
+    """Return an example with what it got, as JSON has it."""
     met = None if graded.result is None else not graded.is_failed
     pointer, expected = format_json_pointer(graded.example.place), graded.example.expected
     return {"pointer": pointer, "expected": expected, "got": graded.got, "as_expected": met, "why": graded.why}
@@ -328,12 +329,6 @@ KEYS: Mapping[str, Row] = {
     ),
     "RepeatedJudgement": ("id check scores flip_rate",),
     "Resolved": ("ref kind id version? tag commit blob digest scoring_digest floating locked",),
-    "RubricProbe": (
-        "ref dataset questions sound texts outputs mutants",
-        {"survivors": lambda probe: [select_json_keys(one, "message pointer") for one in probe.survivors]},
-        {"examples!": lambda probe: [_write_graded_example(one) for one in probe.examples] or None},
-        "calls notes",
-    ),
     "RubricResult": ("score verdict reason checks",),
     "RulerCandidate": ("ref=resolved.ref agree of not_graded",),
     "Run": (

@@ -1,4 +1,4 @@
-"""Renders how well a judge agrees with labels, how far it disagrees with itself, and the plan of its calls."""
+"""Renders how well a judge agrees with labels and examples, how far it disagrees with itself, and its planned calls."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.agreement import Agreement, Confusion, JudgeNoise, JudgeReplacement, LabelledCase, RepeatedJudgement
+from evalstore.agreement import (
+    Agreement,
+    Confusion,
+    ExampleResults,
+    JudgeNoise,
+    JudgeReplacement,
+    LabelledCase,
+    RepeatedJudgement,
+)
 from evalstore.model import format_decimal
-from evalstore.report.json_values import Row, select_json_keys
+from evalstore.report.json_values import Row, select_json_keys, write_graded_example
 from evalstore.report.run_words import format_interval
 from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks
 from evalstore.scoring.judging import CallPlan
@@ -229,6 +237,31 @@ def _list_noisiest(noise: JudgeNoise) -> Iterator[str]:
 def _judgement_row(one: RepeatedJudgement) -> tuple[str, ...]:
     scores = make_excerpt(" ".join(format_decimal(score) for score in one.scores), 60)
     return f"  {make_excerpt(one.id, 30)}", make_excerpt(one.check, 30), scores
+
+
+def text_examples(results: ExampleResults, screen: Screen = PAPER) -> str:
+    """Return the examples that get something else than they expect, those that were not graded, or that all is well."""
+    ref, count = make_printable(results.ref), count_noun(len(results.examples), "example")
+    failed = [one for one in results.examples if one.is_failed]
+    ungraded = [one for one in results.examples if one.result is None]
+    lines: list[str] = []
+    if failed:
+        head = f"{len(failed):,} of {count} of {ref} {'does' if len(failed) == 1 else 'do'} not get what is expected"
+        lines += screen.wrap(head, inner="", part=Part.MAJOR)
+        rows = [f"  example {one.example.number} expects {one.example.expected}, gets {one.got}" for one in failed]
+        lines += screen.shorten_list(rows)
+    if ungraded:
+        reason = make_excerpt(ungraded[0].why)
+        lines += screen.wrap(f"{len(ungraded):,} of {count} of {ref} could not be graded: {reason}")
+    if results.calls:
+        lines += screen.wrap(f"{count_noun(results.calls, 'judge call')} would grade the rest: --judge-url URL")
+    return "\n".join(lines or [f"{count} of {ref}: {'as' if len(results.examples) == 1 else 'all as'} expected"])
+
+
+def document_examples(results: ExampleResults) -> dict[str, Any]:
+    """Return the JSON document."""
+    examples = [write_graded_example(one) for one in results.examples]
+    return {**select_json_keys(results, "ref all_met"), "examples": examples, "calls": results.calls}
 
 
 def text_plan(plan: CallPlan, screen: Screen = PAPER) -> str:

@@ -56,7 +56,6 @@ CASES = [
     (["comparable", f"{STYLE}@1.0.0", f"{STYLE}@2.0.0"], 1),
     (["comparable", *RUNS], 1),
     (["comparable", "git:HEAD", "git:HEAD"], 0),
-    (["probe", STYLE, "--dataset", "dataset/web_answers", "--outputs", "outputs/model_a.jsonl"], 0),
     (["site", "public"], 0),
     (["judge", "validate", "judge/accuracy", "--labels", LABELS], 0),
     (["explain", "regex"], 0),
@@ -85,7 +84,7 @@ VIEWS = {
     f"history {RUNS[0]} --rubric {STYLE}@2.0.0": "history_flips",
     f"history {STYLE} --run {RUNS[0]} --bisect": "history_bisect",
 }
-GROUPS = {"judge": ["judge_noise", "judge_replace", "judge_validate"]}
+GROUPS = {"judge": ["judge_examples", "judge_noise", "judge_replace", "judge_validate"]}
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,6 @@ CASES = [
     (["history", "rubric/none", "--run", RUNS[0]], 3),
     (["infer", "runs/none.json"], 3),
     (["comparable"], 2),
-    (["probe"], 2),
     (["site"], 2),
 ]
 

@@ -10,7 +10,7 @@ import evalstore.api
 from tests.project.sources import list_nodes, parse_modules
 
 USE_CASES = frozenset(
-    {"agreement", "audits", "demo", "diff", "integrity", "judging", "migration", "probes", "provenance"}
+    {"agreement", "audits", "demo", "diff", "integrity", "judging", "migration", "provenance"}
     | {"references", "release", "scoring", "site", "status", "transactions"}
 )
 

@@ -69,32 +69,27 @@ def test_an_example_of_a_judge_is_graded_as_the_judge_answered(cli: Cli, saved: 
     assert (ran.code, said in ran.out) == (1, True)
 
 
-def test_probe_asks_for_the_replies_that_examples_need(cli: Cli, judged: Path, judge_server: Any) -> None:
+def test_judge_examples_asks_for_the_replies_that_examples_need(cli: Cli, judged: Path, judge_server: Any) -> None:
     for file, verdict in (("judges/own.yaml", "pass"), ("rubrics/sound.yaml", "fail")):
         with (judged / file).open("a") as more:
             more.write(f"examples: [{{output: Good day, verdict: {verdict}}}]\n")
     assert "1 of 1 example could not be graded" in cli("validate", "judges", cwd=judged).out
-    asked = ("--judge-url", judge_server.url, "--exit-code")
-    ran = cli("probe", "judge/own@worktree", *asked, cwd=judged)
-    assert (ran.code, ran.out) == (0, "1 example of judge/own@worktree gets what is expected\n")
+    lacking = cli("judge", "examples", "judge/own@worktree", cwd=judged)
+    assert (lacking.code, "1 judge call would grade the rest" in lacking.out) == (1, True)
+    asked = ("--judge-url", judge_server.url)
+    ran = cli("judge", "examples", "judge/own@worktree", *asked, cwd=judged)
+    assert (ran.code, ran.out) == (0, "1 example of judge/own@worktree: as expected\n")
     assert "could not be graded" not in cli("validate", "judges", cwd=judged).out
     judge_server.text = lambda _: '{"score": 5}'
-    rubric = ("probe", "rubric/sound@worktree", *asked, "--format", "json")
-    found = cli(*rubric, cwd=judged)
-    schema = json.loads((find_resource_folder("schema") / "output/probe.schema.json").read_text("utf-8"))
+    rubric = ("judge", "examples", "rubric/sound@worktree", *asked)
+    found = cli(*rubric, "--format", "json", cwd=judged)
+    schema = json.loads((find_resource_folder("schema") / "output/judge_examples.schema.json").read_text("utf-8"))
     assert list(compile_schema(schema).find_violations(json.loads(found.out))) == []
     (example,) = json.loads(found.out)["examples"]
     assert (found.code, example["got"], example["as_expected"]) == (1, "pass (0.75)", False)
-    assert "example 1 expects fail, gets pass (0.75)" in cli(*rubric[:-2], cwd=judged).out
-    for words, said in (
-        (("judge/accuracy@worktree",), "judges/accuracy.yaml:1:1: this judge has no examples to try"),
-        (
-            ("judge/own@worktree", "--dataset", "dataset/three@1.0.0"),
-            "is a judge, of which only its examples are tried",
-        ),
-    ):
-        refused = cli("probe", *words, cwd=judged)
-        assert (refused.code, said in refused.err) == (3, True)
+    assert "example 1 expects fail, gets pass (0.75)" in cli(*rubric, cwd=judged).out
+    refused = cli("judge", "examples", "judge/accuracy@worktree", cwd=judged)
+    assert (refused.code, "judges/accuracy.yaml:1:1: this judge has no examples" in refused.err) == (3, True)
 
 
 def test_a_turned_example_is_shown_before_anything_is_invented(cli: Cli, saved: Path) -> None:

@@ -1,0 +1,42 @@
+"""Grades the examples of one rubric or judge, and asks its judges for the replies that they lack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evalstore.checks import CheckContext
+from evalstore.checks.examples import GradedExample, grade_examples
+from evalstore.errors import RefusedError
+from evalstore.model.example import EXAMPLES
+from evalstore.scoring.judging import Judges, open_session
+from evalstore.store import ArtifactStore
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleResults:
+    """The examples of `ref` with their results; `calls` to judges would grade those that have none."""
+
+    ref: str
+    examples: tuple[GradedExample, ...]
+    calls: int
+
+    @property
+    def all_met(self) -> bool:
+        """Whether every example was graded, and got what it expects."""
+        return all(one.result and not one.is_failed for one in self.examples)
+
+
+def ask_examples(ref: str, store: ArtifactStore, judges: Judges) -> ExampleResults:
+    """Return what the examples of a rubric or a judge get; every reply that comes is kept.
+
+    Raises `RefusedError` where there is no example.
+    """
+    resolved = store.resolve(ref)
+    artifact = resolved.artifact
+    if not artifact.value.get(EXAMPLES):
+        hint = "write some under `examples:`"
+        raise RefusedError(f"this {resolved.kind} has no examples", place=artifact.document.locate(), hint=hint)
+    with open_session(judges, store.git.common) as session:
+        context = CheckContext(store.read_artifact, session.ask, session.judges.model, strict=store.strict)
+        graded = session.repeat_until_answered(lambda: tuple(grade_examples(resolved.kind, artifact.value, context)))
+        return ExampleResults(resolved.ref, graded, len(session.missing))
