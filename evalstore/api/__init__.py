@@ -57,9 +57,8 @@ if TYPE_CHECKING:
         replay_story,
         write_first_store,
     )
-    from evalstore.diff import ComparisonSettings, Diff, Profile, RunMeasurement, Suggestion
+    from evalstore.diff import ComparisonSettings, Diff, Profile, RunMeasurement
     from evalstore.diff.document import normalize_artifact
-    from evalstore.diff.suggestions import find_suggestion
     from evalstore.migration import (
         LossKind,
         MigrationOutcome,
@@ -160,9 +159,8 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "replay_story",
         "write_first_store",
     ),
-    "evalstore.diff": ("ComparisonSettings", "Diff", "Profile", "RunMeasurement", "Suggestion"),
+    "evalstore.diff": ("ComparisonSettings", "Diff", "Profile", "RunMeasurement"),
     "evalstore.diff.document": ("normalize_artifact",),
-    "evalstore.diff.suggestions": ("find_suggestion",),
     "evalstore.migration": (
         "LossKind",
         "MigrationOutcome",

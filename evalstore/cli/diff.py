@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -28,12 +27,12 @@ from evalstore.errors import EvalstoreError, ExitCode, UsageError
 from evalstore.model import Artifact
 
 if TYPE_CHECKING:
-    from evalstore.api import CallPlan, ChangeSide, Diff, Judges, RunMeasurement, Store, StoreDiff, Suggestion
+    from evalstore.api import CallPlan, ChangeSide, Diff, Judges, RunMeasurement, Store, StoreDiff
 
 
 @click.command(
     cls=SectionedCommand,
-    first="--run --ask --dry-run --exit-code --fail-on --suggest --profile --format --verbose",
+    first="--run --ask --dry-run --exit-code --fail-on --profile --format --verbose",
     epilog=format_examples(
         "evalstore diff                            # everything that changed since its release",
         "evalstore diff rubrics/answer_style.yaml  # the same as rubric/answer_style",
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
         "evalstore diff judge/accuracy@1.0.0 judge/accuracy@git:main --format json",
         "evalstore diff rubric/answer_style --run runs/web_answers-1.0.0-model_a.json",
         "evalstore diff judge/accuracy --ask 30 --run runs/answers.json --dry-run",
-        "evalstore diff rubric/answer_style --suggest",
         "evalstore diff rubric/answer_style --save-example 5df6ff2ca67f5311=fail",
         "evalstore diff old.yaml new.yaml --exit-code",
         "evalstore diff rubric/answer_style --format html > diff.html",
@@ -69,7 +67,6 @@ if TYPE_CHECKING:
     help="Have judges give N verdicts on outputs of --run in old and new words, and count those that flip.",
 )
 @click.option("--dry-run", is_flag=True, help="With --ask: ask nobody, and say which calls it takes.")
-@click.option("--suggest", is_flag=True, help="Name an edit like this one that needs a smaller bump, if one is known.")
 @add_save_option(
     "FINGERPRINT",
     "Save the output that shows this change as an example of B, with its new verdict, or VERDICT; repeatable.",
@@ -86,7 +83,6 @@ def command(  # noqa: PLR0913  # the options of the command line
     exit_code: bool,
     fail_on: str | None,
     profile: str | None,
-    suggest: bool,
     saves: tuple[WantedExample, ...],
     mode: str | None,
     runs: tuple[str, ...],
@@ -102,8 +98,6 @@ def command(  # noqa: PLR0913  # the options of the command line
 
     Under the profile `score` a change is major when it can move the score of one output; under `headline` also when it
     can move a mean over the same outputs, as a new question does.
-
-    With --suggest, an edit that says much the same is named where it needs a smaller bump: it was compared, too.
 
     With --run, the outputs of a stored run are graded under A and under B: how many move, and how far. That informs,
     and never lowers a level. No judge is asked: replies that are kept or recorded count; an output without is unscored.
@@ -127,10 +121,6 @@ def command(  # noqa: PLR0913  # the options of the command line
     if not sides:
         if ask or dry_run:
             raise UsageError("--ask needs a single artifact", hint="evalstore diff REF --ask N --run RUN")
-        if suggest:
-            raise UsageError(
-                "--suggest needs a single artifact", hint="name the artifact: evalstore diff REF --suggest"
-            )
         if runs:
             raise UsageError("--run needs a single artifact", hint="name the artifact: evalstore diff REF --run RUN")
         if saves:
@@ -145,9 +135,6 @@ def command(  # noqa: PLR0913  # the options of the command line
         diff = compare_sides(pair, store, profile, make_count_watch("reading rows", quiet=settings.quiet), judges)
         if saves:
             _save_examples(saves, diff, pair[1], settings, store)
-        if suggest or settings.format == "text":
-            less = _find_suggestion(diff, pair, store, profile)
-            diff = replace(diff, suggestion=less if suggest else None, has_suggestion=bool(less) and not suggest)
         if ask:
             found = _ask_judges(diff, _Asking(ask, runs[0], judges, dry_run), pair, settings, store)
             if not isinstance(found, type(diff)):
@@ -223,22 +210,6 @@ def _save_examples(
     found = [(wanted, find_shown_output(diff, wanted.name)) for wanted in saves]
     for wanted, shown in found:
         wanted.save(settings, store, new.artifact.name, shown.sample, shown.result, shown.message)
-
-
-def _find_suggestion(
-    diff: Diff, pair: tuple[DiffSide, DiffSide], store: Store | None, profile: str | None
-) -> Suggestion | None:
-    from evalstore.api import find_suggestion
-
-    old, new = pair
-
-    def compare_candidate(value: Mapping[str, Any]) -> Diff:
-        document = replace(new.artifact.document, value=value)
-        candidate = replace(new.artifact, document=document)
-        ruler = candidate if isinstance(new.ruler, Artifact) else replace(new.ruler, artifact=candidate)
-        return compare_sides((old, replace(new, ruler=ruler)), store, profile)
-
-    return find_suggestion(old.artifact.value, new.artifact.value, diff, compare_candidate)
 
 
 def _show_all_changes(settings: CommandSettings, profile: str | None, fail_on: str | None, judges: Judges) -> ExitCode:

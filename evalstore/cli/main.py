@@ -67,6 +67,10 @@ MOVED = {
     "probe": "evalstore explain examples: write examples in the rubric",
     "index": "evalstore list --format json, in each store",
 }
+# Options that are gone, by command -> how the same thing is done now.
+GONE_OPTIONS = {
+    "diff --suggest": "evalstore diff shows what each edit needs; try another one and compare again",
+}
 COMMANDS = {name: what for commands in GROUPS.values() for name, what in commands.items()}
 
 
@@ -151,7 +155,13 @@ def _make_usage_error(error: click.UsageError) -> UsageError:
     message = " ".join(error.format_message().split())
     if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
         return UsageError(message, hint="options other than -C follow the command; see evalstore --help")
+    if isinstance(error, click.NoSuchOption) and (hint := _find_gone_option(command, error.option_name)):
+        return UsageError(f"the option {error.option_name} is gone", hint=hint)
     return UsageError(message, hint=f"see {command} --help")
+
+
+def _find_gone_option(command: str, option: str) -> str:
+    return GONE_OPTIONS.get(f"{command.removeprefix('evalstore ')} {option}", "")
 
 
 def _run_click(argv: list[str] | None, settings: CommandSettings) -> int:

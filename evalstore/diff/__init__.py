@@ -16,7 +16,6 @@ from evalstore.diff.findings import (
     ReplyWitness,
     RunMeasurement,
     Side,
-    Suggestion,
     TotalEffect,
     Witness,
 )
@@ -42,7 +41,6 @@ __all__ = [
     "ReplyWitness",
     "RunMeasurement",
     "Side",
-    "Suggestion",
     "TotalEffect",
     "Witness",
     "compare",

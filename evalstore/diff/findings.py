@@ -323,25 +323,14 @@ class ExampleEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
-    """An edit that says much the same and needs a smaller bump: its level, what to do, and what comes of it."""
-
-    level: Bump
-    steps: tuple[str, ...]
-    document: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Diff(PageValue):
     """All findings between two documents, by which rules; `next_version` is None when nothing needs a release.
 
     `total` is what the edits do together, where each finding speaks of one edit alone.
 
     `notes` are sentences on what moves scores beside the two documents: it is not an edit of theirs, and needs no bump.
-    `settings` are changes of evalstore.yaml between the two sides that do, each at its level. `suggestion` is there
-    where it was asked for, and an edit with a smaller bump is known; `has_suggestion` says that asking would find one.
-    `asked` is what judges said in old and new words, where somebody asked them. `examples` are those of the two
-    documents.
+    `settings` are changes of evalstore.yaml between the two sides that do, each at its level. `asked` is
+    what judges said in old and new words, where somebody asked them. `examples` are those of the two documents.
     """
 
     old: Side
@@ -355,8 +344,6 @@ class Diff(PageValue):
     measured: tuple[RunMeasurement, ...] = ()
     notes: tuple[str, ...] = ()
     settings: tuple[SettingChange, ...] = ()
-    suggestion: Suggestion | None = None
-    has_suggestion: bool = False
     asked: AskedChange | None = None
     examples: ExampleEffect | None = None
 

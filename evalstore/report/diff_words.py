@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         FlippedVerdict,
         MovedOutput,
         RunMeasurement,
-        Suggestion,
         TotalEffect,
         Witness,
     )
@@ -136,11 +135,6 @@ def describe_total(diff: Diff) -> str:
     effect = describe_movement(diff.total) or "no score and no verdict moves"
     shown = f"; {_describe_witness(diff.total.witness)}" if diff.total.witness else ""
     return f"Together: {effect}{shown}"
-
-
-def describe_suggestion(suggestion: Suggestion) -> str:
-    """Return in a sentence what to do instead, and what that needs."""
-    return f"Instead, for {suggestion.level}: {'; '.join(map(make_printable, suggestion.steps))}."
 
 
 def describe_places(finding: DiffFinding) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.documents import format_json_pointer, write_canonical
-from evalstore.model import Kind, Verdict, format_decimal
+from evalstore.model import Kind, format_decimal
 from evalstore.versions import Version
 
 DECIMALS = 12  # of a float that is estimated: more would differ between machines
@@ -243,7 +243,7 @@ KEYS: Mapping[str, Row] = {
     ),
     "Diff": (
         "old new rule_set profile required_bump next_version certain possible findings total examples! measured notes",
-        "settings suggestion! asked!",
+        "settings asked!",
     ),
     "DiffFinding": (
         "rule level level_before overridden accepted direction verdict_direction certainty pointer file=new.file",
@@ -290,11 +290,6 @@ KEYS: Mapping[str, Row] = {
     "MovedReference": ("ref was now level file=place.file line=place.line",),
     "OwnShare": ("shapley old new ci~ ci_old~ ci_new~",),
     "PinMove": ("from=old to=new",),
-    "ProbedText": (
-        "name wanted example",
-        {"verdicts": lambda one: {verdict: one.verdicts.get(verdict, 0) for verdict in Verdict}},
-        "mean wrong undecided",
-    ),
     "ProvedDirection": ("from=old to=new direction=score verdict_direction=verdict questions",),
     "QuestionMean": ("score verdict",),
     "Push": ("remote branch tags outcome message hint command",),

@@ -88,8 +88,6 @@ def _after_diff(diff: Diff) -> Iterator[str]:
     ref = diff.new.ref or ""
     if diff.required_bump and ref.endswith(_WORKTREE) and diff.old.ref:
         yield _write_command("bump", ref.removesuffix(_WORKTREE))
-    if diff.has_suggestion and diff.old.ref:
-        yield _write_command("diff", diff.old.ref, ref, "--suggest")
 
 
 def _after_store_diff(result: StoreDiff) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from evalstore.cli.main import COMMANDS, FIRST, MOVED
+from evalstore.cli.main import COMMANDS, FIRST, GONE_OPTIONS, MOVED
 from evalstore.migration.table import list_formats
 from tests.rows import mark_slow
 
@@ -55,6 +55,13 @@ def test_an_old_name_answers_with_the_new_one(name: str, cli: Callable) -> None:
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == f"error: the command {name} is gone\nhint: {MOVED[name]}\n"
     assert MOVED[name].split()[1] in COMMANDS
+
+
+@pytest.mark.parametrize("words", GONE_OPTIONS)
+def test_an_option_that_is_gone_answers_with_what_to_do(words: str, cli: Callable) -> None:
+    ran = cli(*words.split(), "x")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == f"error: the option {words.split()[1]} is gone\nhint: {GONE_OPTIONS[words]}\n"
 
 
 @pytest.mark.process
