@@ -64,7 +64,6 @@ if TYPE_CHECKING:
         MigrationOutcome,
         MigrationReport,
         detect_file,
-        explain_format,
         export,
         migrate,
     )
@@ -166,7 +165,6 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "MigrationOutcome",
         "MigrationReport",
         "detect_file",
-        "explain_format",
         "export",
         "migrate",
     ),

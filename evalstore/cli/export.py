@@ -6,7 +6,7 @@ import click
 
 from evalstore.api import list_formats
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
-from evalstore.cli.param_types import CONTENT_REF, FormatChoice, add_table_option
+from evalstore.cli.param_types import CONTENT_REF, FormatChoice
 from evalstore.errors import ExitCode, UsageError
 
 
@@ -15,7 +15,6 @@ from evalstore.errors import ExitCode, UsageError
         "evalstore export --to ai_best_practices --out legacy",
         "evalstore export --to ai_best_practices dataset/drupal_forms > evals.json",
         "evalstore export --to ai_best_practices --out old dataset/drupal_forms@1.0.0",
-        "evalstore export --to house_suites --table house_suites.yaml --out legacy",
     )
 )
 @click.argument("refs", nargs=-1, metavar="[REF]...", type=CONTENT_REF)
@@ -25,16 +24,13 @@ from evalstore.errors import ExitCode, UsageError
     type=FormatChoice(list_formats()),
     metavar="FORMAT",
     required=True,
-    help=f"The format to write: {', '.join(list_formats())}, or that of a --table.",
+    help=f"The format to write: {', '.join(list_formats())}.",
 )
-@add_table_option("The table of your own that the files were migrated by.")
 @click.option(
     "--out", metavar="DIR", type=click.Path(), help="Write the files below DIR, under the names they came with."
 )
 @add_output_options()
-def command(
-    settings: CommandSettings, refs: tuple[str, ...], format_: str, tables: tuple[str, ...], out: str | None
-) -> ExitCode:
+def command(settings: CommandSettings, refs: tuple[str, ...], format_: str, out: str | None) -> ExitCode:
     """Give datasets and their rubrics back as files of a legacy format, equal as data to what was migrated.
 
     Without REF: all datasets on disk that came from the format, each at its last release. A dataset that has no release
@@ -49,7 +45,6 @@ def command(
         to=format_,
         store=settings.path,
         out=settings.path / out if out else None,
-        tables=[settings.path / table for table in tables],
     )
     if out is None and len(result.files) > 1 and settings.format == "text":
         raise UsageError(

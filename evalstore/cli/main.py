@@ -69,6 +69,9 @@ MOVED = {
 }
 # Options that are gone, by command -> how the same thing is done now.
 GONE_OPTIONS = {
+    "migrate --table": "evalstore new dataset NAME begins one by hand",
+    "migrate --explain": "evalstore validate FILE says which format a file has",
+    "export --table": "evalstore export --to FORMAT gives back what came from one of its formats",
     "diff --suggest": "evalstore diff shows what each edit needs; try another one and compare again",
 }
 COMMANDS = {name: what for commands in GROUPS.values() for name, what in commands.items()}

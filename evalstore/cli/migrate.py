@@ -11,7 +11,7 @@ import click
 from evalstore.api import list_formats
 from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
 from evalstore.cli.option_sections import SectionedCommand
-from evalstore.cli.param_types import FormatChoice, add_table_option
+from evalstore.cli.param_types import FormatChoice
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, RefusedError, UsageError
 from evalstore.files import refuse_links_below
@@ -32,8 +32,6 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
         "evalstore migrate legacy --strict --allow another-prompt",
         "evalstore migrate rows.jsonl --judges-from ../EU-Legal-Benchmark",
         "evalstore migrate suites --from agentevals --dialect D3 --report migration.md",
-        "evalstore migrate --explain odd/cases.json > odd.yaml",
-        "evalstore migrate odd --table odd.yaml --dry-run",
     ),
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
@@ -43,9 +41,8 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     "format_",
     type=FormatChoice(list_formats()),
     metavar="FORMAT",
-    help=f"The format, instead of finding it out: {', '.join(list_formats())}, or that of a --table.",
+    help=f"The format, instead of finding it out: {', '.join(list_formats())}.",
 )
-@add_table_option("A table of your own, in the shape of evalstore's: a format more.")
 @click.option("--dialect", metavar="NAME", help="The dialect, for formats that have some, instead of finding it out.")
 @click.option(
     "--explode", "dialect", flag_value="exploded", help="OpenRubricRL: one check a criterion, not one for all."
@@ -55,11 +52,6 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     metavar="DIR",
     type=click.Path(),
     help="Where the legacy program is installed: its judges then ask in its own words. Nothing there is run.",
-)
-@click.option(
-    "--explain",
-    is_flag=True,
-    help="Write nothing; say which signs of which format PATH has, or draft a table where no format takes it.",
 )
 @click.option(
     "--force",
@@ -94,11 +86,9 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     paths: tuple[str, ...],
     into: str | None,
     format_: str | None,
-    tables: tuple[str, ...],
     dialect: str | None,
     judges_from: str | None,
-    explain: bool,  # noqa: FBT001  # click's flags
-    force: bool,  # noqa: FBT001
+    force: bool,  # noqa: FBT001  # click's flags
     keep: bool,  # noqa: FBT001
     merge: bool,  # noqa: FBT001
     share: str | None,
@@ -128,9 +118,6 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
     allowed = _read_losses(allow or "")
     if "" in paths:
         raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")
-    own_tables = [settings.path / table for table in tables]
-    if explain:
-        return _explain_format(settings, paths, own_tables)
     store = settings.path / into if into else _find_store(settings.path)
     for root in (settings.path, store) if report else ():
         refuse_links_below(root, settings.path / str(report))
@@ -151,7 +138,6 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
         keep=keep,
         merge=merge,
         share=share,
-        tables=own_tables,
         watch=watch,
         watch_survey=make_watch("reading", quiet=settings.quiet),
     )
@@ -179,15 +165,6 @@ def _read_losses(text: str) -> list[LossKind]:
             hint = f"did you mean {guess}?" if guess else f"they are {', '.join(kinds)}"
             raise UsageError(f"there is no loss {name!r}", hint=hint)
     return [kinds[name] for name in names]
-
-
-def _explain_format(settings: CommandSettings, paths: Sequence[str], tables: Sequence[Path]) -> ExitCode:
-    from evalstore.api import explain_format
-
-    if len(paths) != 1:
-        raise UsageError(f"--explain takes one file, not {len(paths)}", hint="name them one by one")
-    settings.print_result(explain_format(settings.path / paths[0], tables=tables))
-    return ExitCode.DONE
 
 
 def _find_store(start: Path) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
@@ -28,7 +28,6 @@ _ARTIFACT = rf"(?:{'|'.join(KINDS)})s/{ID}\.yaml"
 
 # What the file behind a URL may take at most (`UrlBudget`), and the variable of the environment that says so.
 _URL_LIMITS = {"size": "EVALSTORE_URL_BYTES", "seconds": "EVALSTORE_URL_SECONDS"}
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _LIMIT = 1 << 20
 _FILE = re.compile(rf"({ID})\.yaml")
 _LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # of a ledger
@@ -158,7 +157,7 @@ class ReferenceType(KnownName):
 
 
 class FormatChoice(click.Choice):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
-    """The migration formats of evalstore, and any other name: tables of the user's own are read later."""
+    """The migration formats of evalstore; the migration answers a name that is none with the nearest one."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name as it is."""
@@ -239,8 +238,3 @@ CONTENT_REF = ReferenceType(of_content=True)
 TOPIC = KnownName("name", _list_topics)
 CHECK_KIND = KnownName("kind", _list_check_kinds)
 CHANGE = KnownName("fingerprint", _list_fingerprints)
-
-
-def add_table_option(help_text: str) -> Callable[[_Command], _Command]:
-    """Return the option `--table` (several files), with what the tables are for."""
-    return click.option("--table", "tables", metavar="FILE", multiple=True, type=click.Path(), help=help_text)

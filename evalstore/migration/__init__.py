@@ -1,5 +1,6 @@
 """Migrates files of legacy graders into rubrics and datasets, and exports them back; every loss is reported."""
 
+from evalstore.migration.detect import detect_file
 from evalstore.migration.export import export
 from evalstore.migration.migration import migrate
 from evalstore.migration.outcome import (
@@ -16,14 +17,12 @@ from evalstore.migration.outcome import (
     PlannedFile,
     UnexportedFile,
 )
-from evalstore.migration.own_tables import FormatExplanation, detect_file, explain_format
 from evalstore.migration.table import list_formats
 
 __all__ = [
     "ExportResult",
     "ExportedFile",
     "FileState",
-    "FormatExplanation",
     "FormatGuess",
     "LossKind",
     "MigrationEntry",
@@ -34,7 +33,6 @@ __all__ = [
     "PlannedFile",
     "UnexportedFile",
     "detect_file",
-    "explain_format",
     "export",
     "list_formats",
     "migrate",

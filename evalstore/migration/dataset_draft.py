@@ -72,7 +72,7 @@ def build_dataset(
             for case, rubric, share in cases_in_order
             if case.question
         ],
-        "x_source": ({"table": context.table.own_digest} if context.table.is_own else {}) | remainder,
+        "x_source": remainder,
         **({"x_unmapped": unmapped} if unmapped else {}),
     }
     return replace(head, value=fold_rows(value))

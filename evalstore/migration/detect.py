@@ -11,12 +11,24 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+from evalstore.files import LARGE_FILE, read_user_file
+from evalstore.migration.extraction import parse_legacy
 from evalstore.migration.outcome import FormatGuess, MigrationOutcome
-from evalstore.migration.table import ForeignShape, FormatSign, FormatTable, get_path, has_path, load_tool_shapes
+from evalstore.migration.table import (
+    ForeignShape,
+    FormatSign,
+    FormatTable,
+    get_path,
+    has_path,
+    load_tables,
+    load_tool_shapes,
+)
 
 SURE = 0.5
+_HEAD = 100  # rows that tell the format of a file of rows, however many follow
 MARGIN = Fraction(1, 5)  # of what the signs of two formats weigh: closer ones are for the user to decide
 _CAMEL_CASE = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+", re.ASCII)
 
@@ -109,10 +121,7 @@ OWN_MATCH = FormatMatch(None, None, 1.0, "a migration has made this")
 
 
 def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
-    """Return the heaviest of the tables, if no other weighs about as much.
-
-    A table of the user's own wins over a foreign shape (`not_this`), and that over every format of evalstore.
-    """
+    """Return the heaviest of the tables, if no other weighs about as much; a foreign shape (`not_this`) wins."""
     if _has_own_source(value):
         return OWN_MATCH
     shape = next(_find_shapes(value, tables), None)
@@ -120,10 +129,6 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
     if not weights:
         return FormatMatch(None, shape, 1.0, shape.reason) if shape else NO_MATCH
     best, *others = weights
-    # The user has written a table of his own for such files: it comes before whatever weighs no more.
-    own = next((one for one in weights if one.table.is_own and best.compute_margin(one) <= MARGIN), None)
-    if own and own.has_sure_sign and own.weight > 0:
-        return FormatMatch(own.table, None, own.confidence, own.reason, weights=weights)
     if shape:
         return FormatMatch(None, shape, 1.0, shape.reason, weights=weights)
     close = [one for one in others if one.has_sure_sign and best.compute_margin(one) <= MARGIN]
@@ -132,6 +137,14 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
     if rival:
         return FormatMatch(None, None, best.confidence, _describe_rivals(best, rival), (best.guess, *also), weights)
     return FormatMatch(best.table, None, best.confidence, best.reason, also, weights)
+
+
+def detect_file(path: Path) -> FormatMatch:
+    """Return the format of a file, of rows by the first of them. Raises `LoadError` where it cannot be read."""
+    data = read_user_file(path, LARGE_FILE)
+    if path.suffix.lower() in {".jsonl", ".ndjson"}:
+        data = b"\n".join(data.split(b"\n", _HEAD)[:_HEAD])
+    return detect_format(parse_legacy(data, path.name)[0].value, load_tables(None))
 
 
 def take_format(value: Any, table: FormatTable, *, is_named: bool) -> FormatMatch:

@@ -17,7 +17,6 @@ from evalstore.migration.extraction import LegacySource, find_companion_files, p
 from evalstore.migration.judge_prompts import collect_stored_prompts
 from evalstore.migration.merging.stored_artifacts import list_runs, read_stored_rows
 from evalstore.migration.outcome import EditedRubricError, ExportedFile, ExportResult, PinBehind, UnexportedFile
-from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.readers import has_remainder, has_run_files, restore_files, run_reader
 from evalstore.migration.remainder import has_references
 from evalstore.migration.round_trip import check_unchanged
@@ -97,7 +96,6 @@ class ArtifactSource:
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
 _UNGRADED = "it has no rubric; there, any answer that is not empty passes"
-_TABLE_HINT = "`lists` and `case` must be as they were then: export with that --table"
 _ORIGIN_HINT = "only what came from this format can be given back in it"
 
 
@@ -107,16 +105,15 @@ def export(
     to: str,
     store: Path | str = ".",
     out: Path | str | None = None,
-    tables: Iterable[Path | str] = (),
 ) -> ExportResult:
     """Return datasets as files of the format `to`: the named ones, else all on disk that came from it (SPEC 7).
 
     For formats whose files are runs, return the stored runs. With `out`, write the files below that folder under their
-    original names; a file that differs is never overwritten. `tables` are paths of tables of one's own. Raises
+    original names; a file that differs is never overwritten. Raises
     `RefusedError` for a rubric that the format cannot express.
     """
     require_types("export", store=(store, (str, Path)), out=(out, (str, Path, NoneType)))
-    table = load_tables(to, load_own_tables(map(Path, tables)))[0]
+    table = load_tables(to)[0]
     with ExitStack() as stack:
         artifacts = ArtifactSource.open(Path(store), stack)
         names = [refs] if isinstance(refs, str) else refs
@@ -228,9 +225,6 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     source = main.value.get("x_source", {})
     if source.get("format") != table.format or "kept" not in source:
         raise RefusedError(f"{ref} did not come from {table.format}", hint=_ORIGIN_HINT)
-    # A remainder is only what a table leaves over: by another one, values would go to other keys.
-    if source.get("table", "") != table.own_digest:
-        raise RefusedError(f"{ref} was migrated by another table called {table.format}", hint=_TABLE_HINT)
     if new_ids := [question.id for question in questions if "x_source" not in question.row]:
         raise RefusedError(f"{new_ids[0]}: it was added since {ref.name} was migrated", hint=_ORIGIN_HINT)
     whole = fill_rows(main.value | ({"questions": [question.row for question in questions]} if questions else {}))

@@ -23,7 +23,6 @@ from evalstore.migration.merging.artifact_merge import (
 from evalstore.migration.merging.part_merge import PartNode
 from evalstore.migration.merging.stored_artifacts import StoredArtifact, StoredArtifacts, locate_rows, put_rows
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
-from evalstore.migration.own_tables import load_own_tables
 from evalstore.migration.plan import SourcePlan, plan_source, survey_source
 from evalstore.migration.planned_writes import plan_file, refuse_late_files
 from evalstore.migration.shared_rubrics import Share
@@ -142,7 +141,6 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     merge: bool = False,
     share: Share | str | None = None,
     judges_from: Path | str | None = None,
-    tables: Iterable[Path | str] = (),
     watch: Watch[LegacyFile] = iter,
     watch_survey: Watch[LegacyFile] = iter,
 ) -> MigrationReport:
@@ -151,18 +149,18 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     What was migrated before is merged: a change at the source goes in, a change in the store stays, and an artifact
     with both is a conflict, in which `force` takes the source's side, `keep` the store's, and `merge` both where they
     touch different places. `share` says who shares a rubric: `suite`, the cases of a suite whose checks differ only in
-    values, which go to the questions; `all`, those of all suites; `cases`, cases with equal checks. `tables` are paths
-    of tables of one's own, for further formats. `dialect` overrides the detected dialect of every file whose format has
+    values, which go to the questions; `all`, those of all suites; `cases`, cases with equal checks. `dialect`
+    overrides the detected dialect of every file whose format has
     it. `judges_from` is the folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An
     entry that cannot be migrated is reported and stops nothing. `watch` wraps the iteration
     over the sources (a progress bar), `watch_survey` the one before it, which finds what the suites are called.
-    Raises `LoadError` for a named path or a table that cannot be read, `RefusedError` when the store cannot be written,
+    Raises `LoadError` for a named path that cannot be read, `RefusedError` when the store cannot be written,
     `ConflictError` when another process made a file meanwhile.
     """
     require_types("migrate", into=(into, (str, Path)), judges_from=(judges_from, (str, Path, NoneType)))
     if is_git_directory(root := Path(into)):
         raise RefusedError(f"{into} is a bare repository and has no files", hint="name another folder with --into")
-    known_tables = load_tables(format, load_own_tables(map(Path, tables)))
+    known_tables = load_tables(format)
     check_dialect(dialect, known_tables)
     # A str is iterable too: "/" would be the first of its paths.
     all_paths = list(map(Path, [paths] if isinstance(paths, Path | str) else paths))

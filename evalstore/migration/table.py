@@ -23,7 +23,7 @@ class CheckRow:
     """One key that a legacy grader reads, and the check that it becomes.
 
     `reader` names how the value is read, `into` the parameter of the check `kind` that takes it, `parameters` its fixed
-    ones. `options` are the keys of a value that is a mapping, or the sorts of its items, which their key `by` names.
+    ones. `options` are the keys of a value that is a mapping.
     """
 
     key: str
@@ -35,14 +35,6 @@ class CheckRow:
     limit: int = 0
     options: tuple[CheckRow, ...] = ()
     name_format: str | None = None
-    id: str | None = None
-    is_each: bool = False
-    escaped: str | None = None
-    judge: str | None = None
-    weight: Any = None
-    lossy: str = ""
-    by: str = ""
-    value: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # compared and hashed by identity: `values` is a mapping
@@ -134,12 +126,6 @@ class FormatTable:
     no_prompt: str
     form: Mapping[str, Any]
     variants: tuple[FormatTable, ...]
-    own_digest: str
-
-    @property
-    def is_own(self) -> bool:
-        """Whether it is a table of the user's own; `own_digest` is over what leads from a question back to its case."""
-        return bool(self.own_digest)
 
     def select_dialect(self, dialect: str | None) -> FormatTable:
         """Return the variant of this table for a dialect, else the table itself."""
@@ -184,15 +170,13 @@ def list_formats() -> list[str]:
     return sorted(path.stem for path in find_resource_folder("migrations").glob("*.yaml"))
 
 
-def load_tables(only: str | None = None, own_tables: Sequence[FormatTable] = ()) -> list[FormatTable]:
+def load_tables(only: str | None = None) -> list[FormatTable]:
     """Return all tables, or the one of a format; an unknown name is a `UsageError`."""
-    own_names = [table.format for table in own_tables]
-    names = [*list_formats(), *own_names]
+    names = list_formats()
     if only is not None and only not in names:
         hint = suggest_name(only, names, f"the formats are {', '.join(names)}")
         raise UsageError(f"there is no format {only!r}", hint=hint)
-    tables = [*own_tables, *(_load_table(name) for name in list_formats())]
-    return [table for table in tables if only in {None, table.format}]
+    return [_load_table(name) for name in names if only in {None, name}]
 
 
 def check_dialect(dialect: str | None, tables: Iterable[FormatTable]) -> None:
@@ -225,14 +209,11 @@ def _load_table(name: str) -> FormatTable:
     return parse_table(read_yaml(path.read_bytes(), path.name).value)
 
 
-def parse_table(value: Mapping[str, Any], *, own_digest: str = "") -> FormatTable:
+def parse_table(value: Mapping[str, Any]) -> FormatTable:
     """Return the table of a value that meets the schema."""
     root, case = value.get("root", {}), value.get("case", {})
     # A variant is the whole table with some keys replaced; variants do not nest.
-    variants = tuple(
-        parse_table({**value, "variants": [], **dialect}, own_digest=own_digest)
-        for dialect in value.get("variants", ())
-    )
+    variants = tuple(parse_table({**value, "variants": [], **dialect}) for dialect in value.get("variants", ()))
     # Without `dialects`, the dialects are those of all lists, in the order of the table.
     lists = [*value.get("lists", ()), *(item for dialect in value.get("variants", ()) for item in dialect["lists"])]
     return FormatTable(
@@ -262,7 +243,6 @@ def parse_table(value: Mapping[str, Any], *, own_digest: str = "") -> FormatTabl
         no_prompt=value.get("no_prompt", ""),
         form=value.get("form", {}),
         variants=variants,
-        own_digest=own_digest,
     )
 
 
@@ -283,10 +263,8 @@ def parse_row(value: Mapping[str, Any]) -> CheckRow:
     return _build(
         CheckRow,
         value,
-        {"read": "reader", "with": "parameters", "called": "name_format", "items": "is_each"}
-        | {"empty_text": "empty_passes"},
+        {"read": "reader", "with": "parameters", "called": "name_format", "empty_text": "empty_passes"},
         options=lambda rows: tuple(map(parse_row, rows)),
-        items=lambda word: word == "all",
         empty_text=lambda word: word == "passes",
     )
 

@@ -197,32 +197,6 @@ def _describe_value(raw: Any) -> str:
     return describe_type(raw) if isinstance(raw, bool | list | dict) else str(raw)
 
 
-def _read_text(raw: Any, row: CheckRow) -> ValueReading:
-    return ValueReading(raw) if raw is None or isinstance(raw, str) else _refuse_type(raw, row, "a text")
-
-
-def _read_texts_or_text(raw: Any, row: CheckRow) -> ValueReading:
-    items = [raw] if isinstance(raw, str) else [] if raw is None else raw
-    if not isinstance(items, list):
-        return _refuse_type(raw, row, "a list of texts")
-    if misfits := [item for item in items if not isinstance(item, str)]:
-        return _refuse_type(misfits[0], row, "only texts", " in its list")
-    # The empty text is in every answer: where one item is enough, all of them ask for nothing.
-    if "" in items and row.kind == "must_contain_any":
-        rest = [item for item in items if item] if row.is_each else []
-        return ValueReading(rest, reasons=(_EMPTY.format(row.key),))
-    return ValueReading(items)
-
-
-def _read_number(raw: Any, row: CheckRow) -> ValueReading:
-    return ValueReading(raw) if raw is None or is_number(raw) else _refuse_type(raw, row, "a number")
-
-
-def _refuse_type(raw: Any, row: CheckRow, wanted: str, where: str = "") -> ValueReading:
-    reason = f"{row.key} has {describe_type(raw)}{where} where the table wants {wanted}"
-    return ValueReading(None, MigrationOutcome.REFUSED, (reason,))
-
-
 _READERS: Mapping[str, Callable[[Any, CheckRow], ValueReading]] = {
     "texts": _read_texts,
     "texts_or_off": lambda raw, row: _read_texts(raw, row) if raw else ValueReading(),
@@ -230,11 +204,6 @@ _READERS: Mapping[str, Callable[[Any, CheckRow], ValueReading]] = {
     "at_least": _read_minimum,
     "at_most": _read_maximum,
     "options": _read_options,
-    # The readings below take nothing for granted of the grader: they are for tables of the user's own.
-    "text": _read_text,
-    "texts_or_text": _read_texts_or_text,
-    "number": _read_number,
-    "value": lambda raw, _: ValueReading(raw),
 }
 
 

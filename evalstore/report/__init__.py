@@ -31,7 +31,6 @@ RENDERERS = {
     "ExampleResults": "judge.examples",
     "ExportResult": "written.export",
     "Findings": "findings",
-    "FormatExplanation": "migrate_summary.explanation",
     "GateResult": "gate",
     "Impact": "impact",
     "Inference": "replay.inference",
@@ -69,7 +68,6 @@ RENDERERS = {
 # Results whose text can be a file, and when it is one: no line of it is wrapped then.
 _FILES: Mapping[str, Callable[[Any], bool]] = {
     "ExportResult": lambda result: result.out is None,
-    "FormatExplanation": lambda result: bool(result.draft),
 }
 
 

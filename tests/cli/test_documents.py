@@ -175,7 +175,6 @@ def test_every_command_has_a_schema_and_every_schema_a_command() -> None:
         "explain_topics",
         "history_bisect",
         "history_flips",
-        "migrate_explain",
         "plan",
         "show_run",
         "error",

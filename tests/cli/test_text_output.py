@@ -34,7 +34,6 @@ MAIN = [
     ["explain", "--schema", "rubric"],
     ["score", "dataset/web_answers@2.0.0", "outputs/model_a.jsonl", "--dry-run"],
     ["diff"],
-    ["migrate", "--explain", "legacy/drupal-forms/evals.json"],
 ]
 # The first form of each command, and of each option by which it does something else.
 QUIET = [

@@ -1,6 +1,6 @@
 """Runs the reader of a format. A new format is a module here, its table in `migrations/`, and its case folders.
 
-A table of the user's own, which has no module, is read by `own_format`. A reader module has the pure function
+A reader module has the pure function
 `read(legacy, table) -> Extraction`. A reader that does not store a remainder also has `restore(main, rubrics, table)`:
 the source's value from the artifact that stands for it and the rubrics it pins.
 `RUNS = True` says that its files are runs, which a store keeps unchanged; `COMPANIONS = True` that its files may name
@@ -239,4 +239,4 @@ def _unfold(kept: Any, parts: Mapping[str, Any], ref: str) -> Any:
 
 def _load_reader(table: FormatTable) -> ModuleType:
     # Imported on demand: a run with one format loads one reader.
-    return import_module(f"evalstore.migration.readers.{'own_format' if table.is_own else table.format}")
+    return import_module(f"evalstore.migration.readers.{table.format}")
