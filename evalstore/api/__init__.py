@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         find_worst_answer,
         parse_condition,
     )
-    from evalstore.audits.inference import infer_rulers
     from evalstore.audits.question_view import view_question
     from evalstore.audits.score_history import build_history, build_timelines, replay_run
     from evalstore.audits.slices import SliceKind
@@ -143,7 +142,6 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "find_worst_answer",
         "parse_condition",
     ),
-    "evalstore.audits.inference": ("infer_rulers",),
     "evalstore.audits.question_view": ("view_question",),
     "evalstore.audits.score_history": ("build_history", "build_timelines", "replay_run"),
     "evalstore.audits.slices": ("SliceKind",),

@@ -1,4 +1,4 @@
-"""Infers which released rulers a run was graded with, where it does not say: those that reproduce its record."""
+"""Finds the releases that a run was graded with, where it does not say: those that reproduce its record."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from itertools import pairwise
 from pathlib import Path
 
 from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
-from evalstore.audits.side_replay import OutputGrader, RunResults, grade_with_judges
+from evalstore.audits.side_replay import OutputGrader, RunResults
 from evalstore.audits.stored_run import RunRubric, StoredRun, index_rows, read_stored_run
-from evalstore.errors import EvalstoreError, RefError, RefusedError
+from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import MALFORMED_ERRORS, Kind, Question, parse_ref, read_rubric
 from evalstore.release.comparison import compare_by_rules
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_run
 from evalstore.runs.values import QuestionMean
-from evalstore.scoring.judging import Judges, JudgeSession
+from evalstore.scoring.judging import JudgeSession
 from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.text import make_excerpt
 
 _ROUNDING = Fraction(1, 2_000_000)  # tools that know no fractions print six decimals and more
 
@@ -40,11 +41,6 @@ class RulerCandidate:
     def is_exact(self) -> bool:
         """Whether it reproduces the whole record."""
         return self.agree == self.of
-
-    @property
-    def may_be_exact(self) -> bool:
-        """Whether it reproduces all that could be graded, which is not all."""
-        return 0 < self.not_graded == self.of - self.agree
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +63,6 @@ class Inference:
     datasets with the rubrics that they pin. `distinguish` is about the best rubrics. `calls` to judges were missing.
     """
 
-    run: str
     scored: int
     rubrics: tuple[RulerCandidate, ...]
     datasets: tuple[RulerCandidate, ...]
@@ -76,36 +71,16 @@ class Inference:
     notes: tuple[str, ...] = ()
 
 
-def infer_rulers(
-    run: Path | str,
-    store: ArtifactStore,
-    *,
-    rubric: str | None = None,
-    dataset: str | None = None,
-    judges: Judges | None = None,
-) -> Inference:
-    """Grade the outputs of a run under every released ruler of the store, and count what each reproduces.
-
-    `rubric` and `dataset` are references without a pin, or with a range, that limit the search. Without them, datasets
-    with all of the run's questions count, and the rubrics that these pin; one that is named may lack some. Raises
-    `RefusedError` where there is none.
-    """
-
-    def attempt(finder: VersionFinder, session: JudgeSession) -> Inference:
-        return replace(RulerSearch(finder, session, read_run(Path(run)), rubric, dataset).run(), run=str(run))
-
-    return grade_with_judges(store, judges, attempt)
-
-
 @dataclass(frozen=True, slots=True)
 class RulerSearch:
-    """One search for the rulers of a run among those that references name, or among all."""
+    """One search for the rulers of a run among all released ones.
+
+    Datasets with all of the run's questions count, and the rubrics that these pin.
+    """
 
     finder: VersionFinder
     session: JudgeSession
     source: Run
-    rubric: str | None
-    dataset: str | None
 
     def run(self) -> Inference:
         """Return what reproduces the record; `RefusedError` where no dataset, or no rubric, could have graded it."""
@@ -113,9 +88,8 @@ class RulerSearch:
         scored = {id_: row for id_, row in rows.items() if row.score is not None}
         datasets = [*self._list_datasets(scored)]
         if not datasets:
-            named = f"{self.dataset} has none of" if self.dataset else "no released dataset has all of"
             raise RefusedError(
-                f"{named} the {len(scored):,} scored questions of {self.source.path}",
+                f"no released dataset has all of the {len(scored):,} scored questions of {self.source.path}",
                 hint=self._suggest_dataset(scored),
             )
         ranked = _rank(RulerCandidate(one.dataset.resolved, *_count_agreeing(one, self._grade_by_pins(one), scored))
@@ -123,7 +97,6 @@ class RulerSearch:
         best = next(one for one in datasets if one.dataset.resolved == ranked[0].resolved)
         rubrics, results = self._grade_rubrics(best, scored)
         return Inference(
-            run="",
             scored=len(scored),
             rubrics=rubrics,
             datasets=ranked,
@@ -136,19 +109,18 @@ class RulerSearch:
         """Yield the run as it would be with each released dataset that has its questions, oldest first."""
         store = self.finder.store
         recorded = parse_ref(self.source.dataset.ref).name if self.source.dataset else None
-        named = self.dataset or recorded
-        for release in _list_releases(store, Kind.DATASET, named):
+        for release in _list_releases(store, Kind.DATASET, recorded):
             try:
                 resolved = store.resolve(f"{release.name}@{release.version}")
                 questions = {q.id: q for q in store.questions(resolved) if q.id in rows}
             except (EvalstoreError, *MALFORMED_ERRORS) as error:
                 self.finder.notes.append(f"{release.tag} was skipped, because it cannot be read: {error}")
                 continue
-            if questions.keys() == rows.keys() or (named and questions):
+            if questions.keys() == rows.keys() or (recorded and questions):
                 yield _assume_dataset(self.source, rows, ArtifactVersion(resolved, release), questions)
 
     def _suggest_dataset(self, scored: Mapping[str, GradedRow]) -> str:
-        """Return which dataset has the most of the questions; only one that is named may lack some."""
+        """Return which dataset has the most of the questions."""
         store, counts = self.finder.store, Counter[str]()
         for release in reversed(_list_releases(store, Kind.DATASET, None)):
             with suppress(EvalstoreError, *MALFORMED_ERRORS):
@@ -157,7 +129,7 @@ class RulerSearch:
         if not (best := counts.most_common(1)) or not best[0][1]:
             return "evalstore list shows the datasets that there are"
         ref, count = best[0]
-        return f"{ref} has {count:,} of them: evalstore infer RUN --dataset {ref.partition('@')[0]}"
+        return f"{ref} has {count:,} of them; to grade those: evalstore score {ref} {self.source.path}"
 
     def _grade_by_pins(self, stored: StoredRun) -> RunResults:
         """Return the results under the rubrics that the dataset pins."""
@@ -170,21 +142,19 @@ class RulerSearch:
         groups: defaultdict[str, dict[str, GradedRow]] = defaultdict(dict)
         for id_, row in stored.rows.items():
             question = stored.questions.get(id_)
-            ref = self.rubric or (question and question.rubric_ref)
-            name = parse_ref(ref).name if ref else ""
+            name = parse_ref(question.rubric_ref).name if question and question.rubric_ref else ""
             groups[name][id_] = row
         candidates, results = [], {}
         for name, rows in groups.items():
             part = replace(stored, rows=rows)
-            for release in _list_releases(self.finder.store, Kind.RUBRIC, self.rubric or name) if name else ():
+            for release in _list_releases(self.finder.store, Kind.RUBRIC, name) if name else ():
                 if (found := self._grade_under_release(part, release)) is not None:
                     resolved, graded = found
                     candidates.append(RulerCandidate(resolved, *_count_agreeing(part, graded, scored)))
                     results[resolved.ref] = graded
         if not candidates:
-            raise RefusedError(
-                "no released rubric could have graded this run", hint="evalstore infer RUN --rubric rubric/<id>"
-            )
+            hint = f"grade its outputs here: evalstore score DATASET {self.source.path}"
+            raise RefusedError("no released rubric could have graded this run", hint=hint)
         return _rank(candidates), results
 
     def _grade_under_release(self, stored: StoredRun, release: Release) -> tuple[Resolved, RunResults] | None:
@@ -200,13 +170,7 @@ class RulerSearch:
 def _list_releases(store: ArtifactStore, kind: Kind, named: str | None) -> list[Release]:
     if named is None:
         return store.releases(kind)
-    ref = parse_ref(named)
-    if ref.kind is not kind:
-        raise RefError(f"{named} is not a {kind}", hint=f"name a {kind}: {kind}/<id>")
-    releases = store.releases(kind, ref.id)
-    if ref.version is not None:
-        return [release for release in releases if release.version == ref.version]
-    return [release for release in releases if ref.range is None or release.version in ref.range]
+    return store.releases(kind, parse_ref(named).id)
 
 
 def _assume_dataset(
@@ -292,7 +256,7 @@ def open_stored_run(run: Run | Path | str, finder: VersionFinder, session: Judge
     source = run if isinstance(run, Run) else read_run(Path(run))
     if source.dataset is not None:
         return read_stored_run(source, finder)
-    inference = RulerSearch(finder, session, source, None, None).run()
+    inference = RulerSearch(finder, session, source).run()
     dataset, rubric = _choose_rulers(source, inference)
     finder.notes += _describe_choice(source, inference, dataset, rubric)
     return _build_stored_run(source, finder, session, dataset.resolved, rubric.resolved if rubric else None)
@@ -322,6 +286,15 @@ def _describe_choice(
     others = [one.resolved.ref for one in candidates if one.is_exact and one is not chosen]
     more = f"; so does {', '.join(others)}, and its outputs cannot tell them apart" if others else ""
     yield f"{run.path.name} names no versions; {chosen.resolved.ref} gives all of its scores again{more}"
+    yield from filter(None, map(_describe_distinction, inference.distinguish)) if others else ()
+
+
+def _describe_distinction(one: Distinction) -> str:
+    """Return which question, or output that nobody gave, tells two candidates apart; empty where none is known."""
+    pair = f"{one.old.ref} from {one.new.ref}"
+    if one.question is not None:
+        return f"question {make_excerpt(one.question)} would tell {pair}"
+    return f"an output such as {make_excerpt(one.output)!r} would tell {pair}" if one.output is not None else ""
 
 
 def _build_stored_run(

@@ -49,7 +49,6 @@ GROUPS = {
         "explain": "Say what a kind, a key, a rule or a change means, with an example.",
         "comparable": "Say whether scores of two versions, commits or runs can be compared.",
         "history": "Grade runs under other versions: what flips, and who moved the score.",
-        "infer": "Find the releases that reproduce the record of a run.",
         "site": "Write the store as static pages: artifacts, versions, runs, audits.",
         "demo": "Replay the sample store and its history into a folder to play in.",
     },
@@ -65,6 +64,7 @@ MOVED = {
     "rules": "evalstore explain --rules",
     "schema": "evalstore explain --schema NAME",
     "probe": "evalstore explain examples: write examples in the rubric",
+    "infer": "evalstore audit RUN_A RUN_B: it finds the releases of a run that names none",
     "index": "evalstore list --format json, in each store",
 }
 # Options that are gone, by command -> how the same thing is done now.

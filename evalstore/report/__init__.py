@@ -33,7 +33,6 @@ RENDERERS = {
     "Findings": "findings",
     "GateResult": "gate",
     "Impact": "impact",
-    "Inference": "replay.inference",
     "JudgeNoise": "judge.noise",
     "JudgeReplacement": "judge_replacement",
     "LockResult": "written.lock",

@@ -250,7 +250,6 @@ KEYS: Mapping[str, Row] = {
         "line=new.line old_file=old.file old_line=old.line message reason witness max_shift max_shift_scored",
         "fingerprint children",
     ),
-    "Distinction": ({"between": lambda one: [one.old.ref, one.new.ref]}, "question output old_score new_score"),
     "Factor": (
         "name players share passes exact=is_exact estimated_on=anchors ci~ standard_error~ p~ order_range=order",
         "changed moved flipped claim causes",
@@ -267,7 +266,6 @@ KEYS: Mapping[str, Row] = {
         {"questions": lambda flips: select_json_keys(flips, "pass_to_fail fail_to_pass")},
     ),
     "Impact": ("ref=name version latest", {"reaches": _count_reach}, "dependents pins notes"),
-    "Inference": ("run scored candidates=rubrics datasets distinguish calls notes",),
     "JudgeNoiseEstimate": ("reach~", {"measured": lambda noise: dict(noise.measured)}, "unmeasured"),
     "Lines": (
         _name_lines("score"),
@@ -325,7 +323,6 @@ KEYS: Mapping[str, Row] = {
     "RepeatedJudgement": ("id check scores flip_rate",),
     "Resolved": ("ref kind id version? tag commit blob digest scoring_digest floating locked",),
     "RubricResult": ("score verdict reason checks",),
-    "RulerCandidate": ("ref=resolved.ref agree of not_graded",),
     "Run": (
         "run=path samples=samples.name evaluation_id=id model unreleased score pass_rate rest_score rest_pass_rate",
         "ungraded gradings failed_gradings questions scored unscored outputs without_output",

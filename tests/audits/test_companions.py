@@ -1,4 +1,4 @@
-"""`replay`, `history`, `bisect` and `infer` over one story: a ban that comes, goes, and comes back with a limit."""
+"""`history`, `--bisect` and the search for releases over one story: a ban that comes, goes, and comes back with a limit."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from evalstore.audits.inference import Inference, RulerSearch
+from evalstore.audits.side_replay import grade_with_judges
 from evalstore.model import Artifact
 from evalstore.places import find_resource_folder
-from evalstore.runs import Run
+from evalstore.runs import Run, read_run
+from evalstore.store import ArtifactStore
 from tests.audits.conftest import Desk, Repo
 
 RELEASES = {
@@ -235,24 +238,24 @@ def test_a_replay_is_a_table_of_flips(story: Story, answer: Any) -> None:
     assert answer("history", str(story.runs["X1"].path), "--rubric", "rubric/r@1.1.0")["moved"] == []
 
 
-def test_a_record_tells_the_ruler_that_made_it(story: Story, answer: Any, tmp_path: Path) -> None:
-    one = answer("infer", str(foreign(story, tmp_path, story.runs["X2"])))
-    assert [(found["ref"], found["agree"]) for found in one["candidates"] if found["agree"] == found["of"]] == [
-        ("rubric/r@2.0.0", 10)
-    ]
-    assert one["candidates"][1]["agree"] < one["candidates"][1]["of"] == 10
-    assert (one["datasets"][0], one["distinguish"]) == (
-        {"ref": "dataset/d@2.0.0", "agree": 10, "of": 10, "not_graded": 0},
-        [],
-    )
+def search(store: Path, run: Path) -> Inference:
+    """Return what the audit finds of a run that names no versions."""
+    with ArtifactStore.open(store) as opened:
+        return grade_with_judges(opened, None, lambda *using: RulerSearch(*using, read_run(run)).run())
 
 
-def test_infer_reads_the_rubric_of_all_questions_once_a_release(
+def test_a_record_tells_the_releases_that_made_it(story: Story, tmp_path: Path) -> None:
+    one = search(story.repo.root, foreign(story, tmp_path, story.runs["X2"]))
+    assert [found.resolved.ref for found in one.rubrics if found.is_exact] == ["rubric/r@2.0.0"]
+    assert one.rubrics[1].agree < one.rubrics[1].of == 10
+    best = one.datasets[0]
+    assert (best.resolved.ref, best.agree, best.of, best.not_graded) == ("dataset/d@2.0.0", 10, 10, 0)
+    assert one.distinguish == ()
+
+
+def test_the_search_reads_the_rubric_of_all_questions_once_a_release(
     story: Story, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evalstore.audits.inference import infer_rulers
-    from evalstore.store import ArtifactStore
-
     loaded, load = Counter[str](), ArtifactStore.read_artifact
 
     def count_load(store: ArtifactStore, ref: str) -> Artifact:
@@ -260,32 +263,28 @@ def test_infer_reads_the_rubric_of_all_questions_once_a_release(
         return load(store, ref)
 
     monkeypatch.setattr(ArtifactStore, "read_artifact", count_load)
-    with ArtifactStore.open(story.repo.root) as store:
-        found = infer_rulers(foreign(story, tmp_path, story.runs["X2"]), store)
+    found = search(story.repo.root, foreign(story, tmp_path, story.runs["X2"]))
     assert found.datasets[0].is_exact
     assert loaded == {"rubric/r@1.0.0": 1, "rubric/r@2.0.0": 1}
 
 
-def test_rulers_that_a_record_cannot_tell_apart_are_all_named_with_what_would(
+def test_releases_that_a_record_cannot_tell_apart_are_all_named_with_what_would(
     story: Story, answer: Any, tmp_path: Path
 ) -> None:
-    several = answer("infer", str(foreign(story, tmp_path, story.runs["X1"])))
-    exact = [found["ref"] for found in several["candidates"] if found["agree"] == found["of"]]
+    path = foreign(story, tmp_path, story.runs["X1"])
+    found = search(story.repo.root, path)
+    exact = [one.resolved.ref for one in found.rubrics if one.is_exact]
     assert sorted(exact) == ["rubric/r@1.0.0", "rubric/r@1.1.0", "rubric/r@3.0.0"]
-    assert [one["between"] for one in several["distinguish"]] == [
-        ["rubric/r@1.0.0", "rubric/r@1.1.0"],
-        ["rubric/r@1.1.0", "rubric/r@3.0.0"],
+    assert [(one.old.ref, one.new.ref) for one in found.distinguish] == [
+        ("rubric/r@1.0.0", "rubric/r@1.1.0"),
+        ("rubric/r@1.1.0", "rubric/r@3.0.0"),
     ]
-    # Y says nothing that a ban finds; an output that nobody gave would.
-    silent = answer("infer", str(foreign(story, tmp_path, story.runs["Y1"])), "--rubric", "rubric/r@>=2.0")
-    assert [one["ref"] for one in silent["candidates"]] == ["rubric/r@4.0.0", "rubric/r@3.0.0", "rubric/r@2.0.0"]
-    assert "simply" in silent["distinguish"][0]["output"]
-    assert {one["old_score"] == one["new_score"] for one in silent["distinguish"]} == {False}
+    # Y says nothing that a ban finds; an output that nobody gave would, and the audit names it.
+    silent = answer("history", "rubric/r", "--run", str(foreign(story, tmp_path, story.runs["Y1"])))
+    assert any(note.startswith("an output such as ") and "simply" in note for note in silent["notes"])
 
 
-def test_a_bar_that_a_record_of_scores_cannot_show_tells_no_rulers_apart(
-    repo: Repo, cli: Callable, tmp_path: Path
-) -> None:
+def test_a_threshold_that_a_record_of_scores_cannot_show_tells_no_releases_apart(repo: Repo, tmp_path: Path) -> None:
     repo.git("init", "-q", "-b", "main")
     checks = [{"kind": "must_contain_any", "values": [word]} for word in ("ok", "simply")]
     for version, bar in (("1.0.0", 0.4), ("2.0.0", 0.6)):
@@ -296,22 +295,21 @@ def test_a_bar_that_a_record_of_scores_cannot_show_tells_no_rulers_apart(
     outputs = tmp_path / "half.jsonl"
     outputs.write_text("".join(json.dumps({"id": f"q{n}", "output": "ok"}) + "\n" for n in range(10)))
     story = Story(repo, {"half": repo.score("dataset/d@1.0.0", outputs)}, {})
-    whole = cli("infer", story.runs["half"].path, cwd=repo.root)
-    assert "Only rubric/r@1.0.0 reproduces all 10 recorded scores." in whole.out
-    bare = cli("infer", foreign(story, tmp_path, story.runs["half"]), cwd=repo.root)
-    assert "rubric/r@1.0.0 and rubric/r@2.0.0 reproduce all 10 recorded scores" in bare.out
-    assert "no output is known whose score tells them apart" in " ".join(bare.out.split())
-    assert "differ on question" not in bare.out
+    whole = search(repo.root, story.runs["half"].path)
+    assert [one.resolved.ref for one in whole.rubrics if one.is_exact] == ["rubric/r@1.0.0"]
+    bare = search(repo.root, foreign(story, tmp_path, story.runs["half"]))
+    assert sorted(one.resolved.ref for one in bare.rubrics if one.is_exact) == ["rubric/r@1.0.0", "rubric/r@2.0.0"]
+    assert [(one.question, one.output) for one in bare.distinguish] == [(None, None)]
 
 
-def test_a_record_that_no_ruler_gives_is_a_no(story: Story, answer: Any, tmp_path: Path) -> None:
+def test_a_record_that_no_release_gives_is_counted(story: Story, tmp_path: Path) -> None:
     path = foreign(story, tmp_path, story.runs["X1"])
     samples = path.with_name("foreign_samples.jsonl")
     samples.write_text(
         samples.read_text().replace('"score": 1.0', '"score": 0.25', 1).replace('"score": 1,', '"score": 0.25,', 1)
     )
-    found = answer("infer", str(path), code=1)
-    assert (found["candidates"][0]["agree"], found["candidates"][0]["of"]) == (9, 10)
+    best = search(story.repo.root, path).rubrics[0]
+    assert (best.agree, best.of) == (9, 10)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +319,6 @@ def test_a_record_that_no_ruler_gives_is_a_no(story: Story, answer: Any, tmp_pat
         (("history", "rubric/r@worktree", "--bisect", "--run", "{X1}"), "a file on disk has no history"),
         (("history", "{X1}", "--rubric", "rubric/none@1.0.0"), "there is no rubric/none"),
         (("history", "rubric/r@^9", "--run", "{X1}"), "no"),
-        (("infer", "{X1}", "--dataset", "dataset/none"), "dataset"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(story: Story, cli: Any, argv: tuple[str, ...], words: str) -> None:
@@ -330,18 +327,15 @@ def test_what_cannot_be_done_is_one_sentence(story: Story, cli: Any, argv: tuple
     assert words in ran.err
 
 
-def test_a_dataset_that_lacks_questions_is_taken_when_it_is_named(
-    story: Story, answer: Any, cli: Any, tmp_path: Path
-) -> None:
+def test_a_dataset_that_lacks_questions_is_named_with_what_to_do(story: Story, cli: Any, tmp_path: Path) -> None:
     path = foreign(story, tmp_path, story.runs["X2"])
     samples = tmp_path / "foreign_samples.jsonl"
     samples.write_text(samples.read_text().replace('"q9"', '"q10"'))
-    ran = cli("infer", str(path), cwd=story.repo.root)
+    ran = cli("history", "rubric/r", "--run", str(path), cwd=story.repo.root)
+    said = " ".join(ran.err.split())
     assert ran.code == 3
-    assert "no released dataset has all of the 10 scored questions" in ran.err
-    assert "dataset/d@2.0.0 has 9 of them: evalstore infer RUN --dataset dataset/d" in " ".join(ran.err.split())
-    found = answer("infer", str(path), "--dataset", "dataset/d", code=0)
-    assert (found["candidates"][0]["agree"], found["candidates"][0]["of"]) == (9, 9)
+    assert "no released dataset has all of the 10 scored questions" in said
+    assert f"dataset/d@2.0.0 has 9 of them; to grade those: evalstore score dataset/d@2.0.0 {path}" in said
 
 
 def test_a_run_that_names_no_versions_is_graded_with_those_that_reproduce_it(
@@ -394,13 +388,6 @@ def test_what_lacks_replies_is_not_told_of_what_could_be_graded(desk: Desk, cli:
         cli("history", "rubric/r", "--bisect", "--run", run, "--format", "json", cwd=desk.repo.root).out
     )["points"][0]
     assert (point["passed_over"], point["commit"], point["author"]) == (["2.0.0"], None, None)
-    code, told = say("infer", run)
-    assert told.startswith("rubric/r@1.0.0 reproduces all 6 recorded scores; rubric/r@2.0.0 may, but replies of judges")
-    desk.repo.forget()
-    code, told = say("infer", run)
-    assert code == 1
-    assert told.startswith("No released rubric is known to reproduce all 6 recorded scores; ")
-    assert "rubric/r@1.0.0 0 of 6; 6 not graded" in told
 
 
 def test_a_version_that_lacks_a_question_is_named_where_it_has_no_score(desk: Desk, cli: Callable[..., Any]) -> None:

@@ -52,7 +52,6 @@ CASES = [
     (["history", RUNS[0], "--rubric", f"{STYLE}@2.0.0"], 0),
     (["history", STYLE, "--run", RUNS[0], "--run", RUNS[1]], 0),
     (["history", STYLE, "--run", RUNS[0], "--bisect"], 0),
-    (["infer", RUNS[0]], 0),
     (["comparable", f"{STYLE}@1.0.0", f"{STYLE}@2.0.0"], 1),
     (["comparable", *RUNS], 1),
     (["comparable", "git:HEAD", "git:HEAD"], 0),

@@ -197,7 +197,6 @@ def test_a_failure_whose_reader_left_keeps_its_code() -> None:
         "export --out ",
         "score d ",
         "audit ",
-        "infer ",
         "history rubric/r --run ",
     ],
 )

@@ -40,7 +40,6 @@ CASES = [
     (["audit", *RUNS], 0),
     (["blame", STYLE], 0),
     (["history", "rubric/none", "--run", RUNS[0]], 3),
-    (["infer", "runs/none.json"], 3),
     (["comparable"], 2),
     (["site"], 2),
 ]

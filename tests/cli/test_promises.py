@@ -35,7 +35,7 @@ READS = [
     ["list"], ["show", "rubric/tone"], ["show", "rubrics/evil.yaml"], ["resolve", "rubric/tone@1.0.0", "rubric/tone@worktree"],
     ["log", "rubric/tone"], ["blame", "rubric/tone"], ["diff"], ["diff", "rubric/tone"], ["impact", "rubric/tone"],
     ["status", "--check"], ["validate", "--strict"], ["verify"], ["lock", "--check"], ["explain", "--rules"], ["explain", "check-added"],
-    ["history", "runs/web-1.0.0-out.json", "--rubric", "rubric/tone@worktree"], ["infer", "runs/web-1.0.0-out.json"],
+    ["history", "runs/web-1.0.0-out.json", "--rubric", "rubric/tone@worktree"],
     ["history", "rubric/tone", "--run", "runs/web-1.0.0-out.json"], ["audit", "runs/web-1.0.0-out.json", "runs/web-1.0.0-out.json"],
     ["show", "runs/web-1.0.0-out.json"], ["score", "dataset/web@1.0.0", "out.jsonl", "--dry-run"], ["bump", "--all", "--dry-run"],
     ["gate", "--base", "HEAD"], ["comparable", "runs/web-1.0.0-out.json", "runs/web-1.0.0-out.json"],
