@@ -34,7 +34,7 @@ JOBS = (
     Job("find the paths at which two values differ", ("diff/plain_data.py",), ("deepdiff",)),
     Job("compare two stored versions", ("release/comparison.py", "api/functions.py"), ("evalstore.diff:compare",)),
     Job("run git", ("store/",), ("git",)),
-    Job("start a program", ("store/", "checks/php.py", "demo/"), ("subprocess",)),
+    Job("start a program", ("store/", "checks/php.py", "demo/", "runs/parquet.py"), ("subprocess",)),
     Job("use several processes", ("scoring/workers.py",), ("concurrent", "multiprocessing", "distributed")),
     Job("pair the rows of two runs by columns", ("runs/pair_tables.py",), ("duckdb",)),
     Job("read and write Parquet", ("runs/",), ("pyarrow",)),

@@ -33,6 +33,8 @@ from evalstore.runs.row_pairs import RowIndex
 pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")
 
+pytestmark = pytest.mark.process  # Arrow reads in a process of its own
+
 
 @pytest.fixture
 def twins(tmp_path: Path, run: Run, rows: tuple[GradedRow, ...]) -> tuple[Run, Run]:
@@ -158,7 +160,7 @@ def test_a_damaged_file_is_one_sentence(table: Callable[..., Path], samples: Cal
     path = table(*({"id": f"q{number}", "output": "text " * number} for number in range(40)), row_group_size=16)
     whole, draw = path.read_bytes(), random.Random(16)  # noqa: S311
     damaged = [b"", b"PAR1", whole[:-9], whole[: len(whole) // 2], b'{"id": "a", "output": "x"}\n', whole[4:]]
-    for _ in range(samples(2000)):
+    for _ in range(samples(200)):
         data = bytearray(whole)
         for _ in range(draw.randint(1, 4)):
             data[draw.randrange(len(data))] = draw.randrange(256)
@@ -194,7 +196,7 @@ def test_a_column_that_arrow_refuses_is_one_sentence(table: Callable[..., Path])
     settings = encryption.EncryptionConfiguration("footer", column_keys={"key": ["output"]}, plaintext_footer=True)
     keys = encryption.CryptoFactory(lambda _: OpenKeys())
     sealed = keys.file_encryption_properties(encryption.KmsConnectionConfig(), settings)
-    with pytest.raises(LoadError, match="is not a valid Parquet file") as raised:
+    with pytest.raises(LoadError, match="Arrow ended with SIGABRT") as raised:
         list(read_outputs(table({"id": "a", "output": "x"}, encryption_properties=sealed)))
     assert (raised.value.hint or "").startswith("Arrow says: Cannot decrypt ColumnMetadata")
 

@@ -233,6 +233,7 @@ def test_a_run_in_which_nothing_is_scored_is_never_green(cli: Cli, repo: Path, w
     assert (repo / "runs/small-1.0.0-model_a.json").exists()
 
 
+@pytest.mark.process
 def test_outputs_and_rows_in_parquet_give_the_same_scores_and_an_audit(cli: Cli, repo: Path, write: Write) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     rows = [json.loads(line) for line in write().read_text().splitlines()]
