@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class ExitCode(IntEnum):
-    """The six exit codes of the process (SPEC 9)."""
+    """The six exit codes of the process."""
 
     DONE = 0
     NO = 1

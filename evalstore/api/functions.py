@@ -67,7 +67,7 @@ class Store(ArtifactStore):
         dry_run: bool = False,
         signature: Mapping[str, str] | None = None,
     ) -> Released:
-        """Release working files (`<kind>/<id>`; none named: all that changed) in one commit with their tags (SPEC 6).
+        """Release working files (`<kind>/<id>`; none named: all that changed) in one commit with their tags.
 
         `level` asks for at least this bump, `pre` for a pre-release of this label. With `dependents` the pins of what
         refers to them move along, and it is released, too. `sign` uses the key of git's global config. `push` sends
@@ -125,7 +125,7 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     by: SliceKind | None = None,
     moved: int = 0,
 ) -> Audit:
-    """Explain why the mean score of run B differs from run A's; all shares are exact and add up (SPEC 8).
+    """Explain why the mean score of run B differs from run A's; all shares are exact and add up.
 
     A run is a `Run` or the path of its aggregate JSON. One of the two may be a file of outputs, of any format that
     `score` takes: they are graded by the dataset and rubrics of the other. Judges answer from the replies in the
@@ -162,7 +162,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     judges: Judges | None = None,
 ) -> Diff:
-    """Return what changed between two artifacts, and the bump that it needs: `.required_bump`, `.findings` (SPEC 6).
+    """Return what changed between two artifacts, and the bump that it needs: `.required_bump`, `.findings`.
 
     Each side is an artifact, its mapping, or with `store` a reference; without a pin that is the last release. With a
     store this is `evalstore diff`: what evalstore.yaml overrides and declares counts, and what people accepted since
@@ -221,7 +221,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     judges: Judges | None = None,
     worktree: str | None = None,
 ) -> RubricResult:
-    """Grade one output (SPEC 4): `.score` is an exact `Fraction` in [0, 1], or None when nothing could be graded.
+    """Grade one output: `.score` is an exact `Fraction` in [0, 1], or None when nothing could be graded.
 
     `rubric` is an artifact, its mapping, or with `store` a reference; `output` a text or `{output, tool_calls?}`. The
     store resolves what the rubric refers to, and its `strict` setting refuses the answers of approximate engines.
@@ -271,7 +271,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     worktree: str | None = None,
     max_ungraded: Fraction | float | None = None,
 ) -> Run:
-    """Grade stored outputs under the rubrics of a dataset and keep the run as two files below `out` (SPEC 4).
+    """Grade stored outputs under the rubrics of a dataset and keep the run as two files below `out`.
 
     `outputs` is JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval Ever, a log of Inspect AI or results
     of promptfoo; of several series in one file `only` chooses one (`{"model": …}`). `judges` as for `evaluate`; `at` is

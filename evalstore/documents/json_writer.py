@@ -1,4 +1,4 @@
-"""Writes JSON with exact numbers (`json` alone writes no `Decimal`), and canonical JSON with its SHA-256 (SPEC 2)."""
+"""Writes JSON with exact numbers (`json` alone writes no `Decimal`), and canonical JSON with its SHA-256."""
 
 from __future__ import annotations
 

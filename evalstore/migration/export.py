@@ -106,7 +106,7 @@ def export(
     store: Path | str = ".",
     out: Path | str | None = None,
 ) -> ExportResult:
-    """Return datasets as files of the format `to`: the named ones, else all on disk that came from it (SPEC 7).
+    """Return datasets as files of the format `to`: the named ones, else all on disk that came from it.
 
     For formats whose files are runs, return the stored runs. With `out`, write the files below that folder under their
     original names; a file that differs is never overwritten. Raises

@@ -144,7 +144,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     watch: Watch[LegacyFile] = iter,
     watch_survey: Watch[LegacyFile] = iter,
 ) -> MigrationReport:
-    """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing (SPEC 7).
+    """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
     What was migrated before is merged: a change at the source goes in, a change in the store stays, and an artifact
     with both is a conflict, in which `force` takes the source's side, `keep` the store's, and `merge` both where they

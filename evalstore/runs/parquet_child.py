@@ -163,7 +163,7 @@ def _refuse(message: str, row: int | None = None, hint: str = "") -> int:
     return REFUSED
 
 
-def main(words: Sequence[str]) -> int:
+def answer_request(words: Sequence[str]) -> int:
     """Write the row groups of standard input (`groups`), or the rows of those in a range of bytes (`rows 0 900`).
 
     Returns the exit code.
@@ -197,4 +197,4 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(answer_request(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""RULES 1 against SPEC 4 as written a second time: what is called patch or minor moves nothing, and directions hold."""
+"""What is called patch or minor moves nothing, and directions hold: the contract of scoring, written a second time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SPEC 3 and 4 on judges, facts and composites written a second time, and held against the scorer on random checks."""
+"""Judges, facts and composites: the contract written a second time, and held against the scorer on random checks."""
 
 from __future__ import annotations
 

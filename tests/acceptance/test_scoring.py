@@ -1,4 +1,4 @@
-"""SPEC 4 written a second time, from its sentences alone, and held against the public API on random rubrics."""
+"""The contract of scoring, written a second time, and held against the public API on random rubrics."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ ALLOWED: dict[str, str] = {
     "integrations/inspect/__init__.py:rubric_scorer": "public, in the README; Inspect registers it by name",
     "report/__init__.py:render": "the one function of the package",
     "report/formats/__init__.py:render": "the one function of the package",
-    "runs/values.py:Run.rows": "public, in SPEC 9",
+    "runs/values.py:Run.rows": "public, and fixed",
     "store/contents.py:StoreContents.releases": "public, of `Store`",
     "store/contents.py:StoreContents.working": "public, of `Store`",
     "store/contents.py:StoreContents.without_lock": "public, of `Store`",

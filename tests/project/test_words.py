@@ -74,3 +74,12 @@ def test_turns_of_phrase_become_rarer() -> None:
         count = sum(len(phrase.findall(text)) for text in found)
         assert count <= most, f"{name!r}, which stood {most} times:\n" + "\n".join(found)
         assert count == most, f"{name!r} is there {count} times now: write that number into PHRASES"
+
+
+UNSHIPPED = re.compile(r"\b(SPEC|AUDIT|RULES|STYLE|THREATS|FOREIGN)(\.md)? [0-9]")
+
+
+def test_no_page_is_cited_that_does_not_ship() -> None:
+    paths = [path for folder in ("evalstore", "docs", "tests") for path in (ROOT / folder).rglob("*.[pm][yd]")]
+    cited = [str(path) for path in paths if UNSHIPPED.search(path.read_text("utf-8"))]
+    assert cited == []
