@@ -163,7 +163,7 @@ def _refuse(message: str, row: int | None = None, hint: str = "") -> int:
     return REFUSED
 
 
-def answer_request(words: Sequence[str]) -> int:
+def decode_input(words: Sequence[str]) -> int:
     """Write the row groups of standard input (`groups`), or the rows of those in a range of bytes (`rows 0 900`).
 
     Returns the exit code.
@@ -197,4 +197,4 @@ def answer_request(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(answer_request(sys.argv[1:]))
+    sys.exit(decode_input(sys.argv[1:]))
