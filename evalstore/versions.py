@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -14,8 +16,19 @@ from evalstore.errors import RefError
 
 _MAX_DIGITS = 18  # fits a 64-bit integer; int() refuses to read thousands
 TWO_PART = re.compile(r"(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)")
-_PART = rf"(\d{{1,{_MAX_DIGITS}}})"
-_COMPARATOR = re.compile(rf"(\^|~|>=|<=|>|<|=)\s*{_PART}(?:\.{_PART})?(?:\.{_PART})?(-[0-9a-zA-Z.-]+)?", re.ASCII)
+_PART = rf"(0|[1-9]\d{{0,{_MAX_DIGITS - 1}}})"
+# A pre-release follows three parts only, as everywhere.
+_COMPARATOR = re.compile(rf"(\^|~|>=|<=|>|<|=)\s*{_PART}(?:\.{_PART}(?:\.{_PART}(-[0-9a-zA-Z.-]+)?)?)?", re.ASCII)
+
+
+_OPERATORS = "^~<>="
+_SATISFIES: Mapping[str, Callable[[Any, Any], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "=": operator.eq,
+}
 
 
 class Bump(StrEnum):
@@ -128,25 +141,27 @@ def compute_bump(old: Version, new: Version) -> Bump:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A floating pin: a version is in it when every comparator holds."""
+    """A floating pin: a version is in it when every comparator holds; what follows `+` in a version plays no part."""
 
     comparators: tuple[tuple[str, Version], ...]
 
     def __contains__(self, version: object) -> bool:
-        return (
-            isinstance(version, Version)
-            and self._allows_prerelease(version)
-            and all(_satisfies(op, version, bound) for op, bound in self.comparators)
-        )
+        if not isinstance(version, Version):
+            return False
+        plain = version.without_build
+        return self._allows_prerelease(plain) and all(_SATISFIES[op](plain, bound) for op, bound in self.comparators)
 
     def _allows_prerelease(self, version: Version) -> bool:
-        # A pre-release is in a range only when the range names a pre-release of the same release (npm).
+        # A pre-release is in a range only when the range names a pre-release of the same release (npm, cargo).
         named = {bound.final for _, bound in self.comparators if bound.prerelease}
         return not version.prerelease or version.final in named
 
 
 def find_range(text: str) -> Range | None:
-    """Parse `^1.2`, `~1.2`, `>=1.2 <2` (as npm and cargo read them); None for anything else."""
+    """Parse `^1.2`, `~1.2`, `>1.2`, `>=1.2 <2` as npm and cargo read them; None for anything else.
+
+    A part that is left out means any: `>1.2` begins at 1.3.0, `<=1.2` ends before it, `=1.2` is all of 1.2.
+    """
     # Comparators are separated by spaces or commas, and stand together too: `>=1.2<2`.
     comparators: list[tuple[str, Version]] = []
     rest = text.strip()
@@ -157,36 +172,48 @@ def find_range(text: str) -> Range | None:
             return None
         comparators += expanded
         rest = rest[match.end() :].lstrip(" ,")
+        if rest and rest[0] not in _OPERATORS:
+            return None
     return Range(tuple(comparators)) if comparators else None
 
 
 def _expand_comparator(match: re.Match[str]) -> list[tuple[str, Version]] | None:
-    # Missing parts are zero; `~` fixes the minor, `^` the first part that is not zero.
+    """Return what one comparator asks for; None where its pre-release is not valid."""
     op, major, minor, patch, pre = match.groups()
-    low = find_version(f"{int(major)}.{int(minor or 0)}.{int(patch or 0)}{pre or ''}")
+    low = find_version(f"{major}.{minor or 0}.{patch or 0}{pre or ''}")
     if low is None:
         return None
-    if op == "~":
-        high = Version(low.major, low.minor + 1, 0) if minor else Version(low.major + 1, 0, 0)
-        return [(">=", low), ("<", high)]
     if op == "^":
-        return [(">=", low), ("<", _find_caret_limit(low, minor, patch))]
-    return [(op, low)]
+        return [(">=", low), ("<", _end_before(_find_caret_limit(low, minor, patch)))]
+    if op == "~":
+        return [(">=", low), ("<", _end_before(_find_next(low, minor)))]
+    return [(op, low)] if patch else _EXPANSIONS[op](low, _find_next(low, minor))
+
+
+def _find_next(low: Version, minor: str | None) -> Version:
+    """Return the first version beyond all of X.Y, or of X where the minor is left out."""
+    return Version(low.major, low.minor + 1, 0) if minor else Version(low.major + 1, 0, 0)
+
+
+def _end_before(version: Version) -> Version:
+    """Return the lowest pre-release of a version: an end below it leaves all of them out."""
+    return version.with_prerelease("0")
+
+
+# Where the patch is left out: from the first version that is meant, and the first one beyond.
+_EXPANSIONS: Mapping[str, Callable[[Version, Version], list[tuple[str, Version]]]] = {
+    ">": lambda _, beyond: [(">=", beyond)],
+    ">=": lambda low, _: [(">=", low)],
+    "<": lambda low, _: [("<", _end_before(low))],
+    "<=": lambda _, beyond: [("<", _end_before(beyond))],
+    "=": lambda low, beyond: [(">=", low), ("<", _end_before(beyond))],
+}
 
 
 def _find_caret_limit(low: Version, minor: str | None, patch: str | None) -> Version:
+    """Return the version at which the first part that is not zero moves on."""
     if low.major or minor is None:
         return Version(low.major + 1, 0, 0)
     if low.minor or patch is None:
         return Version(0, low.minor + 1, 0)
     return Version(0, 0, low.patch + 1)
-
-
-def _satisfies(op: str, version: Version, bound: Version) -> bool:
-    return {
-        ">=": version >= bound,
-        "<=": version <= bound,
-        ">": version > bound,
-        "<": version < bound,
-        "=": version == bound,
-    }[op]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import semver
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.errors import RefError
 from evalstore.versions import Bump, Version, bump_version, compute_bump, find_range, find_version, parse_version
+from tests.rows import each
 
 NUMBER = st.integers(0, 12)
 PART = st.sampled_from(["rc", "alpha", "1", "2", "10", "x-y", "0a"])
@@ -92,8 +96,64 @@ def test_ranges(range_: str, inside: str, outside: str) -> None:
     assert not any(parse_version(text) in found for text in outside.split())
 
 
+NPM = yaml.safe_load((Path(__file__).parent / "npm_ranges.yaml").read_text("utf-8"))
+
+
+@each(sorted(NPM["ranges"].items()), name=lambda row: row[0])
+def test_ranges_are_those_of_npm(row: tuple[str, str]) -> None:
+    range_, inside = row
+    found = find_range(range_)
+    assert found is not None
+    assert [text for text in NPM["versions"].split() if parse_version(text) in found] == inside.split()
+
+
 @pytest.mark.parametrize(
-    "text", ["", "1.2.3.4", "^", "latest", ">=", "1.2.3 || 2", "^1.2.x", f"^{'9' * 5000}", f">=1.0.0-{'9' * 5000}"]
+    ("range_", "same"),
+    [  # what the page of cargo on requirements says each is
+        ("^1.2.3", ">=1.2.3, <2.0.0"),
+        ("^1.2", ">=1.2.0, <2.0.0"),
+        ("^1", ">=1.0.0, <2.0.0"),
+        ("^0.2.3", ">=0.2.3, <0.3.0"),
+        ("^0.2", ">=0.2.0, <0.3.0"),
+        ("^0.0.3", ">=0.0.3, <0.0.4"),
+        ("^0.0", ">=0.0.0, <0.1.0"),
+        ("^0", ">=0.0.0, <1.0.0"),
+        ("~1.2.3", ">=1.2.3, <1.3.0"),
+        ("~1.2", ">=1.2.0, <1.3.0"),
+        ("~1", ">=1.0.0, <2.0.0"),
+        (">1.2", ">=1.3.0"),
+        ("<=1.2", "<1.3.0"),
+        ("=1.2", ">=1.2.0,<1.3.0"),
+    ],
+)
+def test_ranges_are_those_of_cargo(range_: str, same: str) -> None:
+    one, other = find_range(range_), find_range(same)
+    assert one is not None
+    assert other is not None
+    known = [parse_version(text) for text in NPM["versions"].split()]
+    assert [version in one for version in known] == [version in other for version in known]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ">01.2",
+        ">=1.2-rc.1",
+        "=1-rc",
+        "1.2 <2",
+        "*",
+        "1.x",
+        "1.2 - 2.0",
+        "",
+        "1.2.3.4",
+        "^",
+        "latest",
+        ">=",
+        "1.2.3 || 2",
+        "^1.2.x",
+        f"^{'9' * 5000}",
+        f">=1.0.0-{'9' * 5000}",
+    ],
 )
 def test_no_ranges(text: str) -> None:
     assert find_range(text) is None
