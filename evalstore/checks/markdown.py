@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.errors import LimitError
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 _HEADING = re.compile(r"(#{1,6})\s+(.+)")
 _FENCE = "```"
+_FENCES = (_FENCE, "~~~")
+_LANGUAGE = re.compile(r"[^\s{,:;]+")
+# Front matter: the lines that can close it, by its first line, and what its other lines look like.
+_CLOSERS: Mapping[str, tuple[str, ...]] = {"---": ("---", "..."), "+++": ("+++",)}
+_KEY = re.compile(r"""(?:"[^"]*"|'[^']*'|[\w./-]+(?: [\w./-]+)*)\s*(?::(?:\s|$)|=)|\[""")
+_COMMENT = re.compile("#")
+_MORE = re.compile(r"#|$|\s|-(?:\s|$)")  # also a blank line, an indented one, and an item of a list
 # Deep nesting over many lines takes quadratic time; a count stops it at the same place on every machine (some 5 s).
 _BLOCKS = 500_000
 
@@ -28,6 +35,13 @@ class MarkdownShape:
     code_blocks: int
     paragraphs: int
     engine: str = "evalstore"
+
+
+class FencedBlock(NamedTuple):
+    """A fenced block: its language, the first word of its info string in lower case, and its content."""
+
+    language: str
+    content: str
 
 
 def count_by_lines(text: str) -> MarkdownShape:
@@ -45,10 +59,11 @@ def count_by_commonmark(text: str) -> MarkdownShape:
     """Count what a CommonMark parser sees, also within lists and quotes; `LimitError` for a text beyond the limits.
 
     Code blocks are fenced and indented ones. Paragraphs include those of tight lists. Link definitions are none.
+    Front matter is left out: to a parser its last line would make a heading of it.
     """
     from markdown_it import __version__
 
-    tokens = _build_parser().parse(text, {"blocks": 0})
+    tokens = _build_parser().parse(text[_find_front_matter_end(text) :], {"blocks": 0})
     return MarkdownShape(
         headings=tuple(
             (int(token.tag[1:]), inside.content.strip())
@@ -61,14 +76,42 @@ def count_by_commonmark(text: str) -> MarkdownShape:
     )
 
 
-def find_fenced_blocks(text: str) -> list[tuple[str, str]]:
-    """Return a text's fenced blocks in order, (info string, content), as a CommonMark parser sees them.
+def find_fenced_blocks(text: str) -> list[FencedBlock]:
+    """Return a text's fenced blocks in order, as a CommonMark parser sees them.
 
     A fence that is never closed ends with the text. `LimitError` for a text beyond the limits.
     """
+    if not any(fence in text for fence in _FENCES):
+        return []
     # The parser would make a replacement character of a NUL, which JSON takes; it takes neither of these two.
     tokens = _build_parser().parse(text.replace("\0", "\1"), {"blocks": 0})
-    return [(token.info, token.content) for token in tokens if token.type == "fence"]
+    return [FencedBlock(_read_language(token.info), token.content) for token in tokens if token.type == "fence"]
+
+
+def _read_language(info: str) -> str:
+    """Return the word in front of whatever else tools write there: a title, a file's name, line numbers."""
+    word = _LANGUAGE.match(info.strip())
+    return word[0].lower() if word else ""
+
+
+def _find_front_matter_end(text: str) -> int:
+    """Return where front matter ends, YAML or TOML between two marks on the text's first lines; 0 without any.
+
+    What stands between two rules is text, so a mapping is asked for: a key in the first line that says something.
+    """
+    first, *rows = text.splitlines(keepends=True) or [""]
+    closers = _CLOSERS.get(first.removeprefix("\ufeff").rstrip(), ())
+    has_key, end = False, len(first)
+    for row in rows if closers else ():
+        end += len(row)
+        line = row.rstrip()
+        if line in closers:
+            return end if has_key else 0
+        if _KEY.match(line):
+            has_key = True
+        elif not (_MORE if has_key else _COMMENT).match(line):
+            return 0
+    return 0
 
 
 DIALECTS: Mapping[str, Callable[[str], MarkdownShape]] = {"commonmark": count_by_commonmark, "lines": count_by_lines}

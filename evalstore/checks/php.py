@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from evalstore.checks.markdown import find_fenced_blocks
 from evalstore.errors import RefusedError
 from evalstore.model.outcome import APPROXIMATE
 from evalstore.text import make_excerpt
@@ -41,10 +43,18 @@ class LintResult:
     message: str = ""
 
 
-def find_php_blocks(text: str) -> list[str]:
+def find_commonmark_blocks(text: str) -> list[str]:
+    """Return the fenced blocks whose language is php, as a CommonMark parser sees them; one may lack its closing fence.
+
+    `LimitError` for a text beyond the parser's limits.
+    """
+    return [block.content for block in find_fenced_blocks(text) if block.language == "php"]
+
+
+def find_legacy_blocks(text: str) -> list[str]:
     """Return what stands between a line that opens with ```` ```php ```` (anywhere in it) and the next ```` ``` ````.
 
-    The tag is a prefix in lower case (```` ```phpt ```` counts), and an unclosed block is none: drupal 1.3.
+    The tag is a prefix in lower case (```` ```phpt ```` counts), and an unclosed block is none.
     """
     # The legacy grader's regular expression takes quadratic time on a line of many openings; this is the same, linear.
     blocks: list[str] = []
@@ -56,6 +66,12 @@ def find_php_blocks(text: str) -> list[str]:
         blocks.append(text[line + 1 : close])
         end = close + len(_FENCE)
     return blocks
+
+
+DIALECTS: Mapping[str, Callable[[str], list[str]]] = {
+    "commonmark": find_commonmark_blocks,
+    "legacy": find_legacy_blocks,
+}
 
 
 @lru_cache(maxsize=1)

@@ -152,6 +152,7 @@ def checks(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Rubric:
         check |= draw(st.fixed_dictionaries({}, optional={"extract": st.sampled_from(("auto", "whole", "fence"))}))
     if kind == "php_lint":
         check["on_no_code"] = draw(st.sampled_from(("pass", "fail", "unscored")))
+        check |= draw(st.fixed_dictionaries({}, optional={"dialect": st.sampled_from(("commonmark", "legacy"))}))
     if kind == "tool_usage":
         check |= draw(
             st.fixed_dictionaries(

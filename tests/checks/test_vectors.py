@@ -28,7 +28,7 @@ def _check(kind: str, value: Any) -> dict[str, Any] | None:
     if not value:
         return None
     if kind == "php_lint":
-        return {"kind": kind}
+        return {"kind": kind, "dialect": "legacy"}
     if kind == "markdown_structure":
         sections = list(value.get("required_sections", []))  # a text is read as its characters
         return {"kind": kind, "dialect": "lines", **value, "required_sections": sections}

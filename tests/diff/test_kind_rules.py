@@ -40,7 +40,7 @@ MARKDOWN = [
     "#",
     "#\u2028a",
 ]
-PHP = ["```php\n$x = 1;\n```", "```php\n$x = ;\n```"]
+PHP = ["```php\n$x = 1;\n```", "```php\n$x = ;\n```", "```php\n$x = ;", "```PHP\n$x = 1;\n```", "```phpt\n$x = ;\n```"]
 TEXTS = ["", " ", "x", "xx", "xxx", *JSON]
 # JSON is deeper here than the scorer reads, or would be if a fence did not follow.
 DEEP = [
@@ -90,8 +90,11 @@ def structure(random: Random) -> Mapping:
 
 
 def lints() -> Iterator[Pair]:
-    for old, new in product(("pass", "fail", "unscored"), repeat=2):
-        yield {"kind": "php_lint", "on_no_code": old}, {"kind": "php_lint", "on_no_code": new}
+    sides = [
+        {"kind": "php_lint", "on_no_code": word, "dialect": dialect}
+        for word, dialect in product(("pass", "fail", "unscored"), ("commonmark", "legacy"))
+    ]
+    yield from product(sides, repeat=2)
 
 
 def written(values: Mapping) -> Mapping:

@@ -19,7 +19,8 @@ LENGTHS = (0, 1, 2, 5, 9, 30)
 
 
 def draw_php(random: Random) -> Params:
-    return {"on_no_code": random.choice(("pass", "fail", "unscored"))}
+    asked = {"on_no_code": random.choice(("pass", "fail", "unscored"))}
+    return asked | random.choice(({}, {"dialect": "commonmark"}, {"dialect": "legacy"}))
 
 
 def draw_format(random: Random) -> Params:
@@ -45,6 +46,7 @@ def draw_markdown(random: Random) -> Params:
 PIECES = (
     *("", "x", "# Steps", "## Risks and steps", "#### deep", "Steps\n=====", "TODO", "one\n\ntwo", "```\ncode\n```"),
     *("```php\n$a = 1;\n```", "```php\n$a = ;\n```", "[1]", '"a"', "\ufeff1", '{"a": [true]}', DEEP_JSON, " \n", "1"),
+    *("```php\n$a = ;", "```PHP\n$a = ;\n```", "```phpt\n$a = 1;\n```", "---\na: b\n---"),
     *("\u00a0", "x" * 9, '"' + "x" * 7 + '"', "    # code", "> # quoted", "```\n# Steps"),
 )
 

@@ -20,7 +20,8 @@ TO = "ai_best_practices"
 @pytest.fixture
 def store(suite: Suite, tmp_path: Path) -> Path:
     """A plain folder, no repository, with one migrated suite."""
-    migrate([suite({"must_contain_any": ["a"]}, {"expectations": ["b"]})], into=tmp_path / "store", share="cases")
+    case = {"must_contain_any": ["a"], "check_php_lint": True}
+    migrate([suite(case, {"expectations": ["b"]})], into=tmp_path / "store", share="cases")
     return tmp_path / "store"
 
 
@@ -53,6 +54,7 @@ def rubric(store: Path) -> Path:
             "  - kind: regex\n    pattern: a\n  - kind: must_contain_any",
             "this regex check",
         ),
+        ("    dialect: legacy\n", "", "no words for this php_lint check"),
         ("all_pass", "any_pass", "no words for the scoring"),
         ('version: "1.0.0"', 'version: "2.0.0"', "the file has version 2.0.0"),
         ("checks:", "check:", "not as the schema says"),

@@ -22,8 +22,6 @@ from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
 from evalstore.text import EXCERPT, find_nearest, make_excerpt
 
-_MARKS = ("```", "~~~")
-
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Read the JSON of the output strictly, then hold it against `schema`, or its fields against the question's.
@@ -111,11 +109,10 @@ def _grade_json_part(text: str, extract: str, grade_value: Callable[[Any], Grade
 
 
 def _extract_json(text: str, extract: str) -> str | None:
-    fenced = extract != "whole" and any(mark in text for mark in _MARKS)
-    blocks = find_fenced_blocks(text) if fenced else []
+    blocks = [] if extract == "whole" else find_fenced_blocks(text)
     if not blocks:
         return None if extract == "fence" else text
-    return next((content for info, content in blocks if info.lower().split()[:1] == ["json"]), blocks[0][1])
+    return next((block for block in blocks if block.language == "json"), blocks[0]).content
 
 
 def _word_violation(violation: Violation) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
-from evalstore.checks.php import check_block, find_php_blocks, find_php_engine
+from evalstore.checks.php import DIALECTS, check_block, find_php_engine
+from evalstore.errors import LimitError
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import MissingSetting, grade_binary, grade_error, grade_missing
 
@@ -19,10 +20,13 @@ _NO_CODE = {
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Lint the blocks in order: a broken one fails the check, else one that cannot be judged leaves it unscored."""
-    without = _NO_CODE[params.get("on_no_code", "pass")]
+    without, find_blocks = _NO_CODE[params.get("on_no_code", "pass")], DIALECTS[params.get("dialect", "commonmark")]
 
     def grade(sample: Sample) -> Grade:
-        code = find_php_blocks(sample.text)
+        try:
+            code = find_blocks(sample.text)
+        except LimitError as limit:
+            return grade_error(limit.message)
         return _lint_blocks(code) if code else without
 
     return grade

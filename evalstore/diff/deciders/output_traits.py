@@ -66,8 +66,13 @@ def list_trait_answers(kind: str, checks: Sequence[Params]) -> Mapping[Answers, 
 
 def _list_php(checks: Sequence[Params]) -> Mapping[Answers, int]:
     without = {"pass": PASSED, "fail": FAILED, "unscored": MISSING}
-    no_code = tuple(without[check["on_no_code"]] for check in checks)
-    return dict.fromkeys([no_code, *((answer,) * len(checks) for answer in (PASSED, FAILED, ERROR))], OUTPUT_LIMIT)
+    dialects = list(dict.fromkeys(check["dialect"] for check in checks))
+    ways: dict[Answers, int] = {}
+    # What one dialect sees says nothing about the other.
+    for seen in product((None, PASSED, FAILED, ERROR), repeat=len(dialects)):
+        said = dict(zip(dialects, seen, strict=True))
+        ways[tuple(said[check["dialect"]] or without[check["on_no_code"]] for check in checks)] = OUTPUT_LIMIT
+    return ways
 
 
 def _list_formats(checks: Sequence[Params]) -> Mapping[Answers, int]:

@@ -88,7 +88,9 @@ KINDS: Mapping[str, Make] = {
     "must_not_contain": lambda random: {"values": some(random, [*PHRASES, ""], 1, 3), **optional(random, _CASE)},
     "regex": patterns.params,
     "json_schema": _schema,
-    "php_lint": lambda random: optional(random, {"on_no_code": one_of("pass", "fail", "unscored")}, 0.7),
+    "php_lint": lambda random: optional(
+        random, {"on_no_code": one_of("pass", "fail", "unscored"), "dialect": one_of("commonmark", "legacy")}, 0.7
+    ),
     "markdown_structure": lambda random: optional(
         random,
         {
