@@ -17,6 +17,14 @@ _NONCHARACTERS = "\ufffe\uffff"  # not allowed in XML
 # Commands in the log of a CI system: `##[…]` anywhere in a line (Azure Pipelines), `::…` at its start (GitHub Actions).
 _CI_COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)", re.MULTILINE)
 
+# A URL in a text: its scheme, who asks, its host and path, and what follows. A password may hold what ends a host.
+_URL = re.compile(
+    r"""(?P<scheme>[a-z][a-z0-9+.-]*://)(?P<user>[^\s/?#'"<>]*@|[^\s/?#'"<>:]*:(?!\d*(?:[/?#]|$))[^\s'"<>]*@)?"""
+    r"""(?P<path>[^\s?#'"<>]*)(?P<rest>[?#][^\s'"<>]*)?""",
+    re.IGNORECASE,
+)
+_HIDDEN = "***"
+
 
 def spell_out(name: str) -> str:
     """Return a name in ASCII: a letter that looks like another of another script is seen by its code alone."""
@@ -28,6 +36,18 @@ def make_printable(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_escape_character(char) for char in text)
+
+
+def hide_url_secrets(text: str) -> str:
+    """Return a text in which no URL shows a name, a password, a query or a fragment; the user of ssh stays."""
+    return _URL.sub(_hide_in_url, text) if "://" in text else text
+
+
+def _hide_in_url(url: re.Match[str]) -> str:
+    scheme, user, path, rest = url["scheme"], url["user"] or "", url["path"], url["rest"] or ""
+    is_login = scheme.lower().endswith("ssh://") and ":" not in user
+    shown = user if is_login or not user else f"{_HIDDEN}@"
+    return f"{scheme}{shown}{path}{rest[0] + _HIDDEN if rest[1:] else rest}"
 
 
 def make_excerpt(text: str, limit: int = 200) -> str:

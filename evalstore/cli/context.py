@@ -14,7 +14,7 @@ from evalstore.cli.streams import find_screen, needs_pager, write_safely
 from evalstore.errors import FindingsError, GitError
 from evalstore.report.formats import FORMATS
 from evalstore.report.text_layout import Part, fold_command
-from evalstore.text import escape_ci_commands, make_printable
+from evalstore.text import escape_ci_commands, hide_url_secrets, make_printable
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -154,6 +154,7 @@ class CommandSettings:
         The other formats print nothing on stdout: an empty list of problems would say that there are none.
         """
         code = error.exit_code if code is None else code
+        _hide_secrets(error)
         if self.format == "json":
             from evalstore.report.text_layout import dump_json
 
@@ -260,6 +261,13 @@ def make_locator(directory: Path) -> Callable[[str], str]:
         return (missing.relative_to(folders[-1]) if missing.is_relative_to(folders[-1]) else Path(file)).as_posix()
 
     return locate
+
+
+def _hide_secrets(error: EvalstoreError) -> None:
+    """Take the secrets out of every URL that an error quotes, whoever worded it: logs are kept, and read by many."""
+    error.message = hide_url_secrets(error.message)
+    error.hint = hide_url_secrets(error.hint) if error.hint else None
+    error.place = error.place and error.place._replace(file=hide_url_secrets(error.place.file))
 
 
 def _error_document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:

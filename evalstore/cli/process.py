@@ -13,6 +13,8 @@ from evalstore.cli.streams import close_streams, open_streams, write_safely
 from evalstore.errors import EvalstoreError, ExitCode, Place
 
 READER_LEFT = 141  # 128 + SIGPIPE: the reader of stdout (head, less) has closed it
+_MEMORY_HINT = "free some, raise the limit of this process (ulimit -v), or name fewer or smaller files"
+_NO_THREAD = "can't start new thread"  # what Python says where there is no memory for its stack
 _GC_THRESHOLDS = 1_000_000, 50, 100  # objects, and rounds
 
 
@@ -37,6 +39,8 @@ def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
     except OSError as error:
         return _report_write_error(error, settings)
     except Exception as error:  # noqa: BLE001  # any other exception is a bug in evalstore
+        if _lacks_memory(error):
+            return settings.print_error(EvalstoreError("there is too little memory for this", hint=_MEMORY_HINT))
         if settings.verbose:
             import traceback
 
@@ -46,6 +50,21 @@ def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
         return settings.print_error(EvalstoreError(bug, hint=hint), ExitCode.BUG)
     else:
         return code
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Whether the system had no memory left; then what the functions held that the error left is let go.
+
+    To say that there is none takes some, too.
+    """
+    errors: list[BaseException] = [error]
+    while (before := errors[-1].__context__) is not None and before not in errors:
+        errors.append(before)
+    if not any(isinstance(one, MemoryError) or str(one) == _NO_THREAD for one in errors):
+        return False
+    for one in errors:
+        one.__traceback__ = None
+    return True
 
 
 def end_process(code: int, settings: CommandSettings | None = None) -> None:

@@ -72,7 +72,7 @@ def is_run_name(name: str, folder: Path) -> bool:
     """Whether a word of the command line names a run, and no artifact: it ends as one, or is there."""
     if _NAME.fullmatch(name) or _ARTIFACT.fullmatch(name):
         return False
-    return bool(_RUN.fullmatch(name)) or ("\0" not in name and (folder / name).exists())
+    return "://" in name or bool(_RUN.fullmatch(name)) or ("\0" not in name and (folder / name).exists())
 
 
 def _view_run(

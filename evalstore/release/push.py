@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import time
 from collections.abc import Mapping, Sequence
@@ -20,11 +19,10 @@ from evalstore.store.repository.git import CommandError, ConfigSetting, Git
 from evalstore.store.repository.index import has_staged_changes
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS, find_new_commits, find_refs
 from evalstore.store.tags import TAG_REFS, find_last_release
-from evalstore.text import make_excerpt
+from evalstore.text import hide_url_secrets, make_excerpt
 
 _TRIES = 4  # while somebody else pushes to the same place
 _BUSY = ("transaction failed", "failed to update ref", "lock", "incorrect old value")
-_CREDENTIALS = re.compile(r"(?<=//)[^/@\s]+@")
 
 _THEN_PUSH = "when that is fixed:"
 
@@ -230,8 +228,8 @@ def _fill_message(push: Push, outcome: PushOutcome, words: tuple[str, str], fact
 
 
 def _find_remote_words(stderr: str, refused: Sequence[PushAnswer]) -> str:
-    """Return the last line of a hook of the remote, or git's own last sentence; passwords in addresses are cut out."""
-    lines = [_CREDENTIALS.sub("", line.strip()) for line in stderr.splitlines() if line.strip()]
+    """Return the last line of a hook of the remote, or git's own last sentence; without the secrets of addresses."""
+    lines = [hide_url_secrets(line.strip()) for line in stderr.splitlines() if line.strip()]
     remote_lines = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
     remote_lines = [line for line in remote_lines if line and not line.startswith("error: hook")]
     if refused:

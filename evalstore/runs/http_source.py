@@ -7,7 +7,7 @@ import os
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing
-from http.client import HTTPMessage
+from http.client import HTTPMessage, InvalidURL
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
@@ -24,7 +24,7 @@ from urllib.request import (
 
 from evalstore.errors import LoadError, Place
 from evalstore.files import BLOCK
-from evalstore.text import make_excerpt
+from evalstore.text import hide_url_secrets, make_excerpt
 
 _NOT_FOUND = frozenset({404, 410})
 
@@ -36,14 +36,16 @@ class _HostRedirects(HTTPRedirectHandler):
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
         """Return the request that follows; `LoadError` for another host: what a user trusts is what a user named."""
+        # The standard library would read the whole body of a redirect, of any size.
+        fp.close()
         old, new = urlsplit(req.full_url), urlsplit(newurl)
         if (old.scheme, old.netloc) != (new.scheme, new.netloc) and (
             (new.scheme, new.port, old.port) != ("https", None, None) or old.hostname != new.hostname
         ):
-            fp.close()
+            host = hide_url_secrets(f"{new.scheme}://{new.netloc}")
             raise LoadError(
-                f"redirects to another host: {make_excerpt(f'{new.scheme}://{new.netloc}', 80)}",
-                place=Place(req.full_url),
+                f"redirects to another host: {make_excerpt(host, 80)}",
+                place=Place(hide_url_secrets(req.full_url)),
                 hint="name the URL that it leads to, if you trust it",
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
@@ -58,7 +60,7 @@ def iterate_http(url: str, seconds: float) -> Iterator[bytes]:
 
     Raises `FileNotFoundError` where nothing is there, `LoadError` or an `OSError` where it cannot be read.
     """
-    opener = OpenerDirector()
+    opener, shown = OpenerDirector(), hide_url_secrets(url)
     for make_handler in _HANDLERS:
         opener.add_handler(make_handler())
     try:
@@ -66,14 +68,16 @@ def iterate_http(url: str, seconds: float) -> Iterator[bytes]:
             while piece := response.read1(BLOCK):
                 yield piece
             if response.length:
-                raise LoadError(f"ends {response.length:,} bytes before the length it said", place=Place(url))
+                raise LoadError(f"ends {response.length:,} bytes before the length it said", place=Place(shown))
     except HTTPError as error:
         with error:
             if error.code in _NOT_FOUND:
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url) from None
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), shown) from None
             raise OSError(f"the server answers {error.code} {error.reason}") from None
     except TimeoutError:
-        raise LoadError(f"sends nothing for {seconds:g} seconds", place=Place(url)) from None
+        raise LoadError(f"sends nothing for {seconds:g} seconds", place=Place(shown)) from None
+    except InvalidURL:  # it quotes what it takes for the port, which may be a part of a password
+        raise OSError("its URL, or that of a proxy, is not valid") from None
     except URLError as error:
         raise OSError(str(error.reason)) from None
 

@@ -20,16 +20,19 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from evalstore.about import suggest_install
 from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError, UsageError
 from evalstore.files import BLOCK
-from evalstore.text import make_excerpt
+from evalstore.text import hide_url_secrets, make_excerpt
 
 # Protocols that name a file by itself: others of fsspec read further addresses from a file's content, or run code.
 PROTOCOLS = ("s3", "gs", "gcs", "az", "abfs", "hf", "http", "https", "memory")
+_HTTP = ("http://", "https://")
 _COPY = "copy the file yourself and name the copy"
 _MOST_WAITING = 8  # pieces that have come and are not yet written
+_BLANK = re.compile(r"[\s\x00-\x20\x7f]")
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://(.+)", re.DOTALL)
 
 
@@ -55,9 +58,10 @@ class _CopyFolder:
 
 
 class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on this system
-    """A file behind a URL: shown as its URL, and copied into a temporary folder when it is first opened.
+    """A file behind a URL, copied into a temporary folder when it is first opened.
 
-    A name beside it (`with_name`) is a file in the same remote folder; a folder before it changes nothing.
+    It is shown, and recorded, as its URL without what is secret there: a password, and a query that may be signed. A
+    name beside it (`with_name`) is a file in the same remote folder; a folder before it changes nothing.
     """
 
     _url: str
@@ -66,20 +70,23 @@ class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on t
     @classmethod
     def from_url(cls, url: str, folder: _CopyFolder) -> RemoteFile:
         """Return the file behind a URL, which is not asked for yet; `UsageError` for what is not a URL of a file."""
-        match = _URL.fullmatch(url)
-        if match is None or match[1] not in PROTOCOLS or "::" in url or url.endswith("/"):
+        # A blank would end the URL where it is shown, and urllib quotes the rest in its error.
+        url = _BLANK.sub(lambda blank: quote(blank[0]), url) if url.startswith(_HTTP) else url
+        match = _URL.fullmatch(_strip_query(url))
+        if match is None or match[1] not in PROTOCOLS or "::" in url or match[2].endswith("/"):
             known = ", ".join(f"{name}://" for name in PROTOCOLS)
-            raise UsageError(f"'{make_excerpt(url, 80)}' is not a supported URL", hint=f"known: {known}")
+            shown = make_excerpt(hide_url_secrets(url), 80)
+            raise UsageError(f"'{shown}' is not a supported URL", hint=f"known: {known}")
         path = cls(match[2])
         path._url, path._folder = url, folder  # its own
         return path
 
     def with_name(self, name: str) -> RemoteFile:
         """Return the file of that name in the same remote folder."""
-        return self.from_url(f"{self._url.rpartition('/')[0]}/{name}", self._folder)
+        return self.from_url(f"{_strip_query(self._url).rpartition('/')[0]}/{name}", self._folder)
 
     def __str__(self) -> str:
-        return str(getattr(self, "_url", "") or super().__str__())
+        return hide_url_secrets(str(getattr(self, "_url", "") or super().__str__()))
 
     def __rtruediv__(self, folder: Any) -> RemoteFile:
         return self
@@ -91,6 +98,11 @@ class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on t
         if not local.exists():
             _copy_file(self._url, local, self._folder)
         return str(local)
+
+
+def _strip_query(url: str) -> str:
+    """Return a URL without query and fragment, which are no part of a file's name; other protocols have neither."""
+    return re.split("[?#]", url, maxsplit=1)[0] if url.startswith(_HTTP) else url
 
 
 def locate_file(name: Path | str, budget: UrlBudget | None = None, watch: Watch = iter) -> Path:
@@ -123,7 +135,7 @@ def _receive_pieces(url: str, budget: UrlBudget) -> Iterator[bytes]:
     # Whatever a file system waits for, it waits in a thread of its own, for which nobody waits when the time is over.
     pieces, is_over = queue.Queue[bytes | Exception](_MOST_WAITING), threading.Event()
     threading.Thread(target=_send_pieces, args=(url, budget, pieces, is_over), daemon=True).start()
-    size, end = 0, time.monotonic() + budget.seconds
+    size, end, place = 0, time.monotonic() + budget.seconds, Place(hide_url_secrets(url))
     try:
         while True:
             left = end - time.monotonic()
@@ -132,11 +144,11 @@ def _receive_pieces(url: str, budget: UrlBudget) -> Iterator[bytes]:
             except queue.Empty:
                 piece = b""
                 if left > budget.silence:
-                    raise LoadError(f"sends nothing for {budget.silence:g} seconds", place=Place(url)) from None
+                    raise LoadError(f"sends nothing for {budget.silence:g} seconds", place=place) from None
                 left = 0
             if left <= 0:
                 hint = f"{_COPY}, or allow more: EVALSTORE_URL_SECONDS"
-                raise LoadError(f"takes longer than {budget.seconds:g} seconds", place=Place(url), hint=hint)
+                raise LoadError(f"takes longer than {budget.seconds:g} seconds", place=place, hint=hint)
             if isinstance(piece, Exception):
                 raise piece
             if not piece:
@@ -144,7 +156,7 @@ def _receive_pieces(url: str, budget: UrlBudget) -> Iterator[bytes]:
             size += len(piece)
             if size > budget.size:
                 hint = f"{_COPY}, or allow more: EVALSTORE_URL_BYTES"
-                raise LoadError(f"is larger than {budget.size:,} bytes", place=Place(url), hint=hint)
+                raise LoadError(f"is larger than {budget.size:,} bytes", place=place, hint=hint)
             yield piece
     finally:
         is_over.set()
@@ -170,7 +182,7 @@ def _send_pieces(url: str, budget: UrlBudget, pieces: queue.Queue[bytes | Except
 
 
 def _open_pieces(url: str, budget: UrlBudget) -> Generator[bytes, None, None]:
-    if url.startswith(("http://", "https://")):
+    if url.startswith(_HTTP):
         from evalstore.runs.http_source import iterate_http
 
         yield from iterate_http(url, budget.silence)
@@ -180,9 +192,9 @@ def _open_pieces(url: str, budget: UrlBudget) -> Generator[bytes, None, None]:
         with system.open(path, "rb") as source:
             yield from iter(partial(source.read, BLOCK), b"")
     except FileNotFoundError:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url) from None
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), hide_url_secrets(url)) from None
 
 
 def _build_error(url: str, error: Exception) -> LoadError:
-    reason = make_excerpt(" ".join(str(error).split()), 200) or type(error).__name__
-    return LoadError(f"cannot be read: {reason}", place=Place(url))
+    reason = make_excerpt(hide_url_secrets(" ".join(str(error).split())), 200) or type(error).__name__
+    return LoadError(f"cannot be read: {reason}", place=Place(hide_url_secrets(url)))

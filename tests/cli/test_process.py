@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,3 +73,15 @@ def test_a_process_answers_as_the_function_does(
 
 def test_no_command_is_left_out() -> None:
     assert {argv[0] for argv, _ in CASES} == set(COMMANDS)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("limit", [100_000, 180_000])
+def test_too_little_memory_is_no_bug(tmp_path: Path, limit: int) -> None:
+    case = '{"id": 1, "prompt": "?", "must_contain_any": ["a"]}'
+    (tmp_path / "evals.json").write_text(f'{{"skill_name": "a", "evals": [{", ".join([case] * 400_000)}]}}')
+    argv = [sys.executable, "-m", "evalstore", "migrate", "evals.json", "--into", "store", "--dry-run"]
+    script = f'ulimit -v {limit}; exec "$@"'
+    done = subprocess.run(["sh", "-c", script, "sh", *argv], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "error: there is too little memory for this\nhint: free some" in done.stderr

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.text import find_nearest, make_excerpt, make_printable
+from evalstore.text import find_nearest, hide_url_secrets, make_excerpt, make_printable
 
 
 @given(st.text())
@@ -29,3 +30,34 @@ def test_long_text_is_cut() -> None:
 def test_the_nearest_name() -> None:
     assert find_nearest("expecteed_facts", ["expected", "expected_facts"]) == "expected_facts"
     assert find_nearest("zzz", ["expected"]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://h/a.json", "https://h/a.json"),
+        ("https://ada:pw@h:8080/a.json", "https://***@h:8080/a.json"),
+        ("https://ghp_token@h/a.git", "https://***@h/a.git"),
+        ("https://ada:p@w@h/a", "https://***@h/a"),
+        ("https://ada:p/w?#@h/a", "https://***@h/a"),
+        ("HTTPS://ada:pw@h/a", "HTTPS://***@h/a"),
+        ("https://h:8080/a@v1", "https://h:8080/a@v1"),
+        ("https://h/a?X-Sig=s/t&b=c#d", "https://h/a?***"),
+        ("https://h/a#access_token=s", "https://h/a#***"),
+        ("https://h/a?", "https://h/a?"),
+        ("see 'https://u:p@h/a?b=c', or http://u@i/; done", "see 'https://***@h/a?***', or http://***@i/; done"),
+        ("ssh://git@h/a.git git+ssh://git@h/b", "ssh://git@h/a.git git+ssh://git@h/b"),
+        ("ssh://git:pw@h/a.git", "ssh://***@h/a.git"),
+        ("git@h:a.git", "git@h:a.git"),
+        ("postgresql://u:p@h/db", "postgresql://***@h/db"),
+        ("give http(s)://host[:port][?api-version=…]", "give http(s)://host[:port][?api-version=…]"),
+    ],
+)
+def test_no_url_in_a_text_shows_its_secrets(text: str, shown: str) -> None:
+    assert hide_url_secrets(text) == shown
+    assert hide_url_secrets(shown) == shown
+
+
+def test_urls_are_looked_through_in_linear_time() -> None:
+    for part in ("a", "://", "a://", "a:@", "a://b:", "a://b:1/", "a+"):
+        assert len(hide_url_secrets(part * 50_000)) <= 50_000 * len(part)

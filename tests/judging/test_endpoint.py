@@ -266,7 +266,15 @@ def test_without_the_client_a_sentence_says_what_to_install(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("ALL_PROXY", "socks5://127.0.0.1:9"), ("ALL_PROXY", "ftp://x"), ("SSL_CERT_FILE", "/nowhere")],
+    [
+        *(("ALL_PROXY", url) for url in ("socks5://127.0.0.1:9", "ftp://x", "http://x:port", "http://[::1", ":bad")),
+        *(
+            ("HTTP_PROXY", url)
+            for url in (":bad", "http://x:port", "http://é..", "http://a\x01b", "ftp://bob:s3cret@x")
+        ),
+        *(("HTTPS_PROXY", url) for url in ("http://bob:s3cret@x:port", "http://bob:s3c/ret@x")),
+        ("SSL_CERT_FILE", "/nowhere"),
+    ],
 )
 def test_surroundings_that_the_client_does_not_take_are_named(
     name: str, value: str, endpoint: Callable[..., Endpoint], cache: ReplyCache, monkeypatch: pytest.MonkeyPatch
@@ -275,6 +283,7 @@ def test_surroundings_that_the_client_does_not_take_are_named(
     with pytest.raises(RefusedError, match="httpx does not start: ") as caught:
         ask_all([one()], endpoint(), cache)
     assert name in str(caught.value.hint)
+    assert "s3c" not in str(caught.value)
 
 
 @pytest.mark.process

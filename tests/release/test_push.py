@@ -645,6 +645,20 @@ def test_a_password_in_an_address_is_not_shown(released: Shop, far: Far) -> None
     assert "s3cret" not in f"{push.message} {push.hint} {push.command}"
 
 
+@pytest.mark.parametrize("argv", [["verify", "--remote", "origin"], ["bump", "--again"], ["bump", "--all", "--push"]])
+@pytest.mark.parametrize("address", ["https://ada:s3cret@127.0.0.1:9/far.git", "https://s3cret@127.0.0.1:9/f?s3cret"])
+def test_no_command_shows_the_password_of_a_remote(
+    released: Shop, far: Far, cli: Cli, argv: list[str], address: str
+) -> None:
+    released.git("remote", "set-url", "origin", address)
+    change(released)
+    for options in ([], ["--format", "json"]):
+        ran = cli("-C", released.root, *argv, *options)
+        assert ran.code == 3
+        assert "127.0.0.1:9" in f"{ran.out}{ran.err}"
+        assert "s3cret" not in f"{ran.out}{ran.err}{ran.next_steps}"
+
+
 def test_many_tags_make_a_command_that_fits_the_page(cli: Cli, shop: Shop, tmp_path: Path) -> None:
     shop.git("init", "-q", "--bare", str(tmp_path / "far.git"))
     shop.git("remote", "add", "origin", str(tmp_path / "far.git"))

@@ -116,12 +116,13 @@ def stranger() -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(302 if self.path == "/elsewhere.json" else 200)
-            if self.path == "/elsewhere.json":
-                self.send_header("Location", "http://localhost:1/other.json")
+            leads = {"/elsewhere.json": "http://u:pass@localhost:1/other.json?sig=s", "/heavy.json": "/empty.json"}
+            self.send_response(302 if self.path in leads else 200)
+            if self.path in leads:
+                self.send_header("Location", leads[self.path])
             self.end_headers()
             try:
-                while self.path == "/endless.json" and not is_over.is_set():
+                while self.path in {"/endless.json", "/heavy.json"} and not is_over.is_set():
                     self.wfile.write(b" " * 10_000)
             except OSError:
                 return
@@ -145,7 +146,7 @@ def stranger() -> Iterator[str]:
     [
         ("endless", {"EVALSTORE_URL_BYTES": "100000"}, "is larger than 100,000 bytes"),
         ("silent", {"EVALSTORE_URL_SECONDS": "1"}, "takes longer than 1 seconds"),
-        ("elsewhere", {}, "redirects to another host: http://localhost:1"),
+        ("elsewhere", {}, "redirects to another host: http://***@localhost:1\n"),
     ],
 )
 def test_what_a_stranger_sends_is_bounded(
@@ -168,3 +169,69 @@ def test_a_limit_that_is_not_a_number_is_a_wrong_command_line(cli: Callable[...,
     done = cli("show", "http://127.0.0.1:1/a.json", cwd=tmp_path, EVALSTORE_URL_BYTES="4G")
     assert done.code == 2
     assert "EVALSTORE_URL_BYTES is 4G, and not a whole number from 1" in done.err
+
+
+def test_the_body_of_a_redirect_is_not_read(stranger: str) -> None:
+    budget = UrlBudget(size=1_000, seconds=20)
+    assert locate_file(f"{stranger}/heavy.json", budget).read_bytes() == b""
+
+
+@pytest.fixture
+def guarded() -> Iterator[str]:
+    """Return the address of a server that answers those alone who have the password and the signature."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            is_known = self.headers["Authorization"] == "Basic Ym9iOnA0c3N3MHJk" and "sig=s1gned" in self.path
+            status = {"/absent": 404, "/broken": 500}.get(self.path.partition(".")[0], 200 if is_known else 403)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(b'{"id": "a", "output": "30 days"}\n' if status == 200 else b"")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"bob:p4ssw0rd@127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+SECRETS = ("bob", "p4ss", "w0rd", "s1gne")
+DATASET = 'id: d\nversion: "1.0.0"\nquestions: [{id: a, input: hi, rubric_ref: rubric/r@worktree}]\n'
+RUBRIC = 'id: r\nversion: "1.0.0"\nchecks: [{kind: must_contain_any, values: [day]}]\nscoring: {combine: all_pass}\n'
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://{guarded}/model_a.jsonl?sig=s1gned&n=a/b#s1gned", 0),
+        ("http://{guarded}/absent.jsonl?sig=s1gned", 3),
+        ("http://{guarded}/broken.jsonl?sig=s1gned", 3),
+        ("http://{guarded}/other.jsonl?sig=s1gne", 3),
+        ("http://bob:p4ssw0rd@127.0.0.1:1/a.jsonl?sig=s1gned", 3),
+        ("http://bob:p4ssw0rd@127.0.0.1:x/a.jsonl?sig=s1gned", 3),
+        ("http://bob:p4ss/w0rd@127.0.0.1:1/a.jsonl?sig=s1gned", 3),
+        ("http://bob:p4ssw0rd@127.0.0.1:1/a b.jsonl?sig=s1gned", 3),
+        ("ftp://bob:p4ssw0rd@127.0.0.1:1/a.jsonl?sig=s1gned", 2),
+        ("http://bob:p4ssw0rd@127.0.0.1:1/folder/?sig=s1gned", 2),
+    ],
+)
+def test_what_is_secret_in_a_url_is_neither_shown_nor_kept(
+    url: str, code: int, format_: str, guarded: str, cli: Callable[..., Any], tmp_path: Path
+) -> None:
+    for name, text in (("datasets/d.yaml", DATASET), ("rubrics/r.yaml", RUBRIC), ("evalstore.yaml", "")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    cli("init", cwd=tmp_path)
+    url = url.format(guarded=guarded)
+    done = cli("score", "dataset/d@worktree", url, "--worktree", "--out", "runs", "--format", format_, cwd=tmp_path)
+    assert done.code == code, done.err
+    shown = cli("show", url, "--format", format_, cwd=tmp_path)
+    asked = cli("resolve", url.replace(" ", ""), "--format", format_, cwd=tmp_path)
+    said = f"{done.out}{done.err}{shown.out}{shown.err}{asked.out}{asked.err}"
+    kept = "".join(f"{path}{path.read_text()}" for path in tmp_path.glob("runs/*"))
+    assert [secret for secret in SECRETS if secret in said or secret in kept] == []
+    if code == 0:
+        assert "model_a" in kept

@@ -31,7 +31,7 @@ from evalstore.scoring.judging.response import (
     read_failure,
     read_shutdown_dates,
 )
-from evalstore.text import make_excerpt
+from evalstore.text import hide_url_secrets, make_excerpt
 
 if TYPE_CHECKING:
     import httpcore
@@ -302,8 +302,10 @@ class JudgeClient:
                 event_hooks={"response": [_move_location]},
             )
         except (ImportError, OSError, ValueError) as error:
-            words = make_excerpt(self._mask.hide(_NOISE.sub("", str(error))), 120)
-            raise RefusedError(f"httpx does not start: {words}", hint=_ENVIRONMENT_HINT) from None
+            words = make_excerpt(hide_url_secrets(self._mask.hide(_NOISE.sub("", str(error)))), 120)
+        except httpx.InvalidURL:  # it quotes what it takes for the port, which may be a part of a password
+            words = "the URL of a proxy is not valid"
+        raise RefusedError(f"httpx does not start: {words}", hint=_ENVIRONMENT_HINT)
 
     def _exchange(self, method: str, url: str, seconds: float, body: Any = None) -> _Response | Exception:
         """Send a request once, and read its response within `seconds`; or return why there is none."""
@@ -314,7 +316,7 @@ class JudgeClient:
         self._deadline.start(seconds)
         try:
             return self._send_request(client, request)
-        except (httpx.HTTPError, OSError, UnicodeError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
             return error
 
     def _send_request(self, client: httpx.Client, request: httpx.Request) -> _Response:
@@ -359,7 +361,7 @@ class JudgeClient:
         if isinstance(error, httpx.TimeoutException) and not is_unreachable:
             return self._make_timeout_failure()
         problem = "cannot be reached" if is_unreachable else "breaks the connection"
-        words = make_excerpt(self._mask.hide(_NOISE.sub("", str(error))), 120)
+        words = make_excerpt(hide_url_secrets(self._mask.hide(_NOISE.sub("", str(error)))), 120)
         return CallFailure(f"the endpoint {problem}{': ' if words else ''}{words}", FailureEffect.RETRY, _NETWORK_HINT)
 
     def _make_timeout_failure(self) -> CallFailure:

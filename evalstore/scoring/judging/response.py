@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from evalstore.model import JudgeCall, JudgeReply
-from evalstore.text import make_excerpt
+from evalstore.text import hide_url_secrets, make_excerpt
 
 
 class FailureEffect(StrEnum):
@@ -165,7 +165,7 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
     The names of `headers` are in lower case.
     """
     if status // 100 == 3:  # noqa: PLR2004  # redirects
-        location = make_excerpt(headers.get(LOCATION, "nowhere"), 100)
+        location = make_excerpt(hide_url_secrets(headers.get(LOCATION, "nowhere")), 100)
         problem = f"the endpoint redirects to {location}, and evalstore does not send the key there"
         return CallFailure(problem, FailureEffect.STOP_ALL, "if that is the right endpoint, use its URL")
     meaning = _SERVER_ERROR if status >= 500 else _STATUS_MEANINGS.get(status, _OTHER_REFUSAL)  # noqa: PLR2004  # server errors

@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 from evalstore.errors import GitError
 from evalstore.store.repository.environment import SEALED, GitEnvironment
 from evalstore.store.repository.watchdog import read_output
-from evalstore.text import make_excerpt
+from evalstore.text import hide_url_secrets, make_excerpt
 
 NAME_ENCODING = ("utf-8", "surrogateescape")  # of paths and refs, which are bytes to git
 TIMEOUT = 30.0  # seconds in which git does nothing; a FIFO in place of a ref would hang it for ever
@@ -241,8 +241,8 @@ def _explain_failure(command: str, status: int, stderr: str) -> tuple[str, str |
         if text in stderr:
             return message, hint
     lines = [line for line in stderr.splitlines() if line.strip()]
-    reason = make_excerpt(lines[-1].removeprefix("fatal: ").removeprefix("error: ")) if lines else f"exit code {status}"
-    return f"git {command} failed: {reason}", None
+    words = lines[-1].removeprefix("fatal: ").removeprefix("error: ") if lines else f"exit code {status}"
+    return f"git {command} failed: {make_excerpt(hide_url_secrets(words))}", None
 
 
 _TRUE = frozenset({"true", "yes", "on", "1", "input"})  # values of core.autocrlf that convert on commit
