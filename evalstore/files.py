@@ -25,6 +25,9 @@ CHUNK, BLOCK = 1 << 16, 1 << 20
 _ANY_FOLDER = 0o777  # less what the umask takes
 _ODD_PARTS = frozenset({"", ".", ".."})
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+# A file is written in a hidden folder beside it, below a name that git takes nothing of: what a killed process leaves
+# there is no part of the next commit, from its first byte on.
+_OWN_FOLDER, _UNSEEN, _DATA = 0o700, ".git", ".git/data"
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9]+\.tmp", re.DOTALL)
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -180,7 +183,7 @@ def place_below(root: Path, relative: str) -> None:
     """Rename the temporary file of `write_aside_below` into place; the folder is not synced."""
     try:
         with open_parent(root, relative) as (folder, name):
-            os.rename(_name_temporary(name), name, src_dir_fd=folder, dst_dir_fd=folder)
+            _place_temporary(folder, name)
     except OSError as error:
         raise make_write_error(error, relative) from None
 
@@ -201,7 +204,7 @@ def sweep_below(root: Path, *paths: str) -> None:
         with suppress(OSError), open_parent(root, f"{folder}/*") as (parent, _):
             for left in os.listdir(parent):  # noqa: PTH208  # of a descriptor, which no link can replace
                 if (match := _TEMPORARY.fullmatch(left)) and match[1] in names:
-                    os.unlink(left, dir_fd=parent)
+                    _remove_temporary(parent, left)
 
 
 def move_below(root: Path, old: str, target_root: Path, new: str) -> None:
@@ -242,9 +245,9 @@ def _replace_file(folder: int, name: str, pieces: Iterable[bytes], *, mode: int 
     # Write beside the file, sync, rename: after a crash there is the old file or the new one, never half of it.
     _write_temporary(folder, name, pieces, sync=True, mode=mode)
     try:
-        os.rename(_name_temporary(name), name, src_dir_fd=folder, dst_dir_fd=folder)
+        _place_temporary(folder, name)
     except BaseException:
-        os.unlink(_name_temporary(name), dir_fd=folder)
+        _remove_temporary(folder, _name_temporary(name))
         raise
     os.fsync(folder)
 
@@ -257,18 +260,48 @@ def _write_temporary(folder: int, name: str, pieces: Iterable[bytes], *, sync: b
             raise OSError(0, "it is not a regular file")
         same_mode = stat.S_IMODE(found.st_mode)
     temporary = _name_temporary(name)
-    descriptor = os.open(
-        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode or same_mode, dir_fd=folder
-    )
+    os.mkdir(temporary, _OWN_FOLDER, dir_fd=folder)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.writelines(pieces)
-            file.flush()
-            if sync:
-                os.fsync(file.fileno())
+        with _open_folder_in(folder, temporary) as aside:
+            os.mkdir(_UNSEEN, _OWN_FOLDER, dir_fd=aside)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+            with os.fdopen(os.open(_DATA, flags, mode or same_mode, dir_fd=aside), "wb") as file:
+                file.writelines(pieces)
+                file.flush()
+                if sync:
+                    os.fsync(file.fileno())
     except BaseException:
-        os.unlink(temporary, dir_fd=folder)
+        _remove_temporary(folder, temporary)
         raise
+
+
+def _place_temporary(folder: int, name: str) -> None:
+    temporary = _name_temporary(name)
+    with _open_folder_in(folder, temporary) as aside:
+        os.rename(_DATA, name, src_dir_fd=aside, dst_dir_fd=folder)
+    _remove_temporary(folder, temporary)
+
+
+def _remove_temporary(folder: int, temporary: str) -> None:
+    """Remove the folder of a temporary file; what else has such a name is a file, and goes too."""
+    try:
+        with _open_folder_in(folder, temporary) as aside:
+            with suppress(FileNotFoundError):
+                os.unlink(_DATA, dir_fd=aside)
+            with suppress(FileNotFoundError):
+                os.rmdir(_UNSEEN, dir_fd=aside)
+        os.rmdir(temporary, dir_fd=folder)
+    except NotADirectoryError:
+        os.unlink(temporary, dir_fd=folder)
+
+
+@contextmanager
+def _open_folder_in(folder: int, name: str) -> Iterator[int]:
+    descriptor = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _name_temporary(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from evalstore.catalogue.schema_topics import load_topics, read_schema
 from evalstore.documents import write_yaml
 from evalstore.errors import EvalstoreError, GitError, RefusedError, UsageError
-from evalstore.files import write_below
+from evalstore.files import sweep_below, write_below
 from evalstore.lint.wording import list_check_kinds
 from evalstore.model import Artifact, Kind, is_id
 from evalstore.places import has_store_mark
@@ -49,6 +49,7 @@ def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] =
         raise RefusedError(f"{path} already exists", hint=f"see it: evalstore show {kind}/{id}@worktree")
     artifacts = _WorkingArtifacts(store)
     text = "".join(_WRITERS[kind](id, kinds, artifacts))
+    sweep_below(root, path)
     write_below(root, path, text.encode())
     return StartedFile(f"{kind}/{id}", path, tuple(artifacts.used))
 

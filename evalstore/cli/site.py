@@ -39,9 +39,10 @@ def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
     written before, which is written anew. Judges answer from kept replies.
     """
     from evalstore.api import StoreSite, WrittenSite
-    from evalstore.files import make_folder, write_below
+    from evalstore.files import make_folder, sweep_below, write_below
 
     out, pages = settings.path / folder, 0
+    sweep_below(out, _MARK)
     _require_own_folder(out)
     with settings.open_judged_store() as store:
         site = StoreSite(store, settings.path / runs)
@@ -49,6 +50,7 @@ def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
         write_below(out, _MARK, b"")
         watch = make_watch("writing", quiet=settings.quiet)
         for path, page in _iterate_pages(site, watch):
+            sweep_below(out, path)
             write_below(out, path, page.encode("utf-8"))
             pages += 1
     settings.print_result(WrittenSite(str(folder), pages, tuple(site.notes)))

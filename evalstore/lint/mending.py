@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from evalstore.documents import Document, Span, read_yaml
 from evalstore.errors import EvalstoreError, LoadError
-from evalstore.files import SMALL_FILE, move_below, open_below, read_below, write_below
+from evalstore.files import SMALL_FILE, move_below, open_below, read_below, sweep_below, write_below
 from evalstore.lint.notes import Mend, Note
 from evalstore.lint.sources import FileRole, ValidationSource
 from evalstore.model import Artifact, Finding, Kind, MendedPlace, TextEdit
@@ -74,6 +74,7 @@ def _mend_file(root: Path, path: str, edits: dict[TextEdit, Finding]) -> Iterato
             move_below(root, rename.old, root, rename.new)
             yield _describe_edit(rename, edits[rename], moves=True)
         return
+    sweep_below(root, path)
     if path.endswith(_ROWS):
         write_below(root, path, _edit_rows(root, path, edits))
         yield from (_describe_edit(edit, finding, moves=True) for edit, finding in edits.items())

@@ -11,7 +11,15 @@ from typing import Any, Self
 
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError, require_types
-from evalstore.files import LARGE_FILE, list_below, make_folder, read_below, refuse_links_below, write_below
+from evalstore.files import (
+    LARGE_FILE,
+    list_below,
+    make_folder,
+    read_below,
+    refuse_links_below,
+    sweep_below,
+    write_below,
+)
 from evalstore.lint.references import is_behind, read_origin
 from evalstore.migration.extraction import LegacySource, find_companion_files, parse_whole, render_legacy
 from evalstore.migration.judge_prompts import collect_stored_prompts
@@ -277,6 +285,7 @@ def _write_files(out: Path, files: Sequence[ExportedFile]) -> None:
     different = [file.file for file in files if _is_different(out, file)]
     if different:
         raise RefusedError(f"not overwritten, because they differ: {', '.join(different)}", hint="name another folder")
+    sweep_below(out, *(file.file for file in files))
     for file in files:
         write_below(out, file.file, file.text.encode())
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -16,8 +18,9 @@ from typing import NamedTuple
 
 from evalstore.documents.json_reader import add_members
 from evalstore.errors import GitError, LoadError, RefusedError
-from evalstore.files import MIDDLE_FILE, read_below, write_below
+from evalstore.files import MIDDLE_FILE, read_below, sweep_below, write_below
 from evalstore.model import Kind
+from evalstore.own_files import open_lock
 from evalstore.places import SETTINGS_FILE, find_resource_folder, is_git_directory
 from evalstore.store.locate import find_repository, find_top
 from evalstore.store.pipeline_files import (
@@ -77,6 +80,7 @@ def write_jetbrains(prefix: str) -> bytes:
 
 
 _WRITTEN = (*MAPPED, "result")
+_CONFIG_NOTE = "evalstore/config"  # in the git directory; it holds something while git's config is written
 
 
 class Pipeline(StrEnum):
@@ -159,8 +163,7 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
                 raise
             kept.append((name, error.message))
     drivers = (DIFF_DRIVER if integrations.diff_driver else {}) | (MERGE_DRIVER if integrations.merge_driver else {})
-    for key, value in drivers.items():
-        git.run("config", "--local", key, value)
+    _write_config(git, drivers)
     return CreatedStore(
         root,
         fresh,
@@ -191,10 +194,32 @@ def _write_file(file: _PlannedFile) -> str:
     path = file.base / file.path
     old = read_below(file.base, file.path, MIDDLE_FILE) if path.is_symlink() or path.exists() else None
     new = file.write(old)
+    sweep_below(file.base, file.path)
     if new == old:
         return "same"
     write_below(file.base, file.path, new)
     return "written" if old is None else "merged"
+
+
+def _write_config(git: Git, values: Mapping[str, str]) -> None:
+    """Set keys of the repository's own config, and first remove the lock of it that a killed `init` left behind."""
+    if not values:
+        return
+    note = git.common / _CONFIG_NOTE
+    # Git inherits it: it is free again when the last process of a killed `init` has ended.
+    lock = open_lock(git.common, _CONFIG_NOTE, make=True)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        left = git.common / "config.lock"
+        with suppress(FileNotFoundError):
+            if note.stat().st_size and left.stat().st_mtime_ns >= note.stat().st_mtime_ns:
+                left.unlink()
+        os.pwrite(lock, b"writes\n", 0)
+        for key, value in values.items():
+            git._replace(inherited_fds=(*git.inherited_fds, lock)).run("config", "--local", key, value)
+        os.ftruncate(lock, 0)
+    finally:
+        os.close(lock)
 
 
 def _propose_tag_prefix(root: Path) -> str:

@@ -60,7 +60,10 @@ _EXPLANATIONS = (
     ),
     ("from promisor remote", "an object is missing from this clone", _REFETCH.format("")),
     ("shallow file has changed", "the repository changed during the command", "run the command again"),
-    ("Unable to create", "another git process has a lock", "wait for it, or remove the .lock file it left behind"),
+    *(
+        (text, "another git process has a lock", "wait for it, or remove the .lock file it left behind")
+        for text in ("Unable to create", "could not lock config file")
+    ),
     ("No space left on device", "the disk is full", "free some space and run the command again"),
     (
         "ermission denied",
