@@ -25,6 +25,7 @@ from evalstore.lint.notes import (
     suggest_name,
 )
 from evalstore.lint.references import ReferenceLookup, find_referenced
+from evalstore.lint.secrets import lint_secrets
 from evalstore.model import MALFORMED_ERRORS, Artifact, Judge, ScoreType, read_judge
 from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA
 from evalstore.text import SHORT_DIGEST, SHORT_EXCERPT, make_excerpt
@@ -45,6 +46,7 @@ def lint_judge(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
     value = artifact.document.value
     if isinstance(value, dict):
         yield from lint_prompt(artifact)
+        yield from lint_secrets(value)
         yield from _lint_rates(value)
         yield from _lint_age(artifact, max_age, today)
         yield from _lint_evidence(artifact)

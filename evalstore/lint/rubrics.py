@@ -26,6 +26,7 @@ from evalstore.lint.notes import (
 )
 from evalstore.lint.references import UNKNOWN, ReferenceLookup, find_referenced, lint_composites
 from evalstore.lint.rules import VALIDATION_RULES
+from evalstore.lint.secrets import lint_secrets
 from evalstore.lint.values import has_own_lists
 from evalstore.lint.wording import is_valid_by_schema, lint_artifact_shape, list_check_kinds
 from evalstore.model import Artifact, Kind, RubricResult, Severity, Verdict, is_id, list_check_ids
@@ -41,6 +42,7 @@ def lint_rubric(artifact: Artifact) -> Iterator[Note]:
     yield from _lint_scoring_names(value)
     for index, check in list_mappings(value, "checks"):
         yield from _lint_check(check, ("checks", index))
+        yield from lint_secrets(check.get("model"), ("checks", index, "model"))
     yield from _lint_partial(value)
 
 

@@ -21,6 +21,8 @@ _CUT = "…"
 _HASH = "\\x23"  # what `escape_ci_commands` writes for a #
 _LEAST = 20  # columns for the line itself, however narrow the screen
 
+_SECRET = "secret-written"  # its line is not shown again, in a log that others read
+
 
 def format_excerpt(source: SourceLine, line: int, part: Part, screen: Screen, indent: str) -> list[str]:
     """Return the line after its number, and below it carets in the colour of `part` where something is marked."""
@@ -152,7 +154,7 @@ def _lines_of_finding(finding: Finding, screen: Screen) -> list[str]:
         screen.wrap(sentence, lead=_INDENT, inner=_INDENT * 2)
         for sentence in (finding.message, f"hint: {finding.hint}" if finding.hint else "")
     )
-    if finding.source is None or finding.line is None:
+    if finding.source is None or finding.line is None or finding.rule == _SECRET:
         return [*message, *hint]
     excerpt = format_excerpt(finding.source, finding.line, _PARTS[finding.severity], screen, _INDENT)
     return [*message, *excerpt, *hint]

@@ -340,7 +340,7 @@ def test_a_kill_within_a_repository_is_undone_by_the_next_run(
         between_file_systems(monkeypatch)
     before = {path: data for path, data in tree(root).items() if not path.startswith(".git")}
     recovered = 0
-    for at in range(3, 40, 2):
+    for at in range(3, 80, 2):
         assert killed(at, lambda: migrate([source], into=root, force=True))
         recovered += migrate([], into=root).recovered
         if {path: data for path, data in tree(root).items() if not path.startswith(".git")} != before:

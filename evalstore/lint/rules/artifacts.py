@@ -195,6 +195,13 @@ ARTIFACT_RULES = (
         "Once the model is gone, nothing that it graded can be graded again.",
     ),
     ValidationRule(
+        "secret-written",
+        _ERROR,
+        "{found} holds a secret, and whoever reads the repository has it",
+        "withdraw it where it was issued, and give the new one as EVALSTORE_JUDGE_KEY, in the environment",
+        "A release is kept for ever, and evalstore sends the key of an endpoint from the environment alone.",
+    ),
+    ValidationRule(
         "judge-date-malformed",
         _WARNING,
         "{found} is not a date",

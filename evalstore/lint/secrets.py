@@ -1,0 +1,39 @@
+"""Finds keys and passwords that somebody wrote into a judge, or into the model that a check names for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from evalstore.documents import Pointer
+from evalstore.lint.notes import Note, make_note
+
+# The words of a key behind which a secret stands; `max_tokens` and `stop_token` are not among them.
+_NAME = re.compile(
+    r"(?:.*_)?(?:api_?key|secret|secret_?key|access_?key|private_?key|subscription_?key|password|passwd|pwd"
+    r"|authorization|credentials?|cookie|(?:(?:api|access|auth|bearer|refresh|session|id|hf|github|openai)_?)?token)"
+)
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+# What is secret by its form, whatever its key: a header of its own, and keys as their issuers write them.
+_VALUE = re.compile(r"(?i:bearer|basic) [\w.~+/-]{8,}=*|(?:sk|gsk|xai|hf|ghp|gho|glpat|AKIA)[-_]?[\w-]{16,}")
+# It names a variable of the environment, and holds nothing.
+_EMPTY = re.compile(r"\s*|\$\w+|\$?\{\{?[^{}]*\}\}?|<[^<>]*>|\*+|\.+|…")
+_PROSE = frozenset({"template", "examples", "description", "title"})
+
+
+def lint_secrets(value: Any, at: Pointer = ()) -> Iterator[Note]:
+    """Yield each secret of a mapping or a list, at any depth, by its place; no finding shows one."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        if key in _PROSE and not at:
+            continue
+        if isinstance(item, dict | list):
+            yield from lint_secrets(item, (*at, key))
+        elif isinstance(item, str) and not _EMPTY.fullmatch(item) and _is_secret(key, item):
+            yield make_note("secret-written", (*at, key), of_key=isinstance(key, str), found=key)
+
+
+def _is_secret(key: Any, text: str) -> bool:
+    name = re.sub(r"[-\s.]+", "_", _CAMEL.sub("_", str(key))).lower()
+    return bool(_NAME.fullmatch(name) or _VALUE.fullmatch(text))
