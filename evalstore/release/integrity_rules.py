@@ -33,6 +33,13 @@ _ROWS = (
         "It is listed with the releases, but no reference can resolve to it.",
     ),
     ValidationRule(
+        "tags-ignored",
+        _INFO,
+        "{count} more tags are not releases of this store, from {first} to {last}",
+        "see them all: git tag --list; a store next to others says tag_prefix in evalstore.yaml",
+        "They are listed with the releases, but no reference can resolve to them. Of many, only the first are named.",
+    ),
+    ValidationRule(
         "object-missing",
         _ERROR,
         "{ref} cannot be checked: {message}",

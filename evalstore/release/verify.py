@@ -62,6 +62,7 @@ ReleaseFilter = Callable[[str, Version | None], bool]
 # The name of a tag that should be there -> the finding to report where it is not, given where it may be fetched from.
 ExpectedTags = Mapping[str, Callable[[str], Finding]]
 
+_SHOWN_IGNORED = 10  # ignored tags that have a finding each
 _BAD_NAME = "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"
 
 
@@ -134,7 +135,18 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
         _check_remote(store, name=remote) if remote else (),
         () if selected else chain(malformed, _report_ignored_tags(listing)),
     )
-    return Verification(len(releases), len(ledgers), len(blocks), _sort_findings(findings))
+    return Verification(len(releases), len(ledgers), len(blocks), _group_ignored_tags(_sort_findings(findings)))
+
+
+def _group_ignored_tags(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return findings with one for all ignored tags behind the first: another store can have thousands of releases."""
+    ignored = [finding for finding in findings if finding.rule == "tag-ignored"]
+    if len(ignored) <= _SHOWN_IGNORED:
+        return tuple(findings)
+    grouped = {*ignored[_SHOWN_IGNORED:]}
+    names = [finding.file.removeprefix(TAG_REFS) for finding in (ignored[_SHOWN_IGNORED], ignored[-1])]
+    rest = make_finding("tags-ignored", Place(TAG_REFS), count=f"{len(grouped):,}", first=names[0], last=names[1])
+    return (*(finding for finding in findings if finding not in grouped), rest)
 
 
 def _check_release(
