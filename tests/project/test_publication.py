@@ -103,9 +103,32 @@ def test_only_the_job_that_publishes_has_rights_and_it_builds_nothing() -> None:
     assert JOBS["build"]["permissions"] == {"contents": "read"}
     publish = JOBS["publish"]
     assert publish["permissions"] == {"id-token": "write", "attestations": "write"}
-    assert (publish["needs"], publish["environment"]["name"]) == ("build", "pypi")
+    assert (publish["needs"], publish["environment"]["name"]) == (["test", "build", "try"], "pypi")
+    for name in ("test", "try"):
+        assert JOBS[name]["permissions"] == {"contents": "read"}
+        assert not any("upload" in step.get("uses", "") for step in JOBS[name]["steps"])
+    assert "make" not in "".join(step.get("run", "") for step in JOBS["build"]["steps"])
     assert not any("run" in step for step in publish["steps"])
     assert "secrets." not in WORKFLOW
+
+
+def test_what_is_installed_before_a_release_and_by_the_action_is_locked_by_hash() -> None:
+    lock = (ROOT / ".github/locks/install.txt").read_text("utf-8")
+    entries = re.findall(
+        r"^([a-z0-9-]+)==([^ ]+)(?: ; [^\\\n]+)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+", lock, re.MULTILINE
+    )
+    assert len(entries) == len(re.findall("^[a-z]", lock, re.MULTILINE))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    wanted = [*project["project"]["dependencies"], *project["build-system"]["requires"], "build"]
+    names = {re.split("[<>=]", one)[0].lower().replace(".", "-") for one in wanted}
+    assert names <= {name for name, _ in entries}
+    action = (ROOT / "action.yml").read_text("utf-8")
+    installs = [
+        line for line in re.findall(r"(?:pip install|install\[@\]\}).*", action + WORKFLOW) if "--quiet)" not in line
+    ]
+    assert installs
+    assert all("--require-hashes" in line or "--no-deps" in line for line in installs)
+    assert "pipx" not in WORKFLOW
 
 
 def test_every_action_is_pinned_by_its_commit() -> None:

@@ -249,7 +249,10 @@ def test_the_action_is_green_as_released_and_annotates_a_change_comments_once_an
     job = run_action(store.parent, env, tmp_path, store="evals")
     assert (job.ok, job.code) == ("true", 0), job.out
     assert job.steps == ("Install", "Gate", "Comment")
-    assert (tmp_path / "installed").read_text() == f"install --quiet {ROOT}\n"
+    assert (tmp_path / "installed").read_text().splitlines() == [
+        f"install --quiet --require-hashes -r {ROOT}/.github/locks/install.txt",
+        f"install --quiet --no-deps --no-build-isolation {ROOT}",
+    ]
     (ours,) = comments.ours
     assert "phrase-reworded" not in ours
     (store / "rubrics/tone.yaml").write_text(RUBRIC.replace("simply", "just"))
@@ -531,3 +534,18 @@ def test_the_hook_of_pre_commit_does_what_it_says(store: Path, tools: dict[str, 
     subprocess.run(["git", "commit", "-qam", "Loosened"], cwd=store, check=True)
     assert bash(f"{line} --strict", store, tools).returncode == 0
     assert bash(f"{line} --strict", store, {**tools, "PRE_COMMIT_FROM_REF": "origin/trunk"}).returncode == 1
+
+
+@pytest.mark.parametrize("text", [COMPONENT, write_gitlab("").decode()])
+def test_the_release_job_of_gitlab_leaves_no_token_behind(text: str, git: Callable[..., str], tmp_path: Path) -> None:
+    git("init", "-q", str(tmp_path / "clone"))
+    git("remote", "add", "origin", "https://host/a.git", cwd=tmp_path / "clone")
+    *script, _ = next(yaml.safe_load_all(text.partition("---\n")[2] or text))["evalstore-release"]["script"]
+    script = [line for line in script if not line.startswith("git switch")]
+    env = {**os.environ, "EVALSTORE_TOKEN": "glpat-s3cret", "CI_SERVER_HOST": "host", "CI_PROJECT_PATH": "a"}
+    env |= {"TMPDIR": str(tmp_path)}
+    env.pop("GIT_CONFIG_GLOBAL", None)
+    bash("\n".join([*script, "git config --global credential.helper > said"]), tmp_path / "clone", env)
+    assert (tmp_path / "clone/said").read_text() == "store\n"
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and "s3cret" in path.read_text("utf-8", "replace")]
+    assert left == []
