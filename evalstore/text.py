@@ -14,6 +14,8 @@ SHORT_DIGEST, LONG_DIGEST = 12, 16
 SLIPS = 2  # of the keyboard; with more it is another word
 _SHORT_WORD = 5  # a word of at most this length allows one slip only
 _NONCHARACTERS = "\ufffe\uffff"  # not allowed in XML
+# Names of files that Windows, and git there, keep for devices, whatever follows the first dot.
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|\Z)", re.IGNORECASE | re.ASCII)
 # Commands in the log of a CI system: `##[…]` anywhere in a line (Azure Pipelines), `::…` at its start (GitHub Actions).
 _CI_COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)", re.MULTILINE)
 
@@ -145,3 +147,8 @@ def _count_slips(one: str, other: str) -> int:
 def count_noun(number: int, word: str) -> str:
     """Return `1 rubric`, `1,200 rubrics`."""
     return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def is_device_name(name: str) -> bool:
+    """Whether Windows keeps a file name for a device, so that no file there can have it."""
+    return _DEVICE.match(name) is not None

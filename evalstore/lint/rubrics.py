@@ -29,7 +29,7 @@ from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.secrets import lint_secrets
 from evalstore.lint.values import has_own_lists
 from evalstore.lint.wording import is_valid_by_schema, lint_artifact_shape, list_check_kinds
-from evalstore.model import Artifact, Kind, RubricResult, Severity, Verdict, is_id, list_check_ids
+from evalstore.model import Artifact, Kind, RubricResult, Severity, Verdict, is_check_id, list_check_ids
 from evalstore.model.example import EXAMPLES
 from evalstore.model.judge import BUILTIN_VARIABLES, FACT_VARIABLE, STATEMENT_VARIABLE
 from evalstore.text import EXCERPT, find_only_near, make_excerpt
@@ -58,7 +58,7 @@ def _lint_check_ids(artifact: Artifact) -> Iterator[Note]:
         id_, pointer = check.get("id"), ("checks", index, "id")
         if not isinstance(id_, str):
             continue
-        if not is_id(id_):
+        if not is_check_id(id_):
             yield make_note("id-malformed", pointer, found=describe_value(id_))
         if id_ in first:
             yield make_note("check-id-duplicate", pointer, found=id_, line=artifact.document.locate(first[id_]).line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from itertools import chain
 from pathlib import Path, PurePosixPath
@@ -54,7 +55,7 @@ from evalstore.lint.sources import (
     read_source,
 )
 from evalstore.lint.wording import SETTINGS, lint_artifact_shape, lint_shape
-from evalstore.model import Artifact, Finding, Findings, Kind
+from evalstore.model import Artifact, Finding, Findings, Kind, find_rows_path
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.progress import Watch
 
@@ -123,7 +124,7 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
         findings |= dict.fromkeys(in_file.findings)
         off.update(in_file.off)
         sentences += in_file.notes
-    count = len(reads) + sum(find_rows_path(item) is not None for item in reads)
+    count = len(reads) + sum(_find_rows_beside(item) is not None for item in reads)
     return Findings(count, tuple(_drop_repeated(findings)), off=tuple(sorted(off.items())), notes=tuple(sentences))
 
 
@@ -240,7 +241,7 @@ def _lint_by_itself(artifact: Artifact, cosmetic: frozenset[str]) -> Iterator[No
 def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
     lagging = LaggingPins.from_dataset(artifact, context.lookup)
     notes = chain(lint_questions(artifact, item.source.root, context), lagging.lint_all(artifact))
-    if rows := find_rows_path(item):
+    if rows := _find_rows_beside(item):
         notes = chain(notes, _lint_rows_file(item.source, rows, ("rows",), artifact, context=context))
     for note in notes:
         # Rows that judges are compared with are there to be labelled, not to be scored.
@@ -263,15 +264,14 @@ def _find_gold_names(root: Path | None, context: ValidationContext) -> frozenset
     return context.gold_names[root]
 
 
-def find_rows_path(item: ReadFile) -> str | None:
-    """Return the path, below the root, of the rows beside a dataset; None when it names no file beside it."""
-    if item.artifact is None or item.artifact.kind is not Kind.DATASET or item.source.root is None:
+def _find_rows_beside(item: ReadFile) -> str | None:
+    """Return the path, below the root, of the rows beside a dataset; None without, or for a malformed name."""
+    if item.artifact is None or item.source.root is None:
         return None
-    value = item.artifact.document.value
-    name = value.get("rows") if isinstance(value, dict) else None
-    if not isinstance(name, str) or "/" in name or not name.endswith(".jsonl"):
-        return None
-    return str(PurePosixPath(item.source.path).with_name(name))
+    with suppress(LoadError):  # a finding of the dataset's shape
+        if rows := find_rows_path(item.artifact):
+            return str(PurePosixPath(item.source.path).with_name(PurePosixPath(rows).name))
+    return None
 
 
 def name_rows_file(source: ValidationSource, path: str) -> str:

@@ -15,10 +15,9 @@ from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
 from evalstore.lint.references import ArtifactFiles, Bundles, LaggingPins, ReferenceLookup
 from evalstore.lint.rubrics import find_obstacles
 from evalstore.lint.run import lint_alone
-from evalstore.model import Artifact, Finding, Kind, Severity, WorktreePins, find_pins
+from evalstore.model import Artifact, Finding, Kind, Severity, WorktreePins, find_pins, find_rows_path
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.artifacts import find_rows_path
 from evalstore.store.rows import name_rows_file, read_row_lines
 from evalstore.store.tags import find_last_release
 from evalstore.versions import find_version

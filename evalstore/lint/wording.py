@@ -121,6 +121,8 @@ def _note_limit(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 def _note_form(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     examples = violation.schema.get("examples", ())
     hint = f"as in {describe_value(examples[0])}" if examples else read_first_sentence(violation.schema)
+    if violation.keyword == "not" and (reason := read_first_sentence(violation.expected)):
+        hint = reason
     yield make_note(
         "value-malformed",
         pointer,

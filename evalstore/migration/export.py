@@ -30,7 +30,7 @@ from evalstore.migration.remainder import has_references
 from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.table import FormatTable, load_tables
-from evalstore.model import Artifact, Kind, PinType, Question, Ref, is_id, iterate_questions, parse_ref
+from evalstore.model import Artifact, Kind, PinType, Question, Ref, find_rows_path, is_id, iterate_questions, parse_ref
 from evalstore.model.rubric import list_value_keys
 from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
 from evalstore.store import ArtifactStore
@@ -76,7 +76,8 @@ class ArtifactSource:
                 if ref.type is not PinType.NONE:
                     raise
         artifact = self._read_on_disk(ref)
-        rows = read_stored_rows(self.root, ref.path) if "rows" in artifact.value and self.root else None
+        path = find_rows_path(artifact)
+        rows = read_stored_rows(self.root, path) if path and self.root else None
         return artifact, list(iterate_questions(artifact.value, rows))
 
     def load_artifact(self, ref: Ref) -> Artifact:

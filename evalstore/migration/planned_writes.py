@@ -21,6 +21,7 @@ from evalstore.migration.merging.stored_artifacts import ArtifactOrigin, locate_
 from evalstore.migration.outcome import FileState, PlannedFile
 from evalstore.migration.suite_artifacts import PlannedArtifact
 from evalstore.model import Kind
+from evalstore.model.artifact import build_rows_name
 from evalstore.store.scratch import merge_texts
 
 _COMMENT_LINE = re.compile(r"\s*(?:#.*)?\s*")
@@ -167,7 +168,7 @@ def _split_artifact(draft: ArtifactDraft, value: dict[str, Any], *, has_rows: bo
     # The YAML file keeps the order of its keys; `rows` takes the place of the questions.
     head = {("rows" if key == "questions" else key): item for key, item in value.items()}
     yield locate_rows(build_path(draft)), value["questions"]
-    yield build_path(draft), head | {"rows": f"{draft.id}.jsonl"}
+    yield build_path(draft), head | {"rows": build_rows_name(draft.id)}
 
 
 def render_rows(rows: Iterable[Any], current: str | None, state: FileState, reason: str = "") -> PlannedText:

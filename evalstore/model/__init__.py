@@ -8,6 +8,7 @@ from evalstore.model.artifact import (
     MALFORMED_ERRORS,
     Artifact,
     describe_misfit,
+    find_rows_path,
     is_cosmetic,
     select_scoring_part,
 )
@@ -20,6 +21,7 @@ from evalstore.model.refs import (
     find_check_pins,
     find_kind,
     find_pins,
+    is_check_id,
     is_id,
     parse_ref,
 )
@@ -89,9 +91,11 @@ __all__ = [
     "find_check_pins",
     "find_kind",
     "find_pins",
+    "find_rows_path",
     "format_decimal",
     "format_exact_score",
     "has_failed_check",
+    "is_check_id",
     "is_cosmetic",
     "is_id",
     "iterate_questions",

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from evalstore.documents import Document, compute_document_digest
+from evalstore.errors import LoadError
 from evalstore.model.refs import ArtifactIdentity, Kind, is_id
 from evalstore.notebook import format_repr
 from evalstore.text import make_excerpt
@@ -15,6 +16,7 @@ from evalstore.versions import find_version
 # Keys that no executor reads; a rubric, its checks and its questions may carry them freely.
 COSMETIC_KEYS = frozenset({"title", "description", "metadata", "tags", "owner"})
 RENAMED_FROM = "renamed_from"  # the id that an artifact had before
+ROWS_KEY, _ROWS_ENDING = "rows", ".jsonl"
 # The exceptions of reading a mapping that is not of the artifact's shape.
 MALFORMED_ERRORS = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
 _PARTS = ("checks", "questions")  # whose items may have cosmetic keys, too
@@ -85,6 +87,30 @@ def find_former_name(kind: Kind, value: Any) -> str:
     written = value.get(RENAMED_FROM) if isinstance(value, dict) else None
     id_ = written.removeprefix(f"{kind}/") if isinstance(written, str) else ""
     return f"{kind}/{id_}" if is_id(id_) and id_ != value.get("id") else ""
+
+
+def find_rows_path(dataset: Artifact) -> str | None:
+    """Return the path, in the store, of the file that has a dataset's rows; None where its own file has them.
+
+    Raises `LoadError` at its place for a name that is none of a file next to the dataset on every system.
+    """
+    value: Any = dataset.document.value
+    if dataset.kind is not Kind.DATASET or not isinstance(value, dict) or ROWS_KEY not in value:
+        return None
+    name = value[ROWS_KEY]
+    if not isinstance(name, str) or not name.endswith(_ROWS_ENDING) or not is_id(name.removesuffix(_ROWS_ENDING)):
+        named = f", not {make_excerpt(name)}" if isinstance(name, str) else ""
+        raise LoadError(
+            f"`rows` must name a file next to the dataset{named}",
+            place=dataset.document.locate((ROWS_KEY,)),
+            hint=f"rows: {dataset.id}{_ROWS_ENDING}",
+        )
+    return f"{dataset.kind.folder}/{name}"
+
+
+def build_rows_name(id_: str) -> str:
+    """Return the name of the file in which a new dataset keeps its rows."""
+    return f"{id_}{_ROWS_ENDING}"
 
 
 def select_scoring_part(kind: Kind, value: dict[str, Any]) -> dict[str, Any]:

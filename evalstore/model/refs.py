@@ -11,14 +11,12 @@ from typing import Any
 
 from evalstore.documents import Pointer
 from evalstore.errors import RefError
-from evalstore.text import find_nearest, make_excerpt
+from evalstore.text import find_nearest, is_device_name, make_excerpt
 from evalstore.versions import Range, Version, find_range, find_version
 
 ID_LENGTH = 64  # characters at most
 _ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _REV = re.compile(r"[0-9A-Za-z][0-9A-Za-z._/@{}~^+-]{0,255}")
-# Names that Windows reserves for devices.
-_DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
 
 
 class Kind(StrEnum):
@@ -123,7 +121,12 @@ def build_artifact_path(kind: Kind, id_: str) -> str:
 
 def is_id(text: str) -> bool:
     """Whether `text` can be an artifact's id, and so a file name on every system."""
-    return _ID.fullmatch(text) is not None and text not in _DEVICES
+    return is_check_id(text) and not is_device_name(text)
+
+
+def is_check_id(text: str) -> bool:
+    """Whether `text` can be the id of a check, of which no file is made."""
+    return _ID.fullmatch(text) is not None
 
 
 @lru_cache(1 << 14)  # each is asked for where it is found, looked up and resolved

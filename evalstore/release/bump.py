@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
+from evalstore.model import find_rows_path
 from evalstore.release.acceptances import find_uncommitted_acceptances
 from evalstore.release.commit_files import complete_signature, find_bypassed_hooks, find_checkout, list_commit_files
 from evalstore.release.locking import LockedRepository, lock_repository
@@ -22,7 +23,6 @@ from evalstore.release.publish import (
 )
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
 from evalstore.release.recovery import recover_interrupted
-from evalstore.release.references import find_rows_path
 from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
 from evalstore.release.values import Released
 from evalstore.store import ArtifactStore

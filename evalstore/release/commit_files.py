@@ -14,10 +14,10 @@ from typing import BinaryIO, NamedTuple
 
 from evalstore.errors import AbsentError, Place, RefusedError
 from evalstore.files import SMALL_FILE, iterate_pieces, open_below, read_below
+from evalstore.model import find_rows_path
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.locking import LockedRepository
 from evalstore.release.pins import PinMoves, move_pins_in_rows
-from evalstore.release.references import find_rows_path
 from evalstore.release.step import ReleaseStep
 from evalstore.release.validity import check_ledger_complete
 from evalstore.store import ArtifactStore, Release

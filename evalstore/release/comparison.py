@@ -73,9 +73,10 @@ def scan_working_files(
         mentions[str(ref)] = scan_working_file(store, ref, data)
         blob = blobs.get(ref.name)
         if data is not None and blob is not None and is_release(ref, data, blob, last[ref.name].version):
-            same.add(ref.name)
-            if ref.kind is Kind.DATASET and (path := _find_rows_or_file(store, ref, data)):
-                rows[ref.name] = last[ref.name].commit, path
+            with suppress(LoadError):  # its rows cannot be told: it is compared, which says why
+                path = find_working_rows(store, ref, data) if ref.kind is Kind.DATASET else None
+                rows |= {ref.name: (last[ref.name].commit, path)} if path else {}
+                same.add(ref.name)
     # A dataset is unchanged only if its rows are, too.
     rows_blobs = store.moves.find_blobs(rows)
     same -= {name for name, (_, path) in rows.items() if not _has_blob(store.root, path, rows_blobs[name])}
@@ -166,13 +167,6 @@ def _has_blob(root: Path | None, path: str, blob: str | None) -> bool:
     with suppress(LoadError):
         return root is not None and blob is not None and is_blob(root, path, blob)
     return False
-
-
-def _find_rows_or_file(store: ArtifactStore, ref: Ref, data: bytes) -> str | None:
-    try:
-        return find_working_rows(store, ref, data)
-    except LoadError:
-        return ref.path  # it cannot be parsed, and it could not when it was released: its bytes decide
 
 
 def make_loader(store: ArtifactStore, ruler: Ruler) -> Load:

@@ -29,7 +29,7 @@ from evalstore.store.repository.git import describe_missing_history
 from evalstore.store.repository.object_reader import MissingObjectError
 from evalstore.store.repository.objects import read_tagger
 from evalstore.store.revisions import find_head
-from evalstore.store.rows import list_renames, read_rows
+from evalstore.store.rows import list_renames, list_rows_paths, read_rows
 from evalstore.store.tags import list_patterns
 
 
@@ -179,7 +179,6 @@ class PartHistory:
 
 
 _ABSENT = PartTable()
-_ENDINGS = (".yaml", ".jsonl")
 _SHALLOW = "this shallow clone does not have the commit: {}"
 
 
@@ -300,8 +299,7 @@ class _ArtifactHistory:
             known = store.commit(base).oid if base else None
         names = _list_names(store, artifact)
         tags = [pattern for one in names for pattern in list_patterns(store.tags.grammar, one.kind, one.id)]
-        # The rows of an earlier id are beside its file.
-        paths = [*_list_paths(artifact), *(one.path.replace(".yaml", end) for one in names[1:] for end in _ENDINGS)]
+        paths = [*dict.fromkeys(path for one in names for path in _list_paths(store, one))]
         history = read_file_history(store, paths, tip, base=known, tags=tags)
         store.objects.expect(history.commits)
         renames = list_renames(store, artifact)
@@ -355,9 +353,8 @@ def iterate_resolved_questions(store: ArtifactStore, resolved: Resolved) -> Iter
     return iterate_questions(artifact.value, rows)
 
 
-def _list_paths(artifact: Resolved) -> list[str]:
-    rows = artifact.artifact.value.get("rows") if artifact.kind is Kind.DATASET else None
-    return [artifact.path, *([f"{artifact.kind.folder}/{rows}"] if isinstance(rows, str) else [])]
+def _list_paths(store: ArtifactStore, artifact: ArtifactIdentity) -> list[str]:
+    return [artifact.path, *(list_rows_paths(store, artifact) if artifact.kind is Kind.DATASET else [])]
 
 
 def _list_names(store: ArtifactStore, artifact: Resolved) -> list[ArtifactIdentity]:

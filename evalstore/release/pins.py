@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 from evalstore.documents import LINE_LIMIT, read_json, read_row, replace_scalars
 from evalstore.errors import EvalstoreError, Place, RefusedError
 from evalstore.files import open_below
-from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
-from evalstore.release.references import FindPlace, find_rows_path
+from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, find_rows_path, parse_ref
+from evalstore.release.references import FindPlace
 from evalstore.release.validity import check_names_releases
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.resolve import build_unknown_error, is_covered

@@ -12,7 +12,7 @@ from typing import Any
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.files import BLOCK, open_below
-from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, is_id, parse_ref
+from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, find_rows_path, parse_ref
 from evalstore.places import SETTINGS_FILE
 from evalstore.progress import Watch
 from evalstore.store import ArtifactStore, Release, Resolved
@@ -24,8 +24,6 @@ from evalstore.store.working_files import read_working_files
 # Where a reference is written: computed on demand, for the position of a key costs a second parse of its file.
 FindPlace = Callable[[], Place]
 ReferenceResolver = Callable[[FindPlace, Ref], Resolved | None]
-
-_ROWS_KEY = ".jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +71,11 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
         graded[text] += pointer[0] == "questions"
     inline = value.get("questions")
     questions = len(inline) if isinstance(inline, list) and "rows" not in value else 0
+    rows = find_rows_path(resolved.artifact)
     for line, row in enumerate(store.rows(resolved), start=1):
         questions += 1
         if isinstance(ref := row.get("rubric_ref"), str):
-            first.setdefault(ref, Place(f"{resolved.kind.folder}/{value['rows']}", line))
+            first.setdefault(ref, Place(str(rows), line))
             places[ref] += 1
             graded[ref] += 1
     # Questions that name no rubric are graded by the dataset's default.
@@ -115,10 +114,11 @@ def list_references(
     document, moved = resolved.artifact.document, moves or {}
     for pointer, text in find_pins(resolved.kind, resolved.artifact.value):
         yield _parse_at(partial(document.locate, pointer), moved.get(text, text))
+    rows = find_rows_path(resolved.artifact)
     for number, row in enumerate(store.rows(resolved), start=1):
         ref = row.get("rubric_ref")
         if isinstance(ref, str):
-            place = partial(Place, f"{resolved.kind.folder}/{resolved.artifact.value['rows']}", number)
+            place = partial(Place, str(rows), number)
             yield _parse_at(place, moved.get(ref, ref))
 
 
@@ -194,13 +194,6 @@ def list_root_artifacts(store: ArtifactStore) -> list[Ref]:
         Ref(kind, id_, f"git:{commit}", PinType.REVISION, revision=commit)
         for kind, id_ in list_committed_artifacts(store, commit)
     ]
-
-
-def find_rows_path(artifact: Artifact) -> str | None:
-    """Return where a dataset keeps its rows, relative to the store; None when they stand in its YAML."""
-    name = artifact.value.get("rows")
-    has_rows = isinstance(name, str) and name.endswith(_ROWS_KEY) and is_id(name.removesuffix(_ROWS_KEY))
-    return f"{artifact.kind.folder}/{name}" if has_rows else None
 
 
 def find_working_rows(store: ArtifactStore, ref: Ref, data: bytes) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalstore.errors import EvalstoreError, RefusedError
-from evalstore.model import parse_ref
+from evalstore.model import find_rows_path, parse_ref
 from evalstore.release.bump import build_write_error, release_under_lock
 from evalstore.release.commit_files import Checkout, complete_signature, find_checkout
 from evalstore.release.journal import REMOVED, FileChange, Journal, record_push
@@ -19,7 +19,6 @@ from evalstore.release.locking import LockedRepository, lock_repository
 from evalstore.release.publish import publish_once
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
 from evalstore.release.recovery import recover_interrupted
-from evalstore.release.references import find_rows_path
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import Released
 from evalstore.store import ArtifactStore

@@ -19,20 +19,18 @@ from evalstore.runs.imports.skill_creator import is_grading, translate_gradings
 from evalstore.runs.record_fields import get_mapping
 from evalstore.runs.row_formats import ROW_FORMATS, read_lines
 from evalstore.runs.spans import OutputSpan
-from evalstore.text import make_excerpt
+from evalstore.text import is_device_name, make_excerpt
 
 RUNS_FOLDER = "runs"
 # The paths below the store that such a file may have.
 STORED_PATH = re.compile(rf"{RUNS_FOLDER}(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]{{0,250}})+\.(?i:jsonl?|ndjson)", re.ASCII)
-# Names that Windows reserves, whatever their extension.
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z)", re.IGNORECASE | re.ASCII)
 _ENDING = re.compile(r"(?:_samples)?\.(?:jsonl?|ndjson)\Z", re.IGNORECASE | re.ASCII)
 
 
 def encode_name(name: str) -> str:
     """Return the stored name of a file or folder `name`: what is not portable becomes `%` and two hex digits a byte."""
     plain = quote(name, safe="").replace("~", "%7E")
-    if plain[0] in "._-" or _RESERVED.match(plain):
+    if plain[0] in "._-" or is_device_name(plain):
         plain = _percent_encode(plain[0]) + plain[1:]
     return f"{plain[:-1]}%2E" if plain.endswith(".") else plain
 
@@ -88,13 +86,13 @@ def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
     evalstore's own aggregates name their file; those of others name a path elsewhere, of which the last part counts.
     Raises `LoadError` for a link: the user named the aggregate, and not what a link beside it leads to.
     """
-    found = _find_rows_path(record, path)
+    found = _locate_row_file(record, path)
     if found != path and found.is_symlink():
         raise LoadError("is a link, but the rows of a run must be a file", place=Place(str(found)))
     return found
 
 
-def _find_rows_path(record: Mapping[str, Any], path: Path) -> Path:
+def _locate_row_file(record: Mapping[str, Any], path: Path) -> Path:
     if isinstance(record.get(_EMBEDDED), list):
         return path
     details = get_mapping(record.get("eval_library"), "additional_details")
@@ -120,7 +118,7 @@ def find_aggregate(path: Path) -> Path:
     others = sorted(path.parent.glob("*.json"))[:_LOOKED_AT]
     for candidate in dict.fromkeys([*usual, *others]):
         with suppress(EvalstoreError, AttributeError, KeyError, TypeError, ValueError):
-            if not candidate.is_symlink() and _find_rows_path(read_aggregate(candidate), candidate) == path:
+            if not candidate.is_symlink() and _locate_row_file(read_aggregate(candidate), candidate) == path:
                 return candidate
     raise LoadError(
         "these are rows without an aggregate that names them",

@@ -28,12 +28,13 @@ from evalstore.model import (
     Verdict,
     WorktreePins,
     describe_misfit,
+    find_rows_path,
     parse_ref,
     read_rubric,
 )
 from evalstore.runs import GradedRow, UsedArtifact
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.artifacts import find_rows_blob, find_rows_path
+from evalstore.store.artifacts import find_rows_blob
 from evalstore.store.working_files import is_blob
 
 _NO_RUBRIC = RubricResult(None, Verdict.UNSCORED, reason="the question names no rubric")

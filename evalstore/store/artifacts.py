@@ -6,14 +6,13 @@ import re
 
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError, Place
-from evalstore.model import Artifact, Kind, Ref, is_id
+from evalstore.model import Artifact, Kind, Ref, find_rows_path, is_id
 from evalstore.store.contents import StoreContents
 from evalstore.store.repository.objects import find_file, list_folder
 from evalstore.text import make_excerpt
 from evalstore.versions import Version, find_version
 
 ARTIFACT_LIMIT = 1 << 20  # a YAML file; large datasets keep their rows beside it
-_ROWS_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}\.jsonl")
 # Begins with the word, for which a text is searched five times as fast as for the start of a line.
 _VERSION_KEY = re.compile(rb"""version(?:(?<=^version)|(?<=^["']version))["']?[ \t]*:(.*)$""", re.MULTILINE)
 # In the spellings that `bump` and people write; all others are left to the parser.
@@ -76,17 +75,6 @@ def _require_version(document: Document, kind: Kind) -> str:
             hint=f'{hint}, as in version: "1.2.0"',
         )
     return str(version)
-
-
-def find_rows_path(dataset: Artifact) -> str | None:
-    """Return the path of the rows beside a dataset; None where its own file has the questions."""
-    name = dataset.value.get("rows") if dataset.kind is Kind.DATASET else None
-    if name is None:
-        return None
-    if not isinstance(name, str) or not _ROWS_NAME.fullmatch(name):
-        place = dataset.document.locate(("rows",))
-        raise LoadError("`rows` must name a file next to the dataset", place=place, hint=f"rows: {dataset.id}.jsonl")
-    return f"{dataset.kind.folder}/{name}"
 
 
 def require_blob(store: StoreContents, commit: str, path: str) -> str:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from evalstore.errors import Place, RefusedError
-from evalstore.model import Question
-from evalstore.store.artifacts import find_rows_path
+from evalstore.model import Question, find_rows_path
 from evalstore.store.resolve import Resolved
 from evalstore.store.rows import name_rows_file
 from evalstore.store.store import ArtifactStore

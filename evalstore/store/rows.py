@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 
 from evalstore import documents  # its names for rows are imported where a row is read
 from evalstore.errors import LoadError, Place
-from evalstore.files import iterate_pieces, open_below
-from evalstore.model import Artifact, Kind, Question
+from evalstore.files import iterate_pieces, open_below, read_below
+from evalstore.model import Artifact, Kind, Question, find_rows_path
+from evalstore.model.artifact import ROWS_KEY
 from evalstore.model.question import list_noted_renames, make_question, read_defaults
-from evalstore.store.artifacts import find_rows_path, require_blob
+from evalstore.model.refs import ArtifactIdentity
+from evalstore.store.artifacts import ARTIFACT_LIMIT, require_blob
 from evalstore.store.contents import StoreContents
+from evalstore.store.file_history import list_file_commits
 from evalstore.store.resolve import Resolved
 
 _REQUIRED_KEYS = ("id", "input")
@@ -65,6 +68,30 @@ def read_row_lines(
 def name_rows_file(store: StoreContents, path: str, *, commit: str | None, tag: str | None) -> str:
     """Return what the file of rows at `path` is called in messages: as git names it at a commit."""
     return f"{tag or 'git:' + commit[:12]}:{store.moves.find_prefix(commit)}{path}" if commit else path
+
+
+def list_rows_paths(store: StoreContents, dataset: ArtifactIdentity) -> list[str]:
+    """Return every file of rows that a dataset names, on disk or in a commit of any branch or tag."""
+    commits = list_file_commits(store, [dataset.path])
+    blobs = store.moves.find_blobs({commit: (commit, dataset.path) for commit in commits})
+    texts = [store.objects.read(blob).data for blob in dict.fromkeys(blobs.values()) if blob]
+    with suppress(LoadError):  # there is none on disk, as in a bare repository
+        texts += [read_below(store.root, dataset.path, ARTIFACT_LIMIT)] if store.root else []
+    found: dict[str, None] = {}
+    for text in texts:
+        if path := _find_path_in(dataset, text):
+            found[path] = None
+    return list(found)
+
+
+def _find_path_in(dataset: ArtifactIdentity, text: bytes) -> str | None:
+    # The key stands in the text as it is, unless an escape hides it: most datasets need not be parsed.
+    if ROWS_KEY.encode() not in text and b"\\" not in text:
+        return None
+    with suppress(LoadError):  # what cannot be read names no rows
+        document = documents.read_yaml(text, dataset.path)
+        return find_rows_path(Artifact(dataset.kind, dataset.id, "", document))
+    return None
 
 
 def read_row_pieces(store: StoreContents, dataset: Artifact, *, commit: str | None) -> Iterator[bytes]:

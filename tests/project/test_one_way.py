@@ -46,6 +46,50 @@ JOBS = (
 )
 
 
+class Fact(NamedTuple):
+    """A fact, the one function that answers it, the module that has it, and the key that nobody else may look up."""
+
+    function: str
+    place: str
+    key: str
+
+
+# The values of a dataset in the memory of a comparison, and the format of another tool, have a key of that name, too.
+FACTS = (Fact("find_rows_path", "model/artifact.py", "rows"), Fact("is_device_name", "text.py", "con"))
+OTHER_ROWS = {"diff/changes/dataset.py", "migration/readers/legal_eval_v1.py", "runs/values.py"}
+
+
+def list_definitions(function: str) -> list[str]:
+    """List the modules that define a function of a name, private or not."""
+    return [
+        path
+        for path, tree in parse_modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name.lstrip("_") == function
+    ]
+
+
+def list_lookups(key: str) -> set[str]:
+    """List the modules that look a key up in a mapping, or write a pattern that begins with it."""
+    found = set()
+    for path, tree in parse_modules().items():
+        for node in ast.walk(tree):
+            value = node.slice if isinstance(node, ast.Subscript) else None
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+                value = node.args[0] if node.args else None
+            elif isinstance(node, ast.Call) and "compile" in ast.unparse(node.func) and node.args:
+                value = node.args[0]
+            if isinstance(value, ast.Constant) and str(value.value).lstrip("(?:^").split("|")[0] == key:
+                found.add(path)
+    return found
+
+
+@pytest.mark.parametrize("fact", FACTS, ids=lambda fact: fact.function)
+def test_one_function_has_the_fact(fact: Fact) -> None:
+    assert list_definitions(fact.function) == [fact.place]
+    assert list_lookups(fact.key) - OTHER_ROWS <= {fact.place}
+
+
 def list_marks(tree: ast.Module) -> Iterator[str]:
     """Yield every library of a module and every name from one, wherever and however it is imported."""
     for node in ast.walk(tree):

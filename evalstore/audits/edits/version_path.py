@@ -11,17 +11,27 @@ from itertools import pairwise, product
 from evalstore.audits.values import EditSource, Origin
 from evalstore.documents import compute_document_digest
 from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError
-from evalstore.model import INPUT_KEYS, MALFORMED_ERRORS, Kind, PinType, Question, Ref, parse_ref, read_rubric
+from evalstore.model import (
+    INPUT_KEYS,
+    MALFORMED_ERRORS,
+    Kind,
+    PinType,
+    Question,
+    Ref,
+    find_rows_path,
+    parse_ref,
+    read_rubric,
+)
 from evalstore.model.question import read_defaults
 from evalstore.release.artifact_parts import WHOLE, ArtifactPart
 from evalstore.release.origins import OriginFinder, PartOrigin
 from evalstore.runs import UsedArtifact
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.store.artifacts import find_rows_path, require_blob
+from evalstore.store.artifacts import require_blob
 from evalstore.store.file_history import list_file_commits, read_file_history
 from evalstore.store.lineage import list_former_names
 from evalstore.store.question_index import open_question_index
-from evalstore.store.rows import compute_rows_sha256
+from evalstore.store.rows import compute_rows_sha256, list_rows_paths
 from evalstore.store.tags import list_patterns
 from evalstore.text import SHORT_DIGEST
 
@@ -192,7 +202,7 @@ class VersionFinder:
 
     def _list_commits(self, ref: Ref, *, has_rows: bool = False) -> Iterator[str]:
         """Yield a reference to every content that the file, and its rows, ever had in a commit, newest first."""
-        paths = [ref.path, *([f"{ref.path.removesuffix('.yaml')}.jsonl"] if has_rows else [])]
+        paths = [ref.path, *(list_rows_paths(self.store, ref) if has_rows else [])]
         commits = list_file_commits(self.store, paths)
         blobs = self.store.moves.find_blobs({file: file for file in product(commits, paths)})
         contents = (tuple(blobs[commit, path] for path in paths) for commit in commits)

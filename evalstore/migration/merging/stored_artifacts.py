@@ -16,7 +16,8 @@ from evalstore.documents import compute_digest, read_row, read_yaml
 from evalstore.errors import LoadError
 from evalstore.files import LARGE_FILE, list_below, read_below
 from evalstore.migration.extraction import ArtifactDraft
-from evalstore.model import Kind, is_id
+from evalstore.model import Artifact, Kind, find_rows_path, is_id
+from evalstore.model.artifact import build_rows_name
 from evalstore.model.question import read_former_id
 from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
 
@@ -147,25 +148,26 @@ class StoredArtifacts:
 def read_stored_value(root: Path, path: str) -> dict[str, Any] | None:
     """Return the value of an artifact's file, `rows` replaced by the questions; None where it cannot be read."""
     with suppress(LoadError):
-        value = read_yaml(read_below(root, path, LARGE_FILE), path).value
-        if not isinstance(value, dict):
+        document = read_yaml(read_below(root, path, LARGE_FILE), path)
+        if not isinstance(document.value, dict):
             return None
-        if "rows" not in value:
-            return value
-        return put_rows(value, list(read_stored_rows(root, path)))
+        kind = Kind(PurePosixPath(path).parent.name.removesuffix("s"))
+        rows = find_rows_path(Artifact(kind, PurePosixPath(path).stem, "", document))
+        value: dict[str, Any] = document.value
+        return put_rows(value, list(read_stored_rows(root, rows))) if rows else value
     return None
 
 
 def locate_rows(path: str) -> str:
     """Return the path of the rows that a migration writes beside the file of a dataset."""
-    return f"{path.removesuffix('.yaml')}.jsonl"
+    file = PurePosixPath(path)
+    return str(file.with_name(build_rows_name(file.stem)))
 
 
 def read_stored_rows(root: Path, path: str) -> Iterator[Any]:
-    """Return the rows beside the file of a dataset. Raises `LoadError` for what cannot be read."""
-    rows_path = locate_rows(path)
-    lines = read_below(root, rows_path, LARGE_FILE).split(b"\n")
-    return (read_row(line, rows_path, number) for number, line in enumerate(lines, start=1) if line.strip())
+    """Return the rows in a file beside a dataset. Raises `LoadError` for what cannot be read."""
+    lines = read_below(root, path, LARGE_FILE).split(b"\n")
+    return (read_row(line, path, number) for number, line in enumerate(lines, start=1) if line.strip())
 
 
 def put_rows(value: Mapping[str, Any], rows: list[Any]) -> dict[str, Any]:
