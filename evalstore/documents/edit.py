@@ -72,39 +72,6 @@ def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], 
     return dataclasses.replace(edited, bom=document.bom)
 
 
-class SplitItems(NamedTuple):
-    """A text around the items of a list: what is before and after them, and each item with the comments above it."""
-
-    head: str
-    items: Sequence[str]
-    tail: str
-
-
-def split_items(document: Document, key: str) -> SplitItems | None:
-    """Return the text around the items of the list under the root's `key`; None for one without lines of its own."""
-    text, items = document.text, document.value[key]
-    if not items or find_style(document, (key,)) == "[":
-        return None
-    lines = [_seek_line_start(text, document.spans[key, index].start) for index in range(len(items))]
-    first = _seek_next_line(text, document.key_spans[key,].end)
-    if not all(_DASH.match(text, line) for line in lines) or lines[0] < first or len(set(lines)) < len(lines):
-        return None
-    starts = [max(_seek_comments(text, line), first) for line in lines]
-    ends = [*starts[1:], find_next_line(document, (key, len(items) - 1))]
-    pieces = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-    tail = text[ends[-1] :]
-    # The last line of a file may lack its end.
-    pieces[-1] += "" if pieces[-1].endswith(("\n", "\r")) else _detect_line_break(text)
-    return SplitItems(text[: starts[0]], pieces, tail)
-
-
-def _seek_comments(text: str, line: int) -> int:
-    """Return the start of the comment lines directly above a line."""
-    while line and (above := _seek_line_start(text, line - 1)) < line and text[above:line].lstrip(" ").startswith("#"):
-        line = above
-    return line
-
-
 def _replace_in_text(document: Document, text: str, pointer: Pointer, new: str) -> str:
     span, start = document.spans[pointer], find_node_start(document, pointer)
     first = document.text[start : start + 1]

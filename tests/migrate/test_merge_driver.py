@@ -62,7 +62,7 @@ CASES = {
     "each adds a phrase": Case(
         BASE.replace("[simply]", "[simply, just]"),
         BASE.replace("[simply]", "[simply, only]"),
-        "      - simply\n      - just\n      - only\n",
+        "    values: [simply, just, only]\n",
     ),
     "each adds the same check": Case(with_checks(BASE, "ours"), with_checks(BASE, "ours"), with_checks(BASE, "ours")),
     "the higher version": Case(BASE.replace("1.0.0", "1.1.0"), BASE.replace("1.0.0", "2.0.0"), "version: 2.0.0\n"),

@@ -90,7 +90,8 @@ def test_keep_takes_the_side_of_the_store_and_the_conflict_is_over(suite: Suite,
     come = [line.split(":")[0] for line in after if line not in before]
     assert gone == ["  base"]
     assert come[:3] == ["  base", "  parts", "    x_source"]
-    assert {line.strip() for line in come[3:]} == {"questions", "B01", '""', "id", "input", "rubric_ref", "metadata"}
+    parts = {"questions", "B01", '""', "id", "input", "rubric_ref", "metadata", "skill_name"}
+    assert {line.strip() for line in come[3:]} == parts
     again = migrate([source], into=store)
     assert (again.written, again.conflicts) == ((), ())
 

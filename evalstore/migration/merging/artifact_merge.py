@@ -127,10 +127,12 @@ def _merge_sides(forced: Mapping[str, Any], ours: Mapping[str, Any], base: PartN
     sides = (build_parts(side, _digest_value, base) for side in (select_content(ours), theirs))
     both, clashes = merge_parts(base, *sides)
     if clashes:
-        return MergeResult(FileState.CONFLICT, _CLASH.format(_name_parts(clashes)), forced)
+        return MergeResult(
+            FileState.CONFLICT, _CLASH.format(_name_parts([".".join(place) for place in clashes])), forced
+        )
     source = {**theirs["x_source"], **note_parts(theirs)}
     head = {"id": forced["id"], "version": forced["version"]}
-    return MergeResult(FileState.UPDATED, _BOTH, fold_rows(head | both | {"x_source": source}))
+    return MergeResult(FileState.UPDATED, _BOTH, fold_rows(head | both.build_value() | {"x_source": source}))
 
 
 def _name_parts(places: Sequence[str]) -> str:

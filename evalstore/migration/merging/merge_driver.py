@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from evalstore.documents import Document, compute_digest, encode_document, read_row, read_yaml, replace_scalar
-from evalstore.documents.edit import put_item, split_items
+from evalstore.documents.regions import count_comments
 from evalstore.errors import EvalstoreError, LoadError
 from evalstore.migration.merging.part_merge import PartNode, build_parts, merge_parts
-from evalstore.migration.planned_writes import keep_layout, write_artifact_text
+from evalstore.migration.merging.text_merge import TextClashError, merge_regions
 from evalstore.model import Kind
 from evalstore.places import LEDGER_FOLDER
 from evalstore.store.ledger import parse_ledger, split_ledger
@@ -20,7 +23,6 @@ from evalstore.versions import find_version
 
 _VERSION = ("version",)
 _SOURCE = "x_source"
-_ITEMS = "# evalstore: items\n"  # in the place of the items of a list, while the text around them is merged
 _TAKEN = "{name}@{version} was released on both sides: git merge --abort, then evalstore bump --again"
 
 
@@ -53,8 +55,8 @@ def merge_file(path: str, sides: MergeSides) -> FileMerge:
     with suppress(EvalstoreError, UnicodeDecodeError):  # what cannot be read is merged by lines
         if kind is not None and path.endswith(".yaml"):
             return _merge_artifacts(f"{kind.folder}/{parts[-1]}", sides)
-        if kind is Kind.DATASET and path.endswith(".jsonl") and (data := _merge_rows(sides)) is not None:
-            return FileMerge(data, is_clean=True)
+        if kind is Kind.DATASET and path.endswith(".jsonl") and (merged := _merge_rows(sides)) is not None:
+            return merged
     return _merge_lines(*sides)
 
 
@@ -80,80 +82,89 @@ def _merge_ledgers(name: str, sides: MergeSides) -> FileMerge:
 
 def _merge_artifacts(path: str, sides: MergeSides) -> FileMerge:
     documents = _set_one_version([read_yaml(data, path) for data in sides])
-    texts = [encode_document(document).decode() for document in documents]
-    by_lines = merge_texts(*texts)
-    value, clashes = _merge_values([document.value for document in documents])
-    if value is None or clashes:
-        # Within one text, such as a template, lines may merge where the text as a whole is in conflict.
-        if by_lines is not None and _has_one_meaning(by_lines, path):
-            return FileMerge(by_lines.encode(), is_clean=True)
-        return _merge_lines(*(text.encode() for text in texts))
-    merge = _ArtifactMerge(path, documents, value)
-    found = (text for text in (by_lines, merge.join_items()) if text is not None and merge.has_value(text))
-    text = next(found, None)
+    texts = [document.text for document in documents]
+    by_lines, merge = merge_texts(*texts), _ArtifactMerge.find(path, documents)
+    is_met = merge.is_met_by if merge else partial(_has_one_meaning, path)
+    text = by_lines if by_lines is not None and is_met(by_lines) else None
+    if text is None and merge and not merge.clashes:
+        joined = merge.join_parts()
+        text = joined if joined is not None and is_met(joined) else None
     if text is None:
-        new = write_artifact_text(path, value)
-        text = keep_layout(path, value, texts[1], new) or new
-    return FileMerge(text.encode(), is_clean=True)
+        return _mark_conflict(*(encode_document(document) for document in documents))
+    return FileMerge(encode_document(replace(documents[1], text=text)), is_clean=True)
+
+
+def _mark_conflict(base: bytes, ours: bytes, theirs: bytes) -> FileMerge:
+    """Return a conflict as git writes it, also where lines would merge: around all that differs."""
+    merged = merge_texts_marked(base, ours, theirs)
+    return FileMerge((merge_texts_marked(b"", ours, theirs) if merged.is_clean else merged).data, is_clean=False)
 
 
 class _ArtifactMerge(NamedTuple):
-    """The three sides of an artifact, and its merged value, for which a text is sought that keeps theirs."""
+    """The three sides of an artifact with their parts, and the merged parts, for which a text is sought."""
 
     path: str
     documents: Sequence[Document]
-    value: Mapping[str, Any]
+    nodes: Sequence[PartNode]
+    merged: PartNode
+    clashes: Sequence[tuple[str, ...]]
 
-    def has_value(self, text: str) -> bool:
-        """Whether a text has the merged value; the order of its items is anybody's."""
+    @classmethod
+    def find(cls, path: str, documents: Sequence[Document]) -> _ArtifactMerge | None:
+        """Merge the parts of three sides; None where they cannot be merged by part."""
+        values = [document.value for document in documents]
+        if not all(isinstance(value, dict) for value in values):
+            return None
+        # Where an artifact was migrated from is not a part of it: all must say the same.
+        if len({_digest_sources(value) for value in values}) > 1:
+            return None
+        base = build_parts(values[0], compute_digest)
+        nodes = (base, *(build_parts(value, compute_digest, base) for value in values[1:]))
+        return cls(path, documents, nodes, *merge_parts(*nodes))
+
+    def join_parts(self) -> str | None:
+        """Return the text with each part as the side wrote it that changed it; None where their layouts differ."""
+        with suppress(TextClashError):
+            return merge_regions(self.documents, self.nodes, self.merged)
+        return None
+
+    def is_met_by(self, text: str) -> bool:
+        """Whether a text has the merged value, in whatever order, and every comment that it must have.
+
+        Where both sides changed one part, such as a template, its lines may have merged.
+        """
         with suppress(LoadError):
-            return self._list_wholes(read_yaml(text.encode(), self.path).value) == self._list_wholes(self.value)
+            document = read_yaml(text, self.path)
+            if not isinstance(document.value, dict) or not self._has_value(document.value):
+                return False
+            return not _count_due_comments(self.documents) - count_comments(document)
         return False
 
-    def _list_wholes(self, value: Any) -> dict[tuple[str, ...], str | None]:
-        return dict(_list_wholes((), build_parts(value, compute_digest, self._base)))
+    def _has_value(self, value: Mapping[str, Any]) -> bool:
+        if _digest_sources(value) != _digest_sources(self.documents[1].value):
+            return False
+        found = build_parts(value, compute_digest, self.nodes[0])
+        return self._map_agreed(found) == self._map_agreed(self.merged)
 
-    @property
-    def _base(self) -> PartNode:
-        return build_parts(self.documents[0].value, compute_digest)
+    def _map_agreed(self, node: PartNode) -> dict[tuple[str, ...], str | None]:
+        """Return the digests of all wholes by place, but for what both sides changed."""
+        clashes = self.clashes
+        return {
+            place: digest
+            for place, digest in _list_wholes((), node)
+            if not any(place[: len(clash)] == clash for clash in clashes)
+        }
 
-    def join_items(self) -> str | None:
-        """Return the text with each item as the side wrote it that changed it, comments too; None where that fails."""
-        key = next((key for key in ("checks", "questions") if key in self.value), "")
-        sides = [self._split(document, key) for document in self.documents]
-        if None in sides:
-            return None
-        (base, around_base), (ours, around_ours), (theirs, around_theirs) = (side for side in sides if side)
-        around = merge_texts(around_base, around_ours, around_theirs)
-        if around is None:
-            return None
-        pieces = [
-            (label, self._choose_piece(base.get(label), ours.get(label), theirs.get(label)))
-            for label in self._list_labels(self.value, key)
-        ]
-        text = around.replace(_ITEMS, "".join(piece for _, piece in pieces))
-        document = read_yaml(text.encode(), self.path)
-        # What both changed within one item is written anew: only there the layout goes.
-        for index, item in enumerate(self.value[key]):
-            if document.value[key][index] != item:
-                document = put_item(document, key, index, item, replace=True)
-        return encode_document(document).decode()
 
-    def _split(self, document: Document, key: str) -> tuple[dict[str, str], str] | None:
-        """Return the texts of the items by label, and the text around them."""
-        split = split_items(document, key) if key in document.value else None
-        if split is None:
-            return None
-        labels = self._list_labels(document.value, key)
-        return dict(zip(labels, split.items, strict=True)), f"{split.head}{_ITEMS}{split.tail}"
-
-    def _list_labels(self, value: Mapping[str, Any], key: str) -> list[str]:
-        return [*((build_parts(value, compute_digest, self._base).children or {})[key].children or {})]
-
-    def _choose_piece(self, base: str | None, ours: str | None, theirs: str | None) -> str:
-        if ours is None or theirs is None:
-            return ours or theirs or ""
-        return (merge_texts(base, ours, theirs) if base is not None else None) or ours
+def _count_due_comments(documents: Sequence[Document]) -> Counter[str]:
+    """Return the comments that a merge must have: those of both sides, but for what one of them removed or changed."""
+    base, ours, theirs = map(count_comments, documents)
+    due: Counter[str] = Counter()
+    for text in {*ours, *theirs}:
+        counts = ours[text] - base[text], theirs[text] - base[text]
+        # One that both added may be the same.
+        due[text] = base[text] + (max(counts) if min(counts) >= 0 else sum(counts))
+    return due
 
 
 def _list_wholes(place: tuple[str, ...], node: PartNode) -> Iterator[tuple[tuple[str, ...], str | None]]:
@@ -177,17 +188,8 @@ def _set_one_version(documents: Sequence[Document]) -> list[Document]:
     return [replace_scalar(document, _VERSION, str(higher)) for document in documents]
 
 
-def _merge_values(values: Sequence[Any]) -> tuple[Mapping[str, Any] | None, Sequence[str]]:
-    """Return the merged value, and the parts in conflict; None where the sides cannot be merged by item."""
-    if not all(isinstance(value, dict) for value in values):
-        return None, ()
-    # Where an artifact was migrated from is not a part of it: both must say the same.
-    if len({compute_digest(_list_sources(value)) for value in values}) > 1:
-        return None, ()
-    base = build_parts(values[0], compute_digest)
-    merged, clashes = merge_parts(base, *(build_parts(value, compute_digest, base) for value in values[1:]))
-    sources = {_SOURCE: values[1][_SOURCE]} if _SOURCE in values[1] else {}
-    return merged | sources, clashes
+def _digest_sources(value: Any) -> str:
+    return compute_digest(_list_sources(value))
 
 
 def _list_sources(value: Any) -> list[Any]:
@@ -196,18 +198,19 @@ def _list_sources(value: Any) -> list[Any]:
     return [*own, *(source for item in items for source in _list_sources(item))]
 
 
-def _has_one_meaning(text: str, path: str) -> bool:
+def _has_one_meaning(path: str, text: str) -> bool:
     """Whether a text that was merged by lines is readable, and no item in it is there twice."""
     with suppress(LoadError):
-        value = read_yaml(text.encode(), path).value
-        items = [item for key in ("checks", "questions") for item in value.get(key) or ()]
-        ids = [item["id"] for item in items if isinstance(item, dict) and "id" in item]
+        value = read_yaml(text, path).value
+        lists = [value.get(key) for key in ("checks", "questions")] if isinstance(value, dict) else []
+        items = [item for one in lists if isinstance(one, list) for item in one]
+        ids = [item["id"] for item in items if isinstance(item, dict) and isinstance(item.get("id"), str)]
         return len(ids) == len(set(ids))
     return False
 
 
-def _merge_rows(sides: MergeSides) -> bytes | None:
-    """Return merged rows, each a line as it was; None where both sides changed one, or two have one id."""
+def _merge_rows(sides: MergeSides) -> FileMerge | None:
+    """Merge rows, each a line as it was: one that both sides changed is in conflict; None without ids."""
     base, ours, theirs = (_index_rows(data) for data in sides)
     if base is None or ours is None or theirs is None:
         return None
@@ -215,11 +218,11 @@ def _merge_rows(sides: MergeSides) -> bytes | None:
     for id_ in dict.fromkeys([*ours, *theirs]):
         old, here, there = base.get(id_), ours.get(id_), theirs.get(id_)
         if here not in {old, there} and there != old:
-            return None
+            return _mark_conflict(*sides)
         line = there if here == old else here
         if line is not None:
             merged[id_] = line
-    return b"".join(merged.values())
+    return FileMerge(b"".join(merged.values()), is_clean=True)
 
 
 def _index_rows(data: bytes) -> dict[str, bytes] | None:

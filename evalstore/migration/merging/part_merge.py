@@ -16,7 +16,9 @@ from evalstore.model.rubric import list_check_ids
 DigestPart = Callable[[Any], str]
 _SOURCE = "x_source"
 _CHECKS = ("checks",)
-_BY_KEY = frozenset({("scoring",), ("scoring", "weights")})  # mappings whose keys are parts of their own
+# Mappings of settings that mean something each by itself, wherever they are. All others are wholes: an answer, a JSON
+# Schema, the record of a measurement.
+_BY_KEY = frozenset({"scoring", "weights", "model", "extra", "variables", "defaults", "metadata"})
 _IN_ORDER = frozenset({"level_names", "level_scores"})  # lists that mean something by their order
 _SET_MARK = "="  # before the digest of an item of a set
 
@@ -75,7 +77,7 @@ def _build(place: tuple[str, ...], value: Any, digest: DigestPart, base: PartNod
             pairs = zip(labels, value, items, strict=True)
             nodes = {label: _build_item((*place, label), item, plain, digest) for label, item, plain in pairs}
             return PartNode(digest(items), nodes, is_list=True)
-    elif isinstance(value, dict) and place in _BY_KEY:
+    elif isinstance(value, dict) and place[-1] in _BY_KEY:
         return PartNode(digest(value), {key: _build((*place, key), item, digest) for key, item in value.items()})
     # A reference is compared by its name alone, which its key tells.
     return PartNode(digest(value if len(place) == 1 else {place[-1]: value}), value=value)
@@ -128,18 +130,17 @@ def _label_checks(checks: Sequence[Any], digest: DigestPart, base: PartNode | No
     return ids
 
 
-def merge_parts(base: PartNode, ours: PartNode, theirs: PartNode) -> tuple[dict[str, Any], list[str]]:
-    """Return `ours` with what differs between `base` and `theirs`, and the parts that both changed."""
-    clashes: list[str] = []
-    merged = _merge_children((), base.children or {}, ours, theirs, clashes)
-    return merged.build_value(), clashes
+def merge_parts(base: PartNode, ours: PartNode, theirs: PartNode) -> tuple[PartNode, list[tuple[str, ...]]]:
+    """Return `ours` with what differs between `base` and `theirs`, and the places of what both changed."""
+    clashes: list[tuple[str, ...]] = []
+    return _merge_children((), base.children or {}, ours, theirs, clashes), clashes
 
 
 def _merge(
     place: tuple[str, ...],
     base: PartNode | None,
     sides: tuple[PartNode | None, PartNode | None],
-    clashes: list[str],
+    clashes: list[tuple[str, ...]],
 ) -> PartNode | None:
     ours, theirs = sides
     children = base.children if base else {} if ours and theirs and ours.is_list and theirs.is_list else None
@@ -154,7 +155,7 @@ def _merge(
         return replace(ours, source=theirs.source) if ours and theirs and theirs.source is not None else ours
     if ours and theirs and has_parts and children is not None:
         return _merge_children(place, children, ours, theirs, clashes)
-    clashes.append(".".join(place))
+    clashes.append(place)
     return ours
 
 
@@ -163,11 +164,15 @@ def _is_same(side: PartNode | None, base: PartNode | None) -> bool:
 
 
 def _merge_children(
-    place: tuple[str, ...], base: Mapping[str, PartNode], ours: PartNode, theirs: PartNode, clashes: list[str]
+    place: tuple[str, ...],
+    base: Mapping[str, PartNode],
+    ours: PartNode,
+    theirs: PartNode,
+    clashes: list[tuple[str, ...]],
 ) -> PartNode:
     here, there = ours.children or {}, theirs.children or {}
     merged: dict[str, PartNode] = {}
-    for label in _merge_order(list(base), list(here), list(there)):
+    for label in merge_order(list(base), list(here), list(there)):
         part = _merge((*place, label), base.get(label), (here.get(label), there.get(label)), clashes)
         if part is not None:
             merged[label] = part
@@ -175,7 +180,7 @@ def _merge_children(
     return PartNode(None, merged, source=source, is_list=ours.is_list)
 
 
-def _merge_order(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
+def merge_order(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
     """Return all labels, in the order of the side that moved some; what the other added follows what it followed."""
     there, before = {*ours}, {*base}
     was_reordered = [label for label in base if label in there] != [label for label in ours if label in before]
