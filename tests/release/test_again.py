@@ -155,6 +155,37 @@ def test_a_part_that_both_changed_is_refused_and_nothing_changes(team: Team) -> 
     assert team.again().released
 
 
+def edit_rubric(shop: Shop, old: str, new: str) -> None:
+    text = shop.read("rubrics/tone.yaml").decode()
+    assert old in text
+    shop.write("rubrics/tone.yaml", text.replace(old, new))
+
+
+def test_comments_of_both_stay_where_edits_are_in_neighbouring_lines(team: Team) -> None:
+    ann, ben = team
+    edit_rubric(ann, "title: Tone\n", "title: Voice  # as the site has it\n")
+    ann.bump(push=True)
+    edit_rubric(ben, "title: Tone\n", "title: Tone\n# who is asked\nowner: ben\n")
+    assert team.again().renumbered == ("rubric/tone@2.0.0",)
+    text = ben.read("rubrics/tone.yaml").decode()
+    assert "title: Voice  # as the site has it\n# who is asked\nowner: ben\n" in text
+    assert text.startswith("# How we talk\n")
+    assert ("# by repo" in text, "# by ben" in text) == (True, True)
+    check_sound(ben)
+
+
+def test_a_comment_of_each_behind_one_value_is_refused_and_nothing_changes(team: Team) -> None:
+    ann, ben = team
+    edit_rubric(ann, "title: Tone\n", "title: Tone  # by ann\n")
+    ann.git("commit", "-qam", "Say whose")
+    ann.git("push", "-q", "origin", "main")
+    edit_rubric(ben, "title: Tone\n", "title: Tone  # mine\n")
+    before = ben.read("rubrics/tone.yaml"), ben.git("rev-parse", "HEAD"), ben.tags()
+    with pytest.raises(RefusedError, match="both sides changed the same part"):
+        team.again()
+    assert (ben.read("rubrics/tone.yaml"), ben.git("rev-parse", "HEAD"), ben.tags()) == before
+
+
 def test_an_uncommitted_edit_of_what_theirs_changes_is_refused(team: Team) -> None:
     team.ben.write("old.txt", "edited\n")
     before = team.ben.git("rev-parse", "HEAD")
