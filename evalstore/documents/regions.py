@@ -1,14 +1,14 @@
-"""Cuts the text of a YAML document at its keys and items, so that each comment stays with the part that it is at."""
+"""Cuts the text of a YAML document at its keys and items: each comment stays with the part it is at."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from evalstore.documents.document import Document, Pointer
+from evalstore.documents.document import Document, Pointer, follow_pointer
 from evalstore.documents.yaml_writer import find_node_end, find_style
 
 BLOCK, FLOWS = "-", frozenset("{[")
@@ -19,16 +19,17 @@ _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\r\n]*", re.MULTILINE)
 
 
 class Region(NamedTuple):
-    """The text of a value; where `style` is one of a mapping or list, `head`, entries and `tail` are all of it.
+    """The text of a value, and where it is; what is not asked for is never cut."""
 
-    Between the entries of a flow are commas, which only `text` has.
-    """
+    document: Document
+    pointer: Pointer
+    start: int
+    end: int
 
-    text: str
-    style: str = ""
-    head: str = ""
-    entries: tuple[RegionEntry, ...] = ()
-    tail: str = ""
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self.document.text[self.start : self.end]
 
 
 class RegionEntry(NamedTuple):
@@ -46,38 +47,61 @@ class RegionEntry(NamedTuple):
         return f"{self.above}{self.key}{self.value.text}{self.rest}"
 
 
-def cut_regions(document: Document) -> Region:
-    """Return the text of a document, cut as far as its layout allows."""
-    return _RegionCutter(document).cut((), document.value, 0, len(document.text))
+class RegionPieces(NamedTuple):
+    """The pieces of a mapping or list, by style: the head, its entries, and what is below them.
+
+    Between the entries of a flow are commas.
+    """
+
+    style: str
+    head: str
+    entries: tuple[RegionEntry, ...]
+    tail: str
+
+
+def get_region(document: Document) -> Region:
+    """Return the text of a document as the region of its root."""
+    return Region(document, (), 0, len(document.text))
+
+
+def cut_region(region: Region) -> RegionPieces | None:
+    """Return the pieces of a mapping or list; None for any other value, and where its layout has none."""
+    value = follow_pointer(region.document.value, region.pointer)[1]
+    style = find_style(region.document, region.pointer)
+    if not isinstance(value, dict | list) or style == _ALIAS:
+        return None
+    return _cut_flow(region, value) if style in FLOWS else _cut_block(region, value)
+
+
+def join_pieces(style: str, head: str, entries: Sequence[str], tail: str) -> str:
+    """Return the text of a mapping or list with these entries."""
+    return f"{head}{(', ' if style in FLOWS else '').join(entries)}{tail}"
 
 
 def count_comments(document: Document) -> Counter[str]:
     """Return the comments of a document, each with how often it is there."""
+    marks = list(_COMMENT.finditer(document.text))
     found: Counter[str] = Counter()
-    position = 0
-    for start, end in [*sorted(_list_scalars(document)), (len(document.text), len(document.text))]:
-        gap = _COMMENT.finditer(document.text, position, start) if position < start else ()
-        found.update(match[0].rstrip() for match in gap)
-        position = max(position, end)
+    if not marks:
+        return found
+    scalars = sorted(_list_scalars(document))
+    starts = [start for start, _ in scalars]
+    for mark in marks:
+        before = bisect_right(starts, mark.start()) - 1
+        if before < 0 or scalars[before][1] <= mark.start():
+            found[mark[0].rstrip()] += 1
     return found
 
 
 def _list_scalars(document: Document) -> Iterator[tuple[int, int]]:
     """Yield where the texts of keys and scalars are; a comment may be behind the mark of a block scalar."""
     yield from ((span.start, span.end) for span in document.key_spans.values())
-    for pointer, value in _walk((), document.value):
-        if not isinstance(value, dict | list):
-            span, start = document.spans[pointer], document.spans[pointer].start
-            if find_style(document, pointer) in _BLOCK_SCALARS:
-                start = _find_line_end(document.text, start)
-            yield start, span.end
-
-
-def _walk(pointer: Pointer, value: Any) -> Iterator[tuple[Pointer, Any]]:
-    yield pointer, value
-    pairs = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
-    for name, item in pairs:
-        yield from _walk((*pointer, name), item)
+    outer = {pointer[:-1] for pointer in document.spans if pointer}
+    for pointer, span in document.spans.items():
+        if pointer not in outer:
+            has_mark = document.text[span.start : span.start + 1] in _BLOCK_SCALARS
+            start = _find_line_end(document.text, span.start) if has_mark else span.start
+            yield start, max(span.end, start)
 
 
 def _find_line_end(text: str, position: int) -> int:
@@ -89,122 +113,107 @@ def _find_line_start(text: str, position: int) -> int:
     return text.rfind("\n", 0, position) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class _RegionCutter:
-    """Cuts one document; every offset is one of its text."""
-
-    document: Document
-
-    def cut(self, pointer: Pointer, value: Any, start: int, end: int) -> Region:
-        """Return the region of a value, within which no character of another one is."""
-        style = find_style(self.document, pointer)
-        if isinstance(value, dict | list) and style in FLOWS:
-            region = self._cut_flow(pointer, value, start)
-        elif isinstance(value, dict | list) and value and style != _ALIAS:
-            region = self._cut_block(pointer, value, start, end)
-        else:
-            region = None
-        return region or Region(self._slice(start, min(find_node_end(self.document, pointer), end)))
-
-    def _slice(self, start: int, end: int) -> str:
-        return self.document.text[start:end]
-
-    def _list_names(self, value: Any) -> list[str | int]:
-        return list(range(len(value)) if isinstance(value, list) else value)
-
-    def _cut_block(self, pointer: Pointer, value: Any, start: int, end: int) -> Region | None:
-        names = self._list_names(value)
-        keys = [self._find_key((*pointer, name), start) for name in names]
-        ends = [find_node_end(self.document, (*pointer, name)) for name in names]
-        lines = [self._find_next_line(end) for end in ends]
-        begins = [self._find_begin(key, least) for key, least in zip(keys, [start, *lines[:-1]], strict=True)]
-        last = self._find_last_end(keys[-1], lines[-1], end)
-        limits = [*begins[1:], last]
-        if [start, *begins, last, end] != sorted([start, *begins, last, end]):
-            return None
-        cuts = zip(names, begins, keys, limits, strict=True)
-        entries = tuple(self._cut_entry((*pointer, name), value[name], *offsets) for name, *offsets in cuts)
-        return Region(self._slice(start, end), BLOCK, self._slice(start, begins[0]), entries, self._slice(last, end))
-
-    def _find_key(self, pointer: Pointer, least: int) -> int:
-        """Return where a key begins, or the dash of an item."""
-        if isinstance(pointer[-1], str):
-            return self.document.key_spans[pointer].start
-        return max(self.document.text.rfind("-", least, self.document.spans[pointer].start), least)
-
-    def _find_begin(self, key: int, least: int) -> int:
-        """Return where the comments directly above a key begin; the key itself where it is not the first on its line.
-
-        Comments that are indented further belong to what is above them.
-        """
-        text = self.document.text
-        begin = _find_line_start(text, key)
-        if begin < least or text[begin:key].strip():
-            return key
-        column = key - begin
-        while begin > least:
-            above = max(_find_line_start(text, begin - 1), least)
-            comment = text[above:begin].lstrip(" ")
-            if not comment.startswith("#") or begin - above - len(comment) > column:
-                break
-            begin = above
-        return begin
-
-    def _find_next_line(self, end: int) -> int:
-        """Return where the line after a value begins; a block scalar ends there itself."""
-        return end if self.document.text[end - 1 : end] == "\n" else _find_line_end(self.document.text, end)
-
-    def _find_last_end(self, key: int, last: int, limit: int) -> int:
-        """Return where the lines of a last entry end, with the comments below it that are indented as it is."""
-        text = self.document.text
-        column = key - _find_line_start(text, key)
-        while last < limit:
-            below = _find_line_end(text, last)
-            comment = text[last:below].lstrip(" ")
-            if not comment.startswith("#") or below - last - len(comment) < max(column, 1):
-                break
-            last = below
-        return min(last, limit)
-
-    def _cut_entry(self, pointer: Pointer, value: Any, begin: int, key: int, end: int) -> RegionEntry:
-        text, start = self.document.text, self.document.spans[pointer].start
-        line = _find_line_start(text, key)
-        above = max(line, begin)
-        # The comments below `checks:` belong to the first check.
-        if isinstance(pointer[-1], str) and isinstance(value, dict | list) and value and "\n" in text[key:start]:
-            start = _find_line_end(text, self.document.key_spans[pointer].end)
-        start = min(max(start, key), end)
-        region = self.cut(pointer, value, start, end)
-        key_text, rest = self._slice(above, start), self._slice(start + len(region.text), end)
-        return RegionEntry(pointer[-1], self._slice(begin, above), key_text, region, rest)
-
-    def _cut_flow(self, pointer: Pointer, value: Any, start: int) -> Region | None:
-        """Return the region of a flow on one line; None for one of several lines, which may have comments within."""
-        end = self.document.spans[pointer].end
-        text = self._slice(start, end)
-        pointers = [(*pointer, name) for name in self._list_names(value)]
-        if not pointers:
-            return Region(text, text[:1], text[:-1], (), text[-1:]) if text.startswith(("{", "[")) else None
-        if "\n" in text:
-            return None
-        starts = [self._find_flow_start(one) for one in pointers]
-        ends = [self.document.spans[one].end for one in pointers]
-        between = [self._slice(*gap) for gap in zip(ends, starts[1:], strict=False)]
-        if not all(map(_SEPARATOR.fullmatch, between)):
-            return None
-        entries = tuple(map(self._cut_flow_entry, pointers, value if isinstance(value, list) else value.values()))
-        return Region(text, text[:1], self._slice(start, starts[0]), entries, self._slice(ends[-1], end))
-
-    def _find_flow_start(self, pointer: Pointer) -> int:
-        spans = self.document.key_spans if isinstance(pointer[-1], str) else self.document.spans
-        return spans[pointer].start
-
-    def _cut_flow_entry(self, pointer: Pointer, value: Any) -> RegionEntry:
-        span = self.document.spans[pointer]
-        region = self.cut(pointer, value, span.start, span.end)
-        return RegionEntry(pointer[-1], "", self._slice(self._find_flow_start(pointer), span.start), region, "")
+def _list_names(value: Any) -> list[str | int]:
+    return list(range(len(value)) if isinstance(value, list) else value)
 
 
-def join_region(head: str, entries: Sequence[str], tail: str, style: str) -> str:
-    """Return the text of a mapping or list with these entries."""
-    return f"{head}{(', ' if style in FLOWS else '').join(entries)}{tail}"
+def _cut_block(region: Region, value: Any) -> RegionPieces | None:
+    document, start, end = region.document, region.start, region.end
+    pointers = [(*region.pointer, name) for name in _list_names(value)]
+    keys = [_find_key(document, pointer, start) for pointer in pointers]
+    lines = [_find_next_line(document.text, find_node_end(document, pointer)) for pointer in pointers]
+    leasts = [start, *lines[:-1]]
+    begins = [_find_begin(document.text, key, least) for key, least in zip(keys, leasts, strict=True)]
+    last = _find_last_end(document.text, keys[-1], lines[-1], end)
+    offsets = [start, *begins, last, end]
+    if offsets != sorted(offsets):
+        return None
+    places = zip(pointers, begins, keys, [*begins[1:], last], strict=True)
+    entries = tuple(_cut_entry(document, *place) for place in places)
+    return RegionPieces(BLOCK, document.text[start : begins[0]], entries, document.text[last:end])
+
+
+def _find_key(document: Document, pointer: Pointer, least: int) -> int:
+    """Return where a key begins, or the dash of an item."""
+    if isinstance(pointer[-1], str):
+        return document.key_spans[pointer].start
+    return max(document.text.rfind("-", least, document.spans[pointer].start), least)
+
+
+def _find_begin(text: str, key: int, least: int) -> int:
+    """Return where the comments directly above a key begin; the key itself where others are before it on its line.
+
+    Comments that are indented further belong to what is above them.
+    """
+    begin = _find_line_start(text, key)
+    if begin < least or text[begin:key].strip():
+        return key
+    column = key - begin
+    while begin > least:
+        above = max(_find_line_start(text, begin - 1), least)
+        comment = text[above:begin].lstrip(" ")
+        if not comment.startswith("#") or begin - above - len(comment) > column:
+            break
+        begin = above
+    return begin
+
+
+def _find_next_line(text: str, end: int) -> int:
+    """Return where the line after a value begins; a block scalar ends there itself."""
+    return end if text[end - 1 : end] == "\n" else _find_line_end(text, end)
+
+
+def _find_last_end(text: str, key: int, last: int, limit: int) -> int:
+    """Return where the lines of a last entry end, with the comments below it that are indented as it is."""
+    column = key - _find_line_start(text, key)
+    while last < limit:
+        below = _find_line_end(text, last)
+        comment = text[last:below].lstrip(" ")
+        if not comment.startswith("#") or below - last - len(comment) < max(column, 1):
+            break
+        last = below
+    return min(last, limit)
+
+
+def _cut_entry(document: Document, pointer: Pointer, begin: int, key: int, end: int) -> RegionEntry:
+    text, start = document.text, document.spans[pointer].start
+    above = max(_find_line_start(text, key), begin)
+    style = find_style(document, pointer)
+    is_block = _is_block(document, pointer, style)
+    # The comments below `checks:` belong to the first check.
+    if is_block and isinstance(pointer[-1], str) and "\n" in text[key:start]:
+        start = _find_line_end(text, document.key_spans[pointer].end)
+    start = min(max(start, key), end)
+    stop = end if is_block else max(min(find_node_end(document, pointer), end), start)
+    value = Region(document, pointer, start, stop)
+    return RegionEntry(pointer[-1], text[begin:above], text[above:start], value, text[stop:end])
+
+
+def _is_block(document: Document, pointer: Pointer, style: str) -> bool:
+    value = follow_pointer(document.value, pointer)[1]
+    return isinstance(value, dict | list) and bool(value) and style not in FLOWS and style != _ALIAS
+
+
+def _cut_flow(region: Region, value: Any) -> RegionPieces | None:
+    """Return the pieces of a flow on one line; None for one of several lines, which may have comments within."""
+    document, text = region.document, region.text
+    pointers = [(*region.pointer, name) for name in _list_names(value)]
+    if "\n" in text.strip():
+        return None
+    if not pointers:
+        return RegionPieces(text[:1], text[:-1], (), text[-1:]) if text[:1] in FLOWS else None
+    spans = [document.key_spans if isinstance(pointer[-1], str) else document.spans for pointer in pointers]
+    starts = [one[pointer].start for one, pointer in zip(spans, pointers, strict=True)]
+    ends = [document.spans[pointer].end for pointer in pointers]
+    between = [document.text[end:start] for end, start in zip(ends, starts[1:], strict=False)]
+    if not all(map(_SEPARATOR.fullmatch, between)):
+        return None
+    entries = tuple(_cut_flow_entry(document, *place) for place in zip(pointers, starts, strict=True))
+    head, tail = document.text[region.start : starts[0]], document.text[ends[-1] : region.end]
+    return RegionPieces(text[:1], head, entries, tail)
+
+
+def _cut_flow_entry(document: Document, pointer: Pointer, start: int) -> RegionEntry:
+    span = document.spans[pointer]
+    value = Region(document, pointer, span.start, span.end)
+    return RegionEntry(pointer[-1], "", document.text[start : span.start], value, "")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -14,9 +15,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from evalstore.documents import read_yaml
-from evalstore.documents.regions import BLOCK, Region, cut_regions
-from evalstore.errors import LoadError
+from evalstore.documents import Pointer, read_yaml, replace_scalar
+from evalstore.documents.edit import replace_value
+from evalstore.documents.regions import BLOCK, Region, cut_region, get_region, join_pieces
+from evalstore.errors import LoadError, RefusedError
 from evalstore.migration.merging.merge_driver import FileMerge, MergeSides, merge_file
 from tests.conftest import ROOT
 from tests.rows import each
@@ -302,18 +304,57 @@ def test_drawn_comments_in_every_artifact_that_there_is(samples: Callable[[int],
     assert clean > 0.8 * rounds  # the others have two comments at one value
 
 
+def list_texts(value: Any, pointer: Pointer = ()) -> Iterator[Pointer]:
+    """Yield where the texts of an artifact are that somebody may edit: ids and versions are merged otherwise."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in pairs:
+        if isinstance(item, str) and key not in {"id", "version"}:
+            yield (*pointer, key)
+        elif key != "x_source":
+            yield from list_texts(item, (*pointer, key))
+
+
+def test_drawn_values_and_comments_in_every_artifact_that_there_is(samples: Callable[[int], int]) -> None:
+    rng, artifacts, clean = random.Random(48), list_artifacts(), 0  # noqa: S311
+    rounds = samples(2400) * 6
+    for _ in range(rounds):
+        path = rng.choice(artifacts)
+        base = read_yaml(path.read_bytes(), path.name)
+        places = [rng.choice(list(list_texts(base.value)) or [()]) for _ in range(2)]
+        sides = []
+        with suppress(LoadError, RefusedError):
+            for place, mark in zip(places, ("mine", "yours"), strict=True):
+                edited = replace_scalar(base, place, mark).text if place else base.text
+                sides.append(add_comments(rng, edited, mark))
+        if len(sides) < len(places) or () in places:
+            continue  # an alias, or nothing to edit
+        merged = merge(f"{path.parent.name}/{path.name}", base.text, *sides)
+        text = merged.data.decode()
+        clean += merged.is_clean
+        found = Counter(re.findall(r"# (?:mine|yours) \d", "".join(sides)))
+        assert not found - Counter(re.findall(r"# (?:mine|yours) \d", text))
+        assert merged.is_clean or "<<<<<<<" in text
+        if merged.is_clean and places[0] != places[1]:
+            both = replace_value(replace_value(base.value, places[0], "mine"), places[1], "yours")
+            assert sort_lists(read_yaml(merged.data, "x").value) == sort_lists(both)
+        elif merged.is_clean:  # a set of texts has both
+            assert {"mine", "yours"} <= set(re.findall(r"mine\b|yours\b", re.sub(r"#.*", "", text)))
+    assert clean > 0.5 * rounds
+
+
 def test_regions_are_the_whole_text_of_every_artifact() -> None:
     for path in list_artifacts():
         document = read_yaml(path.read_bytes(), path.name)
-        assert join_texts(cut_regions(document)) == document.text
+        assert join_texts(get_region(document)) == document.text
 
 
 def join_texts(region: Region) -> str:
-    """Put a region together from its smallest parts; those of a flow have commas between them."""
-    if region.style != BLOCK:
+    """Put a region together from its smallest pieces; those of a flow have commas between them."""
+    pieces = cut_region(region)
+    if pieces is None or pieces.style != BLOCK:
         return region.text
-    parts = [f"{one.above}{one.key}{join_texts(one.value)}{one.rest}" for one in region.entries]
-    return f"{region.head}{''.join(parts)}{region.tail}"
+    texts = [f"{one.above}{one.key}{join_texts(one.value)}{one.rest}" for one in pieces.entries]
+    return join_pieces(BLOCK, pieces.head, texts, pieces.tail)
 
 
 class Case(NamedTuple):

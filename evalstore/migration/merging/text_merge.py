@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evalstore.documents import Document
-from evalstore.documents.regions import Region, RegionEntry, cut_regions, join_region
+from evalstore.documents.regions import Region, RegionEntry, RegionPieces, cut_region, get_region, join_pieces
 from evalstore.migration.merging.part_merge import PartNode, merge_order
 from evalstore.store.scratch import merge_texts
 
@@ -31,19 +31,27 @@ class _TextPart(NamedTuple):
         """Its own parts; None where it is a whole, of which only the text is in pieces."""
         return self.node.children if self.node else None
 
+
+class _CutPart(NamedTuple):
+    """A part whose text is in pieces."""
+
+    part: _TextPart
+    pieces: RegionPieces
+
     def list_entries(self) -> dict[str, RegionEntry]:
         """Return the pieces of its text by the label of the part."""
-        names = [str(entry.name) for entry in self.region.entries]
-        if self.node and self.node.is_list:
-            names = list(self.children or {})
-        return dict(zip(names, self.region.entries, strict=True))
+        names = [str(entry.name) for entry in self.pieces.entries]
+        if self.part.node and self.part.node.is_list:
+            names = list(self.part.children or {})
+        return dict(zip(names, self.pieces.entries, strict=True))
 
     def get_part(self, label: str, entry: RegionEntry) -> _TextPart:
         """Return one of its parts."""
-        return _TextPart(entry.value, (self.children or {}).get(label))
+        return _TextPart(entry.value, (self.part.children or {}).get(label))
 
 
 _Sides = tuple[_TextPart | None, _TextPart, _TextPart]
+_CutSides = tuple[_CutPart | None, _CutPart, _CutPart]
 
 
 def merge_regions(documents: Sequence[Document], nodes: Sequence[PartNode], merged: PartNode) -> str:
@@ -51,7 +59,7 @@ def merge_regions(documents: Sequence[Document], nodes: Sequence[PartNode], merg
 
     That it says what it should, and has every comment, is for the caller to check: a layout can defeat this.
     """
-    base, ours, theirs = (_TextPart(cut_regions(one), node) for one, node in zip(documents, nodes, strict=True))
+    base, ours, theirs = (_TextPart(get_region(one), node) for one, node in zip(documents, nodes, strict=True))
     return _merge_value(merged, (base, ours, theirs))
 
 
@@ -61,21 +69,26 @@ def _merge_value(merged: PartNode | None, sides: _Sides) -> str:
         return ours.text
     if base and base.text == ours.text:
         return theirs.text
-    if _can_be_joined([side for side in sides if side]):
-        return _merge_parts(merged.children if merged else None, sides)
+    if cut := _cut_alike(sides):
+        return _merge_parts(merged.children if merged else None, cut)
     return _merge_whole(merged, sides)
 
 
-def _can_be_joined(sides: Sequence[_TextPart]) -> bool:
-    """Whether all sides are cut alike; the items of a list that is a whole are known by place alone."""
-    first = sides[0].region
-    if not first.style or any(side.region.style != first.style for side in sides):
-        return False
-    if any(side.children is not None for side in sides):
-        return all(side.children is not None for side in sides)
-    counts = {len(side.region.entries) for side in sides}
-    has_keys = all(isinstance(entry.name, str) for entry in first.entries)
-    return has_keys or len(counts) == 1
+def _cut_alike(sides: _Sides) -> _CutSides | None:
+    """Return the sides in pieces; None where they are not cut alike, for then nothing can be joined.
+
+    The items of a list that is a whole are known by their places alone.
+    """
+    cut = [_CutPart(side, pieces) for side in sides if side and (pieces := cut_region(side.region))]
+    if len(cut) < sum(side is not None for side in sides) or len({one.pieces.style for one in cut}) > 1:
+        return None
+    with_parts = sum(one.part.children is not None for one in cut)
+    names = [[entry.name for entry in one.pieces.entries] for one in cut]
+    has_places = any(isinstance(name, int) for one in names for name in one)
+    if with_parts not in {0, len(cut)} or (not with_parts and has_places and len({*map(len, names)}) > 1):
+        return None
+    *base, ours, theirs = cut
+    return (base[0] if base else None), ours, theirs
 
 
 def _merge_whole(merged: PartNode | None, sides: _Sides) -> str:
@@ -91,7 +104,7 @@ def _merge_whole(merged: PartNode | None, sides: _Sides) -> str:
     raise TextClashError
 
 
-def _merge_parts(children: Mapping[str, PartNode] | None, sides: _Sides) -> str:
+def _merge_parts(children: Mapping[str, PartNode] | None, sides: _CutSides) -> str:
     base, ours, theirs = ({} if side is None else side.list_entries() for side in sides)
     texts = []
     for label in merge_order(list(base), list(ours), list(theirs)):
@@ -102,15 +115,14 @@ def _merge_parts(children: Mapping[str, PartNode] | None, sides: _Sides) -> str:
         elif _is_removed(*entries):
             continue
         texts.append(_merge_entry(label, (children or {}).get(label), entries, sides))
-    regions = [side.region if side else None for side in sides]
-    head = _merge_between(*(region.head if region else None for region in regions))
-    tail = _merge_between(*(region.tail if region else None for region in regions))
-    return join_region(head, texts, tail, sides[1].region.style)
+    head = _merge_between(*(side.pieces.head if side else None for side in sides))
+    tail = _merge_between(*(side.pieces.tail if side else None for side in sides))
+    return join_pieces(sides[1].pieces.style, head, texts, tail)
 
 
-def _is_part(label: str, sides: _Sides) -> bool:
+def _is_part(label: str, sides: _CutSides) -> bool:
     """Whether a side has a part of that label; where an item is from is none."""
-    return any(side and label in (side.children or {}) for side in sides)
+    return any(side and label in (side.part.children or {}) for side in sides)
 
 
 def _is_removed(base: RegionEntry | None, ours: RegionEntry | None, theirs: RegionEntry | None) -> bool:
@@ -127,7 +139,7 @@ def _merge_entry(
     label: str,
     merged: PartNode | None,
     entries: tuple[RegionEntry | None, RegionEntry | None, RegionEntry | None],
-    sides: _Sides,
+    sides: _CutSides,
 ) -> str:
     base, ours, theirs = entries
     if ours is None or theirs is None:
