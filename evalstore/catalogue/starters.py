@@ -14,6 +14,7 @@ from evalstore.errors import EvalstoreError, GitError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
 from evalstore.lint.wording import list_check_kinds
 from evalstore.model import Artifact, Kind, is_id
+from evalstore.model.refs import ID_FORM
 from evalstore.places import has_store_mark
 from evalstore.store import ArtifactStore
 from evalstore.text import find_nearest, make_excerpt
@@ -42,8 +43,7 @@ def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] =
     """
     root = _require_store(store)
     if not is_id(id):
-        hint = "use a to z, digits and _, and begin with a letter"
-        raise UsageError(f"{make_excerpt(id)} is not a valid id", hint=hint)
+        raise UsageError(f"{make_excerpt(id)} is not a valid id", hint=ID_FORM)
     path = f"{kind.folder}/{id}.yaml"
     if _is_written(root / path):
         raise RefusedError(f"{path} already exists", hint=f"see it: evalstore show {kind}/{id}@worktree")

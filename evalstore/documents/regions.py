@@ -1,4 +1,4 @@
-"""Cuts the text of a YAML document at its keys and items: each comment stays with the part it is at."""
+"""Cuts the text of a YAML document at its keys and items; a comment stays with what it is at."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Region(NamedTuple):
 
 
 class RegionEntry(NamedTuple):
-    """A key or an item: the lines of comments `above` it, the `key` or dash, the value, and the `rest` of its lines."""
+    """A key or an item: the comments `above` it, the `key` or dash, its value and the `rest`."""
 
     name: str | int
     above: str
@@ -65,7 +65,7 @@ def get_region(document: Document) -> Region:
 
 
 def cut_region(region: Region) -> RegionPieces | None:
-    """Return the pieces of a mapping or list; None for any other value, and where its layout has none."""
+    """Return the pieces of a mapping or list; None for other values, and where the layout has none."""
     value = follow_pointer(region.document.value, region.pointer)[1]
     style = find_style(region.document, region.pointer)
     if not isinstance(value, dict | list) or style == _ALIAS:
@@ -94,7 +94,7 @@ def count_comments(document: Document) -> Counter[str]:
 
 
 def _list_scalars(document: Document) -> Iterator[tuple[int, int]]:
-    """Yield where the texts of keys and scalars are; a comment may be behind the mark of a block scalar."""
+    """Yield where keys and scalars are; behind the mark of a block scalar may be a comment."""
     yield from ((span.start, span.end) for span in document.key_spans.values())
     outer = {pointer[:-1] for pointer in document.spans if pointer}
     for pointer, span in document.spans.items():
@@ -141,7 +141,7 @@ def _find_key(document: Document, pointer: Pointer, least: int) -> int:
 
 
 def _find_begin(text: str, key: int, least: int) -> int:
-    """Return where the comments directly above a key begin; the key itself where others are before it on its line.
+    """Return where the comments above a key begin; the key itself where its line has more before it.
 
     Comments that are indented further belong to what is above them.
     """
@@ -164,7 +164,7 @@ def _find_next_line(text: str, end: int) -> int:
 
 
 def _find_last_end(text: str, key: int, last: int, limit: int) -> int:
-    """Return where the lines of a last entry end, with the comments below it that are indented as it is."""
+    """Return where a last entry ends, with the comments below it that are indented as it is."""
     column = key - _find_line_start(text, key)
     while last < limit:
         below = _find_line_end(text, last)
@@ -195,7 +195,7 @@ def _is_block(document: Document, pointer: Pointer, style: str) -> bool:
 
 
 def _cut_flow(region: Region, value: Any) -> RegionPieces | None:
-    """Return the pieces of a flow on one line; None for one of several lines, which may have comments within."""
+    """Return the pieces of a flow on one line; None for several lines, which may have comments."""
     document, text = region.document, region.text
     pointers = [(*region.pointer, name) for name in _list_names(value)]
     if "\n" in text.strip():

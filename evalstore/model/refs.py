@@ -15,6 +15,7 @@ from evalstore.text import find_nearest, is_device_name, make_excerpt
 from evalstore.versions import Range, Version, find_range, find_version
 
 ID_LENGTH = 64  # characters at most
+ID_FORM = "use a to z, digits and _; begin with a letter; at most 64 characters; no device name of Windows"
 _ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _REV = re.compile(r"[0-9A-Za-z][0-9A-Za-z._/@{}~^+-]{0,255}")
 
@@ -142,7 +143,7 @@ def parse_ref(text: str) -> Ref:
     if not is_id(id_):
         raise RefError(
             f"'{make_excerpt(id_)}' is not a valid id",
-            hint="use a to z, digits and _, begin with a letter, at most 64 characters",
+            hint=ID_FORM,
         )
     if "@" in text and not pin:
         raise RefError(f"'{make_excerpt(text)}' has an empty pin", hint=f"write {name} or {name}@1.0.0")

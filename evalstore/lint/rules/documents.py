@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evalstore.model import Severity
 from evalstore.model.findings import ValidationRule
+from evalstore.model.refs import ID_FORM
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
@@ -52,7 +53,7 @@ DOCUMENT_RULES = (
         "id-malformed",
         _ERROR,
         "{found} is not a valid id",
-        "use a to z, digits and _; begin with a letter; at most 64 characters; no device name of Windows",
+        ID_FORM,
         "An id is a file name, a tag and a key in every run.",
     ),
     ValidationRule(

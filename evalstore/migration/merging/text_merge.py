@@ -1,4 +1,4 @@
-"""Merges the texts of an artifact by its parts: each part as the side wrote it that changed it, comments of both."""
+"""Merges the texts of an artifact: each part as the side has it that changed it, comments of both."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from evalstore.store.scratch import merge_texts
 
 
 class TextClashError(Exception):
-    """Both sides wrote something else in one place of the text, as a comment each behind one value."""
+    """Both sides wrote something else in one place, as a comment each behind one value."""
 
 
 class _TextPart(NamedTuple):
-    """A part of one side: its text, and its value with the labels of its parts; no node for what is no part."""
+    """A part of one side: its text, and its value with labels; no node for what is no part."""
 
     region: Region
     node: PartNode | None
@@ -55,9 +55,9 @@ _CutSides = tuple[_CutPart | None, _CutPart, _CutPart]
 
 
 def merge_regions(documents: Sequence[Document], nodes: Sequence[PartNode], merged: PartNode) -> str:
-    """Return the text of `merged`, made of the texts of a base and both sides. Raises `TextClashError`.
+    """Return the text of `merged`, made of a base and both sides. Raises `TextClashError`.
 
-    That it says what it should, and has every comment, is for the caller to check: a layout can defeat this.
+    The caller checks that it says what it should and has every comment: a layout can defeat this.
     """
     base, ours, theirs = (_TextPart(get_region(one), node) for one, node in zip(documents, nodes, strict=True))
     return _merge_value(merged, (base, ours, theirs))
@@ -75,7 +75,7 @@ def _merge_value(merged: PartNode | None, sides: _Sides) -> str:
 
 
 def _cut_alike(sides: _Sides) -> _CutSides | None:
-    """Return the sides in pieces; None where they are not cut alike, for then nothing can be joined.
+    """Return the sides in pieces; None where they are not cut alike and cannot be joined.
 
     The items of a list that is a whole are known by their places alone.
     """
@@ -92,7 +92,7 @@ def _cut_alike(sides: _Sides) -> _CutSides | None:
 
 
 def _merge_whole(merged: PartNode | None, sides: _Sides) -> str:
-    """Merge the text of what is one value: by its lines, or as the side has it whose value it is."""
+    """Merge the text of one value: by its lines, or as the side has it whose value it is."""
     base, ours, theirs = sides
     if base and any("\n" in side.text for side in (base, ours, theirs)):
         text = merge_texts(base.text, ours.text, theirs.text)
@@ -153,7 +153,7 @@ def _merge_entry(
 
 
 def _merge_rest(*entries: RegionEntry | None) -> str:
-    """Merge what is behind a value: the end of its line, where both may have put a comment, and the lines below."""
+    """Merge what is behind a value: the end of its line, then the lines below."""
     pairs = [("", "") if entry is None else _split_rest(entry) for entry in entries]
     lines, below = zip(*pairs, strict=True)
     return _merge_between(*lines) + _merge_between(*below)
@@ -167,7 +167,7 @@ def _split_rest(entry: RegionEntry) -> tuple[str, str]:
 
 
 def _merge_between(base: str | None, ours: str | None, theirs: str | None) -> str:
-    """Merge what is around values: comments, keys and white space; lines that both added stay, ours first."""
+    """Merge comments, keys and white space; lines that both added stay, ours first."""
     base, ours, theirs = base or "", ours or "", theirs or ""
     if theirs in {base, ours}:
         return ours
@@ -183,7 +183,7 @@ def _merge_between(base: str | None, ours: str | None, theirs: str | None) -> st
 
 
 def _add_lines(base: list[str], ours: list[str], theirs: list[str]) -> list[str] | None:
-    """Return the lines of a base with those that each side added; None where a side changed or removed some."""
+    """Return a base with the lines that each side added; None where one changed or removed some."""
     added = [_list_added(base, side) for side in (ours, theirs)]
     if added[0] is None or added[1] is None:
         return None
@@ -196,7 +196,7 @@ def _add_lines(base: list[str], ours: list[str], theirs: list[str]) -> list[str]
 
 
 def _list_added(base: list[str], side: list[str]) -> dict[int, list[str]] | None:
-    """Return the lines that a side added, by the line of the base that they are above; None where others differ."""
+    """Return the added lines by the line of the base that they are above; None where others differ."""
     added: dict[int, list[str]] = {}
     for tag, start, _, new, new_stop in difflib.SequenceMatcher(None, base, side, autojunk=False).get_opcodes():
         if tag == "insert":
