@@ -237,7 +237,7 @@ _ROWS = (
         _WARNING,
         "{name} was there at {base} and is gone; what pinned it is judged by nothing here any more",
         "git checkout {base} -- {path} restores it; if another artifact goes on from it: renamed_from: {name}",
-        "What is left of a store is no proof of what was taken out of it.",
+        "What is left of a store does not show what was taken out of it.",
     ),
     ValidationRule(
         "examples-removed",
