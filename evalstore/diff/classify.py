@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
 from evalstore.diff.deciders.bounds import prove_by_enumeration
-from evalstore.diff.direction import EITHER, NONE, bound_share, flip_direction, lift_direction
+from evalstore.diff.direction import EITHER, NONE, bound_share, lift_direction, turn_direction
 from evalstore.diff.effects import narrow_effect
 from evalstore.diff.findings import Certainty, Claim, Diff, DiffFinding, Direction, Profile, TotalEffect
 from evalstore.diff.plain_data import describe_value, list_differences
@@ -108,9 +108,9 @@ def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direc
     check, rubric = change.checks[1], change.states[1]
     if rule.scope is Scope.CHECK_VERDICT:
         score, verdict = (EITHER, EITHER) if check.reads_threshold else (NONE, direction)
-    elif check.negate:
+    else:
         # A negated check turns its directions round, before they are lifted through combine mode and gates.
-        score, verdict = flip_direction(score), flip_direction(verdict)
+        score, verdict = turn_direction(score, check), turn_direction(verdict, check)
     return (lift_direction(check, rubric, score, verdict),) * 2
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from evalstore.diff.findings import Direction
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import PROOFS
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
@@ -32,6 +33,17 @@ ADDED_CHECK_DIRECTIONS = {
 def flip_direction(direction: Direction) -> Direction:
     """Return the opposite direction."""
     return {STRICTER: LOOSER, LOOSER: STRICTER}.get(direction, direction)
+
+
+def turn_direction(direction: Direction, check: CheckState) -> Direction:
+    """Return the direction of a check's score from that of what it is made of, or the other way round.
+
+    `negate` and statements of negative weight turn it; of statements with both signs, or unknown ones, nothing is sure.
+    """
+    signs = KINDS[check.kind].signs(check.params)
+    if len(signs) != 1:
+        return direction if direction is NONE else EITHER
+    return flip_direction(direction) if check.negate is (1 in signs) else direction
 
 
 def join_directions(*directions: Direction) -> Direction:

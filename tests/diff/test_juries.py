@@ -40,7 +40,8 @@ from tests.diff.case_pairs import make_rubric
 
 Mapping = dict[str, Any]
 
-# Judges by reference: two spellings of one, one whose second level is worth more, one that reads a variable.
+# Judges by reference: two spellings of one, one whose second level is worth more, one that reads a variable, and those
+# that are asked about statements.
 LEVELS = {"score_type": "levels", "level_names": ["low", "half", "high"]}
 JUDGES: Mapping = {
     "judge/a@1.0.0": {"template": "a {{ output }}"},
@@ -50,7 +51,21 @@ JUDGES: Mapping = {
     "judge/c@1.0.0": {"template": "c {{ output }}", **LEVELS},
     "judge/c@2.0.0": {"template": "c {{ output }}", **LEVELS, "level_scores": {"low": 0, "half": 0.75, "high": 1}},
     "judge/d@1.0.0": {"template": "d {{ output }} {{ kind }}", "variables": ["kind", "mood"]},
+    "judge/e@1.0.0": {"template": "e {{ output }} {{ statement }}", "variables": ["statement"], **LEVELS},
+    "judge/e@2.0.0": {
+        "template": "e {{ output }} {{ statement }}",
+        "variables": ["statement"],
+        **LEVELS,
+        "level_scores": {"low": 0, "half": 0.75, "high": 1},
+    },
+    "judge/f@1.0.0": {
+        "template": "f {{ output }} {{ statement }}",
+        "variables": ["statement"],
+        "score_type": "binary",
+        "reply_pattern": 'level": "(low|high)',
+    },
 }
+ASKED_REFS = ["judge/e@1.0.0", "judge/e@2.0.0"]
 REFS = st.sampled_from(sorted(JUDGES))
 SCORES = ["0", "0.25", "0.5", "0.7", "0.75", "1"]
 ALL_SCORED = [*(f'{{"score": {score}, "level": "{level}"}}' for score in SCORES for level in LEVELS["level_names"])]
@@ -104,6 +119,24 @@ JUDGED = st.builds(
         threshold=NUMBERS, negate=st.booleans(), variables=VARIABLES, model=MODELS, samples=st.sampled_from([1, 1, 2])
     ),
 )
+SIGNED = st.sampled_from([1, 2, -1, -1, -2, 0])
+EACH = st.lists(
+    st.builds(lambda text, weight: {"text": text, "weight": weight}, st.sampled_from(["s", "t", "u"]), SIGNED)
+    | st.sampled_from(["s", "t"]),
+    min_size=1,
+    max_size=3,
+)
+STATED = st.builds(
+    lambda who, each, rest: {"kind": "llm_judge", **who, "each": each, **rest},
+    st.one_of(
+        st.sampled_from(ASKED_REFS).map(lambda ref: {"judge_prompt_ref": ref}),
+        WAYS.map(
+            lambda way: {"jury": {"members": [{"judge_prompt_ref": ref} for ref in ASKED_REFS], "aggregate": way}}
+        ),
+    ),
+    EACH,
+    optional(threshold=NUMBERS, negate=st.booleans(), aggregate=st.sampled_from(["mean", "points"])),
+)
 PLAIN = st.builds(
     lambda value, rest: {"kind": "must_contain_any", "values": [value], **rest},
     st.sampled_from(["x", "y"]),
@@ -113,7 +146,7 @@ PLAIN = st.builds(
 
 @st.composite
 def rubrics(draw: st.DrawFn) -> Mapping:
-    checks = [draw(JUDGED), *draw(st.lists(st.one_of(JUDGED, PLAIN, PLAIN), max_size=2))]
+    checks = [draw(st.one_of(JUDGED, JUDGED, STATED)), *draw(st.lists(st.one_of(JUDGED, PLAIN, PLAIN), max_size=2))]
     ids = [f"c{index}" for index in range(len(checks))]
     scoring = draw(
         optional(
@@ -129,14 +162,15 @@ def rubrics(draw: st.DrawFn) -> Mapping:
 
 def _members(draw: st.DrawFn, jury: Mapping) -> None:
     members = jury["members"]
+    refs = _list_like(members[0]["judge_prompt_ref"])
     at = draw(st.integers(0, len(members) - 1))
     how = draw(st.sampled_from(["add", "drop", "swap", "turn", "weigh", "double", "rescale", "way"]))
     if how == "add":
-        members.insert(at, draw(MEMBER))
+        members.insert(at, {"judge_prompt_ref": draw(refs), **draw(optional(weight=WEIGHTS))})
     elif how == "drop" and len(members) > 1:
         members.pop(at)
     elif how == "swap":
-        members[at]["judge_prompt_ref"] = draw(REFS)
+        members[at]["judge_prompt_ref"] = draw(refs)
     elif how == "turn":
         members.reverse()
     elif how == "weigh":
@@ -150,8 +184,15 @@ def _members(draw: st.DrawFn, jury: Mapping) -> None:
         jury["aggregate"] = draw(WAYS)
 
 
+def _list_like(ref: str) -> st.SearchStrategy[str]:
+    """Return the judges that one may be exchanged for: those that read statements, for one that does."""
+    return st.sampled_from(ASKED_REFS) if ref in ASKED_REFS else REFS
+
+
 def _who(draw: st.DrawFn, check: Mapping) -> None:
-    if "jury" not in check:
+    if "each" in check and "jury" not in check:
+        check["judge_prompt_ref"] = draw(_list_like(check["judge_prompt_ref"]))
+    elif "jury" not in check:
         ref = check.pop("judge_prompt_ref")
         alone = {"members": [{"judge_prompt_ref": ref, **draw(optional(weight=WEIGHTS))}], "aggregate": draw(WAYS)}
         check.update(draw(st.one_of(st.just({"jury": alone}), JURY, MEMBER.map(_alone))))
@@ -166,7 +207,9 @@ def _alone(member: Mapping) -> Mapping:
 
 
 def _rest(draw: st.DrawFn, check: Mapping) -> None:
-    key, values = draw(st.sampled_from([("variables", VARIABLES), ("model", MODELS), ("negate", st.booleans())]))
+    edits = [("variables", VARIABLES), ("model", MODELS), ("negate", st.booleans())]
+    edits += [("each", EACH), ("threshold", NUMBERS)] if "each" in check else []
+    key, values = draw(st.sampled_from(edits))
     check[key] = draw(values)
 
 
@@ -401,3 +444,67 @@ def test_every_judge_of_a_jury_exchanged_is_told_one_by_one() -> None:
     found = compare(old, new).findings
     assert len(found) == 200
     assert {finding.rule for finding in found} == {"jury-member-changed"}
+
+
+def stated(ref: str, each: Any, **more: Any) -> Mapping:
+    scoring = {"combine": "weighted_avg", **more.pop("scoring", {})}
+    check = {"id": "c0", "kind": "llm_judge", "judge_prompt_ref": ref, "each": each, **more}
+    return {"id": "r", "version": "1.0.0", "checks": [check], "scoring": scoring}
+
+
+@pytest.mark.parametrize(
+    ("each", "more", "direction", "shift"),
+    [
+        (["s", "t"], {}, "looser", "1/4"),
+        (["s", "t"], {"negate": True}, "stricter", "1/4"),
+        ([{"text": "s", "weight": -1}], {}, "stricter", "1/4"),
+        ([{"text": "s", "weight": -1}, {"text": "t", "weight": -2}], {"negate": True}, "looser", "1/4"),
+        ([{"text": "s", "weight": -1}, {"text": "t", "weight": 0}], {}, "stricter", "1/4"),
+        ([{"text": "s", "weight": -1}, "t"], {}, "either", "1/4"),
+        ([{"text": "s", "weight": -3}, "t"], {"aggregate": "points"}, "either", "1"),
+        ({"from": "statements"}, {}, "either", "1/4"),
+        ({"from": "statements"}, {"aggregate": "points"}, "either", "1"),
+    ],
+)
+def test_a_judge_that_rises_lowers_what_counts_against_an_output(
+    each: Any, more: Mapping, direction: str, shift: str
+) -> None:
+    (finding,) = compare(*(stated(ref, each, **more) for ref in ASKED_REFS), load=load).findings
+    told = finding.rule, str(finding.direction), str(finding.verdict_direction), str(finding.max_shift)
+    assert told == ("judge-ref-changed", direction, direction, shift)
+
+
+def test_an_inner_rubric_and_a_jury_turn_a_direction_round_as_a_check_does() -> None:
+    against = [{"text": "s", "weight": -1}]
+    inner = {f"rubric/inner@{ref[-5:]}": {**stated(ref, against), "version": ref[-5:]} for ref in ASKED_REFS}
+
+    def find(ref: str) -> Artifact:
+        if ref not in inner:
+            return load(ref)
+        return Artifact(Kind.RUBRIC, "inner", ref[-5:], read_yaml(json.dumps(inner[ref]).encode(), "x.yaml"))
+
+    outer = ({"checks": [{"kind": "composite", "rubric_ref": ref}], "scoring": {"combine": "min"}} for ref in inner)
+    (finding,) = compare(*outer, load=find).findings
+    assert (finding.rule, str(finding.direction)) == ("composite-ref-changed", "stricter")
+    juries = []
+    for way in ("min", "max"):
+        juries.append(stated("", against, jury={"members": [{"judge_prompt_ref": ref} for ref in ASKED_REFS]}))
+        juries[-1]["checks"][0].pop("judge_prompt_ref")
+        juries[-1]["checks"][0]["jury"]["aggregate"] = way
+    (finding,) = compare(*juries, load=load).findings
+    assert (finding.rule, str(finding.direction)) == ("jury-aggregation-changed", "stricter")
+
+
+@pytest.mark.parametrize("where", ["check", "rubric"])
+def test_statements_give_a_judge_of_two_answers_scores_between(where: str) -> None:
+    each = ["s", "t", "u"]
+    sides = [
+        stated("judge/f@1.0.0", each, threshold=bar, scoring={"combine": "all_pass"})
+        if where == "check"
+        else stated("judge/f@1.0.0", each, scoring={"threshold": bar})
+        for bar in (0.5, 0.9)
+    ]
+    diff = compare(*sides, load=load)
+    assert (diff.required_bump, str(diff.total.verdict_direction)) == (Bump.MAJOR, "stricter")
+    verdicts = {(str(was.verdict), str(now.verdict)) for was, now in zip(*map(answers, sides), strict=True)}
+    assert ("pass", "fail") in verdicts

@@ -127,9 +127,11 @@ def bound_level_shift(change: Change) -> Fraction | None:
 def list_possible_scores(check: CheckState, load: ArtifactLoader | None) -> tuple[Fraction, ...]:
     """Return every score that a check can have, or nothing where these are not known to be few.
 
-    One judge, asked once, that answers yes or no or by levels has few.
+    One judge, asked once and not about each of some statements, that answers yes or no or by levels has few.
     """
-    if check.kind != "llm_judge" or load is None or check.params["jury"] is not None or check.params["samples"] != 1:
+    if check.kind != "llm_judge" or load is None or check.params["samples"] != 1:
+        return list_scores(check)
+    if not check.params["jury"] is check.params["each"] is None:
         return list_scores(check)
     try:
         ref = check.params["judge_prompt_ref"]

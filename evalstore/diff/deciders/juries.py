@@ -33,10 +33,12 @@ from evalstore.diff.direction import (
     join_directions,
     measure_weight_distance,
     normalize_weights,
+    turn_direction,
 )
 from evalstore.diff.findings import Direction
 from evalstore.diff.limits import PROOFS
 from evalstore.model import parse_fraction
+from evalstore.model.rubric import find_question_key
 
 # How the scores of one judge alone are joined, too.
 SINGLE_JUDGE_AGGREGATE = "mean"
@@ -74,10 +76,12 @@ def read_jury(params: Mapping[str, Any]) -> Jury | None:
     ref, jury = params["judge_prompt_ref"], params["jury"]
     if (ref is None) is (jury is None):
         return None
+    each = params["each"]
+    asked = params["samples"] * max(1, len(each) if isinstance(each, list) else 1)
     if jury is None:
-        return Jury(((ref, Fraction(1)),), SINGLE_JUDGE_AGGREGATE, params["samples"])
+        return Jury(((ref, Fraction(1)),), SINGLE_JUDGE_AGGREGATE, asked)
     members = tuple((member["judge_prompt_ref"], parse_fraction(member["weight"])) for member in jury["members"])
-    return Jury(members, jury["aggregate"], len(members) * params["samples"])
+    return Jury(members, jury["aggregate"], len(members) * asked)
 
 
 def prove_jury_equivalent(change: Change) -> Proof | None:
@@ -85,6 +89,9 @@ def prove_jury_equivalent(change: Change) -> Proof | None:
     before, after = _read_juries(change)
     key = find_aggregation_key(before)
     if key is None or key != find_aggregation_key(after):
+        return None
+    # A question may have so many statements that the larger of two panels is asked too often.
+    if before.calls != after.calls and find_question_key(change.checks[1].params["each"]):
         return None
     return Proof(_explain_equivalence(before, after))
 
@@ -127,9 +134,8 @@ def find_added_judge_direction(change: Change) -> Direction:
     is_added = len(juries[1].members) > len(juries[0].members)
     direction = _ONE_MORE.get(juries[1].aggregate, EITHER)
     # The rubric's direction: of the score that is turned round with the check, and of an error, which is not.
-    scored = flip_direction(direction) if check.negate else direction
-    total = join_directions(scored, direct_unscored(check, rubric, rubric.errors))
-    return total if is_added is not check.negate else flip_direction(total)
+    total = join_directions(turn_direction(direction, check), direct_unscored(check, rubric, rubric.errors))
+    return turn_direction(total if is_added else flip_direction(total), check)
 
 
 def find_jury_weights_direction(change: Change) -> Direction:
@@ -154,7 +160,7 @@ def bound_jury_shift(change: Change) -> Fraction | None:
     # A judge that is asked on one side only may fail there, and then the jury has no score.
     if set(juries[0].weight_by_judge) != set(juries[1].weight_by_judge):
         return None
-    return measure_weight_distance(juries[0].weight_by_judge, juries[1].weight_by_judge)
+    return _bound_by_points(measure_weight_distance(juries[0].weight_by_judge, juries[1].weight_by_judge), change)
 
 
 def bound_member_shift(change: Change) -> Fraction | None:
@@ -167,7 +173,20 @@ def bound_member_shift(change: Change) -> Fraction | None:
         return None
     shares = normalize_weights(jury.weight_by_judge)
     part = shares.get(change.new, Fraction(1)) if jury.aggregate == "mean" else Fraction(1)
-    return part * (1 if shift is None else shift)
+    return _bound_by_points(part * (1 if shift is None else shift), change)
+
+
+def _bound_by_points(shift: Fraction, change: Change) -> Fraction | None:
+    """Return how far a check moves where its judges' scores of any statement move as far as `shift`.
+
+    In a mean no further; of points, those that are lost count against the positive ones alone.
+    """
+    params = change.checks[1].params
+    if params["each"] is None or params["aggregate"] == "mean":
+        return shift
+    weights = [] if find_question_key(params["each"]) else [parse_fraction(one["weight"]) for one in params["each"]]
+    positive = sum((weight for weight in weights if weight > 0), Fraction(0))
+    return shift * sum(map(abs, weights), Fraction(0)) / positive if positive else None
 
 
 def _read_juries(change: Change) -> tuple[Jury, Jury]:

@@ -86,6 +86,8 @@ Predicate = Callable[[Params], bool]
 # (EditScript, the check's token) -> its Changes. The types cannot be named: both are built on what kinds say here.
 EditFinder = Callable[[Any, str], Iterator[Any]]
 
+_UPWARDS = frozenset({1})
+
 # JSON that is nested deeper than any that is read.
 DEEP_JSON = "[" * (DEPTH_LIMIT + 1) + "]" * (DEPTH_LIMIT + 1)
 
@@ -143,6 +145,11 @@ def say_never(_: Params) -> bool:
     return False
 
 
+def count_upwards(_: Params) -> frozenset[int]:
+    """Return that a score follows what it is made of, whatever the parameters."""
+    return _UPWARDS
+
+
 def read_no_question(_: Params) -> Iterator[Pointer]:
     """Yield nothing: the kind reads no part of a question."""
     yield from ()
@@ -167,7 +174,8 @@ class CheckKind:
     it apart, one that passes first; `ungraded_texts`: outputs beyond its limits, on any machine. `bans`: what it looks
     for makes it fail. `score_parts`: how many equal parts its score is a share of, 0 where that is not known.
     `passes_all`: whatever it grades scores 1.
-    `reads_threshold`: its threshold moves its score, not its verdict alone. `asks_judges`, `reads_more_than_text`:
+    `signs`: 1 where its score rises with what its judges say, -1 where it falls; both where some of each, nothing where
+    a question says so. `reads_threshold`: its threshold moves its score, not its verdict alone. `asks_judges`, `reads_more_than_text`:
     no text alone shows that it moves. `is_portable`: it needs no program that other machines may lack. `cost`: what
     grading one output costs, of the budget for witnesses.
     """
@@ -184,6 +192,7 @@ class CheckKind:
     score_parts: Callable[[Params], int] = lambda _: 0
     reads_threshold: Predicate = say_never
     passes_all: Predicate = say_never
+    signs: Callable[[Params], frozenset[int]] = count_upwards
     asks_judges: Predicate = say_never
     reads_more_than_text: Predicate = say_never
     is_portable: bool = True

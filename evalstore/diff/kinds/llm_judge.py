@@ -38,12 +38,16 @@ def _read_each(value: Any) -> Any:
     """Return statements with their weights written out, or the key of the question that has them."""
     if find_question_key(value):
         return value
-    return [
-        {"text": read_text(item), "weight": 1}
-        if isinstance(item, str)
-        else {**read_mapping(item), "text": read_text(item.get("text")), "weight": item.get("weight", 1)}
-        for item in read_typed(value, list)
-    ]
+    return [_read_statement(item) for item in read_typed(value, list)]
+
+
+def _read_statement(item: Any) -> dict[str, Any]:
+    if isinstance(item, str):
+        return {"text": item, "weight": 1}
+    weight = read_mapping(item).get("weight", 1)
+    if isinstance(weight, bool) or not isinstance(weight, int | Decimal):
+        raise UnreadableError(f"{weight!r} is not a weight")
+    return {**item, "text": read_text(item.get("text")), "weight": weight}
 
 
 def _yield_statement_changes(walk: EditScript, token: str) -> Iterator[Change]:
@@ -108,6 +112,15 @@ def _list_question_parts(params: Params) -> Iterator[Pointer]:
     yield from ((value.key,) for value in list_question_values(params))
 
 
+def _find_signs(params: Params) -> frozenset[int]:
+    """Return the signs of the statements that count; without statements the score is what the judges say."""
+    statements = params[_EACH]
+    if find_question_key(statements):
+        return frozenset()
+    weights = [statement["weight"] for statement in statements or ()]
+    return frozenset(1 if weight > 0 else -1 for weight in weights if weight) or frozenset({1})
+
+
 def _takes_values(params: Params) -> bool:
     return bool(list_question_values(params))
 
@@ -148,4 +161,5 @@ KIND = CheckKind(
     question_parts=_list_question_parts,
     reads_threshold=_is_majority,
     asks_judges=say_always,
+    signs=_find_signs,
 )
