@@ -26,6 +26,7 @@ RULE = "question-reference-changed"
 VALUE_RULE = "question-value-changed"
 _EXTRA_KEY = "extension-field-changed"
 _REF_RULE = "question-rubric-ref-changed"
+RowPair = tuple[Row, Row]  # a question just before an edit, and just after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +61,35 @@ class ReferenceReaders:
             return _prove_same_rubric(graders, change) or change
         if change.rule not in {RULE, _EXTRA_KEY} or change.question is None:
             return change
-        rows, is_extra = change.question, change.rule == _EXTRA_KEY
-        if is_extra and not any("rubric_ref" in row for row in rows):
-            return change  # nothing grades it, so nothing reads what is not a reference
-        readers = [self._find_reader(row.get("rubric_ref")) for row in rows]
+        # Of a default, each question that has it is graded by its own rubric: those that may read it count.
+        graded = [(pair, self._find_readers(pair)) for pair in (change.question, *change.other_questions)]
+        is_extra = change.rule == _EXTRA_KEY
+        reading = [(pair, readers) for pair, readers in graded if _may_read(pair, readers, is_extra=is_extra)]
+        if not reading:
+            return (
+                change if is_extra else _prove_unread(change, [reader for _, readers in graded for reader in readers])
+            )
+        readers = [reader for _, both in reading for reader in both]
         known = [reader for reader in readers if isinstance(reader, RubricReads)]
-        is_unread = len(known) == len(readers) and not any((change.name,) in reader.parts for reader in known)
-        if is_extra and is_unread:
-            return change
         # A rubric that cannot be read may take a value from any key.
         if is_extra or any(change.name in reader.value_keys for reader in known):
             change = replace(change, rule=VALUE_RULE)
-        if any(row.get("bundle") is not None for row in rows):
+        if any(row.get("bundle") is not None for pair, _ in reading for row in pair):
             return change.with_reason("its bundle may read it")
         if reason := next((reader for reader in readers if isinstance(reader, str)), ""):
             return change.with_reason(reason)
-        return self._compare_readers(change, known)
+        pairs = [pair for pair, _ in reading]
+        return self._compare_readers(replace(change, question=pairs[0], other_questions=tuple(pairs[1:])), known[:2])
+
+    def _find_readers(self, pair: RowPair) -> list[RubricReads | str]:
+        return [self._find_reader(row.get("rubric_ref")) for row in pair]
 
     def _compare_readers(self, change: Change, readers: list[RubricReads]) -> Change:
         before, after = change.question or ({}, {})
-        moved = [_find_moved_parts(reader, before, after) for reader in readers]
-        # What no check reads cannot move a score, whatever the value is.
-        if not any(moved):
-            refs = " or ".join(dict.fromkeys(reader.ref for reader in readers))
-            proof = Proof(f"no check and no judge of {refs} reads the change", rule="question-reference-unread")
-            return replace(change, proof=proof)
+        moved = _find_moved_parts(readers[0], before, after)
         if readers[0].ref != readers[1].ref:
             return _prove_same_rubric(readers, change) or change.with_reason("another rubric also grades it")
-        if ref := next(filter(None, map(readers[0].parts.__getitem__, moved[0])), ""):
+        if ref := next(filter(None, map(readers[0].parts.__getitem__, moved)), ""):
             return change.with_reason(f"{ref} reads it")
         # The change of the reference becomes one of a rubric: its checks, filled from the question, before and after.
         # Of a default only those are filled that read it: what is claimed then holds whatever else a question gives.
@@ -149,6 +151,22 @@ class ReferenceReaders:
         if names is None:
             raise EvalstoreError(f"{ref} floats, or cannot be read")
         return [(name,) for name in names if name in BUILTIN_VARIABLES]
+
+
+def _may_read(pair: RowPair, readers: Sequence[RubricReads | str], *, is_extra: bool) -> bool:
+    """Whether what grades a question may read what differs between its two sides; a rubric not known may read all."""
+    if is_extra and not any("rubric_ref" in row for row in pair):
+        return False  # nothing grades it, so nothing reads what is not a reference
+    if not is_extra and any(row.get("bundle") is not None for row in pair):
+        return True
+    return any(isinstance(reader, str) or bool(_find_moved_parts(reader, *pair)) for reader in readers)
+
+
+def _prove_unread(change: Change, readers: Sequence[RubricReads | str]) -> Change:
+    """Return the change with the proof that no rubric reads it, whatever the value is."""
+    refs = " or ".join(dict.fromkeys(reader.ref for reader in readers if isinstance(reader, RubricReads)))
+    proof = Proof(f"no check and no judge of {refs} reads the change", rule="question-reference-unread")
+    return replace(change, proof=proof)
 
 
 def _prove_same_rubric(readers: Sequence[RubricReads | str], change: Change) -> Change | None:

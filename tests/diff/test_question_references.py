@@ -372,3 +372,53 @@ def test_an_extra_key_stays_minor_where_no_check_reads_it() -> None:
     assert (finding.rule, finding.level) == ("extension-field-changed", Bump.MINOR)
     (unknown,) = difference({"id": "q", "input": "i"}, {"id": "q", "input": "i", "severity": "high"}, {}).findings
     assert (unknown.rule, unknown.level) == ("question-value-changed", Bump.MAJOR)
+
+
+OTHER = "rubric/other@1.0.0"
+FACTS = {**UNREAD, "checks": [{"kind": "fact_match"}]}
+
+
+@pytest.mark.parametrize("first", ["default", "own"])
+@pytest.mark.parametrize(
+    ("read", "key", "old", "new", "rule", "direction"),
+    [
+        (FACTS, "expected_facts", ["a"], ["b"], "question-reference-changed", "either"),
+        (NAMES, "banned", ["a"], ["a", "b"], "ban-phrase-added", "stricter"),
+    ],
+)
+def test_a_default_is_judged_by_the_rubric_of_each_question(
+    read: Mapping, key: str, old: Any, new: Any, rule: str, direction: str, first: str
+) -> None:
+    rows = [{"id": "q", "input": "i"}, {"id": "own", "input": "i", "rubric_ref": OTHER}]
+    rows = rows if first == "default" else rows[::-1]
+    held = {REF: UNREAD, OTHER: read}
+    (finding,) = compare_defaults({key: old}, {key: new}, rows, held).findings
+    assert (finding.rule, finding.level, str(finding.direction)) == (rule, Bump.MAJOR, direction)
+    moved = [evaluate(held[OTHER], "b", {**rows[1], key: value}).score for value in (old, new)]
+    assert moved[0] != moved[1]
+    # Where the default's own rubric reads it and no question is graded by that, nothing moves.
+    rows = [{"id": "own", "input": "i", "rubric_ref": OTHER}]
+    diff = compare_defaults({key: old}, {key: new}, rows, {REF: read, OTHER: UNREAD})
+    assert diff.required_bump < Bump.MAJOR
+
+
+def test_a_default_that_two_rubrics_read_is_major_either_way() -> None:
+    rows = [{"id": "q", "input": "i"}, {"id": "own", "input": "i", "rubric_ref": OTHER}]
+    wants = {**UNREAD, "checks": [{"kind": "must_contain_any", "values": {"from": "banned"}}]}
+    (finding,) = compare_defaults({"banned": ["a"]}, {"banned": ["a", "b"]}, rows, {REF: NAMES, OTHER: wants}).findings
+    assert (finding.level, str(finding.direction)) == (Bump.MAJOR, "either")
+
+
+def test_a_default_of_a_question_without_a_rubric_is_not_told_unread() -> None:
+    rows = [{"id": "q", "input": "i", "rubric_ref": None}, {"id": "own", "input": "i", "rubric_ref": OTHER}]
+    (finding,) = compare_defaults({"expected": "a"}, {"expected": "b"}, rows, {REF: UNREAD, OTHER: UNREAD}).findings
+    assert (finding.level, str(finding.direction)) == (Bump.MAJOR, "either")
+
+
+def test_a_default_is_judged_as_a_renamed_question_has_it() -> None:
+    sides = [
+        {"id": "d", "defaults": {"rubric_ref": REF, "banned": banned}, "questions": [{"id": id_, "input": "i"}]}
+        for id_, banned in (("q", ["a"]), ("r", ["a", "b"]))
+    ]
+    found = {one.rule: one for one in compare(*sides, load=context({REF: NAMES}).load).findings}
+    assert found.keys() == {"question-id-renamed", "ban-phrase-added"}

@@ -70,10 +70,10 @@ def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[s
     known = {**list_noted_renames(new.own.values()), **renames}
     matched = match_renames(known, old.own.__contains__, new.own.__contains__)
     renamed = {id_: matched[id_] for id_ in old.own if id_ in matched}
+    renamed |= _match_equal_content(old, new, renamed)
     yield from _find_default_changes(old, new, {**{id_: id_ for id_ in _list_common_ids(old, new)}, **renamed})
     for before, after in renamed.items():
         yield from _find_row_changes(old, new, (before, after))
-    renamed |= _match_equal_content(old, new, renamed)
     for id_ in old.own:
         if id_ not in new.own and id_ not in renamed:
             words = {"question": id_}
@@ -117,10 +117,13 @@ def _find_default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str
             continue
         # What a question inherits is read as if it were written there.
         edited = {**defaults, key: after} if key in new.defaults else {k: v for k, v in defaults.items() if k != key}
-        graders = [
-            {name: side.defaults[name] for name in _INHERITED_RULES if name in side.defaults} for side in (old, new)
+        rows = [
+            (
+                _add_graders(old, id_, {**defaults, **old.own[id_]}),
+                _add_graders(new, pairs[id_], {**edited, **old.own[id_]}),
+            )
+            for id_ in users
         ]
-        rows = [({**defaults, **old.own[id_], **graders[0]}, {**edited, **old.own[id_], **graders[1]}) for id_ in users]
         rule = _OWN_RULES.get(key, "metadata-changed" if is_cosmetic(key) else "extension-field-changed")
         yield replace(change, rule=rule, question=rows[0] if rows else None, other_questions=tuple(rows[1:]))
         defaults = edited
@@ -169,8 +172,10 @@ def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
 
 
 def _add_graders(side: QuestionSet, id_: str, row: Row) -> Row:
-    """Return a row with the rubric and bundle that grade it on this side."""
-    return {**row, **{key: item for key, item in side.fill_row(id_).items() if key in _INHERITED_RULES}}
+    """Return a row with the rubric and bundle that grade it on this side, its own before the defaults'."""
+    graders = {**side.defaults, **side.own[id_]}
+    asked = {key: item for key, item in row.items() if key not in _INHERITED_RULES}
+    return {**asked, **{key: graders[key] for key in _INHERITED_RULES if key in graders}}
 
 
 def _find_order_changes(old: QuestionSet, new: QuestionSet) -> Iterator[Change]:

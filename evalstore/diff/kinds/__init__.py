@@ -175,9 +175,9 @@ class CheckKind:
     for makes it fail. `score_parts`: how many equal parts its score is a share of, 0 where that is not known.
     `passes_all`: whatever it grades scores 1.
     `signs`: 1 where its score rises with what its judges say, -1 where it falls; both where some of each, nothing where
-    a question says so. `reads_threshold`: its threshold moves its score, not its verdict alone. `asks_judges`, `reads_more_than_text`:
-    no text alone shows that it moves. `is_portable`: it needs no program that other machines may lack. `cost`: what
-    grading one output costs, of the budget for witnesses.
+    a question says so. `reads_threshold`: its threshold moves its score, not its verdict alone. `asks_judges`,
+    `reads_more_than_text`: no text alone shows that it moves. `is_portable`: it needs no program that other machines
+    may lack. `cost`: what grading one output costs, of the budget for witnesses.
     """
 
     params: Mapping[str, Param]

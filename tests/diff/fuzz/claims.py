@@ -29,6 +29,7 @@ from evalstore.diff.rubric_state import read_rubric
 from evalstore.documents import read_row, write_canonical
 from evalstore.versions import Bump
 from tests.diff.case_pairs import make_rubric
+from tests.diff.fuzz.datasets import find_names
 from tests.diff.fuzz.grading import NOWHERE, Answer, Grade, Models, grader, graders
 from tests.diff.fuzz.pair import FLOATING, Drawn, Pair, Value
 
@@ -73,10 +74,17 @@ def _hold(pair: Pair, held: Held, samples: Callable[[Held], Iterable[Drawn]]) ->
     held.seconds = perf_counter() - began
     _hold_diff(held)
     grades = graders(pair)
+    if "questions" in pair.old and "questions" in pair.new:
+        grades = _rename_questions(grades[0], find_names(pair.old, pair.new)), grades[1]
     _hold_witnesses(held, grades)
     for one in samples(held):
         held.drawn.append(one)
         _hold_sample(held, grades, one)
+
+
+def _rename_questions(grade: Grade, names: Mapping[str, str]) -> Grade:
+    """Return a side whose questions have the names of the other side."""
+    return lambda drawn: {names.get(id_, id_): answer for id_, answer in grade(drawn).items()}
 
 
 def _hold_selves(pair: Pair, held: Held) -> None:

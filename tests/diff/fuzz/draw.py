@@ -28,8 +28,9 @@ def draw(random: Random) -> Pair:
         return _judges(random)
     if how < 0.13:
         return _taken_apart(random)
-    make, edit = (datasets.dataset, datasets.edit) if how < 0.23 else (rubrics.rubric, rubrics.edit)
-    old = make(random)
+    if how < 0.23:
+        return draw_datasets(random)
+    edit, old = rubrics.edit, rubrics.rubric(random)
     refs = _refs(random, old)
     if how > 0.97:
         return Pair(old, (new := rubrics.rubric(random, "r", random.choice("ccn"))), refs or _refs(random, new))
@@ -38,6 +39,18 @@ def draw(random: Random) -> Pair:
         _really(new, lambda: edit(random, new, refs))
     sides = (new, old) if random.random() < _TURNED else (old, new)
     return Pair(*sides, refs or _refs(random, new))
+
+
+def draw_datasets(random: Random) -> Pair:
+    """Return two sides of one dataset, whose questions, defaults and rubrics share what is read in all ways there are."""
+    old = datasets.dataset(random)
+    refs = _refs(random, old)
+    refs = datasets.take_values(random, refs) if random.random() < 0.9 else refs
+    new = copy.deepcopy(old)
+    for _ in range(random.choice([1, 1, 1, 2, 3])):
+        _really(new, lambda: datasets.edit(random, new, refs))
+    refs = refs or _refs(random, new)
+    return Pair(new, old, refs) if random.random() < _TURNED else Pair(old, new, refs)
 
 
 def _really(value: Value, edit: Callable[[], None]) -> None:

@@ -12,7 +12,9 @@ from tests.diff.fuzz.pair import Drawn, Pair, Value
 from tests.diff.fuzz.words import BLANKS, JSON, MARKDOWN, ODD, PHP, PHRASES, TOOLS, some
 
 _LONGEST = 60
-_TELLING = frozenset({"values", "required_sections", "forbidden_patterns", "facts", "pattern", "expected_facts"})
+_TELLING = frozenset(
+    {"values", "required_sections", "forbidden_patterns", "facts", "pattern", "expected_facts", "names"}
+)
 
 
 def samples(random: Random, pair: Pair) -> Iterator[Drawn]:
@@ -84,7 +86,7 @@ def _wanted(value: Any) -> Iterator[str]:
         for name, item in value.items():
             if name in _TELLING:
                 yield from _texts(item)
-            elif name in {"checks", "questions"}:
+            elif name in {"checks", "questions", "defaults"}:
                 yield from _wanted(item)
     elif isinstance(value, list):
         for item in value:

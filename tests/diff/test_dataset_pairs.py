@@ -1,0 +1,39 @@
+"""Drawn pairs of datasets, graded under both sides: what is called patch or minor never moves, and no direction is false."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import islice
+
+import pytest
+
+from tests.diff.fuzz.claims import Held, hold
+from tests.diff.fuzz.draw import draw_datasets, randomness
+from tests.diff.fuzz.outputs import samples as draw_samples
+from tests.rows import thin
+
+SEED, PAIRS, PARTS, OUTPUTS = 20261129, 1500, 4, 14
+
+
+def hold_pair(seed: int, index: int) -> Held:
+    random = randomness(seed, index)
+    pair = draw_datasets(random)
+    drawn = draw_samples(random, pair)
+    return hold(pair, lambda _: islice(drawn, OUTPUTS), closely=index % 5 == 0)
+
+
+@pytest.mark.parametrize("part", thin(range(PARTS), 2))
+def test_what_is_said_of_a_drawn_pair_of_datasets_is_true(part: int, samples: Callable[[int], int]) -> None:
+    pairs, moved, bumps, rules = samples(PAIRS), 0, Counter[str](), Counter[str]()
+    for index in range(part * pairs, (part + 1) * pairs):
+        held = hold_pair(SEED, index)
+        assert held.broken == [], index
+        assert held.diff
+        moved += held.moved
+        bumps[str(held.diff.required_bump)] += 1
+        rules.update(finding.rule for finding in held.diff.findings)
+    # A generator that moves nothing, or finds one thing alone, would show nothing.
+    assert {"patch", "minor", "major"} <= set(bumps)
+    assert moved > bumps["major"] // 8
+    assert {"question-reference-unread", "question-rubric-ref-changed"} <= set(rules)
