@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalstore.documents import Pointer, format_json_pointer
+from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.model import Grade, Question
 from evalstore.model.outcome import grade_error, grade_missing
-from evalstore.model.rubric import QuestionValue, fill_params, find_question_key, is_empty
+from evalstore.model.rubric import QuestionValue, fill_params, find_question_key, is_empty, list_question_values
 from evalstore.places import find_resource_folder
 from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.languages.schemas import Schema
 
+_NAME = "name"
+_LARGEST = 10**18  # what is counted is less; a larger power of ten would be written out
 _TYPE_NAMES = {"array": "a list", "string": "a text", "integer": "a whole number", "object": "a mapping"}
 
 
@@ -32,13 +35,18 @@ def fill_from_question(
     for place in places:
         if is_empty(row.get(place.key)):
             return grade_missing(_explain_absence(place.key, question))
-    found = {place.pointer: row[place.key] for place in places}
     for place in places:
         if problem := next(find_value_problems(str(params["kind"]), place.pointer, row[place.key]), None):
             where = question.place if question else ""
             at = format_json_pointer(problem.pointer)
             return grade_error(f"the question's {make_excerpt(place.key)}{at} {problem.message}{where}")
-    return fill_params(params, found)
+    return fill_values(str(params["kind"]), params, row)
+
+
+def fill_values(kind: str, params: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a check's mapping with the values that it takes from a question which has them all."""
+    places = list_question_values(params)
+    return fill_params(params, {place.pointer: read_value(kind, place.pointer, row[place.key]) for place in places})
 
 
 def _explain_absence(key: str, question: Question | None) -> str:
@@ -57,19 +65,74 @@ class ValueProblem(NamedTuple):
     message: str
 
 
+def read_value(kind: str, at: Pointer, value: Any) -> Any:
+    """Return a question's value as it stands in the parameter of this kind at `at`; a misfit stays as it is.
+
+    A text or a number where a list is wanted is a list of one text, `4000.0` is the whole number 4000, and a tool's
+    name stands for the tool.
+    """
+    wanted = _find_param(kind, str(at[0]), inner=len(at) > 1)
+    if wanted.type == "integer":
+        return _read_integer(value)
+    if wanted.type != "array":
+        return value
+    items = value if isinstance(value, list | tuple | dict) else _read_lone_item(value)
+    if not wanted.of_named or not isinstance(items, list | tuple):
+        return items
+    return [{_NAME: item} if isinstance(item, str) else item for item in items]
+
+
+def _read_lone_item(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        return value
+    # Numbers that are equal are one text, however they are written.
+    return [value if isinstance(value, str) else write_canonical(value)]
+
+
+def _read_integer(value: Any) -> Any:
+    if not isinstance(value, float | Decimal) or not abs(value) < _LARGEST:
+        return value
+    return int(value) if value == int(value) else value
+
+
+def locate_in_value(value: Any, pointer: Pointer) -> Pointer:
+    """Return where in a question's own value a place of the read value is: as far down as it is written."""
+    for depth, step in enumerate(pointer):
+        within = isinstance(value, dict) and step in value
+        if not within and not (isinstance(value, list | tuple) and isinstance(step, int) and step < len(value)):
+            return pointer[:depth]
+        value = value[step]
+    return pointer
+
+
 def find_value_problems(kind: str, at: Pointer, value: Any) -> Iterator[ValueProblem]:
     """Yield why a parameter of this kind, at `at` in the check, cannot have this value."""
     if find_question_key(value):
         yield ValueProblem((), "is not a value: it names another key")
         return
-    for violation in _compile_param(kind, str(at[0]), inner=len(at) > 1).find_violations(value):
+    schema = _find_param(kind, str(at[0]), inner=len(at) > 1).schema
+    for violation in schema.find_violations(read_value(kind, at, value)):
         name = _TYPE_NAMES.get(str(violation.expected)) if violation.keyword == "type" else None
-        yield ValueProblem(violation.pointer, f"is not {name or f'valid: {violation.message}'}")
+        where = locate_in_value(value, violation.pointer)
+        yield ValueProblem(where, f"is not {name or f'valid: {violation.message}'}")
+
+
+def find_wanted_type(kind: str, at: Pointer) -> str:
+    """Return what a parameter takes from a question, in words: a list, a text, a whole number, or a JSON Schema."""
+    return _TYPE_NAMES.get(_find_param(kind, str(at[0]), inner=len(at) > 1).type, "a JSON Schema")
+
+
+class _Param(NamedTuple):
+    """A parameter without `from`: its schema, the type of its values, and whether these are mappings with a name."""
+
+    schema: Schema
+    type: str
+    of_named: bool
 
 
 @cache
-def _compile_param(kind: str, name: str, *, inner: bool) -> Schema:
-    """Return the schema of one parameter of a kind, without `from`; `inner`: of a text within it."""
+def _find_param(kind: str, name: str, *, inner: bool) -> _Param:
+    """Return one parameter of a kind; `inner`: a text within it."""
     from evalstore.languages.schemas import compile_shipped_schema  # most rubrics take no values
 
     text = (find_resource_folder("schema") / "checks" / f"{kind}.schema.json").read_text("utf-8")
@@ -78,4 +141,7 @@ def _compile_param(kind: str, name: str, *, inner: bool) -> Schema:
     param = param["additionalProperties"] if inner else param
     # Without the mapping that names a key of the question.
     plain = {key: item for key, item in param.items() if key not in {"if", "then", "else"}}
-    return compile_shipped_schema({"$defs": schema["$defs"], **plain, **param.get("else", {})})
+    plain |= param.get("else", {})
+    item = schema["$defs"].get(str(plain.get("items", {}).get("$ref")).rpartition("/")[2], {})
+    of_named = item.get("type") == "object" and item.get("required") == [_NAME]
+    return _Param(compile_shipped_schema({"$defs": schema["$defs"], **plain}), str(plain.get("type")), of_named)

@@ -8,16 +8,17 @@ from fractions import Fraction
 from itertools import islice, product
 from typing import Any, NamedTuple
 
+from evalstore.checks.question_values import fill_values
 from evalstore.diff.candidates import PLAIN_TEXT, build_candidates, build_records, order_texts
 from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
-from evalstore.diff.kinds import KINDS, find_plain_kind, read_params
+from evalstore.diff.kinds import KINDS, UnreadableError, find_plain_kind, read_params
 from evalstore.diff.limits import CANDIDATES, EVIDENCE
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.errors import Place
 from evalstore.model import Output, Question, Sample
-from evalstore.model.rubric import fill_params, list_question_values
+from evalstore.model.rubric import list_question_values
 
 Row = Mapping[str, Any]
 
@@ -95,8 +96,9 @@ def _invent_questions(change: Change) -> Iterator[tuple[Row, Change]]:
     tried = product(*(values if key in own else values[:1] for key, values in options.items()))
     for values in islice(tried, CANDIDATES.questions if options else 0):
         row = {"id": "invented", "input": "A question.", **dict(zip(options, values, strict=True))}
-        before, after = (_fill_state(state, row) for state in change.states)
-        yield row, replace(change, before=before, after=after)
+        filled = _fill_states(change.states, row)
+        if filled is not None:
+            yield row, replace(change, before=filled[0], after=filled[1])
 
 
 def _list_options(check: CheckState) -> dict[str, tuple[Any, ...]]:
@@ -110,6 +112,14 @@ def _list_options(check: CheckState) -> dict[str, tuple[Any, ...]]:
     return {str(part[0]): _BY_PART[part] for part in parts if part in _BY_PART}
 
 
+def _fill_states(states: tuple[RubricState, RubricState], row: Row) -> tuple[RubricState, RubricState] | None:
+    """Return both rubrics for one question; None where two checks want one key in two types, which no value has."""
+    try:
+        return _fill_state(states[0], row), _fill_state(states[1], row)
+    except UnreadableError:
+        return None
+
+
 def _fill_state(state: RubricState, row: Row) -> RubricState:
     return replace(state, checks=tuple(_fill_check(check, row) for check in state.checks))
 
@@ -118,7 +128,7 @@ def _fill_check(check: CheckState, row: Row) -> CheckState:
     if not _list_options(check):
         return check
     kind, written = find_plain_kind(check.kind), dict(check.to_check().params)
-    written = fill_params(written, {value.pointer: row[value.key] for value in list_question_values(written)})
+    written = fill_values(kind, written, row)
     written |= KINDS[kind].fill_from_question(written, row)
     read = read_params(kind, {name: value for name, value in written.items() if value is not None})
     return replace(check, kind=kind, params=read)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalstore.checks.question_values import find_value_problems
+from evalstore.checks.question_values import fill_values, find_value_problems
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Detail, Diff
@@ -19,7 +19,7 @@ from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_cosmetic, parse_ref, select_scoring_part
 from evalstore.model.judge import BUILTIN_VARIABLES
-from evalstore.model.rubric import fill_params, is_empty, list_question_values
+from evalstore.model.rubric import is_empty, list_question_values
 from evalstore.versions import Bump
 
 RULE = "question-reference-changed"
@@ -210,7 +210,7 @@ def _fill_values(check: Params, row: Row) -> Params:
     for value in values:
         if any(find_value_problems(check["kind"], value.pointer, row[value.key])):
             raise UnreadableError(f"the question's {value.key} is nothing that the check can have")
-    return fill_params(check, {value.pointer: row[value.key] for value in values})
+    return fill_values(check["kind"], check, row)
 
 
 def _reads(check: Params, key: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from evalstore.checks import KINDS, CheckContext
 from evalstore.checks.examples import GradedExample, grade_examples
+from evalstore.checks.question_values import find_wanted_type
 from evalstore.documents import Pointer
 from evalstore.errors import RefError
 from evalstore.lint.notes import (
@@ -32,6 +33,7 @@ from evalstore.lint.wording import is_valid_by_schema, lint_artifact_shape, list
 from evalstore.model import Artifact, Kind, RubricResult, Severity, Verdict, is_check_id, list_check_ids
 from evalstore.model.example import EXAMPLES
 from evalstore.model.judge import BUILTIN_VARIABLES, FACT_VARIABLE, STATEMENT_VARIABLE
+from evalstore.model.rubric import list_question_values
 from evalstore.text import EXCERPT, find_only_near, make_excerpt
 
 
@@ -43,7 +45,27 @@ def lint_rubric(artifact: Artifact) -> Iterator[Note]:
     for index, check in list_mappings(value, "checks"):
         yield from _lint_check(check, ("checks", index))
         yield from lint_secrets(check.get("model"), ("checks", index, "model"))
+    yield from _lint_question_keys(value)
     yield from _lint_partial(value)
+
+
+def _lint_question_keys(value: Any) -> Iterator[Note]:
+    """Yield the places that take a key of the question in another type than a place before them."""
+    first: dict[str, tuple[str, str]] = {}
+    checks = get_list(value, "checks")
+    ids = list_check_ids(checks) if all(_is_named(check) for check in checks) else [None] * len(checks)
+    for index, check in list_mappings(value, "checks"):
+        kind = check.get("kind")
+        if kind not in list_check_kinds() or not is_valid_by_schema(f"checks/{kind}", check):
+            continue  # a finding by itself
+        for place in list_question_values(check):
+            wanted = find_wanted_type(check["kind"], place.pointer)
+            other, owner = first.setdefault(place.key, (wanted, str(ids[index] or check["kind"])))
+            if other != wanted:
+                pointer = ("checks", index, *place.pointer)
+                yield make_note(
+                    "question-key-conflict", pointer, found=place.key, wanted=wanted, other=other, check=owner
+                )
 
 
 def lint_judged_checks(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from evalstore.checks import KINDS
-from evalstore.checks.question_values import find_value_problems
+from evalstore.checks.question_values import fill_values, find_value_problems, locate_in_value
 from evalstore.documents import Pointer
 from evalstore.errors import Place
 from evalstore.lint.notes import Mend, Note, describe_value, list_mappings, make_note
@@ -15,7 +15,7 @@ from evalstore.lint.references import ReferenceLookup, find_referenced
 from evalstore.lint.wording import is_valid_by_schema, list_check_kinds
 from evalstore.model import Artifact, Kind, list_check_ids
 from evalstore.model.question import find_slip
-from evalstore.model.rubric import QuestionValue, fill_params, is_empty, list_question_values
+from evalstore.model.rubric import QuestionValue, is_empty, list_question_values
 
 # Of questions that lack one value, before any question is known to have it.
 _HELD_NOTES = 1000
@@ -157,13 +157,13 @@ def _lint_values(
                 )._replace(soft=True)
     if not is_plain or kind not in list_check_kinds():
         return
-    params = fill_params(check.params, {value.pointer: filled[value.key] for value in check.values})
-    for found in KINDS[kind].find_problems(params):
+    keys = {value.pointer: value.key for value in check.values}
+    for found in KINDS[kind].find_problems(fill_values(kind, check.params, filled)):
         own = next((own for own in places if found.pointer[: len(own)] == own), None)
         # What is wrong with the rest of the check is the rubric's.
         if own is not None and (at := places[own]) is not None:
             rule = "check-broken" if found.blocks else "check-problem"
-            pointer = (*at, *found.pointer[len(own) :])
+            pointer = (*at, *locate_in_value(filled[keys[own]], found.pointer[len(own) :]))
             yield make_note(rule, pointer, message=found.message, hint=found.hint)._replace(soft=True)
 
 

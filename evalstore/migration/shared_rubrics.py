@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from evalstore.checks.question_values import find_value_problems
+from evalstore.checks.question_values import fill_values, find_value_problems
 from evalstore.checks.template import find_tags
 from evalstore.documents import Pointer
 from evalstore.errors import RefusedError
@@ -24,7 +24,6 @@ from evalstore.model.question import INPUT_KEYS, REFERENCE_KEYS
 from evalstore.model.refs import ID_LENGTH
 from evalstore.model.rubric import (
     QUESTION_PARAMS,
-    fill_params,
     find_question_key,
     is_empty,
     list_question_values,
@@ -279,7 +278,7 @@ def fill_rubric(rubric: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[st
         places = list_question_values(check)
         if missing := [place.key for place in places if place.key not in row]:
             raise RefusedError(f"{row.get('id')}: it has no {missing[0]}, which its rubric takes from it")
-        filled = fill_params(check, {place.pointer: row[place.key] for place in places})
+        filled = fill_values(check["kind"], check, row)
         checks += _list_statement_checks(filled, weights) if find_question_key(check.get(_EACH)) else [filled]
     scoring = {**rubric["scoring"], **({"weights": weights} if weights else {})}
     return {**rubric, "checks": checks, "scoring": scoring}

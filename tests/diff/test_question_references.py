@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
-from itertools import product
+from decimal import Decimal
+from itertools import pairwise, product
 from random import Random
 from typing import Any
 
@@ -17,7 +18,7 @@ from evalstore.diff.direction import join_directions
 from evalstore.diff.question_references import fill_from_question
 from evalstore.documents import compute_digest, read_json, write_canonical
 from evalstore.errors import RefError
-from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict, parse_ref
+from evalstore.model import Artifact, JudgeCall, JudgeReply, UnscoredReason, Verdict, parse_ref
 from evalstore.model.rubric import list_question_values
 from evalstore.versions import Bump
 from tests.rows import thin
@@ -422,3 +423,55 @@ def test_a_default_is_judged_as_a_renamed_question_has_it() -> None:
     ]
     found = {one.rule: one for one in compare(*sides, load=context({REF: NAMES}).load).findings}
     assert found.keys() == {"question-id-renamed", "ban-phrase-added"}
+
+
+@pytest.mark.parametrize(
+    ("check", "key", "spellings"),
+    [
+        (VALUES[0], "names", ["a", ["a"]]),
+        (VALUES[0], "names", [4, Decimal("4.0"), "4", ["4"]]),
+        (VALUES[8], "least", [2, Decimal("2.0"), 2.0]),
+        ({"kind": "tool_usage", "tools": {"from": "names"}}, "names", ["a", ["a"], [{"name": "a"}]]),
+        ({"kind": "fact_match", "facts": {"from": "names"}}, "names", ["a", ["a"], [{"id": "x", "value": "a"}]]),
+        (VALUES[12], "statements", ["x", ["x"], [{"text": "x", "weight": 1}]]),
+    ],
+)
+def test_the_spellings_of_a_value_mean_one_thing(check: Mapping, key: str, spellings: list[Any]) -> None:
+    held = {REF: {**UNREAD, "checks": [check]}, **JUDGES}
+    rows = [{"id": "q", "input": "i", key: value} for value in spellings]
+    for old, new in pairwise(rows):
+        assert difference(old, new, held).required_bump < Bump.MAJOR
+        for output in OUTPUTS:
+            results = [evaluate(held[REF], output, row, context=context(held)) for row in (old, new)]
+            assert results[0].score == results[1].score
+            assert not any(one.unscored is UnscoredReason.ERROR for one in results[0].checks)
+
+
+SHARED: list[Mapping] = [
+    {"kind": "must_contain_any", "values": {"from": "k"}},
+    {"kind": "must_contain_any", "values": ["a"], "min_matches": {"from": "k"}},
+    {"kind": "regex", "pattern": {"from": "k"}},
+    {"kind": "json_schema", "schema": {"from": "k"}},
+    {"kind": "fact_match", "facts": {"from": "k"}},
+    {"kind": "tool_usage", "tools": {"from": "k"}},
+    {"kind": "tool_usage", "forbidden": {"from": "k"}},
+    {"kind": "format", "min_chars": {"from": "k"}},
+]
+
+
+@pytest.mark.parametrize("one", range(len(SHARED)))
+def test_two_checks_that_want_one_key_in_two_types_are_compared(one: int) -> None:
+    for other in SHARED:
+        old = {**UNREAD, "checks": [{"id": "a", **SHARED[one]}, {"id": "b", **other}]}
+        new = {**old, "checks": [{**old["checks"][0], "negate": True}, old["checks"][1]]}
+        assert compare(old, new).required_bump is Bump.MAJOR
+        for values in (["a", "b"], [1, 2], [["a"], ["b"]], [{}, {"required": ["a"]}]):
+            rows = [{"id": "q", "input": "i", "k": value} for value in values]
+            assert difference(*rows, {REF: old}).required_bump is Bump.MAJOR
+
+
+def test_what_a_check_says_itself_beside_values_of_the_question_is_read_as_ever() -> None:
+    for wrong in ({"mode": "sometimes"}, {"partial": 1}, {"forbidden": "a"}):
+        old = {**UNREAD, "checks": [{"id": "a", "kind": "tool_usage", "tools": {"from": "k"}}]}
+        new = {**old, "checks": [{**old["checks"][0], **wrong}]}
+        assert compare(old, new).required_bump is Bump.MAJOR

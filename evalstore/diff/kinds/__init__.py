@@ -292,6 +292,8 @@ def read_params(kind: str, value: Params) -> dict[str, Any]:
     if find_plain_kind(kind) != kind:
         known = KINDS[find_plain_kind(kind)].params
         judge = {_JUDGE_REF: value.get(_JUDGE_REF)} if _JUDGE_REF in known else {}
+        for name, param in known.items():
+            _read_beside_values(name, param, value)
         return {_PARAMS: {name: value[name] for name in known if name in value and name != _JUDGE_REF}, **judge}
     read: dict[str, Any] = {}
     for name, param in KINDS[kind].params.items():
@@ -299,6 +301,14 @@ def read_params(kind: str, value: Params) -> dict[str, Any]:
             raise UnreadableError(f"{name} is missing")
         read[name] = param.read(value[name]) if name in value else param.default
     return read
+
+
+def _read_beside_values(name: str, param: Param, value: Params) -> None:
+    """Refuse what a check says itself, where it takes other values from the question, as if it took none."""
+    if name not in value and param.default is REQUIRED:
+        raise UnreadableError(f"{name} is missing")
+    if name in value and not find_question_key(value[name]):
+        param.read(value[name])
 
 
 def at_least(name: str, *, implied_by: str = "", ends_grading: bool = False) -> Limit:

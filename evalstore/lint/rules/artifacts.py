@@ -273,6 +273,13 @@ ARTIFACT_RULES = (
         "The check that reads it is unscored for every question.",
     ),
     ValidationRule(
+        "question-key-conflict",
+        _WARNING,
+        "the question's `{found}` is {wanted} here, and {other} for {check}",
+        "give one of the two a key of its own",
+        "A question has one value under a key: what fits one check leaves the other unscored, or means something else.",
+    ),
+    ValidationRule(
         "question-value-misfit",
         _WARNING,
         "`{found}` {message}",

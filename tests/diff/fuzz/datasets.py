@@ -60,8 +60,8 @@ VALUES: Mapping[str, Make] = {
 }
 # The keys from which each parameter may be taken; what is read as a reference, too.
 _SOURCES: Mapping[str, list[str]] = {
-    **dict.fromkeys(("values", "forbidden", "required_sections", "forbidden_patterns"), ["names"]),
-    **dict.fromkeys(("min_matches", "min_chars", "max_chars", "min_headings", "min_paragraphs"), ["least"]),
+    **{key: ["names"] for key in ("values", "forbidden", "required_sections", "forbidden_patterns")},
+    **{key: ["least"] for key in ("min_matches", "min_chars", "max_chars", "min_headings", "min_paragraphs")},
     "facts": ["expected_facts", "names"],
     "tools": ["expected_tools", "calls"],
     "pattern": ["pattern", "pattern", "said"],
