@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evalstore.languages.schemas import Schema
 
 _NAME = "name"
-_LARGEST = 10**18  # what is counted is less; a larger power of ten would be written out
+_LARGEST = 10**18  # what is counted is less
 _TYPE_NAMES = {"array": "a list", "string": "a text", "integer": "a whole number", "object": "a mapping"}
 
 
@@ -90,7 +90,8 @@ def _read_lone_item(value: Any) -> Any:
 
 
 def _read_integer(value: Any) -> Any:
-    if not isinstance(value, float | Decimal) or not abs(value) < _LARGEST:
+    # The range comes first: infinity has no whole part, and a large power of ten would be written out.
+    if not isinstance(value, float | Decimal) or not -_LARGEST < value < _LARGEST:
         return value
     return int(value) if value == int(value) else value
 

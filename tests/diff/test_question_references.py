@@ -475,3 +475,27 @@ def test_what_a_check_says_itself_beside_values_of_the_question_is_read_as_ever(
         old = {**UNREAD, "checks": [{"id": "a", "kind": "tool_usage", "tools": {"from": "k"}}]}
         new = {**old, "checks": [{**old["checks"][0], **wrong}]}
         assert compare(old, new).required_bump is Bump.MAJOR
+
+
+@pytest.mark.parametrize("facts", [[""], [" "], ["a", "\n"], [{"id": "x", "value": ""}], [{"value": "\t\u00a0"}]])
+@pytest.mark.parametrize("more", [{}, {"judge_prompt_ref": "judge/j3@1.0.0"}])
+def test_blank_facts_are_never_a_score(facts: list[Any], more: Mapping) -> None:
+    asked = {**UNREAD, "checks": [{"kind": "fact_match", **more}]}
+    literal = {**UNREAD, "checks": [{"kind": "fact_match", "facts": facts, **more}]}
+    taken = {**UNREAD, "checks": [{"kind": "fact_match", "facts": {"from": "names"}, **more}]}
+    row = {"id": "q", "input": "i", "expected_facts": facts, "names": facts}
+    for held in (asked, literal, taken):
+        (graded,) = evaluate(held, "a", row, context=context(JUDGES)).checks
+        assert (graded.score, graded.unscored) == (None, UnscoredReason.ERROR), graded.reason
+    # And the diff does not take them for facts that every output states.
+    diff = difference(row, {**row, "expected_facts": ["a"]}, {REF: asked, **JUDGES})
+    assert (diff.required_bump, diff.total.direction) == (Bump.MAJOR, Direction.EITHER)
+
+
+@pytest.mark.parametrize("tools", [[""], [" "], ["a", ""], [{"name": ""}], [{"name": " ", "args": {}}]])
+def test_tools_without_a_name_are_never_a_score(tools: list[Any]) -> None:
+    held = {**UNREAD, "checks": [{"kind": "tool_usage"}]}
+    row = {"id": "q", "input": "i", "expected_tools": tools}
+    (graded,) = evaluate(held, OUTPUTS[2], row).checks
+    assert (graded.score, graded.unscored) == (None, UnscoredReason.ERROR)
+    assert difference(row, {**row, "expected_tools": ["a"]}, {REF: held}).required_bump is Bump.MAJOR

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, find_excess
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, find_excess, grade_always
 from evalstore.checks.judges import (
     CALL_LIMIT,
     ask_judge,
@@ -36,6 +36,8 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
         else _search_facts(params, spell)
     )
     own = _read_facts(params["facts"], spell) if "facts" in params else None
+    if own and (problem := _find_blank(own)):
+        return grade_always(grade_error(f"facts cannot be read: {problem}"))
 
     def grade(sample: Sample) -> Grade:
         try:
@@ -43,6 +45,9 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
         except TypeError as misfit:
             where = sample.question.place if sample.question else ""
             return grade_error(f"the question's expected_facts cannot be read: {misfit}{where}")
+        if own is None and (problem := _find_blank(facts)):
+            where = sample.question.place if sample.question else ""
+            return grade_error(f"the question's expected_facts cannot be read: {problem}{where}")
         if facts:
             return grade_facts(sample, facts)
         slip = sample.question.explain_absence("expected_facts") if sample.question else ""
@@ -57,11 +62,17 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     for index, (written, wanted) in enumerate(_read_facts(params.get("facts", []), _choose_spelling(params))):
         if not wanted.strip():
             message = "this fact is only white space, so every output states it"
-            yield CheckProblem(("facts", index), message, "write the fact, or remove it")
+            yield CheckProblem(("facts", index), message, "write the fact, or remove it", blocks=True)
         elif wanted in seen:
             message = f"'{make_excerpt(written)}' is item {seen[wanted] + 1} already, so it would count twice"
             yield CheckProblem(("facts", index), message, "remove one of the two")
         seen.setdefault(wanted, index)
+
+
+def _find_blank(facts: list[_SpelledFact]) -> str:
+    """Return which fact has no text, that every output would state; empty where all have one."""
+    blank = next((number for number, (_, wanted) in enumerate(facts, 1) if not wanted.strip()), None)
+    return "" if blank is None else f"fact {blank} is blank"
 
 
 def _search_facts(

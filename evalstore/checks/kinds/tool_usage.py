@@ -118,8 +118,9 @@ def _find_expected_tools(question: Question | None) -> Sequence[ToolEntry] | str
 
 def _read_expected_tool(entry: Any) -> ToolEntry | None:
     """Return the tool that a question expects by its name, or with arguments; None where it is neither."""
-    if isinstance(entry, str):
-        return ToolEntry(entry)
-    if not isinstance(entry, Mapping) or not isinstance(entry.get("args", {}), Mapping):
+    name, args = (entry.get("name"), entry.get("args")) if isinstance(entry, Mapping) else (entry, None)
+    if not isinstance(name, str) or not name.strip():
         return None
-    return ToolEntry(entry["name"], entry.get("args")) if isinstance(entry.get("name"), str) else None
+    if isinstance(entry, Mapping) and not isinstance(entry.get("args", {}), Mapping):
+        return None
+    return ToolEntry(name, args)

@@ -8,14 +8,27 @@ from typing import Any
 from evalstore.checks.context import PHRASE_LIMIT
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
-from evalstore.diff.kinds import CASE_SENSITIVE, CheckKind, Param, Params, Row, read_text, read_texts, read_typed
+from evalstore.diff.kinds import (
+    CASE_SENSITIVE,
+    CheckKind,
+    Param,
+    Params,
+    Row,
+    UnreadableError,
+    read_text,
+    read_texts,
+    read_typed,
+)
 from evalstore.diff.limits import CANDIDATES
 from evalstore.documents import Pointer
 
 
 def _read_facts(value: Any) -> list[str]:
     """Return a list of facts as the texts that are looked for; their ids are names for people."""
-    return read_texts([fact.get("value") if isinstance(fact, dict) else fact for fact in read_typed(value, list)])
+    facts = read_texts([fact.get("value") if isinstance(fact, dict) else fact for fact in read_typed(value, list)])
+    if not all(fact.strip() for fact in facts):
+        raise UnreadableError("a fact is blank")
+    return facts
 
 
 def _find_question_parts(params: Params) -> Iterator[Pointer]:

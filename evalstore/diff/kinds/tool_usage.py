@@ -13,6 +13,7 @@ from evalstore.diff.kinds import (
     Param,
     Params,
     Row,
+    UnreadableError,
     read_count,
     read_one_of,
     read_switch,
@@ -182,6 +183,8 @@ def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
 
 
 def _read_expected_tool(entry: Any) -> dict[str, Any]:
+    if not str(entry.get("name", "") if isinstance(entry, dict) else entry).strip():
+        raise UnreadableError("a tool has no name")
     if isinstance(entry, dict):
         source = {key: entry[key] for key in ("name", "args") if key in entry}
         return {key: item for key, item in _read_tool(source).items() if key in source}

@@ -15,7 +15,7 @@ from tests.diff.fuzz.words import BARS, COUNTS, PHRASES, TOOLS, WEIGHTS, Make, o
 JUDGES = [*["judge/j@1.0.0", "judge/j@1.1.0", "judge/k@1.0.0"] * 5, "judge/gone@1.0.0", "judge/j@^1"]
 RUBRICS = [*["rubric/inner@1.0.0", "rubric/inner@1.1.0", "rubric/else@1.0.0"] * 4, "rubric/inner@^1"]
 AGGREGATES = ["mean", "median", "min", "max", "majority"]
-FACTS: list[Any] = [*PHRASES, "b  a", "b\na", " b", {"id": "x", "value": "a"}, {"value": "ab"}]
+FACTS: list[Any] = [*filter(str.strip, PHRASES), "b  a", "b\na", " b", {"id": "x", "value": "a"}, {"value": "ab"}]
 SWITCH = one_of(True, False)
 
 
