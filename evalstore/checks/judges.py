@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from evalstore.checks.context import CheckContext, find_median
@@ -106,9 +107,14 @@ def ask_judge(
         message = error.message if isinstance(error, LimitError) else "the prompt contains half of a surrogate pair"
         yield JudgeAnswer(judge, JudgeReply(), ParsedReply(None, message))
         return
+    is_readable = partial(_is_readable, judge.definition, sample.text)
     for number in range(times):
-        reply = context.ask(JudgeCall(judge.name, prompt, judge.model, number))
+        reply = context.ask(JudgeCall(judge.name, prompt, judge.model, number, is_readable))
         yield JudgeAnswer(judge, reply, read_reply(judge.definition, reply, output=sample.text))
+
+
+def _is_readable(judge: Judge, output: str, reply: JudgeReply) -> bool:
+    return read_reply(judge, reply, output=output).score is not None
 
 
 def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]) -> Grade:

@@ -11,10 +11,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
-from evalstore.checks.reply_text import ReplyError, find_object, take_off_reasoning
+from evalstore.checks.reply_text import ReplyError, find_object, read_plain_object, take_off_reasoning
 from evalstore.documents import convert_fraction, read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
+from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.text import LONG_EXCERPT, SHORT_EXCERPT, make_excerpt
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.I
 NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"  # of a score that a pattern captures
 VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
 _MENTIONS = ('The answer under review says "{}" to that.', "The answer under review says {} to that.")
+_HALF = Fraction(1, 2)
 WORD_KEYS = ("rationale", "reason", "reasoning", "explanation")  # of a reply, where its words are looked for, in turn
 _CUT = {
     "length": "the reply was cut off at its maximum length: raise the model's max_tokens",
@@ -57,7 +59,7 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
         return ParsedReply(None, make_excerpt(problem))
     value, broken = _parse_json(judge, text)
-    if _is_answer(judge, value):
+    if isinstance(value, dict) and any(key in value for key in _KEYS[judge.score_type]):
         return _to_answer(judge, value)
     try:
         prose = take_off_reasoning(text)
@@ -65,7 +67,11 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
             found = _find_in_text(judge, judge.reply_pattern, prose)
             if found is not None:
                 return _to_parsed_reply(judge, *found)
-        answer = find_object(prose, _KEYS[judge.score_type], output) if value is None else None
+        # Behind the pattern, which reads such a reply as its author meant it.
+        loose = read_plain_object(_open_fence(text)) if value is None and prose == text else value
+        if isinstance(loose, dict) and _is_answer(judge, loose):
+            return _to_answer(judge, loose)
+        answer = find_object(prose, _KEYS[judge.score_type], output) if loose is None else None
     except ReplyError as problem:
         return ParsedReply(None, f"{problem}: {_quote_excerpt(text)}")
     if answer is not None:
@@ -79,18 +85,24 @@ def _name_keys(judge: Judge) -> str:
     return " or ".join(_KEYS[judge.score_type])
 
 
-def _is_answer(judge: Judge, value: Any) -> bool:
-    return isinstance(value, dict) and any(key in value for key in _KEYS[judge.score_type])
+def _is_answer(judge: Judge, value: Mapping[str, Any]) -> bool:
+    return any(key.lower() in _KEYS[judge.score_type] for key in value)
+
+
+def _open_fence(text: str) -> str:
+    fenced = _FENCED.fullmatch(text.strip())
+    return fenced[1] if fenced else text
 
 
 def _to_answer(judge: Judge, value: Mapping[str, Any], rest: str = "") -> ParsedReply:
     """Return what an object answers; what the text behind it says of the score must not differ."""
-    texts = (value.get(key) for key in WORD_KEYS)
+    said = {key.lower(): item for key, item in value.items()}
+    texts = (said.get(key) for key in WORD_KEYS)
     words = next((text for text in texts if isinstance(text, str) and text.strip()), "")
     score = _find_in_json(judge, value)
     if isinstance(score, Fraction) and (other := _find_other_answer(judge, score, rest)):
         return ParsedReply(None, f"the reply has JSON with one answer, and another behind it: {_quote_excerpt(other)}")
-    return _to_parsed_reply(judge, score, value.get("level"), words)
+    return _to_parsed_reply(judge, score, said.get("level"), words)
 
 
 def _find_other_answer(judge: Judge, score: Fraction, rest: str) -> str:
@@ -179,23 +191,41 @@ def _to_parsed_reply(judge: Judge, score: Fraction | str, level: Any, words: str
 
 def _parse_json(judge: Judge, text: str) -> tuple[Any, str]:
     """Return the value of a reply that is JSON alone, or what stands against reading it so."""
-    fenced = _FENCED.fullmatch(text)
-    body = fenced[1] if fenced else text
+    body = _open_fence(text)
     try:
         return read_json(body, "reply").value, ""
     except LoadError as error:
-        if fenced or text.startswith("{"):
+        if body is not text or text.startswith("{"):
             return None, f"the reply cannot be read, {error.message}: {_quote_excerpt(text)}"
     what = f"has no JSON object with {_name_keys(judge)}" if "{" in text else "is not JSON"
     return None, f"the reply {what}, and the judge has no reply_pattern to find the answer: {_quote_excerpt(text)}"
 
 
 def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
-    # A reply may say both `verdict` and `score`: they have to agree, nothing is guessed.
-    scores = [read(judge, value[key]) for key, read in _KEYS[judge.score_type].items() if key in value]
+    # A reply may say both `verdict` and `score`, or one of them twice: they have to agree, nothing is guessed.
+    readers = _KEYS[judge.score_type]
+    scores = [readers[key.lower()](judge, item) for key, item in value.items() if key.lower() in readers]
     if len(set(scores)) > 1:
         return next((score for score in scores if isinstance(score, str)), "its verdict contradicts its score")
+    verdicts = [item for key, item in value.items() if key.lower() == "verdict" and "verdict" not in readers]
+    if isinstance(scores[0], Fraction) and any(_contradicts(judge, item, scores[0]) for item in verdicts):
+        return "its verdict contradicts its score"
     return scores[0]
+
+
+def _contradicts(judge: Judge, verdict: Any, score: Fraction) -> bool:
+    """Whether a verdict beside a score says the opposite; between half and the threshold a judge may say either."""
+    passes = _read_verdict(judge, verdict)
+    if isinstance(passes, str):
+        return False
+    return score < _HALF if passes else score >= JUDGED_THRESHOLD
+
+
+def _is_spelled(judge: Judge, capture: str) -> bool:
+    """Whether a captured text is written as an answer is, though perhaps outside the scale."""
+    if judge.score_type is ScoreType.CONTINUOUS:
+        return _to_number(capture) is not None
+    return isinstance(_CAPTURED[judge.score_type](judge, capture), Fraction)
 
 
 def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str, str] | None:
@@ -209,8 +239,8 @@ def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str
 
         return f"reply_pattern {TOO_MANY_STEPS} on the reply", ""
     captures = list(dict.fromkeys(found))
-    if not captures:
-        return None
+    if not any(_is_spelled(judge, capture) for capture in captures):
+        return (_CAPTURED[judge.score_type](judge, captures[0]), captures[0]) if captures else None
     answers = list(dict.fromkeys(_CAPTURED[judge.score_type](judge, capture) for capture in captures))
     if len(answers) > 1:
         several = " and ".join(_quote_excerpt(capture) for capture in captures[:2])

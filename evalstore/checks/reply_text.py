@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from evalstore.documents import read_leading_value
@@ -28,7 +30,19 @@ _CORRECTION = re.compile(
     r"(?:^|[.!?\n])\s*+(?:wait|correction|actually|on reflection|on second thought)\b", re.IGNORECASE
 )
 _BRACES = re.compile(r"[{}\[\]]")
-_OBJECT_START = re.compile(r'\{\s*+"')
+# Between a key and its value, in any notation.
+_ASSIGNMENT = r"(?:[\"'`*\\\s]|</?b>){0,20}(?:[:=>|]|\bis\b|\bof\b)[>\"'`*\\\s]{0,20}"
+_ESCAPED_CHAR = re.compile(r"\\u([0-9a-fA-F]{4})")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?|\.[0-9]{1,40})")
+_STRING = r""" "(?:[^"\\]|\\.)*+" | '(?:[^'\\]|\\.)*+' """
+_WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
+_PAIR = re.compile(
+    rf"\s*+({_STRING})\s*+:\s*+({_STRING}|{_NUMBER.pattern}|{'|'.join(_WORDS)})\s*+(,?)", re.DOTALL | re.VERBOSE
+)
+_OBJECT_CLOSES = re.compile(r"\s*+\}")
+_QUOTED_CHAR = re.compile(r"\\.|\"", re.DOTALL)
+_JSON_CHARS = {"\\'": "'", '"': '\\"'}
+_OBJECT_START = re.compile(r"\{\s*+([\"'])")
 
 
 class ReplyError(ValueError):
@@ -77,11 +91,12 @@ def take_off_reasoning(text: str) -> str:
 def find_object(text: str, keys: Collection[str], output: str) -> AnswerObject | None:
     """Return the one JSON object with one of the keys in the prose of a reply; None where there is none.
 
-    `output` is the answer under review: an object that it holds, too, may be a quotation. Raises `ReplyError` where
+    `output` is the answer under review: an object that it holds, too, or of which it holds the key with the same
+    value, may be a quotation. Keys count in any case. Raises `ReplyError` where
     there are several objects, and where one may be a part of another, a quotation or an example.
     """
     places = list(_list_objects(text))
-    found = [place for place in places if any(key in place.value for key in keys)]
+    found = [place for place in places if any(key.lower() in keys for key in place.value)]
     if not found:
         return None
     name = " or ".join(keys)
@@ -92,9 +107,63 @@ def find_object(text: str, keys: Collection[str], output: str) -> AnswerObject |
     _check_braces(_blank(before, places), _blank(after, places, place.end))
     if "".join(text[place.start : place.end].split()) in "".join(output.split()):
         raise ReplyError("the JSON of the reply is in the answer under review, too, and may be quoted from it")
+    if any(_holds_pair(output, key, value) for key, value in place.value.items() if key.lower() in keys):
+        raise ReplyError("the JSON of the reply says what the answer under review says, too, and may be quoted from it")
     if problem := _find_quotation(before, after):
         raise ReplyError(problem)
     return AnswerObject(place.value, after)
+
+
+def _holds_pair(output: str, key: str, value: Any) -> bool:
+    """Whether a text says the value under the key, in whatever notation: JSON, Python, YAML, XML, a table, prose."""
+    plain = _ESCAPED_CHAR.sub(lambda match: chr(int(match[1], 16)), output)
+    stated = re.compile(rf"(?<![^\W_]){re.escape(key)}{_ASSIGNMENT}", re.IGNORECASE)
+    return any(_begins_with(plain, match.end(), value) for match in stated.finditer(plain))
+
+
+def _begins_with(text: str, start: int, value: Any) -> bool:
+    spelled = value.strip().lower() if isinstance(value, str) else str(value).lower()
+    number, stated = _NUMBER.fullmatch(spelled), _NUMBER.match(text, start)
+    if number:
+        return stated is not None and Decimal(stated[0]) == Decimal(spelled)
+    end = start + len(spelled)
+    return text[start:end].lower() == spelled and not text[end : end + 1].isalnum()
+
+
+def read_plain_object(text: str) -> dict[str, Any] | None:
+    """Read a text that is one flat object as models write it beside the rules of JSON; None where it is none.
+
+    Quotes and words may be Python's, a text may hold a line end, and a comma may stand before the brace. No key is
+    there twice.
+    """
+    place = _find_plain_object(text, len(text) - len(text.lstrip()))
+    return place.value if place and not text[place.end :].strip() else None
+
+
+def _find_plain_object(text: str, start: int) -> _Place | None:
+    at, found = start + 1, dict[str, Any]()
+    while text.startswith("{", start) and (match := _PAIR.match(text, at)):
+        try:
+            key, value = _read_token(match[1]), _read_token(match[2])
+        except ValueError:
+            return None
+        if key in found:
+            return None
+        found[key], at = value, match.end()
+        if not match[3]:
+            break
+    closed = _OBJECT_CLOSES.match(text, at)
+    return _Place(start, closed.end(), found) if found and closed else None
+
+
+def _read_token(token: str) -> Any:
+    if token in _WORDS:
+        return _WORDS[token]
+    if token[0] not in "'\"":
+        return Decimal(token)
+    # A text between single quotes may hold double ones, and an escaped single one, which JSON does not know.
+    inner = _QUOTED_CHAR.sub(lambda match: _JSON_CHARS.get(match[0], match[0]), token[1:-1])
+    return json.loads(f'"{inner}"', strict=False)
 
 
 def _list_objects(text: str) -> Iterator[_Place]:
@@ -103,10 +172,15 @@ def _list_objects(text: str) -> Iterator[_Place]:
     end = 0
     while match := _OBJECT_START.search(text, end):
         try:
-            value, end = read_leading_value(text, match.start(), "reply")
+            place = _Place(match.start(), *reversed(read_leading_value(text, match.start(), "reply")))
         except LoadError as error:
-            raise ReplyError(f"the JSON of the reply is broken, {error.message}") from None
-        yield _Place(match.start(), end, value)
+            plain = _find_plain_object(text, match.start())
+            if plain is None and match[1] == '"':
+                raise ReplyError(f"the JSON of the reply is broken, {error.message}") from None
+            place = plain or _Place(match.start(), match.end(), {})
+        if place.value:
+            yield place
+        end = place.end
 
 
 def _blank(text: str, places: Collection[_Place], offset: int = 0) -> str:

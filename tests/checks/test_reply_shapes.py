@@ -22,6 +22,7 @@ GRADED: dict[str, tuple[str, str, str, str]] = {
     "JSON in a fence": ("stars", '```json\n{"score": 4, "reason": "Close."}\n```', "4/5", "Close."),
     "a fence without a language": ("stars", '```\n{"score": 4}\n```', "4/5", ""),
     "spread over lines": ("stars", '{\n  "explanation": "Close.",\n  "score": 4.0\n}\n', "4/5", "Close."),
+    "a dictionary of Python": ("stars", "Here: {'score': 5}", "1", ""),
     "a number in quotes": ("stars", '{"score": "4"}', "4/5", ""),
     "a decimal in quotes": ("stars", '{"score": " 2.5 "}', "1/2", ""),
     "a verdict's number in quotes": ("binary", '{"score": "1"}', "1", ""),
@@ -120,7 +121,6 @@ UNSCORED: dict[str, tuple[str, str, str]] = {
     ),
     "two answers for the pattern": ("pattern", "Stars: 5\nStars: 1", "2 different answers"),
     "another key": ("stars", 'Here: {"grade": 5}', "no JSON object with score"),
-    "a dictionary of Python": ("stars", "Here: {'score': 5}", "no JSON object with score"),
     "words alone": ("binary", "Yes, it passes.", "is not JSON"),
 }
 # The answer under review, and a reply that repeats it: the writer of an answer must not grade it.
