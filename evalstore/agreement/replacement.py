@@ -371,4 +371,6 @@ def _prepare_replay(judge: Resolved, stored: StoredRun, finder: VersionFinder, s
     replay = SideReplay.from_run(side, stored, finder, session)
     # A call that failed for good is an output without a judgement, as in a run.
     replay.grader.takes_failures = True
+    # Two models are compared by what they say: a reply that nobody could read is no reason to ask only one of them.
+    replay.grader.repeats_errors = True
     return replay

@@ -182,7 +182,8 @@ class Grader:
 
     A check that asks judges is graded from kept replies. Where those that a run saw are not kept, what it recorded is
     used; else the calls that are missing are left in `lacking`. `reused` has hashes of those taken as recorded.
-    `takes_failures`: a call that just failed is answered so, as in a run, and not missing.
+    `takes_failures`: a call that just failed is answered so, as in a run, and not missing. `repeats_errors`: a check
+    that failed in the run is graded again, by replies that can be read.
     """
 
     load: Callable[[str], Artifact]
@@ -190,6 +191,7 @@ class Grader:
     model: Mapping[str, Any]
     strict: bool
     takes_failures: bool = False
+    repeats_errors: bool = False
     reused: set[int] = field(default_factory=set)
     lacking: list[JudgeCall] = field(default_factory=list)
     _choice: ReplyChoice = _ANY_REPLY
@@ -210,6 +212,8 @@ class Grader:
         check, content = encoded
         self.lacking.clear()
         self.has_failure = False
+        if recorded and self.repeats_errors and recorded.unscored is UnscoredReason.ERROR:
+            recorded = None
         # Of several replies to one call, the one that the run saw.
         self._choice = choice._replace(wanted=recorded.reply_digests) if recorded else choice
         try:

@@ -72,17 +72,24 @@ class Judge:
     model: Mapping[str, Any] | None = None
 
 
+def accept_reply(reply: JudgeReply) -> bool:  # noqa: ARG001  # the signature of `is_readable`
+    """Take any reply for an answer."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeCall:
     """One question to a model: `judge` is the artifact that asks; everything else decides the reply.
 
     `model` is `{id, temperature?, …}` merged from the check, the judge and the run; `sample` counts from 0.
+    `is_readable` says whether a reply answers it: of who reads it, and so no part of the question.
     """
 
     judge: str
     prompt: str
     model: Mapping[str, Any] = field(default_factory=dict)
     sample: int = 0
+    is_readable: Callable[[JudgeReply], bool] = field(default=accept_reply, compare=False, repr=False)
 
     @property
     def key(self) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from evalstore.model import JudgeCall
 from evalstore.runs import GradedRow, read_rows, read_run
 from evalstore.scoring.judging import ReplyCache
@@ -40,7 +42,7 @@ def test_rows_name_their_replies_and_fresh_ones_are_kept_beside_them(
     assert judge_server.calls == 2
     assert cli(*score, "fresh", "--fresh", cwd=judged).code == 0
     assert judge_server.calls == 4
-    # A later run without a word about it rests on the first reply again, as every re-score of these outputs will.
+    # A later run without a word about it rests on the newest reply: what was asked anew stays.
     assert cli(*score, "later", cwd=judged).code == 0
     a, reused, fresh, later = (find_rows(judged, name) for name in ("a", "reused", "fresh", "later"))
     kept = find_replies(judged, "please", "Say one.")
@@ -50,9 +52,45 @@ def test_rows_name_their_replies_and_fresh_ones_are_kept_beside_them(
         (first,),
         (first,),
         (second,),
-        (first,),
+        (second,),
     ]
     assert a["one"].score != fresh["one"].score
+
+
+UNREADABLE = {
+    "prose": "I cannot say.",
+    "another key": '{"points": 4}',
+    "cut": '{"score": 4',
+    "empty": "{}",
+    "outside the scale": '{"score": 99}',
+    "two answers": '{"score": 4}\n{"score": 1}',
+    "no number": '{"score": "good"}',
+}
+
+
+@pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
+def test_an_unreadable_reply_is_asked_again_while_an_endpoint_is_named(
+    cli: Cli, judged: Path, write: Write, judge_server: Any, text: str
+) -> None:
+    score = ("score", "dataset/three@1.0.0", write(OUTPUTS))
+    ask = ("--judge-url", judge_server.url, "--model")
+    judge_server.text = lambda _: text
+    cli(*score, *ask, "broken", cwd=judged)
+    assert judge_server.calls == 2  # once each, not until it can be read
+    judge_server.text = lambda _: '{"score": 4}'
+    cli(*score, "--model", "unasked", "--offline", cwd=judged)
+    assert judge_server.calls == 2
+    cli(*score, *ask, "healed", cwd=judged)
+    assert judge_server.calls == 4
+    judge_server.text = lambda _: text
+    cli(*score, *ask, "again", "--fresh", cwd=judged)
+    assert judge_server.calls == 6
+    cli(*score, *ask, "later", cwd=judged)
+    assert judge_server.calls == 6
+    rows = [find_rows(judged, name)["one"] for name in ("broken", "unasked", "healed", "again", "later")]
+    assert [row.checks[0].score is None for row in rows] == [True, True, False, True, False]
+    assert rows[2].checks[0].reply_digests == rows[4].checks[0].reply_digests
+    assert {*rows[0].checks[0].reply_digests} < {*find_replies(judged, "please", "Say one.")}
 
 
 def test_an_audit_grades_each_run_with_its_own_replies(cli: Cli, judged: Path, write: Write, judge_server: Any) -> None:

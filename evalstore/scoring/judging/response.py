@@ -105,7 +105,7 @@ def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:
     # The arguments of a tool call are a reply; of several, and of text beside them, its reader finds the one answer.
     if arguments := _list_arguments(message):
         text = "\n".join([text, *arguments] if text else arguments)
-    # A refusal is a reply: asking again would cost as much and say the same.
+    # A refusal is a reply: to ask again at once would cost as much and say the same. The next job asks again.
     if not text and isinstance(refusal, str) and refusal:
         text, finish = refusal, REFUSAL_FINISH
     if text is None and finish not in _MAY_BE_EMPTY:

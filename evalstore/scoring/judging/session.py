@@ -8,7 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache, cached_property
 from hashlib import blake2b
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from evalstore.errors import RefusedError, UsageError
 from evalstore.model import JudgeCall, JudgeReply
+from evalstore.model.judge import accept_reply
 from evalstore.model.outcome import MissingSetting
 from evalstore.text import make_printable
 
@@ -80,7 +81,9 @@ class CallQueue:
         """Add a call, unless one with the same key is there."""
         # A keyed hash is the primary key: it drops repeats and shuffles the order by the salt.
         place = blake2b(call.key.encode(), digest_size=16, key=self._salt).digest()
-        row = place, pickle.dumps(call, pickle.HIGHEST_PROTOCOL)
+        # Who reads the reply is not asked: the reader may hold a whole output.
+        asked = replace(call, is_readable=accept_reply)
+        row = place, pickle.dumps(asked, pickle.HIGHEST_PROTOCOL)
         try:
             new = self._database.execute("INSERT OR IGNORE INTO call VALUES (?, ?)", row).rowcount
         except sqlite3.Error as error:
@@ -185,10 +188,16 @@ class JudgeSession:
     reuse_count: int = 0
     new_count: int = 0
     failures: dict[str, str] = field(default_factory=dict)
-    asks_again: bool = False
+    _last: int | None = None  # the last reply of those that count; None: that of the start
 
     def ask(self, call: JudgeCall, *, wanted: Collection[str] = ()) -> JudgeReply:
-        """Return the cached reply, of several a `wanted` one, or why there is none; the call is then missing."""
+        """Return the cached reply, of several a `wanted` one, or why there is none; the call is then missing.
+
+        While somebody can be asked, a wanted reply that cannot be read is no answer either.
+        """
+        if wanted and self.judges.endpoint is not None:
+            kept = self.replies().find_replies(call)
+            wanted = {one.digest for one in kept if one.digest in wanted and call.is_readable(one)}
         if (reply := self.find_reply(call, wanted=wanted)) is not None:
             return reply
         self.missing.add_call(call)
@@ -205,18 +214,30 @@ class JudgeSession:
     ) -> JudgeReply | None:
         """Return the cached reply, or why its call failed; None where it was not asked yet.
 
-        Of several, the first whose digest is in `wanted`, else the first; the first since the start if `fresh`. Only
-        those of a model in `served` count, unless that is None.
+        Of several, the first whose digest is in `wanted`, whatever it says, else the newest that can be read; if
+        `fresh`, of those since the start. Where none can be read, the newest counts if it came since the start or
+        nobody can be asked; else the call was not asked yet. Only those of a model in `served` count, unless that is
+        None.
         """
         start = self.start
-        since = start if self.judges.fresh else 0
         kept = [one for one in self.replies().find_replies(call) if served is None or one.served in served]
-        reply = next((one for one in kept if one.digest in wanted), None)
-        if reply := reply or next((one for one in kept if one.number > since), None):
+        wanted_reply = next((one for one in kept if one.digest in wanted), None)
+        if reply := wanted_reply or self._choose_reply(call, kept):
             self.reuse_count += reply.number <= start
             self.new_count += reply.number > start
             return reply
         return JudgeReply(problem=self.failures[call.key]) if call.key in self.failures else None
+
+    def _choose_reply(self, call: JudgeCall, kept: Collection[JudgeReply]) -> JudgeReply | None:
+        # What other processes keep while outputs are graded may not change an answer: it counts after the next asking.
+        last = self.start if self._last is None else self._last
+        since = self.start if self.judges.fresh else 0
+        newest_first = [one for one in reversed(tuple(kept)) if since < one.number <= last]
+        if readable := next(filter(call.is_readable, newest_first), None):
+            return readable
+        newest = next(iter(newest_first), None)
+        can_ask = self.judges.endpoint is not None and (newest is None or newest.number <= self.start)
+        return None if can_ask else newest
 
     @cached_property
     def start(self) -> int:
@@ -246,8 +267,11 @@ class JudgeSession:
         self.judges.check_limit(plan)
         self.replies().check_writable()
         with self.judges.progress(plan) as on_reply:
-            since = self.start if self.judges.fresh or self.asks_again else 0
-            self.failures |= ask_all(self.missing, self.judges.endpoint, self.replies(), since=since, on_reply=on_reply)
+            # What was kept before the start did not answer these calls; what came since did, whoever asked.
+            self.failures |= ask_all(
+                self.missing, self.judges.endpoint, self.replies(), since=self.start, on_reply=on_reply
+            )
+        self._last = self.replies().find_last_number()
         # The caller grades again: what was answered is found in the cache, what failed in `failures`.
         self.missing.clear()
         self.reuse_count = self.new_count = 0
@@ -273,7 +297,6 @@ class JudgeSession:
         """Note a call as missing although replies to it are kept, unless it was asked in this job already."""
         if call.key in self.failures or any(one.number > self.start for one in self.replies().find_replies(call)):
             return
-        self.asks_again = True
         self.missing.add_call(call)
 
     def find_retirement(self, model: str) -> date | None:
