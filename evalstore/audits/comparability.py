@@ -164,6 +164,7 @@ class _SharedQuestions:
     b: StoredRun
     scored: tuple[int, int]
     other_input: int = 0
+    other_words: int = 0
     other_reference: int = 0
     rubrics: Counter[tuple[str, str]] = field(default_factory=Counter)
     # By kind of check, for run A and for run B.
@@ -186,6 +187,7 @@ class _SharedQuestions:
         if not _are_alike(row.input_digest, other.input_digest):
             self.other_input += 1
             return
+        self.other_words += _read_words(row) != _read_words(other)
         has_reference = _are_alike(row.reference_digest, other.reference_digest)
         self.other_reference += not has_reference
         if has_reference and row.rubric == other.rubric and row.has_output_of(other):
@@ -213,7 +215,8 @@ class _SharedQuestions:
         if not count:
             return ComparedPart(name, ComparableAnswer.NO, None, "no question was scored with the same input in both")
         if rest == (0, 0):
-            return ComparedPart(name, ComparableAnswer.YES, _NOTHING, f"both scored the same {count:,}, with one input")
+            how = f"{self.other_words:,} of them asked in other words" if self.other_words else "with one input"
+            return ComparedPart(name, ComparableAnswer.YES, _NOTHING, f"both scored the same {count:,}, {how}")
         bound = add_bounds(Fraction(more, scored) for more, scored in zip(rest, self.scored, strict=True))
         reason = f"{count:,} are scored in both; {rest[0]:,} more in A, {rest[1]:,} more in B"
         if self.other_input:
@@ -287,6 +290,11 @@ def _judge_settings(a: StoredRun, b: StoredRun, store: ArtifactStore) -> Iterato
 
 def _count_scored(stored: StoredRun) -> int:
     return sum(row.score is not None for row in stored.rows.values())
+
+
+def _read_words(row: GradedRow) -> list[str]:
+    """Return what an output was asked, as far as its run knows; white space is no difference."""
+    return (row.input if row.asked is None else row.asked).split()
 
 
 def _are_alike(old: str, new: str) -> bool:

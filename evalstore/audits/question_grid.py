@@ -40,6 +40,7 @@ from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, UnscoredReason, Verdict
+from evalstore.model.question import compute_asked_digest
 from evalstore.runs import GradedRow
 from evalstore.runs.read import find_run_time
 from evalstore.scoring.judging import JudgeSession
@@ -51,8 +52,10 @@ def _describe_drift(
 ) -> str:
     """Return the first recorded result of a row that replay does not reproduce, in words; empty where it has none."""
     # An empty digest is one that the run did not record.
-    digests = ((row.reference_digest, question.reference_digest), (row.input_digest, question.input_digest))
-    if any(written not in {"", now} for written, now in digests):
+    # An output to another input says so itself: its digest is that of what was asked.
+    asked = compute_asked_digest(row.asked) if row.asked is not None else ""
+    is_same = row.reference_digest in {"", question.reference_digest}
+    if not is_same or row.input_digest not in {"", question.input_digest, asked}:
         return "the question differs from the recorded one"
     # Runs of other tools record no checks.
     for check in replayed.checks if row.checks else ():
@@ -124,7 +127,14 @@ class _SharedQuestion:
     @property
     def has_other_input(self) -> bool:
         old, new = self.questions
-        return old is not new and old.input_digest != new.input_digest
+        return (old is not new and old.input_digest != new.input_digest) or self.has_other_asked
+
+    @property
+    def has_other_asked(self) -> bool:
+        """Whether the outputs of the two runs were asked different things, by their own records."""
+        old, new = self.rows
+        is_recorded = old.asked is not None or new.asked is not None
+        return is_recorded and old.input_digest != new.input_digest and bool(old.input_digest and new.input_digest)
 
     @property
     def has_same_content(self) -> bool:
@@ -286,6 +296,8 @@ class QuestionAttributor:
             return trace_reference(self.history, shared.id, shared.questions, change)
         source = self._change_sources[player]
         if player is PlayerName.INPUT:
+            if shared.has_other_asked:
+                return replace(source, message="the outputs of the two runs were asked different things")
             return replace(source, origin=self.history.inputs.get(shared.id, source.origin))
         return source
 

@@ -58,6 +58,7 @@ class ScoreCommand(SectionedCommand):
         "evalstore score dataset/web_answers@1.0.0 answers.parquet   # rows in Parquet, too",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --rubric rubric/answer_style@2.0.0",
         "evalstore score dataset/web_answers@1.0.0 results.json --only model=openai:gpt-4o",
+        "evalstore score dataset/web_answers@1.0.0 shuffled.eval --match input   # a log without ids",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --judge-url http://localhost:8000/v1 --dry-run",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --engine dask --scheduler tcp://HOST:8786",
     ),
@@ -78,6 +79,14 @@ class ScoreCommand(SectionedCommand):
     multiple=True,
     callback=_parse_only,
     help="Take one series where OUTPUTS holds several: model=, prompt= or epoch=, a name or its beginning and *.",
+)
+@click.option(
+    "--match",
+    "matched_by",
+    type=click.Choice(["id", "input"]),
+    default="id",
+    show_default=True,
+    help="Join outputs to questions by their ids, or by the input that their records hold.",
 )
 @click.option(
     "--rubric", metavar="REF", type=CONTENT_REF, help="Grade every question with this rubric instead of its own."
@@ -154,6 +163,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     out: Path,
     model: str | None,
     only: dict[str, str],
+    matched_by: str,
     rubric: str | None,
     *,
     worktree: str | None,
@@ -172,10 +182,14 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 ) -> ExitCode:
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
 
-    OUTPUTS is JSONL, a line {"id", "output", "tool_calls"?, "sample"?} or a row of Every Eval Ever each; a file whose
-    name ends in .parquet with such columns; or a stored run, by its JSON or a folder of its own; or a log of Inspect AI
+    OUTPUTS is JSONL, a line {"id", "output", "input"?, "tool_calls"?, "sample"?} or a row of Every Eval Ever each; a
+    file whose name ends in .parquet with such columns; or a stored run, by its JSON or a folder of its own; or a log of Inspect AI
     (.eval, .json), or results of promptfoo (.json, .jsonl). What a file holds, its content tells. The run is two files
     in the form of Every Eval Ever; the path of the first names it.
+
+    Where a record holds what was asked, its output must be to that question: a file in which ids and inputs belong to
+    different questions is refused, and --match input joins it by the inputs. An input that is no question's is counted
+    beside the score.
 
     Several outputs to one question are its samples, numbered by "sample": 0, 1, 2, … (epochs in a log of Inspect AI).
     They count as one question, whose score is their exact mean.
@@ -213,6 +227,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         rows_format=rows_format,
         today=datetime.now(UTC).date(),
         max_ungraded=Fraction(repr(max_ungraded)),
+        by_input=matched_by == "input",
     )
     with (
         settings.open_store() as opened,

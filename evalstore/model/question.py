@@ -107,6 +107,11 @@ def _find_no_line() -> int | None:
     return None
 
 
+def compute_asked_digest(text: str) -> str:
+    """Return the SHA-256 over what a model saw in place of a question's own input; white space is no difference."""
+    return compute_digest({"input": " ".join(text.split())})
+
+
 def is_read_by_checks(key: str) -> bool:
     """Whether some check may read a key of a question, as a reference or as a value that its rubric takes from it."""
     return key not in _UNREAD_KEYS and key[:2] != "x_"

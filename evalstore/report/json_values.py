@@ -327,7 +327,7 @@ KEYS: Mapping[str, Row] = {
         "run=path samples=samples.name evaluation_id=id model unreleased score pass_rate rest_score rest_pass_rate",
         "ungraded gradings failed_gradings questions scored unscored outputs without_output",
         {"missing_outputs": lambda run: dict(run.missing_outputs)},
-        "without_question checks dataset rubrics judges",
+        "without_question asked_otherwise unread_rows log_status checks dataset rubrics judges",
         {"replies": lambda run: {name: int(run.harness.get(f"replies_{name}", 0)) for name in ("asked", "kept")}},
         "notes",
     ),

@@ -70,7 +70,7 @@ def document(view: RunView) -> dict[str, Any]:
 
     rows = [
         {
-            **select_json_keys(row, "id sample score verdict rubric reason group input output=output.text"),
+            **select_json_keys(row, "id sample score verdict rubric reason group input asked output=output.text"),
             "tool_calls": None if row.output.tool_calls is None else len(row.output.tool_calls),
             "checks": write_json_value(view.choice.list_checks(row)),
         }
@@ -78,7 +78,7 @@ def document(view: RunView) -> dict[str, Any]:
     ]
     return {
         **select_json_keys(view.run, "run=path model dataset=dataset.ref unreleased score pass_rate rest_score"),
-        **select_json_keys(view.run, "rest_pass_rate ungraded questions scored"),
+        **select_json_keys(view.run, "rest_pass_rate ungraded questions scored asked_otherwise unread_rows log_status"),
         "outputs": view.total,
         "found": view.found,
         "rows": rows,
@@ -109,7 +109,9 @@ def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
     for check in checks:
         yield from _format_check(check, width, screen)
     if view.choice.question is not None and (row.input or row.output.text):
-        yield from _format_whole("asked", row.input, screen)
+        yield from _format_whole("asked", row.input if row.asked is None else row.asked, screen)
+        if row.asked is not None:
+            yield from _format_whole("the question", row.input, screen)
         yield from _format_whole("answered", row.output.text, screen)
     elif row.output.text.strip():
         yield from _format_excerpt(row.output.text, find_marked_text(checks), screen)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from evalstore.report.text_layout import format_percent, join_names
-from evalstore.text import count_noun
+from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
     from evalstore.runs import GradedRow, Run
@@ -42,7 +42,18 @@ def describe_score(run: Run) -> str:
         parts = [f"mean of {count_noun(run.scored, 'scored question')}, in points of 100", run.ungraded]
     if run.without_output:
         parts.append(f"{_count_silent(run)} no answer")
+    parts += _list_doubts(run)
     return "; ".join(filter(None, parts))
+
+
+def _list_doubts(run: Run) -> Iterator[str]:
+    """Yield why the outputs may not be the answers that they are graded as, or not all of them."""
+    if run.log_status:
+        yield f"the log is not whole ({make_printable(run.log_status)})"
+    if run.asked_otherwise:
+        yield f"{count_noun(run.asked_otherwise, 'output')} asked something else than the question"
+    if run.unread_rows:
+        yield f"{count_noun(run.unread_rows, 'row')} could not be read"
 
 
 def _describe_rest(run: Run) -> str:
@@ -71,6 +82,8 @@ def describe_run(view: RunView) -> Iterator[str]:
         yield f"{run.outputs:,} outputs are samples of {count_noun(run.questions, 'question')}, each by its mean."
     if run.without_output:
         yield f"{count_noun(run.without_output, 'question')} without an output: counted in no mean."
+    if doubts := "; ".join(_list_doubts(run)):
+        yield f"{doubts[0].upper()}{doubts[1:]}."
 
 
 def _describe_passes(run: Run) -> str:

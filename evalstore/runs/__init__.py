@@ -13,7 +13,14 @@ from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, StoredOu
 
 if TYPE_CHECKING:
     from evalstore.runs.imports.entry import MissingOutput, SeriesFilter, SeriesNames
-    from evalstore.runs.outputs import cut_outputs, find_label_doubts, find_samples, read_output_span, read_outputs
+    from evalstore.runs.outputs import (
+        cut_outputs,
+        find_label_doubts,
+        find_log_status,
+        find_samples,
+        read_output_span,
+        read_outputs,
+    )
     from evalstore.runs.write import RunWriter, make_run_name, write_run
 
 __all__ = [
@@ -33,6 +40,7 @@ __all__ = [
     "compute_span_sha256",
     "cut_outputs",
     "find_label_doubts",
+    "find_log_status",
     "find_row_format",
     "find_samples",
     "get_row_format",
@@ -50,7 +58,10 @@ __getattr__ = import_lazily(
     __name__,
     {
         ".imports.entry": ("MissingOutput", "SeriesFilter", "SeriesNames"),
-        ".outputs": ("cut_outputs", "find_label_doubts", "find_samples", "read_output_span", "read_outputs"),
+        ".outputs": (
+            *("cut_outputs", "find_label_doubts", "find_log_status", "find_samples", "read_output_span"),
+            "read_outputs",
+        ),
         ".write": ("RunWriter", "make_run_name", "write_run"),
     },
 )

@@ -12,11 +12,12 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from evalstore.documents import read_row
+from evalstore.documents import read_row, write_row
 from evalstore.errors import LoadError, Place
 from evalstore.model import CheckResult, Output, OutputEnd, UnscoredReason, Verdict
 from evalstore.model.outcome import read_output_end
 from evalstore.runs.eee_versions import find_row_doubt
+from evalstore.runs.imports.entry import read_asked, read_id
 from evalstore.runs.record_fields import get_mapping, parse_exact_score, read_number, read_text_or, require_text
 from evalstore.runs.run_files import ToolCalls, collect_calls, read_calls
 from evalstore.runs.values import UNKNOWN, GradedRow, StoredOutput
@@ -39,7 +40,16 @@ def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None
         from_eee_row=True,
         doubt=find_row_doubt(row),
         sample=_read_eee_sample(row),
+        asked=_list_asked(row),
     )
+
+
+def _list_asked(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what was asked: as evalstore kept it, else the row's input, or its own text where it is flat."""
+    kept = get_mapping(row, "metadata").get("evalstore_asked")
+    input_ = row.get("input")
+    asked = read_asked(kept or (input_.get("raw") if isinstance(input_, dict) and "raw" in input_ else input_))
+    return (asked,) if asked else ()
 
 
 def _read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
@@ -94,9 +104,7 @@ def _raw_output(row: Mapping[str, Any], place: Place) -> str | None:
         raise LoadError(f"{len(texts)} outputs in one row", place=place, hint="write one output per row")
     if not texts or texts[0] is None:
         return None
-    if not isinstance(texts[0], str):
-        raise LoadError("its `output.raw` is not text", place=place)
-    return texts[0]
+    return _write_output(texts[0])
 
 
 def _final_answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | None:
@@ -124,7 +132,8 @@ def _eee_calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls 
 
 
 OUTPUT_SHAPES = (
-    'a line must be {"id": "…", "output": "…", "sample"?: 0}, or a row of Every Eval Ever with its `sample_id`'
+    'a line must be {"id": "…", "output": "…", "input"?: "…", "sample"?: 0}, or a row of Every Eval Ever with its '
+    "`sample_id`"
 )
 
 
@@ -132,16 +141,25 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
     """Return what one line records; None when its model gave no output."""
     if _is_eee_row(row):
         return read_eee_output(row, place)
-    has_none = "output" in row and row["output"] is None
-    for key in ("id",) if has_none else ("id", "output"):
-        if not isinstance(row.get(key), str):
-            wrong = f"its `{key}` is not text" if key in row else f"it has no `{key}`"
-            raise LoadError(f"this line is not an output: {wrong}", place=place, hint=OUTPUT_SHAPES)
-    if has_none:
+    id_ = read_id(row.get("id"))
+    if id_ is None or "output" not in row:
+        wrong = "it has no `output`" if id_ is not None else _explain_id(row)
+        raise LoadError(f"this line is not an output: {wrong}", place=place, hint=OUTPUT_SHAPES)
+    if row["output"] is None:
         return None
-    end = read_output_end(row.get("finish_reason"))
-    output = Output(row["output"], read_calls(row.get("tool_calls"), place), end)
-    return StoredOutput(row["id"], output, place.line or 0, sample=_read_sample(row.get("sample", 0), place))
+    end, asked = read_output_end(row.get("finish_reason")), read_asked(row.get("input"))
+    output = Output(_write_output(row["output"]), read_calls(row.get("tool_calls"), place), end)
+    sample = _read_sample(row.get("sample", 0), place)
+    return StoredOutput(id_, output, place.line or 0, sample=sample, asked=(asked,) if asked else ())
+
+
+def _explain_id(row: Mapping[str, Any]) -> str:
+    return "its `id` is neither text nor a whole number" if "id" in row else "it has no `id`"
+
+
+def _write_output(output: Any) -> str:
+    """Return an output as text: one that is an object, a list or a number as its JSON."""
+    return output if isinstance(output, str) else write_row(output).removesuffix("\n")
 
 
 def find_output_key(row: Mapping[str, Any], place: Place) -> tuple[str, int] | None:
@@ -207,6 +225,7 @@ def _build_graded_row(value: Mapping[str, Any], key: tuple[str, int], output: Ou
         reference_digest=read_text_or(details, "evalstore_reference_digest"),
         group=read_text_or(details, "evalstore_group") if "evalstore_group" in details else None,
         sample=key[1],
+        asked=read_text_or(details, "evalstore_asked") or None,
     )
 
 

@@ -101,6 +101,7 @@ def _library_details(run: Run) -> dict[str, str]:
         "evalstore_judges": _encode_dense([_format_used(pinned) for pinned in run.judges]),
         "evalstore_outputs_sha256": run.outputs_sha256,
         "evalstore_samples": run.samples.name,
+        **({"evalstore_log_status": run.log_status} if run.log_status else {}),
     }
 
 
@@ -259,6 +260,7 @@ def _write_digests(row: GradedRow, output: str) -> str:
     others = {
         **({} if row.group is None else {"evalstore_group": row.group}),
         **({"evalstore_sample": str(row.sample)} if row.sample else {}),
+        **({} if row.asked is None else {"evalstore_asked": row.asked}),
         **({"evalstore_output_end": row.output.end} if row.output.end else {}),
         **({} if calls is None else {"evalstore_tool_calls": write_canonical([dict(call) for call in calls])}),
     }

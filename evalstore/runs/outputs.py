@@ -4,33 +4,44 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalstore.documents import JsonStream
+from evalstore.documents import LINE_LIMIT, JsonStream
 from evalstore.errors import LoadError, Place
 from evalstore.files import open_user_file
 from evalstore.runs.eee_rows import OUTPUT_SHAPES, read_stored_output
 from evalstore.runs.imports import promptfoo, skill_creator
-from evalstore.runs.imports.entry import MissingOutput, OutputEntry, Series, SeriesFilter, SeriesNames, filter_entries
+from evalstore.runs.imports.entry import (
+    MissingOutput,
+    OutputEntry,
+    Series,
+    SeriesFilter,
+    SeriesNames,
+    filter_entries,
+    make_unread_entry,
+)
 from evalstore.runs.imports.inspect_log import (
     MAGIC,
     is_json_log,
     is_log_archive,
     open_archive,
+    read_archive_status,
     read_json_log,
+    read_json_status,
     read_log_archive,
 )
 from evalstore.runs.imports.inspect_log import SAMPLES_KEY as SAMPLES
 from evalstore.runs.imports.promptfoo import RESULTS_KEY as RESULTS
 from evalstore.runs.read import read_run
 from evalstore.runs.row_formats import cut_rows, is_text_format, read_lines
-from evalstore.runs.run_files import find_aggregate, is_existing_file, read_embedded_samples, read_json_objects
+from evalstore.runs.run_files import find_aggregate, is_existing_file, parse_json_object, read_embedded_samples
 from evalstore.runs.spans import CutFile, OutputSpan, keep_whole
 from evalstore.runs.values import StoredOutput
 
@@ -164,11 +175,25 @@ class OutputFormat(NamedTuple):
 
 
 def _read_json_lines(path: Path, span: OutputSpan | None = None) -> Iterator[OutputEntry]:
-    return _row_entries(read_json_objects(path, span), path)
+    file = str(path)
+    # What is null in a table is absent from its rows.
+    absent = {} if is_text_format(path) else {"output": None}
+    read = _RowReader()
+    for line, data in read_lines(path, span):
+        if len(data) > LINE_LIMIT:  # its end cannot be told from the next row
+            parse_json_object(data, Place(file, line))
+        try:
+            stored = parse_json_object(data, Place(file, line))
+        except LoadError as error:
+            yield make_unread_entry(error)
+            continue
+        yield read.read_entry(absent | stored if "id" in stored else stored, Place(file, line))
 
 
 def _read_embedded(path: Path) -> Iterator[OutputEntry]:
-    return _row_entries(read_embedded_samples(path), path)
+    read = _RowReader()
+    for line, sample in read_embedded_samples(path):
+        yield read.read_entry(sample, Place(str(path), line))
 
 
 def _read_gradings(path: Path) -> Iterator[OutputEntry]:
@@ -176,22 +201,26 @@ def _read_gradings(path: Path) -> Iterator[OutputEntry]:
         yield OutputEntry(Series(row["model_id"]), MissingOutput(row["sample_id"], line, skill_creator.NO_OUTPUT))
 
 
-def _row_entries(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[OutputEntry]:
-    file, known = str(path), dict[str | None, Series]()
-    # What is null in a table is absent from its rows.
-    absent = {} if is_text_format(path) else {"output": None}
-    for line, stored in rows:
-        row = absent | {**stored} if "id" in stored else stored
-        found = read_stored_output(row, Place(file, line))
+@dataclass(frozen=True, slots=True)
+class _RowReader:
+    """Reads rows, each by itself: one that cannot be read does not keep the others from it."""
+
+    _known: dict[str | None, Series] = field(default_factory=dict)
+
+    def read_entry(self, row: Mapping[str, Any], place: Place) -> OutputEntry:
+        """Return what one row records."""
+        id_ = row.get("sample_id", row.get("id"))
+        try:
+            found = read_stored_output(row, place)
+        except LoadError as error:
+            return make_unread_entry(error, id_)
         model = found.model if found else row.get("model_id")
         name = model if isinstance(model, str) else None
-        series = known.get(name) or known.setdefault(name, Series(name))
-        yield OutputEntry(
-            series, found or MissingOutput(str(row.get("sample_id", row.get("id"))), line, "the model gave no output")
-        )
+        series = self._known.get(name) or self._known.setdefault(name, Series(name))
+        return OutputEntry(series, found or MissingOutput(str(id_), place.line or 0, "the model gave no output"))
 
 
-_OUTPUT_LINES = 'lines {"id", "output", "tool_calls"?, "sample"?}'
+_OUTPUT_LINES = 'lines {"id", "output", "input"?, "tool_calls"?, "sample"?}'
 _EEE = "rows or runs of Every Eval Ever"
 _INSPECT = "logs of Inspect AI (.eval, .json)"
 _PROMPTFOO = "results of promptfoo (.json, .jsonl)"
@@ -291,6 +320,20 @@ def is_bare_outputs(path: Path) -> bool:
     with suppress(LoadError):
         return find_aggregate(path) == path
     return True
+
+
+def find_log_status(path: Path) -> str:
+    """Return what ended the log of these outputs before its end, as a run of them says, too; empty of a whole one."""
+    path = _open_folder(path)
+    shape = detect_format(path)
+    if shape.name == _INSPECT:
+        return read_archive_status(path) if shape.kind == ARCHIVE else read_json_status(path)
+    if shape.name != _EEE:
+        return ""
+    with suppress(LoadError):  # rows without an aggregate are bare outputs
+        aggregate = find_aggregate(path)
+        return read_run(aggregate).log_status if aggregate != path or shape is _RUN else ""
+    return ""
 
 
 def find_label_doubts(path: Path) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ _GROUP_SIZE = 8 << 20  # bytes of the lines of a row group
 _ADVICE = "write the table as JSON Lines"
 _METADATA = (
     *("score", "verdict", "reason", "rubric", "rubric_digest", "checks"),
-    *("input_digest", "reference_digest", "output_digest", "group", "sample", "output_end", "tool_calls"),
+    *("input_digest", "reference_digest", "output_digest", "group", "sample", "output_end", "tool_calls", "asked"),
 )
 
 

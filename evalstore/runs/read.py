@@ -118,6 +118,7 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
         },
         harness=_require_texts(read_embedded_json(library, "evalstore_harness", {})),
         commit=read_text_or(library, "evalstore_commit") or None,
+        log_status=read_text_or(library, "evalstore_log_status"),
         missing_outputs=_require_texts(read_embedded_json(details, "evalstore_missing_outputs", {})),
         notes=(
             *map(str, read_embedded_json(details, "evalstore_notes", [])),

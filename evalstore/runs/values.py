@@ -44,7 +44,8 @@ class StoredOutput:
 
     `sample` tells several answers to one question apart; the only one, or the first, is 0.
     `from_eee_row` marks a row of Every Eval Ever, where one output may have a row for every metric; `doubt` says where
-    that row contradicts its version label.
+    that row contradicts its version label. `asked` is what its record says was asked, the whole of it first, then its
+    parts (the variables of a template); empty where the record does not say.
     """
 
     id: str
@@ -54,11 +55,15 @@ class StoredOutput:
     from_eee_row: bool = False
     doubt: str = ""
     sample: int = 0
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GradedRow:
     """One question's output and its grade; `rubric` is the exact reference of one of `Run.rubrics`, or empty.
+
+    `input` is the question in the words of the dataset, and `asked` what the record of the output says was asked, where
+    that differs from it (None: it does not, or the record does not say). `input_digest` is that of what was asked.
 
     A row with `samples` stands for several outputs to one question: its score is their exact mean, and it passes where
     most of them do; its checks are those of the first, or of one that failed.
@@ -79,6 +84,7 @@ class GradedRow:
     group: str | None = None
     sample: int = 0
     samples: tuple[GradedRow, ...] = ()
+    asked: str | None = None
 
     @property
     def outputs(self) -> tuple[GradedRow, ...]:
@@ -152,7 +158,7 @@ class CheckSummary:
 
 
 # The counts of a `Run` that its aggregate holds under their names.
-COUNTS = ("scored", "unscored", "without_output", "without_question", "outputs")
+COUNTS = ("scored", "unscored", "without_output", "without_question", "outputs", "asked_otherwise", "unread_rows")
 UNKNOWN = -1  # the score of Every Eval Ever that means none
 _READERS: dict[str, Callable[[Any], Any]] = {}
 
@@ -168,8 +174,11 @@ class Run(PageValue):
 
     `path` is the aggregate JSON (what names a run), `samples` the JSONL of its rows, `name` the dataset's id, `at` Unix
     time in seconds, `eee_version` the version of Every Eval Ever that the run is written in. `outputs` counts all
-    samples, `missing_outputs` has the questions without any, by id, and why. Where too many gradings failed, `score`
-    and `pass_rate` are None, and `rest_score` and `rest_pass_rate` are what the others come to. A run that evalstore
+    samples, `missing_outputs` has the questions without any, by id, and why. `asked_otherwise` counts outputs to an
+    input that is not their question's, `unread_rows` rows that could not be read and name no question. `log_status`
+    says what ended the log of the outputs before its end (`cancelled`, `error`); it is empty of a whole one. Where too
+    many gradings failed, `score` and `pass_rate` are None, and `rest_score` and `rest_pass_rate` are what the others
+    come to. A run that evalstore
     did not write has no `dataset`, no `rubrics`, and counts of 0.
     """
 
@@ -198,6 +207,9 @@ class Run(PageValue):
     eee_version: str = LATEST
     rest_score: Fraction | None = None
     rest_pass_rate: Fraction | None = None
+    asked_otherwise: int = 0
+    unread_rows: int = 0
+    log_status: str = ""
 
     def __repr__(self) -> str:
         gap = f" ({self.ungraded})" if self.ungraded else ""
@@ -312,7 +324,10 @@ def merge_samples(rows: Sequence[GradedRow]) -> GradedRow:
     samples = tuple(sorted(rows, key=lambda row: row.sample))
     mean = compute_question_mean((row.score, row.verdict) for row in samples)
     checks = tuple(_merge_checks(samples))
-    return replace(samples[0], score=mean.score, verdict=mean.verdict, checks=checks, sample=0, samples=samples)
+    merged = replace(samples[0], score=mean.score, verdict=mean.verdict, checks=checks, sample=0, samples=samples)
+    digests = list(dict.fromkeys(row.input_digest for row in samples))
+    asked = next((row.asked for row in samples if row.asked is not None), None)
+    return merged if len(digests) == 1 else replace(merged, input_digest=compute_digest(digests), asked=asked)
 
 
 def _merge_checks(samples: Sequence[GradedRow]) -> Iterable[CheckResult]:

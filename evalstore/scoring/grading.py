@@ -32,6 +32,7 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
+from evalstore.model.question import compute_asked_digest
 from evalstore.runs import GradedRow, UsedArtifact
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
@@ -172,8 +173,19 @@ def _prepare_resolved(
         ) from None
 
 
-def grade_output(output: Output, question: Question, rubric: PreparedRubric | None, *, sample: int = 0) -> GradedRow:
-    """Grade one output into a row of a run; without a rubric it is unscored. A broken rubric is a `SchemaError`."""
+def grade_output(  # noqa: PLR0913  # what a row of a run holds
+    output: Output,
+    question: Question,
+    rubric: PreparedRubric | None,
+    *,
+    sample: int = 0,
+    asked: str | None = None,
+    is_other: bool = False,
+) -> GradedRow:
+    """Grade one output into a row of a run; without a rubric it is unscored. A broken rubric is a `SchemaError`.
+
+    `asked` is what its record says was asked; `is_other`: that is not the question.
+    """
     result = _explain_no_rubric(question) if rubric is None else _grade_sample(Sample(output, question), rubric)
     group = question.row.get("group")
     return GradedRow(
@@ -187,10 +199,11 @@ def grade_output(output: Output, question: Question, rubric: PreparedRubric | No
         rubric_digest=rubric.pin.digest if rubric else "",
         checks=result.checks,
         reason=result.reason,
-        input_digest=question.input_digest,
+        input_digest=compute_asked_digest(asked) if asked and is_other else question.input_digest,
         reference_digest=question.reference_digest,
         group=group if isinstance(group, str) else None,
         sample=sample,
+        asked=asked if asked != question.input else None,
     )
 
 

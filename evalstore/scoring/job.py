@@ -26,6 +26,7 @@ from evalstore.runs import (
     UsedArtifact,
     compute_file_sha256,
     find_label_doubts,
+    find_log_status,
     find_row_format,
     find_samples,
     get_row_format,
@@ -59,6 +60,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     only: Mapping[str, str] | None = None,
     rows_format: str | None = None,
     max_ungraded: Fraction = MAX_UNGRADED,
+    by_input: bool = False,
 ) -> Run:
     """Grade every output that answers a question of `dataset`, and write the run into the folder `out`.
 
@@ -85,6 +87,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         only=only,
         rows_format=rows_format,
         max_ungraded=max_ungraded,
+        by_input=by_input,
     ) as job:
         return job.write_run(out)
 
@@ -93,7 +96,8 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 class ScoringJob:
     """All parts of one run, before the first output is graded; `run` is the run without its sums.
 
-    Where more than the share `max_ungraded` of its gradings fail, it has no score.
+    Where more than the share `max_ungraded` of its gradings fail, it has no score. `by_input`: outputs are joined to
+    questions by what was asked, and not by id.
     """
 
     run: Run
@@ -104,6 +108,7 @@ class ScoringJob:
     resolver: ArtifactResolver
     session: JudgeSession
     max_ungraded: Fraction
+    by_input: bool = False
 
     def write_run(self, out: Path) -> Run:
         """Grade, ask for missing replies and grade again until none is missing; then publish the run in `out`."""
@@ -166,13 +171,22 @@ class ScoringJob:
 
     def open_counts(self) -> tuple[OutputMatcher, RunTally]:
         """Return the empty counts of a run: which output answers which question, and all sums."""
-        return OutputMatcher(str(self.samples), self.questions), RunTally(QuestionSums(self.questions.count))
+        matcher = OutputMatcher(str(self.samples), self.questions, by_input=self.by_input)
+        return matcher, RunTally(QuestionSums(self.questions.count))
 
 
 def grade_match(match: OutputMatch, resolver: ArtifactResolver, rubric: str | None) -> GradedRow:
     """Grade an output by the rubric of its question, or by `rubric` if given."""
     prepared = resolver.prepare_rubric(rubric) if rubric is not None else _find_own_rubric(match.question, resolver)
-    return grade_output(match.recorded.output, match.question, prepared, sample=match.recorded.sample)
+    recorded = match.recorded
+    return grade_output(
+        recorded.output,
+        match.question,
+        prepared,
+        sample=recorded.sample,
+        asked=next(iter(recorded.asked), None),
+        is_other=bool(match.other),
+    )
 
 
 def _find_own_rubric(question: Question, resolver: ArtifactResolver) -> PreparedRubric | None:
@@ -203,6 +217,7 @@ def open_job(  # noqa: PLR0913  # as `score` has them
     rows_format: str | None = None,
     today: date | None = None,
     max_ungraded: Fraction = MAX_UNGRADED,
+    by_input: bool = False,
 ) -> Iterator[ScoringJob]:
     """Open a scoring job: all that it uses resolved and validated, questions indexed, cache of replies opened.
 
@@ -223,7 +238,9 @@ def open_job(  # noqa: PLR0913  # as `score` has them
         format_ = get_row_format(rows_format) if rows_format else find_row_format(samples)
         format_.require()
         run = replace(run, samples=Path(f"samples{format_.suffix}"), eee_version=eee_version)
-        run = replace(run, notes=(*find_label_doubts(outputs), *choice.describe()))
+        status = find_log_status(outputs)
+        notes = (*_note_joining(status, by_input=by_input), *find_label_doubts(outputs), *choice.describe())
+        run = replace(run, log_status=status, notes=notes)
         with open_question_index(resolved, store) as questions:
             refs = questions.rubric_refs if rubric is None else (rubric,)
             used = list_used(refs, find, [resolved])
@@ -233,7 +250,7 @@ def open_job(  # noqa: PLR0913  # as `score` has them
             found = find_use_findings(store, used, today=day, ignored=ignored, find=find, dataset=target)
             found.refuse_if_strict("nothing was graded")
             run = replace(run, notes=(*run.notes, *found.list_lines(without=_NOTED)))
-            yield ScoringJob(run, samples, choice, rubric, questions, resolver, session, max_ungraded)
+            yield ScoringJob(run, samples, choice, rubric, questions, resolver, session, max_ungraded, by_input)
 
 
 # What the resolver of references notes, with what each means today.
@@ -243,6 +260,13 @@ _OF_RELEASES = frozenset({"reference-unreleasable"})
 _OF_OWN_RUBRICS = frozenset({"dataset-unscored", "question-unscored"})
 # Where the files grade, whatever a pin says, or a rubric of the command line.
 _OF_PINS = frozenset({"pin-behind"})
+
+
+def _note_joining(status: str, *, by_input: bool) -> Iterator[str]:
+    if status:
+        yield f"the log of the outputs is not whole: its status is '{status}'"
+    if by_input:
+        yield "outputs and questions were joined by what was asked, and not by id"
 
 
 def _read_model(samples: Path, choice: SeriesFilter) -> str | None:

@@ -14,35 +14,50 @@ from evalstore.documents import write_canonical
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Question
 from evalstore.runs import MissingOutput, StoredOutput
+from evalstore.scoring.asked import AskedIndex, has_input_of, is_asked_of, squeeze_text
 from evalstore.store.question_index import QuestionIndex
 from evalstore.text import make_excerpt
 
+_QUOTED = 80  # characters of what was asked, in a sentence
 _NO_LINE = "the file of outputs has none"
 
 
 class OutputMatch(NamedTuple):
-    """An output, the position of its question, and the hash by which a row of Every Eval Ever is known again (or 0)."""
+    """An output, the position of its question, and the hash by which a row of Every Eval Ever is known again (or 0).
+
+    `other` says what was asked in place of the question; it is empty where that was the question.
+    """
 
     recorded: StoredOutput
     number: int
     question: Question
     output_hash: int
+    other: str = ""
 
 
 @dataclass(slots=True)
 class OddOutputs:
-    """The odd outputs so far: strays without a question, doubtful labels, and the reasons of those that are missing."""
+    """The odd outputs so far: strays without a question, rows that cannot be read, doubtful labels, and missing ones.
+
+    `reasons` are those of the missing ones; `stray_asked` says that the first stray says what it was asked.
+    """
 
     strays: int = 0
     first_stray: str = ""
+    stray_asked: bool = False
+    unread: int = 0
+    first_unread: str = ""
     doubts: int = 0
     first_doubt: str = ""
     reasons: dict[str, str] = field(default_factory=dict)
 
     def join(self, other: OddOutputs) -> None:
         """Add what is odd about the outputs that follow."""
+        self.stray_asked = self.stray_asked if self.strays else other.stray_asked
         self.strays += other.strays
         self.doubts += other.doubts
+        self.unread += other.unread
+        self.first_unread = self.first_unread or other.first_unread
         self.first_stray = self.first_stray or other.first_stray
         self.first_doubt = self.first_doubt or other.first_doubt
         for id_, reason in other.reasons.items():
@@ -51,7 +66,7 @@ class OddOutputs:
 
 @dataclass(slots=True)
 class OutputMatcher:
-    """Matches outputs by id: keeps the line of each question's output (0 for none), and counts odd outputs.
+    """Matches outputs by id, or by what was asked: keeps the line of each question's output, and counts odd outputs.
 
     Outputs of one question have different sample numbers. A row of Every Eval Ever that repeats an output does so for
     another metric, and is skipped.
@@ -59,8 +74,12 @@ class OutputMatcher:
 
     file: str
     questions: QuestionIndex
+    by_input: bool = False
     odd: OddOutputs = field(default_factory=OddOutputs)
     repeats: int = 0
+    others: int = 0
+    first_other: str = ""
+    _asked: AskedIndex = field(init=False)
     # Arrays by position of the question: 16 bytes each, so that a million questions fit.
     _lines: array[int] = field(init=False)
     _output_hashes: array[int] = field(init=False)
@@ -68,27 +87,92 @@ class OutputMatcher:
     _samples: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._asked = AskedIndex(self.questions)
         self._lines = array("Q", bytes(8 * self.questions.count))
         self._output_hashes = array("Q", bytes(8 * self.questions.count))
 
     def match_outputs(self, outputs: Iterable[StoredOutput | MissingOutput]) -> Iterator[OutputMatch]:
-        """Yield each output with its question and that one's position; refuses a second output for one sample."""
+        """Yield each output with its question and that one's position; refuses a second output for one sample.
+
+        So it does a file whose outputs stand at other questions than those that were asked.
+        """
         odd = self.odd
         for recorded in outputs:
             if isinstance(recorded, MissingOutput):
-                odd.reasons.setdefault(recorded.id, recorded.reason)
+                self._note_missing(recorded)
                 continue
             if recorded.doubt:
                 odd.first_doubt = odd.first_doubt or f"{Path(self.file).name}:{recorded.line}: {recorded.doubt}"
                 odd.doubts += 1
-            found = self.questions.find(recorded.id)
+            found = self._find_asked(recorded) if self.by_input else self.questions.find(recorded.id)
             if found is None:
-                odd.first_stray = odd.first_stray or recorded.id
-                odd.strays += 1
+                self._note_stray(recorded)
                 continue
+            other = "" if self.by_input else self._find_other(recorded, found[1])
             output_hash = _hash_output(recorded) if recorded.from_eee_row else 0
             if self.note_output(found[0], recorded.sample, recorded.line, output_hash):
-                yield OutputMatch(recorded, *found, output_hash)
+                self.note_other(other)
+                yield OutputMatch(recorded, *found, output_hash, other)
+
+    def note_other(self, other: str) -> None:
+        """Count an output that was asked something else than its question; not one where `other` is empty."""
+        self.others += bool(other)
+        self.first_other = self.first_other or other
+
+    def _note_missing(self, missing: MissingOutput) -> None:
+        if not missing.id:
+            self.odd.first_unread = self.odd.first_unread or missing.reason
+            self.odd.unread += 1
+            return
+        # An id that is no matter for the others says nothing of this one's question, either.
+        id_ = f"line {missing.line}" if self.by_input else missing.id
+        self.odd.reasons.setdefault(id_, missing.reason)
+
+    def _note_stray(self, recorded: StoredOutput) -> None:
+        if not self.odd.strays:
+            self.odd.first_stray, self.odd.stray_asked = recorded.id, bool(recorded.asked)
+        self.odd.strays += 1
+
+    def _find_other(self, recorded: StoredOutput, question: Question) -> str:
+        """Return what an output was asked in place of its question; `RefusedError` where that is another question."""
+        asked = recorded.asked
+        if not asked or question.broken or has_input_of(asked, question):
+            return ""
+        another = self._asked.find_ids(asked)
+        is_own = not another and is_asked_of(asked, question)
+        around = None if another or is_own else self._asked.find_around(asked)
+        if id_ := next(iter(another), around):
+            raise self._make_other_error(recorded, question, id_)
+        words = f"asked {_quote(asked[0])}, and the question is {_quote(question.input)}"
+        return "" if is_own else f"'{make_excerpt(recorded.id, 60)}': {words}"
+
+    def _find_asked(self, recorded: StoredOutput) -> tuple[int, Question] | None:
+        """Return the question that has what was asked as its input."""
+        if not recorded.asked:
+            raise RefusedError(
+                "this output does not say what was asked",
+                place=Place(self.file, recorded.line),
+                hint='--match input needs the input in every record, as "input" in a line',
+            )
+        ids = self._asked.find_ids(recorded.asked)
+        if recorded.id in ids:
+            return self.questions.find(recorded.id)
+        if len(ids) > 1:
+            message = f"{_name_id(ids[0])} and {_name_id(ids[1])} have the input {_quote(recorded.asked[0])}"
+            hint = "nothing says which of them this output answers; give it the id of one"
+            raise RefusedError(message, place=Place(self.file, recorded.line), hint=hint)
+        id_ = next(iter(ids), None) or self._asked.find_around(recorded.asked)
+        return self.questions.find(id_) if id_ is not None else None
+
+    def _make_other_error(self, recorded: StoredOutput, question: Question, id_: str) -> RefusedError:
+        found = self.questions.find(id_)
+        text = next((text for text in recorded.asked if found and has_input_of([text], found[1])), recorded.asked[0])
+        return RefusedError(
+            f"the output to {_name_id(question.id)} answers {_name_id(id_)}: it was asked {_quote(text)}, and the "
+            f"question {_name_id(question.id)} is {_quote(question.input)}",
+            place=Place(self.file, recorded.line),
+            hint="--match input joins outputs to questions by what was asked; or correct the ids",
+        )
 
     def note_output(self, number: int, sample: int, line: int, output_hash: int) -> bool:
         """Note the line of an output of the question at position `number`; False where it was there already.
@@ -135,6 +219,10 @@ class OutputMatcher:
         if self.odd.strays:
             first = make_excerpt(self.odd.first_stray, 60)
             yield f"outputs without a question in {dataset}: {self.odd.strays:,} (the first is '{first}')"
+        if self.odd.unread:
+            yield f"rows that cannot be read: {self.odd.unread:,} (the first: {make_excerpt(self.odd.first_unread)})"
+        if self.others:
+            yield f"outputs that were asked something else: {self.others:,} (the first is {self.first_other})"
         if self.repeats:
             yield f"rows that repeat an output for another metric: {self.repeats:,}"
         if self.odd.doubts:
@@ -153,6 +241,14 @@ class OutputMatcher:
         if sample:
             return self._samples.get((number, sample))
         return (self._lines[number], self._output_hashes[number]) if self._lines[number] else None
+
+
+def _name_id(id_: str) -> str:
+    return f"'{make_excerpt(id_, 60)}'"
+
+
+def _quote(text: str) -> str:
+    return f"'{make_excerpt(squeeze_text(text), _QUOTED)}'"
 
 
 def _hash_output(recorded: StoredOutput) -> int:

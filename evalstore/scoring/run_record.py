@@ -110,6 +110,10 @@ def finish_run(run: Run, tally: RunTally, pairs: OutputMatcher, rulers: UsedRule
             f"outputs and questions are matched by id; the first output is '{make_excerpt(pairs.odd.first_stray, 60)}'"
         )
         hint = f"{first}; and in the dataset {broken}" if broken else first
+        if pairs.odd.stray_asked and not pairs.by_input:
+            hint += "; --match input joins them by what was asked"
+        if pairs.odd.unread:
+            hint = f"{pairs.odd.unread:,} rows cannot be read, the first: {make_excerpt(pairs.odd.first_unread)}"
         raise RefusedError(f"no output belongs to a question of {dataset}", place=Place(pairs.file), hint=hint)
     unmet = {setting: reason for setting, reason in tally.find_unmet().items() if setting not in judges.optional}
     if unmet:
@@ -120,6 +124,8 @@ def finish_run(run: Run, tally: RunTally, pairs: OutputMatcher, rulers: UsedRule
         judges=rulers.judges,
         without_output=pairs.count_missing,
         without_question=pairs.odd.strays,
+        asked_otherwise=pairs.others,
+        unread_rows=pairs.odd.unread,
         missing_outputs=pairs.find_missing(),
         notes=(
             *run.notes,

@@ -76,6 +76,7 @@ class GradingPlan:
     samples: Path
     choice: SeriesFilter
     rubric: str | None
+    by_input: bool
 
 
 class GradingTask(NamedTuple):
@@ -99,6 +100,7 @@ class GradedLine(NamedTuple):
     rubric: str
     checks: tuple[CheckResult, ...]
     reason: str
+    other: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,7 @@ def write_run_by_workers(job: ScoringJob, out: Path, workers: Workers, *, span_s
             for line in graded.lines:
                 # A row that gives an earlier output once more, for another metric, counts once.
                 if pairs.note_output(line.number, line.sample, line.line, line.output_hash):
+                    pairs.note_other(line.other)
                     tally.add(line, line.number)
                     draft.write_line(line.text)
             pairs.odd.join(graded.odd)
@@ -179,7 +182,8 @@ def grade_span(task: GradingTask) -> GradedSpan:
     # What a stretch notes and pins is its own: each starts with a resolver that has met nothing.
     resolver = ArtifactResolver(grader.store, _refuse_judges, find=grader.resolve)
     resolver.resolve(plan.dataset)
-    pairs, series = OutputMatcher(str(plan.samples), grader.questions), SeriesNames()
+    pairs = OutputMatcher(str(plan.samples), grader.questions, by_input=plan.by_input)
+    series = SeriesNames()
     lines = []
     for match in pairs.match_outputs(read_output_span(plan.samples, span, plan.choice, series)):
         row, output = grade_match(match, resolver, plan.rubric), match.recorded
@@ -196,6 +200,7 @@ def grade_span(task: GradingTask) -> GradedSpan:
                 row.rubric,
                 row.checks,
                 row.reason,
+                match.other,
             )
         )
     return GradedSpan(lines, pairs.odd, pairs.repeats, series, UsedRulers.from_resolver(resolver))
@@ -276,6 +281,7 @@ def _make_plan(job: ScoringJob) -> GradingPlan:
         samples=job.samples.resolve(),
         choice=job.choice,
         rubric=job.rubric,
+        by_input=job.by_input,
     )
 
 

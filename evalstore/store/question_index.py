@@ -17,11 +17,12 @@ from evalstore.store.store import ArtifactStore
 from evalstore.text import make_excerpt
 
 Found = tuple[int, Question]
+_COLUMNS = "number, id, pickled, line"
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionIndex:
-    """The number of questions, a function that finds one by id with its position from 0, and one that lists the ids.
+    """The number of questions, and functions that find one by id with its position from 0, and list ids and questions.
 
     `rubric_refs` are the rubrics that they name, each once, as they first come; `broken` says by id which are no
     questions, and why.
@@ -30,6 +31,7 @@ class QuestionIndex:
     count: int
     find: Callable[[str], Found | None]
     list_ids: Callable[[], Iterable[str]]
+    list_questions: Callable[[], Iterable[Question]]
     rubric_refs: tuple[str, ...] = ()
     broken: Mapping[str, str] = field(default_factory=dict)
 
@@ -57,7 +59,12 @@ def open_in_memory(questions: Iterable[Question], file: str) -> QuestionIndex:
         found[question.id] = number, question
     refs = dict.fromkeys(question.rubric_ref for _, question in found.values())
     broken = {id_: question.broken for id_, (_, question) in found.items() if question.broken}
-    return QuestionIndex(len(found), found.get, lambda: found, tuple(ref for ref in refs if ref is not None), broken)
+    known = tuple(ref for ref in refs if ref is not None)
+
+    def list_questions() -> Iterable[Question]:
+        return (question for _, question in found.values())
+
+    return QuestionIndex(len(found), found.get, lambda: found, list_questions, known, broken)
 
 
 @contextmanager
@@ -82,7 +89,14 @@ def on_disk(questions: Iterable[Question], file: str) -> Iterator[QuestionIndex]
         except sqlite3.Error as error:
             raise RefusedError(f"the questions cannot be indexed: {error}") from None
         find, rubric_refs = _StoredQuestions(database, broken).find, tuple(ref for ref in refs if ref is not None)
-        yield QuestionIndex(count, find, lambda: _list_ids(database), rubric_refs, broken)
+        yield QuestionIndex(
+            count, find, lambda: _list_ids(database), lambda: _list_questions(database, broken), rubric_refs, broken
+        )
+
+
+def _list_questions(database: sqlite3.Connection, broken: Mapping[str, str]) -> Iterator[Question]:
+    found = database.execute(f"SELECT {_COLUMNS} FROM question ORDER BY number")  # noqa: S608  # a constant
+    return (_build_question(row, broken)[1] for row in found)
 
 
 def _list_ids(database: sqlite3.Connection) -> Iterator[str]:
@@ -114,9 +128,6 @@ def _find_double(database: sqlite3.Connection) -> tuple[str, int | None]:
     return found
 
 
-_COLUMNS = "number, id, pickled, line"
-
-
 class _StoredQuestions:
     """Finds questions in the table: outputs mostly come in the order of their questions, so the next one is tried."""
 
@@ -133,10 +144,15 @@ class _StoredQuestions:
             self._following = self._cursor.execute(text, (id_,)).fetchone()
             if self._following is None:
                 return None
-        number, _, pickled, line = self._following
+        latest = self._following
         self._following = self._cursor.fetchone()
-        input_, row = pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
-        return number, Question(id_, input_, row, partial(_get_line, line), self._broken.get(id_, ""))
+        return _build_question(latest, self._broken)
+
+
+def _build_question(found: tuple[int, str, bytes, int | None], broken: Mapping[str, str]) -> Found:
+    number, id_, pickled, line = found
+    input_, row = pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
+    return number, Question(id_, input_, row, partial(_get_line, line), broken.get(id_, ""))
 
 
 def _get_line(line: int | None) -> int | None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
-from evalstore.runs import CheckSummary, GradedRow, Run, UsedArtifact, write_run
+from evalstore.runs import CheckSummary, GradedRow, MissingOutput, Run, UsedArtifact, read_outputs, write_run
 
 PINNED = UsedArtifact("rubric/tone@1.0.0", "1.0.0", "0" * 64, "1" * 64, "2" * 40, "rubric/tone@1.0.0")
 CHECKS = (
@@ -70,6 +70,13 @@ RUN = Run(
     without_question=1,
     notes=("3 questions have no output", "a \u2028 note"),
 )
+
+
+def find_unread(path: Path) -> MissingOutput:
+    """Return what says why the last row of a file cannot be read."""
+    *_, found = read_outputs(path)
+    assert isinstance(found, MissingOutput)
+    return found
 
 
 @pytest.fixture

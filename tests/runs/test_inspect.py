@@ -19,6 +19,7 @@ from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.model import Output
 from evalstore.runs import MissingOutput, SeriesFilter, StoredOutput, find_samples, read_outputs
 from tests.rows import mark_slow
+from tests.runs.conftest import find_unread
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 Logged = Callable[..., Path]
@@ -149,6 +150,7 @@ def test_reading_lines_a_json_log_or_help_loads_nothing_of_inspect(tmp_path: Pat
 import sys
 from pathlib import Path
 from evalstore.runs import read_outputs
+from tests.runs.conftest import find_unread
 for path in sys.argv[1:]:
     assert list(read_outputs(Path(path)))
 import evalstore.cli.score, evalstore.scoring
@@ -160,11 +162,14 @@ assert not {"inspect_ai", "zstandard", "pydantic"} & set(sys.modules), "loaded"
     subprocess.run([sys.executable, "-c", code, *map(str, files)], check=True)
 
 
+SEAT = "Which city is the seat of the Swiss government?"
+
+
 def test_an_older_log_is_read_without_its_scores() -> None:
     calls = ({"name": "palette", "args": {"size": 1.5, "deep": {"of": [None]}}},)
     assert list(read_outputs(CASES / "inspect-2.json")) == [
-        StoredOutput("seat", Output("Zurich.\nSure.", ()), 23, "openai/small"),
-        StoredOutput("7", Output("Red.", calls), 43, "openai/small"),
+        StoredOutput("seat", Output("Zurich.\nSure.", ()), 23, "openai/small", asked=(SEAT,)),
+        StoredOutput("7", Output("Red.", calls), 43, "openai/small", asked=("Name a colour.",)),
         MissingOutput("sum", 62, "TimeoutError('no answer')"),
     ]
 
@@ -234,9 +239,14 @@ def test_a_sample_of_another_shape_is_one_sentence_with_its_line(
     if sentence is None:
         assert len(list(read_outputs(path))) == 1
         return
-    with pytest.raises(LoadError, match=sentence) as raised:
-        list(read_outputs(path))
-    assert raised.value.place == Place(str(path), 1)
+    if sentence in {"NaN is not JSON", "surrogate"}:  # the document itself cannot be read
+        with pytest.raises(LoadError, match=sentence) as raised:
+            list(read_outputs(path))
+        assert raised.value.place == Place(str(path), 1)
+        return
+    found = find_unread(path)
+    assert sentence in found.reason
+    assert found.line == 1
 
 
 @pytest.mark.parametrize(

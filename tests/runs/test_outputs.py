@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from evalstore.errors import LoadError
 from evalstore.model import Output
 from evalstore.runs import Run, StoredOutput, compute_file_sha256, find_samples, read_outputs
+from tests.runs.conftest import find_unread
 
 Lines = Callable[..., Path]
 
@@ -59,31 +61,43 @@ def test_recorded_calls_are_kept_as_they_are(lines: Lines) -> None:
         (b'{"id": "a", "output": "\xff"}', "not UTF-8"),
         ('{"id": "a", "output": "x"}'.encode("utf-16"), "not UTF-8"),
         (b"[" * 100_000, "nested|not JSON"),
-        (b'{"id": "a", "output": "' + b"x" * (5 << 20) + b'"}', "longer than 4,194,304 bytes"),
         (b'"text"', "one JSON object"),
         ([1], "one JSON object"),
-        ({"id": 1, "output": "x"}, "its `id` is not text"),
+        ({"id": 1.5, "output": "x"}, "its `id` is neither text nor a whole number"),
         ({"output": "x"}, "it has no `id`"),
         ({"id": "a"}, "it has no `output`"),
-        ({"id": 1, "output": None}, "its `id` is not text"),
-        ({"id": "a", "output": ["x"]}, "its `output` is not text"),
+        ({"id": True, "output": None}, "its `id` is neither text nor a whole number"),
         ({"id": "a", "output": "x", "tool_calls": "f"}, "not a list of calls"),
         ({"id": "a", "output": "x", "tool_calls": [{}]}, "not a list of calls"),
         ({"id": "a", "output": "x", "tool_calls": [{"name": 7}]}, "not a list of calls"),
         ({"sample_id": None, "output": {"raw": "x"}}, "its `sample_id` is not text"),
         ({"sample_id": True, "output": {"raw": "x"}}, "its `sample_id` is not text"),
         ({"sample_id": "a", "output": {"raw": ["x", "y"]}}, "2 outputs in one row"),
-        ({"sample_id": "a", "output": {"raw": 7}}, "`output.raw` is not text"),
         ({"sample_id": "a", "messages": "x"}, "not a list of messages"),
         ({"sample_id": "a", "messages": ["x"]}, "not a list of messages"),
     ],
 )
 def test_a_broken_line_is_one_sentence_with_its_place(line: Any, sentence: str, lines: Lines) -> None:
     path = lines({"id": "good", "output": "x"}, line)
-    with pytest.raises(LoadError, match=sentence) as raised:
+    found = find_unread(path)
+    assert re.search(sentence, found.reason)
+    assert found.reason.startswith("line 2 cannot be read: ")
+    assert (found.id, found.line) == ("a" if isinstance(line, dict) and "a" in line.values() else "", 2)
+
+
+def test_a_line_that_is_longer_than_a_line_may_be_ends_the_reading(lines: Lines) -> None:
+    path = lines({"id": "good", "output": "x"}, b'{"id": "a", "output": "' + b"x" * (5 << 20) + b'"}')
+    with pytest.raises(LoadError, match="longer than 4,194,304 bytes") as raised:
         list(read_outputs(path))
     assert raised.value.place is not None
     assert (raised.value.place.file, raised.value.place.line) == (str(path), 2)
+
+
+@pytest.mark.parametrize("output", [{"a": 1.50}, ["x"], 7, True, []])
+def test_an_output_that_is_no_text_is_its_json_and_an_id_may_be_a_number(output: Any, lines: Lines) -> None:
+    path = lines({"id": 1, "output": output}, {"sample_id": 2, "output": {"raw": [output]}})
+    found = [one.output.text for one in read_outputs(path) if isinstance(one, StoredOutput)]
+    assert [json.loads(text) for text in found] == [output, output]
 
 
 @pytest.mark.heavy

@@ -10,9 +10,11 @@ import pytest
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.model import Output
 from evalstore.runs import MissingOutput, SeriesFilter, StoredOutput, find_samples, read_outputs
+from tests.runs.conftest import find_unread
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
 ADD = ({"name": "add", "args": {"a": 2, "b": 3}},)
+SEAT, COLOUR = "Which city is the seat of the Swiss government?", ("Answer: Name a colour.", "Name a colour.")
 RESULT = {
     "promptIdx": 0,
     "testIdx": 4,
@@ -46,12 +48,14 @@ def results(tmp_path: Path) -> Results:
 def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
     path = CASES / "promptfoo-3.json"
     assert list(read_outputs(path, SeriesFilter({"prompt": "short"}))) == [
-        StoredOutput("seat", Output("Zurich.\nSure."), 11, "openai:chat:small"),
-        StoredOutput("7", Output('{"colour":"red","parts":[1.50,null,true]}'), 43, "openai:chat:small"),
+        StoredOutput("seat", Output("Zurich.\nSure."), 11, "openai:chat:small", asked=(f"Answer: {SEAT}", SEAT)),
+        StoredOutput("7", Output('{"colour":"red","parts":[1.50,null,true]}'), 43, "openai:chat:small", asked=COLOUR),
         MissingOutput("2", 61, "API call error: 503 Service Unavailable"),
     ]
     assert list(read_outputs(path, SeriesFilter({"prompt": "lo*"}))) == [
-        StoredOutput("2", Output("", ADD), 79, "openai:chat:small")
+        StoredOutput(
+            "2", Output("", ADD), 79, "openai:chat:small", asked=("Answer at length: Add 2 and 3.", "Add 2 and 3.")
+        )
     ]
     with pytest.raises(RefusedError, match="contains outputs of 2 prompts, but a run can have only one") as raised:
         list(read_outputs(path))
@@ -61,7 +65,7 @@ def test_a_document_of_version_3_gives_one_prompt_at_a_time() -> None:
 
 def test_a_document_of_version_2_names_its_tests_by_their_variables() -> None:
     assert list(read_outputs(CASES / "promptfoo-2.json")) == [
-        StoredOutput("colour", Output("Red."), 7, "openai:chat:small"),
+        StoredOutput("colour", Output("Red."), 7, "openai:chat:small", asked=COLOUR),
         MissingOutput("sum", 18, "Error: timeout"),
     ]
 
@@ -159,9 +163,14 @@ def test_a_failed_assertion_is_no_failure_of_the_provider(results: Results) -> N
 )  # fmt: skip
 def test_a_result_that_cannot_be_read_is_one_sentence(change: dict[str, Any], sentence: str, results: Results) -> None:
     path = results(change)
-    with pytest.raises(LoadError, match=sentence) as raised:
-        list(read_outputs(path))
-    assert raised.value.place == Place(str(path), 1)
+    if sentence in {"NaN is not JSON", "surrogate"}:  # the document itself cannot be read
+        with pytest.raises(LoadError, match=sentence) as raised:
+            list(read_outputs(path))
+        assert raised.value.place == Place(str(path), 1)
+        return
+    found = find_unread(path)
+    assert sentence in found.reason
+    assert found.line == 1
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 from evalstore.errors import EvalstoreError, LoadError, UsageError
 from evalstore.runs import GradedRow, Run, read_outputs, read_rows
 from evalstore.runs.remote import UrlBudget, locate_file
+from tests.runs.conftest import find_unread
 
 fsspec = pytest.importorskip("fsspec", reason="URLs need fsspec")
 
@@ -56,8 +57,7 @@ def test_outputs_behind_a_url_are_named_by_it(memory: Any) -> None:
     memory.pipe("/b/model_a.jsonl", b'{"id": "a", "output": "x"}\n{"id": "b"}\n')
     path = locate_file("memory://b/model_a.jsonl")
     assert (path.stem, path.suffix, Path("below") / path) == ("model_a", ".jsonl", path)
-    with pytest.raises(LoadError, match=r"^memory://b/model_a\.jsonl:2: .* no `output`"):
-        list(read_outputs(path))
+    assert "no `output`" in find_unread(path).reason
 
 
 def test_no_address_in_a_file_is_opened(memory: Any, uploaded: Callable[[Run], str], run: Run) -> None:

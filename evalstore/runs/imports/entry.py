@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ class Series(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MissingOutput:
-    """A question without an output, and the reason."""
+    """A question without an output, and the reason; without an id it is a row that could not be read."""
 
     id: str
     line: int
@@ -33,24 +34,61 @@ class MissingOutput:
 
 
 class OutputEntry(NamedTuple):
-    """One output of a file, or its absence, with the series that it belongs to."""
+    """One output of a file, or its absence, with the series that it belongs to; of an unread one nobody knows it."""
 
     series: Series
     output: StoredOutput | MissingOutput
+    is_read: bool = True
 
 
-def make_entry(series: Series, id_: str, line: int, answer: Output | str) -> OutputEntry:
+def make_entry(series: Series, id_: str, line: int, answer: Output | str, asked: tuple[str, ...] = ()) -> OutputEntry:
     """Return an entry; a text as `answer` is the reason why there is no output."""
     if isinstance(answer, str):
         return OutputEntry(series, MissingOutput(id_, line, answer))
     # Epochs are counted from 1, samples from 0.
     sample = int(series.epoch) - 1 if series.epoch and _EPOCH.fullmatch(series.epoch) else 0
-    return OutputEntry(series, StoredOutput(id_, answer, line, series.model, sample=sample))
+    return OutputEntry(series, StoredOutput(id_, answer, line, series.model, sample=sample, asked=asked))
+
+
+def make_unread_entry(error: LoadError, id_: Any = None) -> OutputEntry:
+    """Return the entry of a row that cannot be read: its question, as far as it says, has no output."""
+    place = error.place or Place("")
+    line = place.line or 0
+    where = f"line {line}" if line else make_excerpt(place.file.rpartition("/")[2], EXCERPT)
+    reason = f"{where} cannot be read: {error.message}" + (f" ({error.hint})" if error.hint else "")
+    return OutputEntry(Series(), MissingOutput(read_id(id_) or "", line, reason), is_read=False)
 
 
 def read_id(value: Any) -> str | None:
     """Return an id as text: texts as they are, whole numbers as their digits, None for anything else."""
     return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def read_asked(value: Any) -> str:
+    """Return what was asked as one text: a text, or messages, of which the content is taken; empty for anything else.
+
+    Messages may be written as the text of a JSON list, as templates of chats are.
+    """
+    if isinstance(value, str):
+        return _read_chat_text(value) if value.lstrip()[:1] == "[" else value
+    turns = value if isinstance(value, list) else [value]
+    texts = [_read_content(turn.get("content", turn.get("text"))) for turn in turns if isinstance(turn, dict)]
+    return "\n".join(filter(None, texts))
+
+
+def _read_chat_text(text: str) -> str:
+    try:
+        turns = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return (read_asked(turns) if isinstance(turns, list) else "") or text
+
+
+def _read_content(content: Any) -> str:
+    """Return the text of a message, whose content is a text or parts of which some are text."""
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def shorten_reason(reason: Any, otherwise: str) -> str:
@@ -125,6 +163,9 @@ def filter_entries(
     found = names or SeriesNames()
     matching: dict[Series, bool] = {}
     for entry in read():
+        if not entry.is_read:
+            yield entry
+            continue
         wanted = matching.get(entry.series)
         if wanted is None:
             wanted = matching[entry.series] = choice.is_wanted(entry.series)

@@ -3,8 +3,8 @@
 The package `inspect_ai` is not used: it unpacks without bounds (130 KB have filled 4 GB), takes twenty times as long
 (11 s for 2,000 samples), and brings 79 packages. Both forms of a log hold the same samples.
 
-Only a sample's id, epoch, messages, output, error and invalidation are read: never its scores, which may be NaN, nor
-its events. The output is what Inspect's own scorers grade: the completion of `output`, else the last message of the
+Only a sample's id, epoch, input, messages, output, error and invalidation are read: never its scores, which may be NaN,
+nor its events. The output is what Inspect's own scorers grade: the completion of `output`, else the last message of the
 assistant.
 """
 
@@ -33,11 +33,14 @@ from evalstore.runs.imports.entry import (
     Series,
     describe_unexpected_shape,
     make_entry,
+    make_unread_entry,
+    read_asked,
     read_id,
     shorten_reason,
 )
 from evalstore.runs.record_fields import get_mapping
 from evalstore.runs.unpack_budget import UnpackBudget
+from evalstore.text import make_excerpt
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _ZSTD = 93
@@ -151,8 +154,9 @@ def _explain_damage(place: Place, broken: tuple[type[Exception], ...]) -> Iterat
         raise LoadError(f"cannot be unpacked: {str(error) or 'it is damaged'}", place=place) from None
 
 
-_SAMPLE_KEYS = frozenset({"id", "epoch", "messages", "output", "error", "invalidation"})
+_SAMPLE_KEYS = frozenset({"id", "epoch", "input", "messages", "output", "error", "invalidation"})
 _LOG_VERSIONS = (1, 2)
+_STATUS_LENGTH = 40  # characters of a status that no version of Inspect has
 
 
 def read_sample_entry(sample: Mapping[str, Any], model: str | None, place: Place, number: int) -> OutputEntry:
@@ -161,7 +165,16 @@ def read_sample_entry(sample: Mapping[str, Any], model: str | None, place: Place
     if id_ is None or epoch is None:
         raise describe_unexpected_shape("the `id` or the `epoch` of this sample", place)
     answer = _reason_without_output(sample) or _sample_output(sample, place) or "the model said nothing"
-    return make_entry(Series(model, epoch=epoch), id_, number, answer)
+    asked = read_asked(sample.get("input"))
+    return make_entry(Series(model, epoch=epoch), id_, number, answer, (asked,) if asked else ())
+
+
+def _read_entry(sample: Mapping[str, Any], model: str | None, place: Place, number: int) -> OutputEntry:
+    """Return one sample as an entry; one of another shape does not keep the others from being read."""
+    try:
+        return read_sample_entry(sample, model, place, number)
+    except LoadError as error:
+        return make_unread_entry(error, sample.get("id"))
 
 
 def check_version(version: Any, place: Place) -> None:
@@ -262,7 +275,7 @@ def read_json_log(path: Path) -> Iterator[OutputEntry]:
             elif key == SAMPLES_KEY and stream.peek() == "[":
                 for _ in stream.iterate_items():
                     place = stream.locate()
-                    yield read_sample_entry(stream.read_fields(_SAMPLE_KEYS), model, place, place.line or 0)
+                    yield _read_entry(stream.read_fields(_SAMPLE_KEYS), model, place, place.line or 0)
             else:
                 stream.skip()
         stream.expect_end()
@@ -271,6 +284,34 @@ def read_json_log(path: Path) -> Iterator[OutputEntry]:
 def read_model_name(spec: dict[str, Any]) -> str | None:
     """Return the model that a log names in its `eval`."""
     return spec["model"] if isinstance(spec.get("model"), str) else None
+
+
+_WHOLE = "success"
+_UNFINISHED = "started"
+
+
+def read_json_status(path: Path) -> str:
+    """Return what ended a log before its end: `cancelled`, `error`, or `started` for one that was never finished."""
+    with open_user_file(path) as file:
+        stream = JsonStream(file, str(path))
+        for key in stream.iterate_members():
+            if key == "status":
+                return _name_status(stream.read())
+            stream.skip()
+    return ""
+
+
+def read_archive_status(path: Path) -> str:
+    """Return the same of an archive, whose header is written at the end."""
+    with open_archive(path) as archive:
+        if _HEADERS[0] not in archive.members:
+            return _UNFINISHED
+        with archive.open_member(_HEADERS[0]) as stream:
+            return _name_status(stream.read_fields({"status"}).get("status"))
+
+
+def _name_status(status: Any) -> str:
+    return make_excerpt(status, _STATUS_LENGTH) if isinstance(status, str) and status != _WHOLE else ""
 
 
 # The second holds in a log that was not finished.
@@ -289,9 +330,9 @@ def read_log_archive(path: Path) -> Iterator[OutputEntry]:
     with open_archive(path) as archive:
         model, seen = _read_model(archive), set[tuple[str, str | None]]()
         for number, name in enumerate(filter(_SAMPLE.fullmatch, _require_whole_samples(archive)), 1):
-            entry = read_sample_entry(_read_sample(archive, name), model, archive.place_of(name), number)
+            entry = _read_entry(_read_sample(archive, name), model, archive.place_of(name), number)
             key = entry.output.id, entry.series.epoch
-            if key in seen:
+            if entry.is_read and key in seen:
                 raise LoadError("the log has this sample twice", place=archive.place_of(name))
             seen.add(key)
             yield entry

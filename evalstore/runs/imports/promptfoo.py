@@ -24,6 +24,8 @@ from evalstore.runs.imports.entry import (
     Series,
     describe_unexpected_shape,
     make_entry,
+    make_unread_entry,
+    read_asked,
     read_id,
     shorten_reason,
 )
@@ -70,7 +72,7 @@ def read_results(path: Path) -> Iterator[OutputEntry]:
 def read_result_lines(path: Path) -> Iterator[OutputEntry]:
     """Yield the results of a JSONL file in its order."""
     for line, result in read_json_objects(path):
-        yield read_result_entry(result, Place(str(path), line))
+        yield _read_entry(result, Place(str(path), line))
 
 
 def read_result_entry(result: Mapping[str, Any], place: Place) -> OutputEntry:
@@ -80,20 +82,26 @@ def read_result_entry(result: Mapping[str, Any], place: Place) -> OutputEntry:
     output = None if failed else read_response_output(response, place)
     series = Series(_provider_name(result.get("provider")), _prompt_name(result))
     missing = shorten_reason(failed or result.get("error"), "the provider gave no output")
-    return make_entry(series, _question_id(result, place), place.line or 0, output or missing)
+    id_ = _question_id(result, place)
+    return make_entry(series, id_, place.line or 0, output or missing, _list_asked(result))
 
 
 def _read_result_list(stream: JsonStream) -> Iterator[OutputEntry]:
     for _ in stream.iterate_items():
         place = stream.locate()
-        yield read_result_entry(stream.read_fields(RESULT_KEYS), place)
+        yield _read_entry(stream.read_fields(RESULT_KEYS), place)
+
+
+def _read_entry(result: Mapping[str, Any], place: Place) -> OutputEntry:
+    """Return one result as an entry; one of another shape does not keep the others from being read."""
+    try:
+        return read_result_entry(result, place)
+    except LoadError as error:
+        return make_unread_entry(error, _find_id(result))
 
 
 def _question_id(result: Mapping[str, Any], place: Place) -> str:
-    test = result.get("testCase")
-    holders = (get_mapping(test, "metadata"), get_mapping(result, "vars"), get_mapping(test, "vars"))
-    candidates = (*(holder.get("id") for holder in holders), result.get("testIdx"))
-    found = next((id_ for id_ in map(read_id, candidates) if id_ is not None), None)
+    found = _find_id(result)
     if found is None:
         raise LoadError(
             "this result does not say which question it answers: it has no `id` in its test's metadata or variables",
@@ -101,6 +109,23 @@ def _question_id(result: Mapping[str, Any], place: Place) -> str:
             hint="give each test of promptfoo an `id` in its `metadata`; newer versions also write `testIdx`",
         )
     return found
+
+
+def _find_id(result: Mapping[str, Any]) -> str | None:
+    test = result.get("testCase")
+    holders = (get_mapping(test, "metadata"), get_mapping(result, "vars"), get_mapping(test, "vars"))
+    candidates = (*(holder.get("id") for holder in holders), result.get("testIdx"))
+    return next((id_ for id_ in map(read_id, candidates) if id_ is not None), None)
+
+
+def _list_asked(result: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the prompt as it was sent, and the variables that its template took, of which one is the question."""
+    prompt = result.get("prompt")
+    sent = read_asked(prompt.get("raw") if isinstance(prompt, dict) else prompt)
+    test = result.get("testCase")
+    given = {**get_mapping(test, "vars"), **get_mapping(result, "vars")}
+    texts = (read_asked(value) for name, value in given.items() if name != "id")
+    return tuple(dict.fromkeys(filter(None, (sent, *texts))))
 
 
 def _provider_name(provider: Any) -> str | None:

@@ -1,0 +1,125 @@
+"""Says which question an output was asked, by the texts that its record holds; white space is no difference."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from evalstore.model import Question
+from evalstore.runs.imports.entry import read_asked
+from evalstore.store.question_index import QuestionIndex
+
+_MOST_SEARCHED = 2_000  # questions whose inputs are searched for within a longer text: each output takes as many steps
+_LEAST_PART = 3  # an input stands for a text around it that is at most so many times as long
+_WORD = re.compile(r"[A-Za-z0-9]")
+
+
+def squeeze_text(text: str) -> str:
+    """Return a text with each run of white space as one blank, and none at its ends."""
+    return " ".join(text.split())
+
+
+def is_asked_of(asked: Sequence[str], question: Question) -> bool:
+    """Whether one of the texts is the question's input, or around it, or the whole text is within the question."""
+    own = squeeze_text(question.input)
+    texts = [squeeze_text(text) for text in asked]
+    if own in texts or texts[0] in squeeze_text(_join_question(question)):
+        return True
+    said = [squeeze_text(text) for text in _list_messages(question)]
+    return any(_is_part(part, text) for part in filter(None, (own, *said)) for text in texts)
+
+
+def has_input_of(asked: Sequence[str], question: Question) -> bool:
+    """Whether one of the texts is the question's input."""
+    return squeeze_text(question.input) in map(squeeze_text, asked)
+
+
+def _join_question(question: Question) -> str:
+    return "\n".join([question.input, *_list_messages(question), read_asked(question.row.get("context"))])
+
+
+def _list_messages(question: Question) -> list[str]:
+    messages = question.row.get("messages")
+    several = [read_asked([one]) for one in messages] if isinstance(messages, list) else []
+    return [*several, read_asked(messages)] if several else []
+
+
+def _is_part(part: str, text: str) -> bool:
+    """Whether a text contains another one that does not begin or end within a word of it."""
+    start = text.find(part)
+    while start >= 0:
+        before, after = text[max(start - 1, 0) : start + 1], text[start + len(part) - 1 : start + len(part) + 1]
+        if not any(len(_WORD.findall(edge)) == len(edge) == 2 for edge in (before if start else "", after)):  # noqa: PLR2004  # both sides of an edge
+            return True
+        start = text.find(part, start + 1)
+    return False
+
+
+@dataclass(slots=True, weakref_slot=True)
+class AskedIndex:
+    """Finds the questions that have a text as their input; it reads them when it is first asked."""
+
+    questions: QuestionIndex
+    _database: sqlite3.Connection | None = field(default=None, init=False)
+    _inputs: list[tuple[str, str]] | None = field(default=None, init=False)
+
+    def find_ids(self, asked: Sequence[str]) -> list[str]:
+        """Return the questions that have one of the texts as their input: of the first text that some have."""
+        for text in map(squeeze_text, asked):
+            found = [id_ for id_ in self._find_by_key(text) if self._has_input(id_, text)]
+            if found:
+                return found
+        return []
+
+    def find_around(self, asked: Sequence[str]) -> str | None:
+        """Return the one question whose input is most of the whole text; None where there is none, or several are."""
+        text = squeeze_text(asked[0])
+        parts = [one for one in self._list_searched() if len(one[1]) * _LEAST_PART >= len(text) and one[1] in text]
+        parts = sorted((one for one in parts if _is_part(one[1], text)), key=lambda one: -len(one[1]))
+        is_one = parts and all(part in parts[0][1] and part != parts[0][1] for _, part in parts[1:])
+        return parts[0][0] if is_one else None
+
+    def _list_searched(self) -> list[tuple[str, str]]:
+        if self._inputs is None:
+            is_small = self.questions.count <= _MOST_SEARCHED
+            self._inputs = [one for one in self._list_inputs() if one[1]] if is_small else []
+        return self._inputs
+
+    def _list_inputs(self) -> Iterator[tuple[str, str]]:
+        broken = self.questions.broken
+        return (
+            (question.id, squeeze_text(question.input))
+            for question in self.questions.list_questions()
+            if question.id not in broken
+        )
+
+    def _find_by_key(self, text: str) -> list[str]:
+        if self._database is None:
+            self._database = self._fill_database()
+        found = self._database.execute("SELECT id FROM asked WHERE key = ? ORDER BY rowid", (_compute_key(text),))
+        return [id_ for (id_,) in found.fetchall()]
+
+    def _fill_database(self) -> sqlite3.Connection:
+        """Return a temporary database of all inputs by key, so that memory does not grow with them."""
+        database = sqlite3.connect("", isolation_level=None)
+        weakref.finalize(self, database.close)
+        database.execute("PRAGMA journal_mode = OFF")
+        database.execute("CREATE TABLE asked (key INTEGER, id TEXT)")
+        database.execute("BEGIN")
+        rows = ((_compute_key(text), id_) for id_, text in self._list_inputs())
+        database.executemany("INSERT INTO asked VALUES (?, ?)", rows)
+        database.execute("COMMIT")
+        database.execute("CREATE INDEX by_key ON asked (key)")
+        return database
+
+    def _has_input(self, id_: str, text: str) -> bool:
+        found = self.questions.find(id_)
+        return found is not None and squeeze_text(found[1].input) == text
+
+
+def _compute_key(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
