@@ -265,7 +265,7 @@ _ROWS = (
         "ledger-rewritten",
         _ERROR,
         "the ledger of {name} does not continue the locked one: {what}",
-        "after a merge, put the locked lines first; otherwise a release was removed: see git log -p {path}",
+        "a release was removed: see git log -p {path}",
         "Only the lock shows when a release and its line are removed together.",
     ),
     ValidationRule(

@@ -125,7 +125,7 @@ def check_rewritten(records: ReleaseRecords, names: Collection[str], file: str) 
     wanted = frozenset(names)
     for name, locked in records.lock.ledgers.items():
         ledger = records.find_ledger(name) if name in wanted else None
-        if ledger and (change := describe_rewrite(ledger, locked)):
+        if ledger and (change := describe_rewrite(records.store, name, locked)):
             place, pointer = Place(file, locked.line), format_json_pointer(("ledgers", name))
             path = quote_ledger_path(name)
             yield make_finding("ledger-rewritten", place, pointer, name=name, what=change, path=path)
@@ -137,13 +137,34 @@ def find_tag_object(store: ArtifactStore, resolved: Resolved) -> str | None:
     return None if oid == resolved.commit else oid
 
 
-def describe_rewrite(ledger: Ledger, locked: LockedLedger) -> str:
-    """Say how a ledger differs from what was locked of it; "" where lines were only appended."""
-    if len(ledger.raw) < locked.lines:
-        return f"it has {_count_lines(len(ledger.raw))}, but had {_count_lines(locked.lines)}"
-    if ledger.hash_prefix(locked.lines) == locked.sha256:
+def describe_rewrite(store: ArtifactStore, name: str, locked: LockedLedger) -> str:
+    """Say what a ledger lacks of what was locked of it; "" where it still has every line, in whatever order.
+
+    A merge puts the lines of two people in an order of its own, and takes none away.
+    """
+    ledger = store.ledgers.read(name)
+    if len(ledger.raw) >= locked.lines and ledger.hash_prefix(locked.lines) == locked.sha256:
         return ""
-    return f"its first {_count_lines(locked.lines)} changed"
+    lines = _find_locked_lines(store, name, locked)
+    if lines is None:
+        if len(ledger.raw) < locked.lines:
+            return f"it has {_count_lines(len(ledger.raw))}, but had {_count_lines(locked.lines)}"
+        return f"its first {_count_lines(locked.lines)} changed"
+    kept = frozenset(ledger.raw)
+    lost = [line for line in lines if line not in kept]
+    parsed = parse_ledger(b"\n".join(lost)).lines
+    return f"it lacks {describe_lines(parsed) if parsed else _count_lines(len(lost))}" if lost else ""
+
+
+def _find_locked_lines(store: ArtifactStore, name: str, locked: LockedLedger) -> tuple[bytes, ...] | None:
+    """Return the lines that were locked, as a commit up to HEAD has them; None where none has."""
+    head = find_head(store.git)
+    paths = [prefix + locate_ledger(name) for prefix in store.moves.list_prefixes()]
+    for change in read_changes(store.git, head, paths, "AM") if head else ():
+        lines = split_ledger(store.objects.read(change.new).data) if change.new else ()
+        if Ledger(lines[: locked.lines]).hash_prefix(locked.lines) == locked.sha256:
+            return lines[: locked.lines]
+    return None
 
 
 def _count_lines(number: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -26,6 +27,18 @@ def find_pin_moves(store: ArtifactStore, resolved: Resolved, targets: Mapping[st
     """Return the exact pins of a working file and its rows that are below `targets` (by name), and their new text."""
     moves = ((text, _move_ref(text, targets)) for text in _list_pins(store, resolved, partial(_make_needles, targets)))
     return {text: new for text, new in moves if new}
+
+
+def list_exact_pins(store: ArtifactStore, resolved: Resolved, moved: Mapping[str, str]) -> dict[str, str]:
+    """Return the exact pins of a working file and its rows to releases that moved (old ref: new), with the new text."""
+    names = {ref.partition("@")[0] for ref in moved}
+    found: dict[str, str] = {}
+    for text in _list_pins(store, resolved, partial(_make_needles, names)):
+        with suppress(EvalstoreError):  # what cannot be read is reported where it is released
+            ref = parse_ref(text)
+            if ref.version and (new := moved.get(f"{ref.name}@{ref.version}")):
+                found[text] = new
+    return found
 
 
 def list_floating_refs(store: ArtifactStore, resolved: Resolved, names: Iterable[str]) -> Iterator[Ref]:

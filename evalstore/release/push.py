@@ -9,9 +9,11 @@ from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
-from evalstore.errors import GitError, RefusedError
+from evalstore.errors import EvalstoreError, GitError, Place, RefusedError
 from evalstore.model import parse_ref
+from evalstore.model.lock import LOCK_FILE
 from evalstore.release.journal import record_push
+from evalstore.release.release_parts import Contradiction, find_contradiction
 from evalstore.release.values import Push, PushOutcome, Released
 from evalstore.store import ArtifactStore, Release, remote
 from evalstore.store.remote import PushAnswer, Remote
@@ -132,9 +134,12 @@ def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mappi
     """Push `refs`, again while another push to the same remote is under way; return the push with its outcome.
 
     The tags of all ledger lines that the remote lacks go along: after a plain `git push` or a squash merge their
-    commits are there already. Never raises for a push that fails: what was released here stands.
+    commits are there already. What the store itself denies is not pushed. Never raises for a push that fails: what
+    was released here stands.
     """
     push, refs, there = _add_missing_tags(store, route, push, refs)
+    if denied := _find_denied(store, push, refs):
+        return denied
     for tries_left in reversed(range(_TRIES)):
         try:
             answers = remote.push_refs(store.git, store.repository, route.to, refs)
@@ -153,6 +158,19 @@ def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mappi
         same = all(answer.flag == "=" for answer in answers)
         return replace(push, outcome=PushOutcome.UP_TO_DATE if same else PushOutcome.PUSHED)
     return push
+
+
+def _find_denied(store: ArtifactStore, push: Push, refs: Mapping[str, str]) -> Push | None:
+    """Return a push as rejected where the store denies what it releases: pushed, it would stop every gate."""
+    names = dict.fromkeys(tag.removeprefix(store.tag_prefix).rpartition("@")[0] for tag in push.tags)
+    try:
+        denial = find_contradiction(store, refs[BRANCH_REFS + push.branch], names)
+    except EvalstoreError as error:
+        denial = Contradiction(error.place or Place(LOCK_FILE), error.message, f"{error.hint or 'mend it'}; then:")
+    if denial is None:
+        return None
+    message = f"{denial.place}: {denial.what}"
+    return replace(push, outcome=PushOutcome.REJECTED, message=message, hint=denial.hint)
 
 
 def _add_missing_tags(

@@ -6,19 +6,25 @@ the tags and the files together or not at all.
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.files import write_below
 from evalstore.model import find_rows_path, parse_ref
+from evalstore.model.lock import LIMIT as LOCK_LIMIT
+from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock, write_lock
 from evalstore.release.bump import build_write_error, release_under_lock
 from evalstore.release.commit_files import Checkout, complete_signature, find_checkout
 from evalstore.release.journal import REMOVED, FileChange, Journal, record_push
+from evalstore.release.lock import merge_locks
 from evalstore.release.locking import LockedRepository, lock_repository
 from evalstore.release.publish import publish_once
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
 from evalstore.release.recovery import recover_interrupted
+from evalstore.release.release_parts import Renumbering, list_mentions, list_part_files, renumber_parts
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import Released
 from evalstore.store import ArtifactStore
@@ -31,6 +37,7 @@ from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.revisions import (
     BRANCH_REFS,
     find_default_branch,
+    find_fork,
     find_new_commits,
     find_refs,
     list_refs,
@@ -132,6 +139,7 @@ def _renumber(
     kept = find_new_commits(repository.git, start, None)
     later = [commit for commit in own if commit.oid not in kept]
     withdrawn = sorted({ref for commit in later for ref in unseen[commit.oid]})
+    _check_mentions_committed(store, repository, tip, withdrawn)
     tags = {name: oid for name, oid in here.items() if name.removeprefix(prefix) not in withdrawn}
     seed = CloneSeed(checkout.name, start, {**theirs.tags, **tags}, store.prefix, repository.signature)
     with open_scratch_clone(repository.git, seed) as clone:
@@ -140,8 +148,11 @@ def _renumber(
             _check_merged(clone.merge(theirs.tip, message), theirs)
         for alone in _split_commits(later)[0]:
             _check_merged(clone.pick(alone.oid, is_committed=True), theirs)
-        _repeat_edits(store, repository, clone, _OwnEdits(tip, later, tuple(withdrawn)), theirs)
+        edits = _OwnEdits(tip, later, tuple(withdrawn))
+        _repeat_edits(store, repository, clone, edits, theirs)
+        _merge_lock(store, clone, edits, theirs)
         released = _release_in_clone(store, clone, withdrawn, options)
+        _renumber_other_parts(store, clone, edits, released)
         commit = clone.head
         new_tags = find_refs(clone.git, [TAG_REFS + version.tag for version in released.released if version.tag])
     replaced = {name: here[name] for ref in withdrawn if (name := prefix + ref) in here}
@@ -215,6 +226,11 @@ class _OwnEdits:
         """The commit before them."""
         return self.later[0].parents[0]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The artifacts whose releases are withdrawn."""
+        return tuple(dict.fromkeys(ref.partition("@")[0] for ref in self.withdrawn))
+
 
 def _split_commits(later: Sequence[_OwnCommit]) -> tuple[list[_OwnCommit], list[_OwnCommit]]:
     """Return the commits that can be repeated as they are, and the others: releases, and what goes on from them."""
@@ -268,16 +284,50 @@ def _check_merged(conflict: str | None, theirs: _Theirs) -> None:
 
 def _list_artifact_files(store: ArtifactStore, withdrawn: Sequence[str]) -> list[str]:
     """Return the files of the artifacts that are released anew, from the root of the repository."""
-    paths: list[str] = []
-    for name in dict.fromkeys(ref.partition("@")[0] for ref in withdrawn):
-        ref = parse_ref(f"{name}@worktree")
-        paths.append(ref.path)
-        try:
-            rows = find_rows_path(store.read_artifact(ref))
-        except EvalstoreError:  # what is wrong with it is said where it is released
+    names = list(dict.fromkeys(ref.partition("@")[0] for ref in withdrawn))
+    ledgers = {locate_ledger(name) for name in names}  # they are written without the withdrawn lines
+    return [store.prefix + path for path in list_part_files(store, names) if path not in ledgers]
+
+
+def _check_mentions_committed(
+    store: ArtifactStore, repository: LockedRepository, tip: str, withdrawn: Sequence[str]
+) -> None:
+    """Refuse uncommitted edits of other files that name a withdrawn release: by then that would be another one."""
+    for name, ref in list_mentions(store, withdrawn):
+        path = store.prefix + name
+        entry = find_entry(store.objects, tip, path)
+        if entry and _find_disk_blob(repository, path) == entry.oid:
             continue
-        paths += [rows] if rows else []
-    return [store.prefix + path for path in paths]
+        if entry is None or not _differs_by_line_ends(store, repository, path, entry.oid):
+            raise RefusedError(
+                f"{path} has uncommitted edits and names {ref}, which gets another number",
+                hint=f"commit it: git add {shlex.quote(path)}; git commit; then run it again",
+            )
+
+
+def _merge_lock(store: ArtifactStore, clone: ScratchClone, edits: _OwnEdits, theirs: _Theirs) -> None:
+    """Write the lock of both sides into the clone: it says nothing of what is withdrawn, and no merge has torn it."""
+    fork = find_fork(store.git, edits.tip, theirs.tip) if theirs.tip else edits.start
+    base, ours, other = (_read_lock_at(store, commit) for commit in (fork, edits.tip, theirs.tip))
+    merged = merge_locks(base, ours, other, edits.withdrawn)
+    if merged.exists:
+        write_below(clone.folder / store.prefix, LOCK_FILE, write_lock(merged))
+
+
+def _read_lock_at(store: ArtifactStore, commit: str | None) -> Lock:
+    data = store.read_file_at(commit, LOCK_FILE, LOCK_LIMIT) if commit else None
+    return NO_LOCK if data is None else read_lock(data)
+
+
+def _renumber_other_parts(store: ArtifactStore, clone: ScratchClone, edits: _OwnEdits, released: Released) -> None:
+    """Let all else that a release touches follow its new number, in a commit after it."""
+    with ArtifactStore.open(clone.folder / store.prefix) as inner:
+        now = {name: f"{name}@{inner.read_artifact(parse_ref(f'{name}@worktree')).version}" for name in edits.names}
+        versions = {ref: now[ref.partition("@")[0]] for ref in edits.withdrawn}
+        paths = frozenset(path.removeprefix(store.prefix) for commit in edits.later for path in commit.paths)
+        renumber_parts(inner, Renumbering({old: new for old, new in versions.items() if old != new}, paths))
+    first = released.released[0].ref if released.released else edits.withdrawn[0]
+    clone.commit_rest(["-m", f"Let what refers to {first} follow it"], [])
 
 
 def _write_working_files(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalstore.errors import GitError
+from evalstore.model.lock import LOCK_FILE
 from evalstore.store.repository.environment import USER
 from evalstore.store.repository.git import (
     NAME_ENCODING,
@@ -79,7 +80,8 @@ def _escape_value(text: str) -> str:
 
 
 # Isolated: the clone's own files are in the folder that git starts it in.
-_DRIVER = f"{shlex.quote(sys.executable)} -I -m evalstore diff --git-merge -- %O %A %B %P"
+DRIVER = f"{shlex.quote(sys.executable)} -I -m evalstore diff --git-merge -- %O %A %B %P"
+_KEEP = ("merge.evalstore-keep.driver", "true")  # git's own way to keep the side that is there
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +162,11 @@ def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
         (inner / "packed-refs").write_bytes(lines.encode(*NAME_ENCODING))
         (inner / "info").mkdir(exist_ok=True)
         attributes = write_attributes(None, seed.prefix, diff=False, merge=True)
-        (inner / "info" / "attributes").write_bytes(attributes)
+        # Both sides of a lock are merged by what they say, not by lines: until then one of them stands there whole.
+        lock = f"{seed.prefix}{LOCK_FILE}".replace("\\", "\\\\").replace('"', '\\"')
+        (inner / "info" / "attributes").write_bytes(attributes + f'"{lock}" merge=evalstore-keep\n'.encode())
         inner_git = git._replace(directory=inner, common=inner, timeout=600.0)
-        for key, value in (("core.worktree", os.fspath(folder)), ("merge.evalstore.driver", _DRIVER)):
+        for key, value in (("core.worktree", os.fspath(folder)), ("merge.evalstore.driver", DRIVER), _KEEP):
             inner_git.run("config", key, value)
         inner_git.run("update-ref", BRANCH_REFS + seed.branch, seed.commit)
         inner_git.run("symbolic-ref", "HEAD", BRANCH_REFS + seed.branch)

@@ -158,9 +158,13 @@ def check_sound(shop: Shop) -> None:
     for artifact, expected in lines.items():
         ledger = _bytes(shop, f"HEAD:{shop.folder}.evalstore/sums/{artifact}").decode().splitlines()
         assert sorted(line.removesuffix(" signed") for line in ledger) == sorted(expected)
-    left = [path for path in shop.top.rglob("*") if path.suffix in {".lock", ".tmp"} or "journal" in path.name]
+    left = [path for path in shop.top.rglob("*") if _is_left_over(path)]
     assert left == [path for path in left if path == shop.top / ".git/evalstore/lock"]
     assert not list((shop.top / ".git").glob("index.evalstore*"))
+
+
+def _is_left_over(path: Path) -> bool:
+    return path.name != "evalstore.lock" and (path.suffix in {".lock", ".tmp"} or "journal" in path.name)
 
 
 def _bytes(shop: Shop, name: str) -> bytes:

@@ -1,0 +1,203 @@
+"""`bump --again` with all that refers to the withdrawn release: lock, pins, acceptances; and what is not pushed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalstore.documents import read_yaml
+from tests.release.conftest import Shop, check_sound
+from tests.release.test_again import add_check
+
+pytestmark = pytest.mark.process  # git starts the merge driver
+
+Cli = Callable[..., Any]
+DATASET = "id: web\nversion: {version}\nquestions:\n  - {{id: a, input: Why?, rubric_ref: {pin}}}\n"
+
+
+@pytest.fixture
+def pair(shop: Shop, git: Callable[..., str], tmp_path: Path) -> tuple[Shop, Shop]:
+    """Two clones of a store with a dataset; `ann` has pushed rubric/tone@2.0.0, `ben` has not edited anything."""
+    far = str(tmp_path / "far.git")
+    git("init", "-q", "--bare", far)
+    shop.git("init", "-q") if not (shop.top / ".git").exists() else None
+    shop.git("remote", "add", "origin", far)
+    shop.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@1.0.0"))
+    shop.bump()
+    shop.git("push", "-q", "-u", "origin", "main", "--tags")
+    git("clone", "-q", far, str(tmp_path / "ben"))
+    ben = Shop(tmp_path / "ben", git)
+    add_check(shop, "just")
+    shop.bump("rubric/tone", push=True)
+    return shop, ben
+
+
+def run(cli: Cli, shop: Shop, *argv: str, code: int = 0) -> Any:
+    ran = cli("-C", shop.root, *argv)
+    assert ran.code == code, f"{argv}: {ran.out}{ran.err}"
+    return ran
+
+
+def commit(shop: Shop, message: str = "Change") -> None:
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", message)
+
+
+def release_other(ben: Shop, cli: Cli) -> None:
+    """Release another rubric/tone@2.0.0, lock, commit."""
+    add_check(ben, "only")
+    run(cli, ben, "bump", "rubric/tone")
+    run(cli, ben, "lock")
+    commit(ben, "Lock")
+
+
+def check_whole(cli: Cli, shop: Shop) -> None:
+    run(cli, shop, "verify")
+    run(cli, shop, "lock", "--check")
+    run(cli, shop, "bump", "--all", "--push")
+    run(cli, shop, "gate", "--base", "origin/main")
+    check_sound(shop)
+
+
+def test_the_lock_follows_the_number(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    ann, ben = pair
+    release_other(ben, cli)
+    run(cli, ben, "bump", "--again")
+    check_whole(cli, ben)
+    run(cli, ann, "lock")
+    ann.git("checkout", "-q", "--", ".")
+    ann.git("clean", "-qfd")
+    ann.git("pull", "-q", "--tags")
+    check_whole(cli, ann)
+
+
+@pytest.mark.parametrize("pin", ["rubric/tone", "rubric/tone@latest", "rubric/tone@>=1", "rubric/tone@^2"])
+def test_a_floating_pin_that_was_locked_at_it_means_the_new_one(pair: tuple[Shop, Shop], cli: Cli, pin: str) -> None:
+    _, ben = pair
+    release_other(ben, cli)
+    ben.write("datasets/web.yaml", DATASET.format(version="2.0.0", pin=pin))
+    commit(ben)
+    run(cli, ben, "lock", "--update")
+    commit(ben)
+    run(cli, ben, "bump", "--again")
+    run(cli, ben, "verify")
+    lock = read_yaml(ben.read("evalstore.lock"), "evalstore.lock").value
+    assert lock["refs"][pin]["version"] == ("2.0.0" if pin.endswith("^2") else "3.0.0")
+    run(cli, ben, "lock", "--check")
+    run(cli, ben, "bump", "--all", "--push")
+    check_sound(ben)
+
+
+def test_both_sides_have_locked(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    ann, ben = pair
+    run(cli, ann, "lock")
+    commit(ann, "Lock")
+    ann.git("push", "-q", "origin", "main")
+    release_other(ben, cli)
+    run(cli, ben, "bump", "--again", "--push")
+    check_whole(cli, ben)
+
+
+def test_an_exact_pin_of_a_draft_follows(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    _, ben = pair
+    release_other(ben, cli)
+    ben.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@2.0.0"))
+    ben.write("datasets/rows.yaml", "id: rows\nversion: 1.0.0\nrows: rows.jsonl\n")
+    ben.write("datasets/rows.jsonl", '{"id": "a", "input": "?", "rubric_ref": "rubric/tone@2.0.0"}\n')
+    ben.write("evalstore.yaml", "targets:\n  nightly: {dataset: dataset/web@1.0.0}\n")
+    run(cli, ben, "bump", "--again", code=3)
+    commit(ben)
+    run(cli, ben, "bump", "--again")
+    assert b"rubric/tone@3.0.0" in ben.read("datasets/web.yaml")
+    assert b'"rubric/tone@3.0.0"' in ben.read("datasets/rows.jsonl")
+    assert ben.git("status", "--porcelain") == ""
+    run(cli, ben, "verify")
+
+
+def test_the_pin_of_somebody_else_stays(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    """Their dataset pins their 2.0.0, and is no business of ours."""
+    ann, ben = pair
+    ann.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@2.0.0"))
+    ann.bump(push=True)
+    release_other(ben, cli)
+    run(cli, ben, "bump", "--again")
+    assert b"rubric/tone@2.0.0" in ben.read("datasets/web.yaml")
+    check_whole(cli, ben)
+
+
+def test_a_target_of_the_settings_follows(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    ann, ben = pair
+    ann.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@2.0.0"))
+    ann.bump(push=True)
+    ben.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@1.0.0") + "title: Web\n")
+    released = ben.bump().released[0].ref
+    assert released == "dataset/web@1.0.1"
+    ben.write("evalstore.yaml", f"targets:\n  nightly: {{dataset: {released}}}  # ours\n")
+    commit(ben)
+    result = run(cli, ben, "bump", "--again")
+    assert "withdrew dataset/web@1.0.1" in result.out
+    now = read_yaml(ben.read("datasets/web.yaml"), "web").value["version"]
+    assert ben.read("evalstore.yaml").decode() == f"targets:\n  nightly: {{dataset: dataset/web@{now}}}  # ours\n"
+    run(cli, ben, "verify")
+
+
+def test_an_acceptance_is_since_the_new_number(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    _, ben = pair
+    release_other(ben, cli)
+    text = (
+        "accepted:\n  - artifact: rubric/tone\n    since: 2.0.0\n    fingerprint: 0123456789abcdef\n"
+        "    rule: check-added\n    change: x\n    level: patch\n    was: major\n    reason: It is only a word\n"
+        "    by: Ben\n    day: 2026-01-01\n"
+    )
+    ben.write(".evalstore/accepted.yaml", text)
+    run(cli, ben, "bump", "--again", code=3)
+    commit(ben)
+    run(cli, ben, "bump", "--again")
+    assert ben.read(".evalstore/accepted.yaml").decode() == text.replace("since: 2.0.0", "since: 3.0.0")
+
+
+def test_a_lock_that_nobody_committed_is_committed_first(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    _, ben = pair
+    add_check(ben, "only")
+    run(cli, ben, "bump", "rubric/tone")
+    run(cli, ben, "lock")
+    ran = run(cli, ben, "bump", "--again", code=3)
+    assert "evalstore.lock has uncommitted edits and names rubric/tone@2.0.0" in ran.err
+    assert "git add evalstore.lock; git commit; then run it again" in " ".join(ran.err.split())
+    commit(ben)
+    run(cli, ben, "bump", "--again")
+    check_whole(cli, ben)
+
+
+def test_what_the_store_denies_is_not_pushed(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    ann, _ = pair
+    run(cli, ann, "lock")
+    commit(ann)
+    text = ann.read("evalstore.lock").decode()
+    place = text.index("sha256: ", text.index('  "rubric/tone":')) + len('sha256: "')
+    ann.write("evalstore.lock", text[:place] + "0" * 64 + text[place + 64 :])
+    commit(ann)
+    add_check(ann, "very")
+    far = ann.git("ls-remote", "origin")
+    ran = run(cli, ann, "bump", "rubric/tone", "--push", code=1)
+    assert "the ledger of rubric/tone does not continue the locked one" in " ".join(ran.out.split())
+    assert ann.git("ls-remote", "origin") == far
+
+
+def test_a_merge_may_put_the_lines_of_a_ledger_in_any_order(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    ann, _ = pair
+    run(cli, ann, "lock")
+    commit(ann)
+    path = ".evalstore/sums/rubric/tone"
+    ann.write(path, b"".join(reversed(ann.read(path).splitlines(keepends=True))))
+    commit(ann)
+    run(cli, ann, "verify")
+    run(cli, ann, "lock")
+    run(cli, ann, "verify")
+    ann.write(path, ann.read(path).splitlines(keepends=True)[0])
+    commit(ann)
+    ran = run(cli, ann, "lock", code=3)
+    assert "it lacks 1.0.0" in ran.err
