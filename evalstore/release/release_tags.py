@@ -29,6 +29,7 @@ from evalstore.text import SHORT_DIGEST, make_excerpt
 from evalstore.versions import Version
 
 _NOT_RELEASED = "it was not released with evalstore; remove it: git tag -d {tag}; or, if it is yours"
+_RENUMBER = "another branch released it, too; if yours was never pushed: evalstore bump --again; otherwise "
 _RELEASED = (
     "its own commit {commit} lists it, so its branch is missing here: git fetch, or {who} pushes it; or take it in: "
     "git merge {tag}; or, if it was withdrawn"
@@ -195,7 +196,11 @@ def _describe_unlisted(store: ArtifactStore, tag: ReleaseTag, commit: str) -> st
 def _make_moved_finding(records: ReleaseRecords, tag: ReleaseTag, file: CommittedArtifact, line: LedgerLine) -> Finding:
     digest = f"its file has SHA-256 {file.sha256[:12]}…, but the ledger has {line.sha256[:12]}…"
     place = Place(locate_ledger(tag.ref.name), line.number or None)
-    return make_finding("tag-moved", place, ref=tag.ref, what=digest, back=_describe_restore(records, tag, line.sha256))
+    # `git fetch --tags --force` puts the tag of somebody else in the place of one that was never pushed.
+    is_of_others = file.sha256 in records.list_branch_hashes(tag.ref.name, tag.ref.pin)
+    again = _RENUMBER if is_of_others else ""
+    back = again + _describe_restore(records, tag, line.sha256)
+    return make_finding("tag-moved", place, ref=tag.ref, what=digest, back=back)
 
 
 def _describe_restore(records: ReleaseRecords, tag: ReleaseTag, sha256: str = "") -> str:
