@@ -100,10 +100,6 @@ def _find_level(levels: Mapping[str, Any], name: str) -> str:
 def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Loosening]:
     """Yield what a target's dataset may do by now; where no target has it, then or now, that is what the store says."""
     before, after = _get_mapping(old, "targets"), _get_mapping(new, "targets")
-    held = {_name_dataset(target) for target in after.values()}
-    for name, target in before.items():
-        if name not in after and (dataset := _name_dataset(target)) and dataset not in held:
-            yield Loosening(("targets", name), f"targets: {name}: removed", dataset)
     for name in (one for one in before if one in after):
         old_dataset, new_dataset = _name_dataset(before[name]), _name_dataset(after[name])
         if old_dataset and new_dataset != old_dataset:

@@ -79,18 +79,10 @@ class BaseStore:
 
         Where a branch is behind its base, it cannot have what was released since.
         """
-        return dict(_read_ledgers(self.store, self.fork, self.fork_prefix))
-
-    @cached_property
-    def fork(self) -> str:
-        """The commit from which the branch began; the base itself where there is no such commit."""
         head = find_head(self.store.git)
-        return (find_fork(self.store.git, self.commit, head) if head else None) or self.commit
-
-    @property
-    def fork_prefix(self) -> str:
-        """Where the store was in that commit."""
-        return self.prefix if self.fork == self.commit else self.store.moves.find_prefix(self.fork)
+        commit = (find_fork(self.store.git, self.commit, head) if head else None) or self.commit
+        prefix = self.prefix if commit == self.commit else self.store.moves.find_prefix(commit)
+        return dict(_read_ledgers(self.store, commit, prefix))
 
     @cached_property
     def releases(self) -> BaseReleases:

@@ -27,7 +27,6 @@ from evalstore.release.base_policy import judge_by_base
 from evalstore.release.base_store import BaseStore, read_base_store
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import describe_lines, quote_ledger_path
-from evalstore.release.removals import find_removals
 from evalstore.release.status import read_status
 from evalstore.release.validator import make_validator
 from evalstore.release.values import Status
@@ -148,7 +147,6 @@ def find_base_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Finding
         yield from _find_signer_changes(base, store)
         yield from _find_unlocked(base, store)
         yield from _find_looser_bundles(base, store)
-        yield from find_removals(base, store) if store.has_working_file() else ()
     yield from _find_rewritten(store)
 
 

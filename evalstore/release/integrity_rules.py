@@ -233,20 +233,6 @@ _ROWS = (
         "Rows that it refused would pass from now on.",
     ),
     ValidationRule(
-        "artifact-removed",
-        _WARNING,
-        "{name} was there at {base} and is gone; what pinned it is judged by nothing here any more",
-        "git checkout {base} -- {path} restores it; if another artifact goes on from it: renamed_from: {name}",
-        "What is left of a store does not show what was taken out of it.",
-    ),
-    ValidationRule(
-        "examples-removed",
-        _WARNING,
-        "{name} lost {count} since {base}",
-        "restore them, or merge it knowingly: an example says what a later change must not turn",
-        "Later changes are held against fewer examples.",
-    ),
-    ValidationRule(
         "folder-replaced",
         _ERROR,
         "{path} must be a folder: {message}",

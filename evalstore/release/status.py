@@ -35,15 +35,7 @@ from evalstore.release.validity import (
     check_tags_complete,
     require_version,
 )
-from evalstore.release.values import (
-    ArtifactState,
-    ArtifactStatus,
-    ReachCounts,
-    StalePin,
-    Status,
-    VersionRule,
-    judge_version,
-)
+from evalstore.release.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.repository.index import add_abort
 from evalstore.store.resolve import may_mean
@@ -78,7 +70,7 @@ class StoreSurvey:
 class _SurveyContext:
     """What comparing a file needs: the store, how references are loaded, changes judged, and drift is found.
 
-    `known` are the releases by name that count as such: with a base (`has_base`), those that it has seen.
+    `known` are the releases by name that count as such: with a base, those that it has seen.
     """
 
     store: ArtifactStore
@@ -88,7 +80,6 @@ class _SurveyContext:
     finder: MovedReferenceFinder
     find_branch: Callable[[str], str | None]
     detail: Detail
-    has_base: bool
 
 
 def read_status(
@@ -194,14 +185,7 @@ def survey_store(
     list_policies = bases.list_policies if bases else lambda _: [policy]
     find_branch = lru_cache(partial(find_branch_with, store.git))
     context = _SurveyContext(
-        store,
-        changes.known,
-        store.with_worktree().read_artifact,
-        list_policies,
-        finder,
-        find_branch,
-        detail,
-        has_base=bases is not None and bases.commit is not None,
+        store, changes.known, store.with_worktree().read_artifact, list_policies, finder, find_branch, detail
     )
     statuses = [_survey_artifact(context, ref) for ref in watch(changes.scan.changed)]
     # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
@@ -245,6 +229,7 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
     new = store.resolve(ref)
     check_gradable(new, context.load)
     check_pins(store, list_references(store, new), context.finder.releases)
+    tagged = [release.version for release in context.finder.releases.get(ref.name, ())]
     name = name_line(context.known, new.artifact)
     # Ledgers are checked before the comparison: with tags missing, the last release would be the wrong one.
     for recorded in dict.fromkeys((ref.name, name)):
@@ -252,24 +237,19 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
     working, releases = require_version(new), context.known.get(name, ())
     last = find_base_release(store, releases, working)
     # Only with a base there are tags of versions that count as changes.
-    tagged = next((one for one in context.finder.releases.get(ref.name, ()) if one.version == working), None)
-    edit = _find_later_edit(context, tagged, last, new)
+    is_tagged = working in tagged
     if last is None:
-        message = f"new, {_SINCE_BASE if tagged else 'never released'}"
-        status = ArtifactStatus(ref.name, ArtifactState.NEW, True, message, working=str(working))
-        status = replace(status, is_released=tagged is not None and not edit)
-        return _describe_later_edit(status, working, edit, new) if edit else status
+        message = f"new, {_SINCE_BASE if is_tagged else 'never released'}"
+        return ArtifactStatus(ref.name, ArtifactState.NEW, True, message, working=str(working), is_released=is_tagged)
     diff, needed = _compare_strictly(context, last, new)
     # What a reference means counts as much as what it says.
     moved = find_kept_moves(context.finder, last, ref.name)
     required = max(needed, find_moved_level(moved))
-    is_candidate = context.has_base and working.prerelease and tagged is not None and not edit
-    judgement = judge_version(last.version, working.final if is_candidate else working, required)
-    message = judgement.message.replace(_UNRELEASED, _SINCE_BASE) if tagged else judgement.message
-    message = message.replace(str(working.final), str(working)) if is_candidate else message
+    judgement = judge_version(last.version, working, required)
+    message = judgement.message.replace(_UNRELEASED, _SINCE_BASE) if is_tagged else judgement.message
     newest = find_last_release(releases)
     message += f"; renamed from {name}" if name != ref.name else ""
-    status = ArtifactStatus(
+    return ArtifactStatus(
         ref.name,
         ArtifactState.CHANGED if required or last == newest else ArtifactState.BEHIND,
         judgement.ok,
@@ -283,32 +263,8 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
         findings=diff.findings,
         place=new.artifact.document.locate(("version",)),
         asked=format_trailer(diff.asked) if diff.asked else None,
-        is_released=tagged is not None and not edit and working > last.version,
+        is_released=is_tagged and working > last.version,
         renamed_from=name if name != ref.name else None,
-    )
-    return _describe_later_edit(status, working, edit, new) if edit else status
-
-
-def _find_later_edit(context: _SurveyContext, tagged: Release | None, last: Release | None, new: Resolved) -> Bump:
-    """Return the bump that a file needs that says a version which was released with other content; NONE for no such."""
-    if tagged is None or tagged == last or not context.has_base:
-        return Bump.NONE
-    return _compare_strictly(context, tagged, new)[1]
-
-
-def _describe_later_edit(status: ArtifactStatus, working: Version, edit: Bump, new: Resolved) -> ArtifactStatus:
-    """Return the status of a file that was edited after its version was released: a number alone releases nothing."""
-    needed = working.final if working.prerelease else bump_version(working, edit)
-    next_version = max(needed, parse_version(status.next_version)) if status.next_version else needed
-    return replace(
-        status,
-        state=ArtifactState.CHANGED,
-        ok=False,
-        message=f"{working} was released with other content: needs {next_version}",
-        required_bump=max(status.required_bump, edit),
-        next_version=str(next_version),
-        rule=VersionRule.NOT_BUMPED,
-        place=new.artifact.document.locate(("version",)),
     )
 
 
