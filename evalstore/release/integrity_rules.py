@@ -49,6 +49,13 @@ _ROWS = (
     ValidationRule(
         "object-damaged", _ERROR, "{ref} cannot be read: {message}", "{hint}", "The content does not match its id."
     ),
+    ValidationRule(
+        "release-content-differs",
+        _ERROR,
+        "{path} says that it is {ref}, and that release has other content",
+        "release the edit as {next}: evalstore bump {name}",
+        "Two different contents have the same version.",
+    ),
     # Tags against the ledgers.
     ValidationRule(
         "tag-moved",
@@ -196,6 +203,27 @@ _ROWS = (
         "at {base} this store was in {was}, and now it is in {now}",
         "move the whole store in one commit (git mv), and point CI at the new folder",
         "Another store would answer in its place.",
+    ),
+    ValidationRule(
+        "artifact-removed",
+        _WARNING,
+        "{name} is gone, and {base} has it",
+        "git checkout {base} -- {path} restores it; after a rename write `renamed_from: {former}` into the new file",
+        "What is not there is not checked, and a store that moved elsewhere would be guarded by what it left.",
+    ),
+    ValidationRule(
+        "target-removed",
+        _WARNING,
+        "the target {target} ({dataset}) is gone, and {base} has it",
+        "restore it in evalstore.yaml; if it is intended, merge it knowingly",
+        "What the target asked of its dataset is asked by nobody any more.",
+    ),
+    ValidationRule(
+        "examples-removed",
+        _WARNING,
+        "{count} of {all} that {name} had at {base} are gone or expect something else",
+        "restore them; if it is intended, merge it knowingly",
+        "Examples are tests of a rubric: without them nothing shows that a change turns a verdict.",
     ),
     ValidationRule(
         "tag-prefix-changed",

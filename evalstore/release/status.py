@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.diff import Detail
 from evalstore.errors import EvalstoreError
@@ -35,7 +35,15 @@ from evalstore.release.validity import (
     check_tags_complete,
     require_version,
 )
-from evalstore.release.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status, judge_version
+from evalstore.release.values import (
+    ArtifactState,
+    ArtifactStatus,
+    ReachCounts,
+    StalePin,
+    Status,
+    VersionJudgement,
+    judge_version,
+)
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.repository.index import add_abort
 from evalstore.store.resolve import may_mean
@@ -45,7 +53,7 @@ from evalstore.store.working_files import read_working_files
 from evalstore.versions import Bump, Version, bump_version, find_version, parse_version
 
 if TYPE_CHECKING:
-    from evalstore.diff import Diff, Profile
+    from evalstore.diff import Diff, DiffFinding, Profile
     from evalstore.lint import PendingAcceptances
 
 
@@ -235,21 +243,25 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
     for recorded in dict.fromkeys((ref.name, name)):
         check_tags_complete(store, recorded, context.finder.releases)
     working, releases = require_version(new), context.known.get(name, ())
+    own = next((one for one in context.finder.releases.get(ref.name, ()) if one.version == working), None)
     last = find_base_release(store, releases, working)
     # Only with a base there are tags of versions that count as changes.
     is_tagged = working in tagged
+    latest = own or find_base_release(store, context.finder.releases.get(name, ()), working)
+    later = _judge_later(context, new, latest) if latest and latest != last else None
     if last is None:
         message = f"new, {_SINCE_BASE if is_tagged else 'never released'}"
-        return ArtifactStatus(ref.name, ArtifactState.NEW, True, message, working=str(working), is_released=is_tagged)
+        fresh = ArtifactStatus(ref.name, ArtifactState.NEW, True, message, working=str(working), is_released=is_tagged)
+        return _refuse(fresh, latest, later, new) if latest and later and not later.judgement.ok else fresh
     diff, needed = _compare_strictly(context, last, new)
     # What a reference means counts as much as what it says.
     moved = find_kept_moves(context.finder, last, ref.name)
     required = max(needed, find_moved_level(moved))
-    judgement = judge_version(last.version, working, required)
+    judgement = judge_version(last.version, working, required, is_candidate=own is not None)
     message = judgement.message.replace(_UNRELEASED, _SINCE_BASE) if is_tagged else judgement.message
     newest = find_last_release(releases)
     message += f"; renamed from {name}" if name != ref.name else ""
-    return ArtifactStatus(
+    status = ArtifactStatus(
         ref.name,
         ArtifactState.CHANGED if required or last == newest else ArtifactState.BEHIND,
         judgement.ok,
@@ -265,6 +277,40 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
         asked=format_trailer(diff.asked) if diff.asked else None,
         is_released=is_tagged and working > last.version,
         renamed_from=name if name != ref.name else None,
+    )
+    return _refuse(status, latest, later, new) if status.ok and latest and later and not later.judgement.ok else status
+
+
+class _Later(NamedTuple):
+    """What a file needs since a release that counts as part of the change, and how its version is judged by that."""
+
+    required: Bump
+    judgement: VersionJudgement
+    findings: tuple[DiffFinding, ...]
+
+
+def _judge_later(context: _SurveyContext, new: Resolved, release: Release) -> _Later:
+    """Judge a file by a release that the base has not seen, or a candidate: a number counts with its content only."""
+    diff, needed = _compare_strictly(context, release, new)
+    required = max(needed, find_moved_level(find_kept_moves(context.finder, release, release.name)))
+    return _Later(required, judge_version(release.version, require_version(new), required), diff.findings)
+
+
+def _refuse(status: ArtifactStatus, release: Release, later: _Later, new: Resolved) -> ArtifactStatus:
+    """Return a status that says what the file lacks since a release of this change."""
+    message = f"{release.version} was released with other content: {later.judgement.message}"
+    return replace(
+        status,
+        ok=False,
+        state=ArtifactState.CHANGED,
+        message=message,
+        released=str(release.version),
+        required_bump=later.required,
+        next_version=str(bump_version(release.version, later.required)) if later.required else None,
+        rule=later.judgement.rule,
+        findings=later.findings,
+        place=new.artifact.document.locate(("version",)),
+        is_released=False,
     )
 
 

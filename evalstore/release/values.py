@@ -183,8 +183,13 @@ class VersionJudgement(NamedTuple):
     message: str
 
 
-def judge_version(released: Version, working: Version, required: Bump) -> VersionJudgement:
-    """Judge the version of a working file whose change since `released` needs `required`."""
+def judge_version(
+    released: Version, working: Version, required: Bump, *, is_candidate: bool = False
+) -> VersionJudgement:
+    """Judge the version of a working file whose change since `released` needs `required`.
+
+    `is_candidate`: that version is a release already; what it holds is judged by that release.
+    """
     # Precedence (SemVer 2.0.0, section 11) ignores build metadata.
     old, new = released.without_build, working.without_build
     needed = bump_version(old, required)
@@ -196,6 +201,8 @@ def judge_version(released: Version, working: Version, required: Bump) -> Versio
         return _judge_unneeded(released, working)
     if new == old:
         return VersionJudgement(VersionRule.NOT_BUMPED, False, f"needs {needed}, but is still {working}")
+    if new.prerelease and is_candidate and compute_bump(old, new.final) >= required:
+        return VersionJudgement(None, True, f"{working} is a released candidate of {new.final}")
     if new.prerelease:
         message = f"needs {needed}, but {working} is a pre-release; for the final version: bump --level {required}"
         return VersionJudgement(VersionRule.TOO_SMALL, False, message)

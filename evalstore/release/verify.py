@@ -16,6 +16,7 @@ from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.progress import Watch
+from evalstore.release.acceptances import read_rules_policy
 from evalstore.release.base_store import BaseStore
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import (
@@ -44,6 +45,8 @@ from evalstore.release.release_tags import (
     check_signatures,
     list_tag_refs,
 )
+from evalstore.release.status import survey_store
+from evalstore.release.values import VersionRule
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.repository.git import read_config
 from evalstore.store.resolve import (
@@ -132,6 +135,7 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
         _check_blocks(store, list(chain.from_iterable(unchecked.values())), listing),
         _check_missing(store, expected_tags, listing),
         unread,
+        _check_working_files(store, is_wanted) if base is None else (),  # with a base, status says it
         _check_remote(store, name=remote) if remote else (),
         () if selected else chain(malformed, _report_ignored_tags(listing)),
     )
@@ -166,6 +170,18 @@ def _check_release(
         unchecked.pop(tag.name, None)
         yield from found
     yield from bumps.check(tag, release)
+
+
+def _check_working_files(store: ArtifactStore, is_wanted: ReleaseFilter) -> Iterator[Finding]:
+    """Yield the files that have the version of a release and another content, by the judgement of status."""
+    if store.root is None:
+        return
+    for status in survey_store(store, read_rules_policy(store)).artifacts:
+        if status.rule is VersionRule.NOT_BUMPED and is_wanted(status.ref, None):
+            path = parse_ref(status.ref).path
+            facts = {"ref": f"{status.ref}@{status.working}", "path": path, "name": status.ref}
+            facts["next"] = status.next_version or "the next version"
+            yield make_finding("release-content-differs", status.place or Place(path), "/version", **facts)
 
 
 def _read_base_blocks(base: BaseStore, own: Lock) -> list[LockBlock]:

@@ -69,7 +69,7 @@ def test_from_the_first_candidate_to_the_final_version(released: Shop) -> None:
     assert refs(released, pre="rc") == ["2.0.0-rc.1"]
     assert released.read("rubrics/tone.yaml").decode() == rubric(ban="just", version="2.0.0-rc.1")
     assert refs(released, pre="rc") == []
-    assert released.status().ok is False  # a candidate is not the version that the change needs
+    assert released.status().ok  # as released, and the final version is still to come
     change(released, "only")
     assert refs(released, pre="rc") == ["2.0.0-rc.2"]
     change(released, "merely")
@@ -91,7 +91,7 @@ def test_a_candidate_becomes_final_without_a_change(released: Shop) -> None:
     with pytest.raises(RefusedError, match=r"--level minor is too small: the change needs 2\.0\.0"):
         released.bump(level=Bump.MINOR)
     (standing,) = released.status().artifacts
-    assert standing.message.endswith("2.0.0-rc.1 is a pre-release; for the final version: bump --level major")
+    assert standing.message.endswith("2.0.0-rc.1 is a released candidate of 2.0.0")
     (one,) = released.bump(level=Bump.MAJOR).released
     assert (one.ref, one.previous, one.bump) == ("rubric/tone@2.0.0", "1.0.0", Bump.MAJOR)
     check_sound(released)
