@@ -74,14 +74,19 @@ class BaseStore:
         return NO_LOCK
 
     @cached_property
+    def origin(self) -> tuple[str, str]:
+        """The commit from which a change began, and where the store lay in it: all that it can have taken away."""
+        head = find_head(self.store.git)
+        commit = (find_fork(self.store.git, self.commit, head) if head else None) or self.commit
+        return commit, self.prefix if commit == self.commit else self.store.moves.find_prefix(commit)
+
+    @cached_property
     def ledgers(self) -> Mapping[str, Ledger]:
         """The ledgers by `<kind>/<id>` that a change must keep: those of the commit from which it began.
 
         Where a branch is behind its base, it cannot have what was released since.
         """
-        head = find_head(self.store.git)
-        commit = (find_fork(self.store.git, self.commit, head) if head else None) or self.commit
-        prefix = self.prefix if commit == self.commit else self.store.moves.find_prefix(commit)
+        commit, prefix = self.origin
         return dict(_read_ledgers(self.store, commit, prefix))
 
     @cached_property

@@ -24,6 +24,7 @@ from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.places import SETTINGS_FILE
 from evalstore.progress import Watch
 from evalstore.release.base_policy import judge_by_base
+from evalstore.release.base_removals import find_removals
 from evalstore.release.base_store import BaseStore, read_base_store
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import describe_lines, quote_ledger_path
@@ -144,6 +145,7 @@ def find_base_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Finding
     if base.exists:
         yield from _find_moves(base, store)
         yield from _find_lost_releases(base)
+        yield from find_removals(base, store)
         yield from _find_signer_changes(base, store)
         yield from _find_unlocked(base, store)
         yield from _find_looser_bundles(base, store)
