@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.files import write_below
-from evalstore.model import find_rows_path, parse_ref
+from evalstore.model import parse_ref
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock, write_lock
 from evalstore.release.bump import build_write_error, release_under_lock

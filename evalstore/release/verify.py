@@ -135,11 +135,14 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
         _check_blocks(store, list(chain.from_iterable(unchecked.values())), listing),
         _check_missing(store, expected_tags, listing),
         unread,
-        _check_working_files(store, is_wanted) if base is None else (),  # with a base, status says it
         _check_remote(store, name=remote) if remote else (),
         () if selected else chain(malformed, _report_ignored_tags(listing)),
     )
-    return Verification(len(releases), len(ledgers), len(blocks), _group_ignored_tags(_sort_findings(findings)))
+    found = list(findings)
+    # Files are compared with sound releases only; with a base, status says it.
+    if base is None and all(finding.severity is not Severity.ERROR for finding in found):
+        found += _check_working_files(store, is_wanted)
+    return Verification(len(releases), len(ledgers), len(blocks), _group_ignored_tags(_sort_findings(found)))
 
 
 def _group_ignored_tags(findings: Sequence[Finding]) -> tuple[Finding, ...]:
