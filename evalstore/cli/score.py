@@ -184,8 +184,8 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
     OUTPUTS is JSONL, a line {"id", "output", "input"?, "tool_calls"?, "sample"?} or a row of Every Eval Ever each; a
     file whose name ends in .parquet with such columns; or a stored run, by its JSON or a folder of its own; or a log of
-    Inspect AI (.eval, .json), or results of promptfoo (.json, .jsonl). What a file holds, its content tells. The run is two files
-    in the form of Every Eval Ever; the path of the first names it.
+    Inspect AI (.eval, .json), or results of promptfoo (.json, .jsonl). What a file holds, its content tells. The run
+    is two files in the form of Every Eval Ever; the path of the first names it.
 
     Where a record holds what was asked, its output must be to that question: a file in which ids and inputs belong to
     different questions is refused, and --match input joins it by the inputs. An input that is no question's is counted

@@ -15,7 +15,7 @@ from evalstore.documents.document import Pointer
 from evalstore.errors import EvalstoreError, Place
 from evalstore.files import open_below, write_below
 from evalstore.lint import ACCEPTED
-from evalstore.model import Kind, parse_ref
+from evalstore.model import Kind, find_rows_path, parse_ref
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, Lock, read_lock
 from evalstore.places import SETTINGS_FILE
@@ -23,7 +23,6 @@ from evalstore.release.acceptances import read_accepted_file
 from evalstore.release.ledger_records import describe_rewrite
 from evalstore.release.lock import lock
 from evalstore.release.pins import list_exact_pins, move_artifact_pins, move_pins_in_rows
-from evalstore.release.references import find_rows_path
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import locate_ledger
 from evalstore.store.resolve import find_locked_version

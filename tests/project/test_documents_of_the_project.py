@@ -352,8 +352,8 @@ def answer_as_a_judge(prompt: str) -> str:
 
 
 PLAYED = {"README.md", "docs/tutorial.md", "docs/index.md", "docs/drupal.md", "docs/tuning.md"}  # by tests of their own
-# What needs a cluster, a run of the reader's own, or the fingerprint of a change that nobody made.
-ELSEWHERE = re.compile(r"--scheduler|--run RUN|accept 0f3a")
+# What needs a cluster, a process, a run of the reader's own, or the fingerprint of a change that nobody made.
+ELSEWHERE = re.compile(r"--scheduler|--run RUN|accept 0f3a|--rows parquet")
 ODD = [{"question": "Why is the page old?", "has": ["cache"]}, {"question": "Where is the key?", "has": ["settings"]}]
 
 
