@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from evalstore.documents import format_json_pointer
@@ -41,6 +41,12 @@ class UseFindings:
         """Raise `FindingsError` where the settings are strict and something was found; `what` was not done for it."""
         if self.strict:
             raise FindingsError(what, list(self.list_lines()))
+
+    def refuse_errors(self, what: str) -> None:
+        """Raise `FindingsError` where something cannot be graded; `what` was not done for it."""
+        errors = [finding for finding in self.findings if finding.severity is Severity.ERROR]
+        if errors:
+            raise FindingsError(what, list(replace(self, findings=tuple(errors)).list_lines()))
 
     def list_lines(self, *, without: Iterable[str] = ()) -> Iterator[str]:
         """Yield each finding as a line with its place, but those of some rules."""

@@ -164,7 +164,8 @@ def _lint_values(
         if own is not None and (at := places[own]) is not None:
             rule = "check-broken" if found.blocks else "check-problem"
             pointer = (*at, *locate_in_value(filled[keys[own]], found.pointer[len(own) :]))
-            yield make_note(rule, pointer, message=found.message, hint=found.hint)._replace(soft=True)
+            # What cannot be graded is an error wherever it is written; the rows beside it are graded all the same.
+            yield make_note(rule, pointer, message=found.message, hint=found.hint)._replace(soft=not found.blocks)
 
 
 def has_own_lists(check: Mapping[str, Any]) -> bool:

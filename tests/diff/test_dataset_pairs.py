@@ -14,6 +14,7 @@ from tests.diff.fuzz.outputs import samples as draw_samples
 from tests.rows import thin
 
 SEED, PAIRS, PARTS, OUTPUTS = 20261129, 1500, 4, 14
+LEAST = 150  # of fewer, what moves is a matter of luck
 
 
 def hold_pair(seed: int, index: int) -> Held:
@@ -25,7 +26,7 @@ def hold_pair(seed: int, index: int) -> Held:
 
 @pytest.mark.parametrize("part", thin(range(PARTS), 2))
 def test_what_is_said_of_a_drawn_pair_of_datasets_is_true(part: int, samples: Callable[[int], int]) -> None:
-    pairs, moved, bumps, rules = samples(PAIRS), 0, Counter[str](), Counter[str]()
+    pairs, moved, bumps, rules = max(LEAST, samples(PAIRS)), 0, Counter[str](), Counter[str]()
     for index in range(part * pairs, (part + 1) * pairs):
         held = hold_pair(SEED, index)
         assert held.broken == [], index

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 from itertools import pairwise
 from math import log2
@@ -231,3 +232,38 @@ def test_the_longest_text_is_just_within_the_steps() -> None:
     assert within is not None
     assert beyond is not None
     assert within <= ENGINE_STEPS < beyond
+
+
+EDGES = [
+    r"(?a)\bok\b",
+    r"(?ai)\bok\b",
+    r"(?a)\Bk\B",
+    r"(?a)\b",
+    r"(?a)(?:\bok\b|\bno\b)+",
+    r"(?a)\ba\b|\bb\b|\bc\b|\bd\b|\bok\b|\bf\b|\bg\b|\bh\b|\bi\b|\bj\b",
+]
+EDGED = [
+    "ok",
+    "\u00e9ok\u00e9",
+    "xok",
+    "ok_",
+    "ok.",
+    "OK",
+    "o\u212a",
+    "xkx",
+    "\u00e9k\u00e9",
+    "\u00e9",
+    "a",
+    "so j",
+    "",
+]
+
+
+@pytest.mark.parametrize("pattern", EDGES)
+def test_a_word_edge_of_ascii_is_found_as_python_finds_it(pattern: str) -> None:
+    engine = matcher(pattern)
+    automaton = build_regular_matcher(parse_pattern(pattern, ""), "search")
+    for text in EDGED:
+        wanted = re.search(pattern, text) is not None
+        assert engine.is_found(text) is wanted, text
+        assert automaton.is_found(text) is wanted, text

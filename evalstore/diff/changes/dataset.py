@@ -154,8 +154,10 @@ def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
     inherited = {key: item for key, item in new.defaults.items() if key not in differ}
     inherited |= {key: item for key, item in old.defaults.items() if key in differ}
     current = {key: item for key, item in {**inherited, **old_row}.items() if key not in _INHERITED_RULES}
-    # Some rubric may take values from keys that no schema knows.
-    extra = (key for key in differ if not is_cosmetic(key) and key not in {*_OWN_RULES, *_INHERITED_RULES, "id"})
+    # Some rubric may take values from keys that no schema knows. They are edited by name, in whatever order they stand:
+    # of a check that takes two of them, what is said of one depends on whether the other is there yet.
+    ruled = {*_OWN_RULES, *_INHERITED_RULES, "id"}
+    extra = sorted(key for key in differ if not is_cosmetic(key) and key not in ruled)
     for key in (*filter(differ.__contains__, _OWN_RULES), *extra):
         edited = {name: item for name, item in current.items() if name != key}
         edited |= {key: side[key] for side in (new.defaults, new_row) if key in side}  # noqa: B035  # the last one wins

@@ -140,6 +140,8 @@ class _PatternReader:
         if token["char"]:
             return _fold_char(_decode_char(token[0]), flags)
         if token["place"]:
+            if "a" in flags and token[0] in {r"\b", r"\B"}:
+                return _make_ascii_edge(is_edge=token[0] == r"\b")
             return _make_anchor(token[0], flags)
         if token["again"]:
             return BackReference(self._find_number(token["number"] or token["name"]), "i" in flags)
@@ -209,13 +211,21 @@ def _decode_char(token: str) -> str:
     return chr(int(digits, 16)) if digits else _CONTROL_ESCAPES.get(code, code)
 
 
+def _make_ascii_edge(*, is_edge: bool) -> RegexTree:
+    """Return a place between a letter of ASCII words and what is none, or between two alike."""
+    word = CharClass(r"\w", "a")
+    places = [
+        Concatenation((Lookbehind(word, positive=before), Lookahead(word, positive=before != is_edge)))
+        for before in (True, False)
+    ]
+    return Alternation(tuple(places))
+
+
 def _make_anchor(token: str, flags: frozenset[str]) -> RegexTree:
     if token == "^":
         return Anchor(AnchorKind.LINE_START if "m" in flags else AnchorKind.TEXT_START)
     if token == "$":
         return Anchor(AnchorKind.LINE_END if "m" in flags else AnchorKind.LAST_LINE_END)
-    if "a" in flags and token in {r"\b", r"\B"}:
-        raise UndecidedError(f"{token} is not supported under flag a")
     return Anchor(_ANCHORS[token])
 
 

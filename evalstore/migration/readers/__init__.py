@@ -17,6 +17,7 @@ from typing import Any
 
 from evalstore.documents import Document, DoubledKey, OpaqueValue, Pointer
 from evalstore.migration.artifact_names import REF_KEYS
+from evalstore.migration.check_trials import try_checks
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.merging.artifact_merge import list_refs
 from evalstore.migration.outcome import (
@@ -168,6 +169,7 @@ def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     extraction = replace(extraction, drafts=tuple(map(legacy.prompts.explain_absence, _select_used(extraction))))
     extraction = set_opaque_aside(extraction, legacy.document, table)
     extraction = add_judge_losses(extraction)
+    extraction = replace(extraction, cases=tuple(map(try_checks, extraction.cases)))
     extraction = add_doubled_keys(extraction, legacy.document)
     # A reader's own note on a key says more than the general one.
     noted = {note.pointer for note in extraction.notes}
