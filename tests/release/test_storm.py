@@ -138,8 +138,11 @@ class Storm:
             self.pull(shop)
         elif found := re.search(r"git fetch [^;`]*--tags", words):
             self.git(shop, *found[0].split()[1:])
-        elif found := re.search(r"git merge (rubric/\S+)", words):
-            self.git(shop, "merge", "-q", "--no-edit", found[1])
+        elif (found := re.search(r"git merge (rubric/\S+)", words)) and not self.git(
+            shop, "merge", "-q", "--no-edit", found[1]
+        ):
+            self.git(shop, "merge", "--abort")  # as the merge driver says
+            self.again(shop)
 
     def again(self, shop: Shop) -> None:
         ran = self.run(shop, "bump", "--again", "--push")
