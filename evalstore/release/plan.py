@@ -80,9 +80,9 @@ def make_plan(store: ArtifactStore, options: BumpOptions) -> BumpPlan:
     steps, beside = [step.resolved for step in draft.steps.values()], list_target_files(store)
     found = find_use_findings(store, steps, today=today or date.min, beside=beside)
     found.refuse_if_strict("nothing was released")
-    found.refuse_errors("nothing was released")
     for dataset in (step for step in steps if step.kind is Kind.DATASET):
         check_ids(dataset, store)
+    found.refuse_errors("nothing was released")
     names = [*requested, *(name for name in draft.steps if name not in requested)]
     ordered = tuple(draft.steps[name] for name in names if name in draft.steps)
     preview = Released(

@@ -32,7 +32,12 @@ def test_every_published_row_is_read(samples: Path) -> None:
         records = [json.loads(line) for line in path.read_bytes().splitlines()]
         assert list(read_outputs(path)) == [
             StoredOutput(
-                record["sample_id"], Output(record["output"]["raw"][0]), line, record["model_id"], from_eee_row=True
+                record["sample_id"],
+                Output(record["output"]["raw"][0]),
+                line,
+                record["model_id"],
+                from_eee_row=True,
+                asked=(record["input"]["raw"],),
             )
             for line, record in enumerate(records, 1)
         ]
@@ -96,7 +101,8 @@ CALLS = ({"name": "f", "args": {"x": "1"}}, {"name": "g", "args": {}})
 )
 def test_outputs_of_older_versions_are_found(row: dict[str, Any], output: Output, lines: Callable[..., Path]) -> None:
     (recorded,) = read_outputs(lines({"sample_id": "1", **row}))
-    assert recorded == StoredOutput("1", output, 1, from_eee_row=True)
+    asked = (row["input"],) if "input" in row else ()
+    assert recorded == StoredOutput("1", output, 1, from_eee_row=True, asked=asked)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_every_shape_is_found_in_some_file(written: Callable[..., Run], lines: L
 
 
 SENTENCE = (
-    'holds outputs in no shape that evalstore reads: lines {"id", "output", "tool_calls"?, "sample"?}; '
+    'holds outputs in no shape that evalstore reads: lines {"id", "output", "input"?, "tool_calls"?, "sample"?}; '
     "rows or runs of Every Eval Ever; logs of Inspect AI (.eval, .json); results of promptfoo (.json, .jsonl); "
     "gradings of skill-creator (grading.json, benchmark.json)"
 )

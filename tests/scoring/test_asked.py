@@ -112,7 +112,10 @@ def write_parquet(path: Path, asked: Mapping[str, str]) -> Path:
     return path
 
 
-WRITERS = [write_lines, write_eee, write_inspect, write_archive, write_promptfoo, write_parquet]
+WRITERS = [
+    *(write_lines, write_eee, write_inspect, write_archive, write_promptfoo),
+    pytest.param(write_parquet, marks=pytest.mark.process),
+]
 
 
 @pytest.fixture

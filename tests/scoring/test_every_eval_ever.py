@@ -156,6 +156,8 @@ def test_labels_that_lie_are_said_once_with_their_place_and_number(scored: Score
         "rows with a label that their shape contradicts: 3"
     )
     assert [it.id for it in read_rows(run)] == ["two", "one", "three"]
-    assert scored("dataset/small@1.0.0", write([row("one", "x")])).notes == (
+    notes = scored("dataset/small@1.0.0", write([row("one", "x")])).notes
+    assert notes == (
         "questions of dataset/small without an output: 3 of 4",
+        "outputs that were asked something else: 1 (the first is 'one': asked '?', and the question is 'Say one.')",
     )

@@ -464,4 +464,4 @@ def test_a_reply_that_is_no_score_is_never_one(reply: str, judged: Path, judge_s
             assert found.reason.startswith("judge/accuracy@1.0.0: the ")
             assert found.reason.isprintable()
             assert len(found.reason) < 500
-    assert judge_server.calls == 1
+    assert judge_server.calls == 2  # an unreadable reply is no answer: it is asked again

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from evalstore.errors import LoadError, RefusedError
+from evalstore.errors import RefusedError
 from evalstore.model import Verdict
 from evalstore.places import find_resource_folder
 from evalstore.runs import Run, read_rows, read_run
@@ -70,9 +70,10 @@ def test_two_outputs_of_one_sample_are_refused(rows: list[Any], scored: Scored, 
 
 
 @pytest.mark.parametrize("number", [-1, 1.0, "1", True, None, 10**9])
-def test_a_sample_that_is_no_number_is_refused_at_its_line(number: Any, scored: Scored, write: Write) -> None:
-    with pytest.raises(LoadError, match=r"jsonl:2: its `sample` is not a whole number"):
-        scored("dataset/many@1.0.0", write([sample("a", 0, FULL), sample("a", number, FULL)]))
+def test_a_sample_that_is_no_number_is_one_row_that_is_not_graded(number: Any, scored: Scored, write: Write) -> None:
+    run = scored("dataset/many@1.0.0", write([sample("a", 0, FULL), sample("b", number, FULL)]))
+    assert (run.scored, run.without_output) == (1, 1)
+    assert "its `sample` is not a whole number" in run.missing_outputs["b"]
 
 
 def test_missing_outputs_are_recorded_by_id(scored: Scored, write: Write) -> None:

@@ -261,7 +261,6 @@ def test_a_rubric_that_is_not_there_leaves_nothing(scored: Scored, write: Write,
     ("lines", "place", "sentence"),
     [
         ([{"id": "one", "output": "x"}, {"id": "one", "output": "x"}], 2, r"duplicate \w+ 'one' \(first on line 1\)"),
-        ([{"id": "one", "output": "x"}, b"{"], 2, "not JSON"),
         (
             [{"sample_id": "one", "output": {"raw": "x"}, "model_id": m} for m in "ab"],
             None,
