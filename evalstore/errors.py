@@ -100,15 +100,12 @@ class RefusedError(EvalstoreError):
 
 
 class FindingsError(RefusedError):
-    """What was to be used has findings, a line each in `lines`, and its settings are strict."""
+    """What was to be used has findings that stop it, a line each in `lines`."""
 
     exit_code = ExitCode.NO
 
-    def __init__(self, what: str, lines: Sequence[str]) -> None:
-        count = f"are {len(lines)} findings" if len(lines) > 1 else "is a finding"
-        super().__init__(
-            f"{what}: the settings are strict, and there {count}", hint="see each finding: evalstore validate"
-        )
+    def __init__(self, message: str, lines: Sequence[str]) -> None:
+        super().__init__(message, hint="see each finding: evalstore validate")
         self.lines = tuple(lines)
         for line in lines:
             self.add_note(line)

@@ -15,8 +15,12 @@ _NAME = re.compile(
     r"|authorization|credentials?|cookie|(?:(?:api|access|auth|bearer|refresh|session|id|hf|github|openai)_?)?token)"
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-# What is secret by its form, whatever its key: a header of its own, and keys as their issuers write them.
-_VALUE = re.compile(r"(?i:bearer|basic) [\w.~+/-]{8,}=*|(?:sk|gsk|xai|hf|ghp|gho|glpat|AKIA)[-_]?[\w-]{16,}")
+# What is secret by its form, whatever its key: a header of its own, and keys as their issuers write them. A name that
+# begins like a key (`skill_creator_statement`, `sk-short-answers-of-people`) has no mark behind its prefix,
+# or neither a digit nor sixteen letters in a row.
+_HEADER = r"(?i:bearer|basic) [\w.~+/-]{8,}=*"
+_ISSUED = r"(?:sk-|gsk_|xai-|hf_|gh[op]_|glpat-)(?=.*\d|.*\w{16})[\w-]{16,}|AKIA[0-9A-Z]{16}"
+_VALUE = re.compile(f"{_HEADER}|{_ISSUED}")
 # It names a variable of the environment, and holds nothing.
 _EMPTY = re.compile(r"\s*|\$\w+|\$?\{\{?[^{}]*\}\}?|<[^<>]*>|\*+|\.+|…")
 _PROSE = frozenset({"template", "examples", "description", "title"})

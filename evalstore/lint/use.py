@@ -24,6 +24,7 @@ from evalstore.versions import find_version
 
 _SHORT_HINT = 60  # characters; `evalstore explain RULE` says the longer ones
 _SHOWN_ONCE = "pin-behind"  # one command moves all pins
+_BROKEN = "check-broken"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,16 @@ class UseFindings:
     def refuse_if_strict(self, what: str) -> None:
         """Raise `FindingsError` where the settings are strict and something was found; `what` was not done for it."""
         if self.strict:
-            raise FindingsError(what, list(self.list_lines()))
+            lines = list(self.list_lines())
+            count = f"are {len(lines)} findings" if len(lines) > 1 else "is a finding"
+            raise FindingsError(f"{what}: the settings are strict, and there {count}", lines)
 
-    def refuse_errors(self, what: str) -> None:
-        """Raise `FindingsError` where something cannot be graded; `what` was not done for it."""
-        errors = [finding for finding in self.findings if finding.severity is Severity.ERROR]
-        if errors:
-            raise FindingsError(what, list(replace(self, findings=tuple(errors)).list_lines()))
+    def refuse_broken(self, what: str) -> None:
+        """Raise `FindingsError` where a check cannot be graded; `what` was not done for it."""
+        broken = tuple(found for found in self.findings if found.rule == _BROKEN and found.severity is Severity.ERROR)
+        if broken:
+            lines = list(replace(self, findings=broken).list_lines())
+            raise FindingsError(f"{what}: there is a check that cannot be graded", lines)
 
     def list_lines(self, *, without: Iterable[str] = ()) -> Iterator[str]:
         """Yield each finding as a line with its place, but those of some rules."""

@@ -82,7 +82,7 @@ def make_plan(store: ArtifactStore, options: BumpOptions) -> BumpPlan:
     found.refuse_if_strict("nothing was released")
     for dataset in (step for step in steps if step.kind is Kind.DATASET):
         check_ids(dataset, store)
-    found.refuse_errors("nothing was released")
+    found.refuse_broken("nothing was released")
     names = [*requested, *(name for name in draft.steps if name not in requested)]
     ordered = tuple(draft.steps[name] for name in names if name in draft.steps)
     preview = Released(

@@ -83,7 +83,8 @@ class ReleasePart:
     find_contradictions: Callable[[ArtifactStore, Lock, str], Iterator[Contradiction]] = _deny_nothing
 
 
-def _list_artifact_files(store: ArtifactStore, names: Sequence[str]) -> Iterator[str]:
+def list_artifact_files(store: ArtifactStore, names: Sequence[str]) -> Iterator[str]:
+    """Yield the paths of the files of artifacts, `<kind>/<id>` each: its own, and that of its rows."""
     for name in names:
         ref = parse_ref(f"{name}@worktree")
         yield ref.path
@@ -103,7 +104,7 @@ def _list_pinning(store: ArtifactStore, refs: Collection[str]) -> Iterator[tuple
     """Yield the files that pin releases; more may be named where an escape hides a letter, and then none is."""
     pattern = re.compile(b"(" + b"|".join(re.escape(ref.encode()) for ref in refs) + b")" + _VERSION_GOES_ON)
     names = [ref.name for ref in store.working() if ref.kind is not Kind.JUDGE]
-    for path in (*_list_artifact_files(store, names), SETTINGS_FILE):
+    for path in (*list_artifact_files(store, names), SETTINGS_FILE):
         if found := _search_file(store, path, pattern):
             yield path, found
 
@@ -230,7 +231,7 @@ def _find_tag_contradictions(store: ArtifactStore, locked: Lock, name: str) -> I
 
 # In the order in which they are moved: a lock holds what the pins mean.
 RELEASE_PARTS = (
-    ReleasePart("file", _list_artifact_files),
+    ReleasePart("file", list_artifact_files),
     ReleasePart("ledger", _list_ledgers, find_contradictions=_find_ledger_contradictions),
     ReleasePart("tag", find_contradictions=_find_tag_contradictions),
     ReleasePart("pins", list_mentions=_list_pinning, renumber=_renumber_all_pins),
@@ -251,7 +252,7 @@ def list_mentions(store: ArtifactStore, refs: Collection[str]) -> Iterator[tuple
     yield from (mention for mention in found if mention[0] not in own)
 
 
-def renumber_parts(store: ArtifactStore, renumbering: Renumbering) -> list[str]:
+def write_renumbered_parts(store: ArtifactStore, renumbering: Renumbering) -> list[str]:
     """Write every part of releases that got another number into the files of a store; return the paths."""
     return [path for part in RELEASE_PARTS for path in part.renumber(store, renumbering)]
 

@@ -24,7 +24,7 @@ from evalstore.release.locking import LockedRepository, lock_repository
 from evalstore.release.publish import publish_once
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
 from evalstore.release.recovery import recover_interrupted
-from evalstore.release.release_parts import Renumbering, list_mentions, list_part_files, renumber_parts
+from evalstore.release.release_parts import Renumbering, list_mentions, list_part_files, write_renumbered_parts
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import Released
 from evalstore.store import ArtifactStore
@@ -325,7 +325,7 @@ def _renumber_other_parts(store: ArtifactStore, clone: ScratchClone, edits: _Own
         now = {name: f"{name}@{inner.read_artifact(parse_ref(f'{name}@worktree')).version}" for name in edits.names}
         versions = {ref: now[ref.partition("@")[0]] for ref in edits.withdrawn}
         paths = frozenset(path.removeprefix(store.prefix) for commit in edits.later for path in commit.paths)
-        renumber_parts(inner, Renumbering({old: new for old, new in versions.items() if old != new}, paths))
+        write_renumbered_parts(inner, Renumbering({old: new for old, new in versions.items() if old != new}, paths))
     first = released.released[0].ref if released.released else edits.withdrawn[0]
     clone.commit_rest(["-m", f"Let what refers to {first} follow it"], [])
 

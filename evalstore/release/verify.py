@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
@@ -37,6 +38,7 @@ from evalstore.release.lock import (
 )
 from evalstore.release.references import FindPlace, ReferenceResolver, walk_references
 from evalstore.release.release_bumps import BumpChecker
+from evalstore.release.release_parts import list_artifact_files
 from evalstore.release.release_tags import (
     ReleaseTag,
     SignatureTerms,
@@ -56,8 +58,9 @@ from evalstore.store.resolve import (
     expect_releases,
     is_covered,
 )
-from evalstore.store.revisions import find_refs, read_head
+from evalstore.store.revisions import find_head, find_refs, read_head
 from evalstore.store.tags import TAG_REFS
+from evalstore.store.working_files import is_blob
 from evalstore.versions import Version, find_version
 
 # Whether a release is to be verified: its `<kind>/<id>`, and its version (None: any).
@@ -176,15 +179,32 @@ def _check_release(
 
 
 def _check_working_files(store: ArtifactStore, is_wanted: ReleaseFilter) -> Iterator[Finding]:
-    """Yield the files that have the version of a release and another content, by the judgement of status."""
-    if store.root is None:
+    """Yield the committed files that have the version of a release and another content, by the judgement of status.
+
+    Nothing of files whose settings cannot be read, and nothing of an edit that no commit has yet: status says both.
+    """
+    head = find_head(store.git)
+    if store.root is None or head is None:
         return
-    for status in survey_store(store, read_rules_policy(store)).artifacts:
-        if status.rule is VersionRule.NOT_BUMPED and is_wanted(status.ref, None):
+    try:
+        artifacts = survey_store(store, read_rules_policy(store)).artifacts
+    except LoadError:
+        return
+    for status in artifacts:
+        is_named = status.rule is VersionRule.NOT_BUMPED and is_wanted(status.ref, None)
+        if is_named and _holds_files(store, store.root, head, status.ref):
             path = parse_ref(status.ref).path
             facts = {"ref": f"{status.ref}@{status.working}", "path": path, "name": status.ref}
             facts["next"] = status.next_version or "the next version"
             yield make_finding("release-content-differs", status.place or Place(path), "/version", **facts)
+
+
+def _holds_files(store: ArtifactStore, root: Path, commit: str, name: str) -> bool:
+    """Whether a commit holds the file of an artifact, and of its rows, as they are on disk."""
+    with suppress(LoadError):  # a file that cannot be opened is not as it was committed
+        blobs = {path: store.find_file_at(commit, path) for path in list_artifact_files(store, [name])}
+        return all(blob is not None and is_blob(root, path, blob) for path, blob in blobs.items())
+    return False
 
 
 def _read_base_blocks(base: BaseStore, own: Lock) -> list[LockBlock]:

@@ -18,24 +18,24 @@ _LEAST_PART = 3  # an input stands for a text around it that is at most so many 
 _WORD = re.compile(r"[A-Za-z0-9]")
 
 
-def squeeze_text(text: str) -> str:
+def normalize_spaces(text: str) -> str:
     """Return a text with each run of white space as one blank, and none at its ends."""
     return " ".join(text.split())
 
 
 def is_asked_of(asked: Sequence[str], question: Question) -> bool:
     """Whether one of the texts is the question's input, or around it, or the whole text is within the question."""
-    own = squeeze_text(question.input)
-    texts = [squeeze_text(text) for text in asked]
-    if own in texts or texts[0] in squeeze_text(_join_question(question)):
+    own = normalize_spaces(question.input)
+    texts = [normalize_spaces(text) for text in asked]
+    if own in texts or texts[0] in normalize_spaces(_join_question(question)):
         return True
-    said = [squeeze_text(text) for text in _list_messages(question)]
+    said = [normalize_spaces(text) for text in _list_messages(question)]
     return any(_is_part(part, text) for part in filter(None, (own, *said)) for text in texts)
 
 
 def has_input_of(asked: Sequence[str], question: Question) -> bool:
     """Whether one of the texts is the question's input."""
-    return squeeze_text(question.input) in map(squeeze_text, asked)
+    return normalize_spaces(question.input) in map(normalize_spaces, asked)
 
 
 def _join_question(question: Question) -> str:
@@ -69,7 +69,7 @@ class AskedIndex:
 
     def find_ids(self, asked: Sequence[str]) -> list[str]:
         """Return the questions that have one of the texts as their input: of the first text that some have."""
-        for text in map(squeeze_text, asked):
+        for text in map(normalize_spaces, asked):
             found = [id_ for id_ in self._find_by_key(text) if self._has_input(id_, text)]
             if found:
                 return found
@@ -77,7 +77,7 @@ class AskedIndex:
 
     def find_around(self, asked: Sequence[str]) -> str | None:
         """Return the one question whose input is most of the whole text; None where there is none, or several are."""
-        text = squeeze_text(asked[0])
+        text = normalize_spaces(asked[0])
         parts = [one for one in self._list_searched() if len(one[1]) * _LEAST_PART >= len(text) and one[1] in text]
         parts = sorted((one for one in parts if _is_part(one[1], text)), key=lambda one: -len(one[1]))
         is_one = parts and all(part in parts[0][1] and part != parts[0][1] for _, part in parts[1:])
@@ -92,7 +92,7 @@ class AskedIndex:
     def _list_inputs(self) -> Iterator[tuple[str, str]]:
         broken = self.questions.broken
         return (
-            (question.id, squeeze_text(question.input))
+            (question.id, normalize_spaces(question.input))
             for question in self.questions.list_questions()
             if question.id not in broken
         )
@@ -118,7 +118,7 @@ class AskedIndex:
 
     def _has_input(self, id_: str, text: str) -> bool:
         found = self.questions.find(id_)
-        return found is not None and squeeze_text(found[1].input) == text
+        return found is not None and normalize_spaces(found[1].input) == text
 
 
 def _compute_key(text: str) -> int:

@@ -14,7 +14,7 @@ from evalstore.documents import write_canonical
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Question
 from evalstore.runs import MissingOutput, StoredOutput
-from evalstore.scoring.asked import AskedIndex, has_input_of, is_asked_of, squeeze_text
+from evalstore.scoring.asked import AskedIndex, has_input_of, is_asked_of, normalize_spaces
 from evalstore.store.question_index import QuestionIndex
 from evalstore.text import make_excerpt
 
@@ -248,7 +248,7 @@ def _name_id(id_: str) -> str:
 
 
 def _quote(text: str) -> str:
-    return f"'{make_excerpt(squeeze_text(text), _QUOTED)}'"
+    return f"'{make_excerpt(normalize_spaces(text), _QUOTED)}'"
 
 
 def _hash_output(recorded: StoredOutput) -> int:

@@ -23,7 +23,7 @@ SAID: dict[str, dict[str, Fraction]] = {
     '{"score": 1.0}': {"continuous": Fraction(1, 5), "binary": Fraction(1)},
     ' ```json\n{"score": 0, "rationale": "{"}\n```\n': {"continuous": Fraction(0), "binary": Fraction(0)},
     '{"verdict": "Yes", "level": "fair"}': {"binary": Fraction(1), "levels": Fraction(1, 2)},
-    '{"verdict": false, "level": "good", "score": 5}': {"continuous": Fraction(1), "levels": Fraction(1)},
+    '{"verdict": true, "level": "good", "score": 5}': {"continuous": Fraction(1), "levels": Fraction(1)},
     '{"level": "bad", "score": 6}': {"levels": Fraction(0)},
     '{"score": 4} {"score": 5}': {},
     "Score: 4": {},
@@ -122,6 +122,8 @@ def answer(check: Check, text: str, row: Check, inner: Check) -> Answer:
         case "fact_match":
             listed = check.get("facts", row.get("expected_facts", []))
             facts = [fact["value"] if isinstance(fact, dict) else fact for fact in listed]
+            if any(not fact.strip() for fact in facts):
+                return "error"
             return of_facts(check, facts, text, row) if facts else "missing"
         case "llm_judge":
             return of_judges(check, text, row)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyarrow import json as json_tables
 from pyarrow import parquet
 
@@ -43,6 +44,7 @@ def write_lines(path: Path) -> Path:
     return path
 
 
+@pytest.mark.process
 def test_results_of_promptfoo_are_graded_as_the_other_run_was(
     sample: Sample, cli: Callable[..., Any], tmp_path: Path
 ) -> None:

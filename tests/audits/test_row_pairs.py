@@ -85,6 +85,7 @@ def make_runs(desk: Desk, seed: int, **options: Any) -> tuple[Run, Run]:
     return desk.score("1.0.0", texts[0], "a", **options), desk.score("2.0.0", texts[1], "b", **options)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 @pytest.mark.parametrize("seed", range(2))
 def test_duckdb_and_the_reader_of_rows_say_the_same(desk: Desk, paths: Paths, seed: int, form: str) -> None:

@@ -21,7 +21,7 @@ from evalstore.versions import Bump
 from tests.diff.case_pairs import make_rubric
 
 Mapping = dict[str, Any]
-FACTS = ["a", "b", "ab", "A", "a  b", "a b", " b\n", "abc", " ", "c", "\u03a3", "\u03c2", "\u0130"]
+FACTS = ["a", "b", "ab", "A", "a  b", "a b", " b\n", "abc", "c", "\u03a3", "\u03c2", "\u0130"]
 TEXTS = [
     "",
     *(" - ".join(some) for size in (1, 2, 3) for some in combinations(FACTS, size)),

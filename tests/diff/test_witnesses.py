@@ -94,9 +94,12 @@ def test_one_json_is_built_for_two_schemas(combine: str) -> None:
 
 @pytest.mark.skipif(shutil.which("php") is None, reason="no php here")
 def test_json_can_hold_a_block_of_php() -> None:
-    # Without such a block the linter passes, and one check that passes is enough.
+    # Without such a block the linter passes, and one check that passes is enough. No line of JSON is a CommonMark fence.
     asked = {"id": "asked", "kind": "format", "format": "json", "max_chars": 90}
-    old = rubric(asked) | {"checks": [asked, {"id": "lints", "kind": "php_lint"}], "scoring": {"combine": "any_pass"}}
+    old = rubric(asked) | {
+        "checks": [asked, {"id": "lints", "kind": "php_lint", "dialect": "legacy"}],
+        "scoring": {"combine": "any_pass"},
+    }
     (finding,) = evalstore.compare(old, {**old, "checks": [asked | {"max_chars": 200}, old["checks"][1]]}).findings
     assert finding.witness
     assert json.loads(finding.witness.output)

@@ -384,7 +384,6 @@ class Situation(NamedTuple):
 
 _DIFFERS = (
     edit_after_bump,
-    edit_without_commit_after_bump,
     title_after_bump,
     new_edited_after_bump,
     rows_after_bump,
@@ -437,6 +436,7 @@ _GONE = (
 )
 SITUATIONS = [
     *(Situation(make, 1, 1, 1) for make in _DIFFERS),
+    Situation(edit_without_commit_after_bump, 1, 0, 1),
     *(Situation(make, 1, 0, 1) for make in _TOO_SMALL),
     *(Situation(make, 0, 0, 0) for make in _READY),
     *(Situation(make, 0, 0, 1) for make in _GONE),
