@@ -27,7 +27,7 @@ _ODD_PARTS = frozenset({"", ".", ".."})
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 # A file is written in a hidden folder beside it, below a name that git takes nothing of: what a killed process leaves
 # there is no part of the next commit, from its first byte on.
-_OWN_FOLDER, _UNSEEN, _DATA = 0o700, ".git", ".git/data"
+OWN_FOLDER, UNSEEN, UNSEEN_DATA = 0o700, ".git", ".git/data"
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9]+\.tmp", re.DOTALL)
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -260,12 +260,12 @@ def _write_temporary(folder: int, name: str, pieces: Iterable[bytes], *, sync: b
             raise OSError(0, "it is not a regular file")
         same_mode = stat.S_IMODE(found.st_mode)
     temporary = _name_temporary(name)
-    os.mkdir(temporary, _OWN_FOLDER, dir_fd=folder)
+    os.mkdir(temporary, OWN_FOLDER, dir_fd=folder)
     try:
         with _open_folder_in(folder, temporary) as aside:
-            os.mkdir(_UNSEEN, _OWN_FOLDER, dir_fd=aside)
+            os.mkdir(UNSEEN, OWN_FOLDER, dir_fd=aside)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-            with os.fdopen(os.open(_DATA, flags, mode or same_mode, dir_fd=aside), "wb") as file:
+            with os.fdopen(os.open(UNSEEN_DATA, flags, mode or same_mode, dir_fd=aside), "wb") as file:
                 file.writelines(pieces)
                 file.flush()
                 if sync:
@@ -278,7 +278,7 @@ def _write_temporary(folder: int, name: str, pieces: Iterable[bytes], *, sync: b
 def _place_temporary(folder: int, name: str) -> None:
     temporary = _name_temporary(name)
     with _open_folder_in(folder, temporary) as aside:
-        os.rename(_DATA, name, src_dir_fd=aside, dst_dir_fd=folder)
+        os.rename(UNSEEN_DATA, name, src_dir_fd=aside, dst_dir_fd=folder)
     _remove_temporary(folder, temporary)
 
 
@@ -287,9 +287,9 @@ def _remove_temporary(folder: int, temporary: str) -> None:
     try:
         with _open_folder_in(folder, temporary) as aside:
             with suppress(FileNotFoundError):
-                os.unlink(_DATA, dir_fd=aside)
+                os.unlink(UNSEEN_DATA, dir_fd=aside)
             with suppress(FileNotFoundError):
-                os.rmdir(_UNSEEN, dir_fd=aside)
+                os.rmdir(UNSEEN, dir_fd=aside)
         os.rmdir(temporary, dir_fd=folder)
     except NotADirectoryError:
         os.unlink(temporary, dir_fd=folder)

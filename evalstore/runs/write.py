@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.errors import ConflictError, Place, RefusedError
-from evalstore.files import iterate_pieces, make_write_error
+from evalstore.files import OWN_FOLDER, UNSEEN, UNSEEN_DATA, iterate_pieces, make_write_error
 from evalstore.runs.eee_write import format_aggregate, write_row_line
 from evalstore.runs.row_formats import RowFormat, find_row_format
 from evalstore.runs.values import GradedRow, Run
@@ -32,9 +32,10 @@ _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
 class DraftFile(BufferedRandom):
-    """A new hidden file, which gets its name when it has been read back.
+    """A new file in a hidden folder of its own, which gets its name when it has been read back.
 
-    Its descriptor says which file it is: in a folder that others can write, its hidden name can be given to another.
+    `hidden` is its path from the folder of the draft. Its descriptor says which file it is: in a folder that others can
+    write, its hidden name can be given to another.
     """
 
     def __init__(self, folder: DraftFolder, hidden: str, descriptor: int) -> None:
@@ -80,8 +81,7 @@ class DraftFile(BufferedRandom):
         """Close it, and remove its hidden name."""
         with suppress(OSError):  # what did not fit on the disk is thrown away with the rest
             self.close()
-        with suppress(FileNotFoundError):
-            os.unlink(self.hidden, dir_fd=self.folder.descriptor)
+        self.folder.remove_hidden(self.hidden)
 
     def _check_name(self, name: str) -> None:
         here = self.folder.descriptor
@@ -118,7 +118,17 @@ class DraftFolder:
         """Remove the unlocked files of `open_file`: the process that wrote them was killed."""
         for name in filter(_OURS.fullmatch, os.listdir(self.descriptor)):  # noqa: PTH208  # of a descriptor
             with suppress(OSError):  # locked, gone by now, or another user's: not ours to remove
-                self._remove_if_unlocked(name)
+                self._remove_if_unlocked(f"{name}/{UNSEEN_DATA}")
+
+    def remove_hidden(self, path: str) -> None:
+        """Remove a hidden file and the folder that was made for it, as far as they are there."""
+        here, name = self.descriptor, path.removesuffix(f"/{UNSEEN_DATA}")
+        with suppress(FileNotFoundError):
+            os.unlink(path, dir_fd=here)
+        with suppress(FileNotFoundError):
+            os.rmdir(f"{name}/{UNSEEN}", dir_fd=here)
+        with suppress(FileNotFoundError):
+            os.rmdir(name, dir_fd=here)
 
     def make_intrusion_error(self, name: str) -> RefusedError:
         """Return the `RefusedError` for a file that another program wrote or replaced."""
@@ -130,22 +140,32 @@ class DraftFolder:
 
     def _make_file(self, stem: str) -> DraftFile:
         while True:
-            hidden = f".{stem}.{secrets.token_hex(4)}{_SUFFIX}"
-            descriptor = os.open(hidden, _OPEN | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=self.descriptor)
+            name = f".{stem}.{secrets.token_hex(4)}{_SUFFIX}"
+            hidden = f"{name}/{UNSEEN_DATA}"
+            # Another process may take each of them for abandoned until the file is locked; from there on it cannot.
+            try:
+                os.mkdir(name, OWN_FOLDER, dir_fd=self.descriptor)
+                os.mkdir(f"{name}/{UNSEEN}", OWN_FOLDER, dir_fd=self.descriptor)
+                descriptor = os.open(hidden, _OPEN | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=self.descriptor)
+            except FileNotFoundError:
+                continue
             file = DraftFile(self, hidden, descriptor)
             with suppress(OSError):  # a file system without locks: nobody can lock it to sweep it either
                 fcntl.flock(file, fcntl.LOCK_EX)
-            # Another process may have removed it between the two calls above; from here on it cannot.
             if self.has_name(hidden):
                 return file
             file.close()
 
-    def _remove_if_unlocked(self, name: str) -> None:
-        descriptor = os.open(name, _OPEN, dir_fd=self.descriptor)
+    def _remove_if_unlocked(self, hidden: str) -> None:
+        try:
+            descriptor = os.open(hidden, _OPEN, dir_fd=self.descriptor)
+        except FileNotFoundError:  # the process was killed before it made the file
+            self.remove_hidden(hidden)
+            return
         try:
             if stat.S_ISREG(os.fstat(descriptor).st_mode):
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.unlink(name, dir_fd=self.descriptor)
+                self.remove_hidden(hidden)
         finally:
             os.close(descriptor)
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "site": ["site", "public"],
     "export": ["export", "--to", "ai_best_practices", "--out", "back"],
     "new": ["new", "rubric", "fresh"],
+    "score": ["score", "dataset/a@worktree", "outputs.jsonl", "--out", "runs", "--worktree"],
 }
 
 
@@ -51,6 +52,7 @@ def test_nothing_that_a_killed_command_leaves_is_committed(
     (origin / "evals.json").write_text(
         '{"skill_name": "a", "evals": [{"id": 1, "prompt": "?", "must_contain_any": ["a"]}]}'
     )
+    (origin / "outputs.jsonl").write_text('{"id": "B01", "output": "a"}\n')
     assert cli("-C", origin, "migrate", "evals.json").code == 0
     (origin / "rubrics/tone.yaml").write_text(MISSPELT if name == "fix" else MISSPELT.replace("valuess", "values"))
     died, at, stride = 0, 0, 1 if samples(40) == 40 else 5

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, RefusedError
+from evalstore.files import UNSEEN_DATA
 from evalstore.runs import GradedRow, Run, RunWriter, make_run_name, read_rows, read_run, write_run
 from evalstore.runs import write as module
 from evalstore.runs.eee_write import write_row_line
@@ -177,7 +178,7 @@ def test_killed_half_way_it_leaves_no_run_and_the_next_one_sweeps(tmp_path: Path
             process.send_signal(signal.SIGKILL)
             process.wait()
     left = sorted(folder.iterdir())
-    assert [path.read_bytes() for path in left] == [b"half of a row"] * 2
+    assert [(path / UNSEEN_DATA).read_bytes() for path in left] == [b"half of a row"] * 2
     assert all(path.name.startswith(".") and path.suffix == ".tmp" for path in left)
     written()
     assert names(folder) == ["small.json", "small_samples.jsonl"]
@@ -190,7 +191,7 @@ def test_what_another_process_still_writes_is_not_swept(tmp_path: Path, written:
         (theirs,) = names(folder)
         written()
         assert names(folder) == [theirs, "small.json", "small_samples.jsonl"]
-        assert (folder / theirs).read_bytes() == b"half of a row"
+        assert (folder / theirs / UNSEEN_DATA).read_bytes() == b"half of a row"
     written()
     assert theirs not in names(folder)
 
@@ -200,7 +201,7 @@ def test_only_files_of_our_own_making_are_swept(tmp_path: Path, written: Written
     folder.mkdir()
     (tmp_path / "kept").write_text("kept", encoding="utf-8")
     (folder / ".link.0123abcd.evalstore.tmp").symlink_to(tmp_path / "kept")
-    (folder / ".folder.0123abcd.evalstore.tmp").mkdir()
+    (folder / ".folder.0123abcd.evalstore.tmp/work").mkdir(parents=True)
     os.mkfifo(folder / ".pipe.0123abcd.evalstore.tmp")
     for name in (".small.0123abcd.tmp", ".small.xyz.evalstore.tmp", "small.0123abcd.evalstore.tmp", ".evalstore.tmp"):
         (folder / name).write_text("kept", encoding="utf-8")
@@ -216,14 +217,14 @@ def test_a_file_swept_before_it_was_locked_is_begun_again(tmp_path: Path, monkey
     def lose_the_race(file: Any, operation: int) -> None:
         if not swept:
             swept.extend(tmp_path.iterdir())
-            swept[0].unlink()
+            drafts.remove_hidden(f"{swept[0].name}/{UNSEEN_DATA}")
         lock(file, operation)
 
     lock = fcntl.flock
     monkeypatch.setattr(fcntl, "flock", lose_the_race)
     with open_drafts(tmp_path) as drafts, drafts.open_file("small") as file:
-        assert names(tmp_path) == [file.hidden]
-        assert swept[0].name != file.hidden
+        assert [f"{name}/{UNSEEN_DATA}" for name in names(tmp_path)] == [file.hidden]
+        assert names(tmp_path) != [swept[0].name]
 
 
 def test_a_file_system_without_locks_will_do(written: Written, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
