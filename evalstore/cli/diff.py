@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -71,9 +72,6 @@ if TYPE_CHECKING:
     "FINGERPRINT",
     "Save the output that shows this change as an example of B, with its new verdict, or VERDICT; repeatable.",
 )
-@click.option("--textconv", "mode", flag_value="textconv", help="For git: print the file A in its one spelling.")
-@click.option("--git-driver", "mode", flag_value="driver", help="For git: take the arguments of an external diff.")
-@click.option("--git-merge", "mode", flag_value="merge", help="For git: merge the files %O %A %B of the path %P.")
 @add_output_options((*PROBLEM_FORMATS, "html"))
 @add_judge_options
 def command(  # noqa: PLR0913  # the options of the command line
@@ -84,7 +82,6 @@ def command(  # noqa: PLR0913  # the options of the command line
     fail_on: str | None,
     profile: str | None,
     saves: tuple[WantedExample, ...],
-    mode: str | None,
     runs: tuple[str, ...],
     ask: int | None,
     dry_run: bool,
@@ -112,22 +109,9 @@ def command(  # noqa: PLR0913  # the options of the command line
     grades it from then on.
     """
     fail_on = fail_on or ("any" if exit_code else None)
-    if mode is not None:
-        from evalstore.cli.git_diff import MODES
-
-        return MODES[mode](settings, sides)
-    if len(sides) > len(("A", "B")):
-        raise UsageError(f"diff compares two sides, not {len(sides)}", hint="see evalstore diff --help")
+    _refuse_what_does_not_fit(_Given(sides, runs, saves, ask or 0, dry_run, settings.format))
     if not sides:
-        if ask or dry_run:
-            raise UsageError("--ask needs a single artifact", hint="evalstore diff REF --ask N --run RUN")
-        if runs:
-            raise UsageError("--run needs a single artifact", hint="name the artifact: evalstore diff REF --run RUN")
-        if saves:
-            hint = "name the artifact: evalstore diff REF --save-example FINGERPRINT"
-            raise UsageError("--save-example needs a single artifact", hint=hint)
         return _show_all_changes(settings, profile, fail_on, judges)
-    _check_asking(ask, runs, settings.format, dry_run=dry_run)
     a, b = _choose_sides(sides, settings)
     with ExitStack() as stack:
         store = open_optional_store(settings, stack, needed=not (is_file_name(a) and is_file_name(b)))
@@ -155,13 +139,58 @@ def _decide_exit(diff: Diff | StoreDiff, wanted: str | None) -> ExitCode:
     return ExitCode.NO if wanted and counts[wanted] and needs_bump else ExitCode.DONE
 
 
-def _check_asking(ask: int | None, runs: tuple[str, ...], format_: str, *, dry_run: bool) -> None:
-    if ask and len(runs) != 1:
-        raise UsageError("--ask takes its outputs from one run", hint="name it: --run RUN")
-    if dry_run and format_ not in PLAIN_FORMATS:
-        raise UsageError(f"a plan of calls has no format {format_}", hint="--format json, or text")
-    if dry_run and not ask:
-        raise UsageError("--dry-run goes with --ask", hint="evalstore diff REF --ask N --run RUN --dry-run")
+class _Given(NamedTuple):
+    """What a command line gives, as far as one thing does not go with another."""
+
+    sides: tuple[str, ...]
+    runs: tuple[str, ...]
+    saves: tuple[WantedExample, ...]
+    ask: int
+    dry_run: bool
+    format: str
+
+
+class _Refusal(NamedTuple):
+    """When a command line is refused, why, and what to write instead."""
+
+    holds: Callable[[_Given], bool]
+    message: str
+    hint: str
+
+
+_ASKED = "evalstore diff REF --ask N --run RUN"
+_REFUSALS = (
+    _Refusal(lambda given: len(given.sides) > len(("A", "B")), "diff compares two sides", "see evalstore diff --help"),
+    _Refusal(lambda given: not given.sides and given.ask > 0, "--ask needs a single artifact", _ASKED),
+    _Refusal(lambda given: given.dry_run and not given.ask, "--dry-run goes with --ask", f"{_ASKED} --dry-run"),
+    _Refusal(
+        lambda given: not given.sides and bool(given.runs),
+        "--run needs a single artifact",
+        "name the artifact: evalstore diff REF --run RUN",
+    ),
+    _Refusal(
+        lambda given: not given.sides and bool(given.saves),
+        "--save-example needs a single artifact",
+        "name the artifact: evalstore diff REF --save-example FINGERPRINT",
+    ),
+    _Refusal(
+        lambda given: given.ask > 0 and len(given.runs) != 1,
+        "--ask takes its outputs from one run",
+        "name it: --run RUN",
+    ),
+    _Refusal(
+        lambda given: given.dry_run and given.format not in PLAIN_FORMATS,
+        "a plan of calls is text or JSON",
+        "--format json, or text",
+    ),
+)
+
+
+def _refuse_what_does_not_fit(given: _Given) -> None:
+    """Raise `UsageError` for the first of `_REFUSALS` that holds."""
+    for refusal in _REFUSALS:
+        if refusal.holds(given):
+            raise UsageError(refusal.message, hint=refusal.hint)
 
 
 class _Asking(NamedTuple):

@@ -57,6 +57,8 @@ GROUPS = {
 FIRST = frozenset(
     ("init", "new", "migrate", "validate", "diff", "status", "bump", "score", "show", "audit", "judge", "explain")
 )
+# Commands that programs call, and no help lists.
+HIDDEN = frozenset({"git-driver"})
 # An old name -> how the same thing is done now.
 MOVED = {
     "replay": "evalstore history RUN --rubric REF",
@@ -72,6 +74,9 @@ GONE_OPTIONS = {
     "migrate --table": "evalstore new dataset NAME begins one by hand",
     "migrate --explain": "evalstore validate FILE says which format a file has",
     "export --table": "evalstore export --to FORMAT gives back what came from one of its formats",
+    "diff --textconv": "evalstore git-driver textconv FILE; evalstore init --merge-driver writes git's settings anew",
+    "diff --git-driver": "evalstore git-driver diff; evalstore init --merge-driver writes git's settings anew",
+    "diff --git-merge": "evalstore git-driver merge; evalstore init --merge-driver writes git's settings anew",
     "diff --suggest": "evalstore diff shows what each edit needs; try another one and compare again",
 }
 COMMANDS = {name: what for commands in GROUPS.values() for name, what in commands.items()}
@@ -98,15 +103,15 @@ class LazyCommandGroup(click.Group):
         """Find the command of a command line; raises `UsageError` with the nearest name for a misspelt one."""
         if args and args[0] in MOVED:
             raise UsageError(f"the command {args[0]} is gone", hint=MOVED[args[0]])
-        if args and args[0] not in COMMANDS and (nearest := find_nearest(args[0], COMMANDS)):
+        if args and args[0] not in COMMANDS.keys() | HIDDEN and (nearest := find_nearest(args[0], COMMANDS)):
             raise UsageError(f"there is no command {args[0]!r}", hint=f"did you mean evalstore {nearest}?")
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return one command."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMANDS.keys() | HIDDEN:
             return None
-        command: click.Command = import_module(f"evalstore.cli.{cmd_name}").command
+        command: click.Command = import_module(f"evalstore.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -20,12 +20,12 @@ PRE_COMMIT = ".pre-commit-config.yaml"
 ATTRIBUTES = ".gitattributes"
 # Written into the config of a clone, as gitattributes(5) defines drivers.
 DIFF_DRIVER = {
-    "diff.evalstore.textconv": "evalstore diff --textconv --",
-    "diff.evalstore.command": "evalstore diff --git-driver --",
+    "diff.evalstore.textconv": "evalstore git-driver textconv --",
+    "diff.evalstore.command": "evalstore git-driver diff --",
 }
 MERGE_DRIVER = {
     "merge.evalstore.name": "rubrics, judges and datasets by item, ledgers by line",
-    "merge.evalstore.driver": "evalstore diff --git-merge -- %O %A %B %P",
+    "merge.evalstore.driver": "evalstore git-driver merge -- %O %A %B %P",
 }
 _ARTIFACTS = tuple(f"{folder}/*.yaml" for folder in ("rubrics", "judges", "datasets"))
 _DIFFED = tuple((pattern, "diff=evalstore") for pattern in _ARTIFACTS)

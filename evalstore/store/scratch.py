@@ -80,7 +80,7 @@ def _escape_value(text: str) -> str:
 
 
 # Isolated: the clone's own files are in the folder that git starts it in.
-DRIVER = f"{shlex.quote(sys.executable)} -I -m evalstore diff --git-merge -- %O %A %B %P"
+DRIVER = f"{shlex.quote(sys.executable)} -I -m evalstore git-driver merge -- %O %A %B %P"
 _KEEP = ("merge.evalstore-keep.driver", "true")  # git's own way to keep the side that is there
 
 

@@ -81,7 +81,7 @@ def test_a_killed_init_leaves_no_lock_of_the_config(cli: Cli, tmp_path: Path) ->
     again = cli("init", "--merge-driver", cwd=tmp_path)
     assert (again.code, again.err) == (0, "")
     assert not (tmp_path / ".git/config.lock").exists()
-    assert "evalstore diff --git-merge" in (tmp_path / ".git/config").read_text()
+    assert "evalstore git-driver merge" in (tmp_path / ".git/config").read_text()
 
 
 def test_a_lock_of_somebody_else_stays(cli: Cli, tmp_path: Path) -> None:

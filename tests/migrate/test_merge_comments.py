@@ -478,7 +478,7 @@ def test_git_merges_drawn_edits(
         (repo / path).parent.mkdir()
         (repo / path).write_text(text)
     cli("-C", repo, "init", "--merge-driver")
-    git("config", "merge.evalstore.driver", f"{sys.executable} -m evalstore diff --git-merge -- %O %A %B %P")
+    git("config", "merge.evalstore.driver", f"{sys.executable} -m evalstore git-driver merge -- %O %A %B %P")
     git("add", ".")
     git("commit", "-q", "-m", "Start")
     rng = random.Random(46)  # noqa: S311

@@ -145,8 +145,8 @@ def test_git_merges_two_branches(cli: Callable[..., Any], git: Callable[..., str
     file.write_text(BASE)
     ran = cli("-C", repo, "init", "--merge-driver")
     assert "in every clone: evalstore init --merge-driver" in ran.out
-    assert git("config", "--local", "merge.evalstore.driver") == "evalstore diff --git-merge -- %O %A %B %P"
-    git("config", "merge.evalstore.driver", f"{sys.executable} -m evalstore diff --git-merge -- %O %A %B %P")
+    assert git("config", "--local", "merge.evalstore.driver") == "evalstore git-driver merge -- %O %A %B %P"
+    git("config", "merge.evalstore.driver", f"{sys.executable} -m evalstore git-driver merge -- %O %A %B %P")
     git("add", ".")
     git("commit", "-q", "-m", "Start")
     git("switch", "-q", "-c", "yours")

@@ -41,13 +41,13 @@ checks:
     values: ["??", "!!"]
     case_sensitive: false
 """
-EVALSTORE = f"{sys.executable} -m evalstore diff"
+EVALSTORE = f"{sys.executable} -m evalstore git-driver"
 
 
 @pytest.fixture
 def repo(git: Git, tmp_path: Path) -> Path:
     repo = tmp_path / "repo"
-    git("config", "diff.evalstore.textconv", f"{EVALSTORE} --textconv --")
+    git("config", "diff.evalstore.textconv", f"{EVALSTORE} textconv --")
     (repo / "rubrics").mkdir()
     (repo / ".gitattributes").write_text("*.yaml diff=evalstore\n")
     (repo / "rubrics/tone.yaml").write_text(RUBRIC)
@@ -58,7 +58,7 @@ def repo(git: Git, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def driven(git: Git, repo: Path) -> Path:
-    git("config", "diff.evalstore.command", f"{EVALSTORE} --git-driver --")
+    git("config", "diff.evalstore.command", f"{EVALSTORE} diff --")
     return repo
 
 
@@ -95,7 +95,7 @@ def test_two_values_never_read_the_same(cli: Callable[..., Any], tmp_path: Path,
     told = []
     for value in (old, new):
         (tmp_path / "a.yaml").write_text(f"{RUBRIC}x_note: {value}\n")
-        told.append(cli("diff", "--textconv", "a.yaml", cwd=tmp_path).out)
+        told.append(cli("git-driver", "textconv", "a.yaml", cwd=tmp_path).out)
     assert told[0] != told[1]
 
 
@@ -126,7 +126,7 @@ ODD = {
 def test_a_file_that_is_no_artifact_is_given_to_git_as_it_is(cli: Callable[..., Any], tmp_path: Path) -> None:
     for data, word in ODD.values():
         (tmp_path / "odd.yaml").write_bytes(data)
-        ran = cli("diff", "--textconv", "--", "odd.yaml", cwd=tmp_path)
+        ran = cli("git-driver", "textconv", "--", "odd.yaml", cwd=tmp_path)
         assert (ran.code, word in ran.out) == (0, True)
         assert not {"\x1b", "\x07", "\0"} & set(ran.out)
 
@@ -137,7 +137,7 @@ def test_a_file_that_is_no_artifact_is_shown_as_it_is(
     git: Git, repo: Path, names: tuple[str, ...], *, driver: bool
 ) -> None:
     if driver:
-        git("config", "diff.evalstore.command", f"{EVALSTORE} --git-driver --")
+        git("config", "diff.evalstore.command", f"{EVALSTORE} diff --")
     paths = {name: repo / f"rubrics/odd{number}.yaml" for number, name in enumerate(names)}
     for path in paths.values():
         path.write_text(RUBRIC)
@@ -229,15 +229,17 @@ def test_the_pager_of_git_gets_colours(git: Git, driven: Path, monkeypatch: pyte
         assert (b"\x1b[1;31mMAJOR" in done.stdout) is coloured
 
 
-@pytest.mark.parametrize("words", [["--textconv", "a", "b"], ["--git-driver", "a", "b"], ["a", "b", "c"]])
+@pytest.mark.parametrize(
+    "words", [["git-driver", "textconv", "a", "b"], ["git-driver", "diff", "a", "b"], ["diff", "a", "b", "c"]]
+)
 def test_another_number_of_words_is_a_wrong_command_line(cli: Callable[..., Any], words: list[str]) -> None:
-    ran = cli("diff", *words)
+    ran = cli(*words)
     assert (ran.code, ran.out) == (2, "")
     assert "hint: " in ran.err
 
 
 def test_a_file_that_is_not_there_is_said(cli: Callable[..., Any], tmp_path: Path) -> None:
-    ran = cli("diff", "--textconv", "none.yaml", cwd=tmp_path)
+    ran = cli("git-driver", "textconv", "none.yaml", cwd=tmp_path)
     assert (ran.code, ran.out, ran.err) == (3, "", "error: none.yaml: cannot be read\n")
     os.mkfifo(tmp_path / "pipe.yaml")
-    assert cli("diff", "--textconv", "pipe.yaml", cwd=tmp_path).code == 3
+    assert cli("git-driver", "textconv", "pipe.yaml", cwd=tmp_path).code == 3

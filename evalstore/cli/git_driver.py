@@ -1,4 +1,4 @@
-"""`evalstore diff` as a text conversion, an external diff and a merge driver of git; answers for every file."""
+"""`evalstore git-driver`, which git calls: a text conversion, an external diff, a merge; answers for every file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evalstore.cli.context import CommandSettings
+import click
+
+from evalstore.cli.context import CommandSettings, add_output_options
 from evalstore.cli.diff_sides import compare_sides, open_optional_store, parse_file_side
 from evalstore.cli.streams import find_git_screen
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageError
@@ -21,6 +23,7 @@ from evalstore.text import escape_ci_commands, make_printable
 
 _LINK, _MODULE, _ABSENT = "120000", "160000", "."  # file modes, as git writes them
 _UNMERGED, _CHANGED, _RENAMED, _MERGED = 1, 7, 9, 4  # numbers of words that git passes to a driver
+_HINT = "see docs/ci.md, In git"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class _FilePair:
 def _run_textconv(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     """Print one artifact in its normal form, any other file as it is."""
     if len(words) != 1:
-        raise UsageError("--textconv takes one file", hint="git gives it; see docs/ci.md, In git")
+        raise UsageError(f"git gives one file to convert, not {len(words)}", hint=_HINT)
     data = _read_bytes(settings.path / words[0])
     if data is None:
         raise LoadError("cannot be read", place=Place(words[0]))
@@ -49,13 +52,13 @@ def _run_textconv(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode
     return ExitCode.DONE
 
 
-def _run_driver(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
+def _run_diff(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     """Print what changed between two artifacts, or line by line between two other files."""
     if len(words) == _UNMERGED:
         sys.stdout.write(f"* Unmerged path {make_printable(words[0])}\n")
         return ExitCode.DONE
     if len(words) not in {_CHANGED, _RENAMED}:
-        raise UsageError(f"git gives 7 words to an external diff, not {len(words)}", hint="see docs/ci.md, In git")
+        raise UsageError(f"git gives 7 words to an external diff, not {len(words)}", hint=_HINT)
     pair = _read_file_pair(settings.path, words)
     sys.stdout.write(escape_ci_commands(f"{_describe_change(settings, pair)}\n"))
     return ExitCode.DONE
@@ -67,9 +70,7 @@ def _run_merge(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     from evalstore.files import write_below
 
     if len(words) != _MERGED:
-        raise UsageError(
-            f"git gives {_MERGED} words to a merge driver, not {len(words)}", hint="see docs/ci.md, In git"
-        )
+        raise UsageError(f"git gives {_MERGED} words to a merge driver, not {len(words)}", hint=_HINT)
     base, ours, theirs = (settings.path / word for word in words[:-1])
     data = [_read_bytes(path) for path in (base, ours, theirs)]
     merged = merge_file(words[-1], MergeSides(*(one or b"" for one in data)))
@@ -79,11 +80,23 @@ def _run_merge(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     return ExitCode.DONE if merged.is_clean else ExitCode.NO
 
 
-MODES: Mapping[str, Callable[[CommandSettings, tuple[str, ...]], ExitCode]] = {
+_JOBS: Mapping[str, Callable[[CommandSettings, tuple[str, ...]], ExitCode]] = {
     "textconv": _run_textconv,
-    "driver": _run_driver,
+    "diff": _run_diff,
     "merge": _run_merge,
 }
+
+
+@click.command(hidden=True)
+@click.argument("job", type=click.Choice([*_JOBS]))
+@click.argument("words", nargs=-1)
+@add_output_options()
+def command(settings: CommandSettings, job: str, words: tuple[str, ...]) -> ExitCode:
+    """Do a job for git with the words that git gives: gitattributes(5) says which.
+
+    `evalstore init` writes the lines of the configuration that call it.
+    """
+    return _JOBS[job](settings, words)
 
 
 def _normal_text(data: bytes) -> str:
