@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff import ComparisonSettings, Detail, Diff, Direction, Side, TotalEffect
-from evalstore.errors import LoadError
-from evalstore.model import Artifact, Kind, Ref, find_kind
-from evalstore.progress import Watch
+from evalstore.model import Artifact, find_kind
 from evalstore.release.acceptances import ChangePolicy, read_rules_policy
 from evalstore.release.asked_changes import add_asked
-from evalstore.release.references import Mentions, find_working_rows, scan_working_file
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.revisions import find_head, is_ancestor
 from evalstore.store.tags import find_last_release
-from evalstore.store.working_files import is_blob, is_release, read_working_files
 from evalstore.versions import Bump, Version, find_version
 
 if TYPE_CHECKING:
@@ -50,37 +43,6 @@ def find_base_release(store: ArtifactStore, releases: Sequence[Release], working
     # The newest final release in the history of this branch.
     finals = (release for release in reversed(releases) if not release.version.prerelease)
     return next((release for release in finals if is_ancestor(store.git, release.commit, tip)), last)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkingScan:
-    """The working files that are not, byte for byte, their last release, and what every working file mentions."""
-
-    changed: tuple[Ref, ...]
-    mentions: Mapping[str, Mentions]
-
-
-def scan_working_files(
-    store: ArtifactStore, refs: Sequence[Ref], last: Mapping[str, Release], *, watch: Watch[Any] = iter
-) -> WorkingScan:
-    """Read every working file once, without parsing it; `watch` wraps the iteration over the files (a progress bar)."""
-    mentions: dict[str, Mentions] = {}
-    rows: dict[str, tuple[str, str]] = {}
-    same: set[str] = set()
-    released = {ref.name: (last[ref.name].commit, ref.path) for ref in refs if ref.name in last}
-    blobs = store.moves.find_blobs(released)
-    for ref, data in read_working_files(store, watch(refs)):
-        mentions[str(ref)] = scan_working_file(store, ref, data)
-        blob = blobs.get(ref.name)
-        if data is not None and blob is not None and is_release(ref, data, blob, last[ref.name].version):
-            with suppress(LoadError):  # its rows cannot be told: it is compared, which says why
-                path = find_working_rows(store, ref, data) if ref.kind is Kind.DATASET else None
-                rows |= {ref.name: (last[ref.name].commit, path)} if path else {}
-                same.add(ref.name)
-    # A dataset is unchanged only if its rows are, too.
-    rows_blobs = store.moves.find_blobs(rows)
-    same -= {name for name, (_, path) in rows.items() if not _has_blob(store.root, path, rows_blobs[name])}
-    return WorkingScan(tuple(ref for ref in refs if ref.name not in same), mentions)
 
 
 def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
@@ -161,12 +123,6 @@ def _build_empty_diff(old: Resolved, new: Resolved, terms: ComparisonSettings) -
     before, after = (Side(f"{one.name}@{one.version}", one.digest) for one in (old, new))
     still = TotalEffect(Direction.NONE, Direction.NONE, Fraction(0), Fraction(0))
     return Diff(before, after, Bump.NONE, None, (), still, terms.rule_set, terms.profile)
-
-
-def _has_blob(root: Path | None, path: str, blob: str | None) -> bool:
-    with suppress(LoadError):
-        return root is not None and blob is not None and is_blob(root, path, blob)
-    return False
 
 
 def make_loader(store: ArtifactStore, ruler: Ruler) -> Load:

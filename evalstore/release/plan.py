@@ -14,12 +14,12 @@ from evalstore.lint.references import read_origin
 from evalstore.lint.use import find_use_findings, list_target_files
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
 from evalstore.release.acceptances import read_change_policy
-from evalstore.release.comparison import scan_working_files
 from evalstore.release.journal import PinMove, ReleasedVersion
 from evalstore.release.pins import check_pins_released, find_pin_moves, list_floating_refs
 from evalstore.release.references import list_references
 from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
 from evalstore.release.values import FollowedVersion, LoweredVersion, PinnedVersion, Released
+from evalstore.release.working_scan import scan_working_files
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.question_index import check_ids
 from evalstore.store.repository.index import add_abort

@@ -23,17 +23,16 @@ from evalstore.release.acceptances import (
 from evalstore.release.comparison import (
     Load,
     Ruler,
-    WorkingScan,
     compare_versions,
     find_base_release,
     make_loader,
     name_line,
-    scan_working_files,
 )
 from evalstore.release.drift import describe_moved_references
 from evalstore.release.renames import propose_renames
 from evalstore.release.validity import check_tags_complete
 from evalstore.release.values import ArtifactState, ArtifactStatus
+from evalstore.release.working_scan import WorkingScan, scan_working_files
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.repository.objects import find_committed_blobs
 from evalstore.store.revisions import find_fork, find_head

@@ -10,14 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from evalstore.errors import EvalstoreError, LoadError, Place, RefError
 from evalstore.model import Finding, Ref, Severity, parse_ref
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.progress import Watch
-from evalstore.release.acceptances import read_rules_policy
 from evalstore.release.base_store import BaseStore
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_records import (
@@ -38,7 +36,6 @@ from evalstore.release.lock import (
 )
 from evalstore.release.references import FindPlace, ReferenceResolver, walk_references
 from evalstore.release.release_bumps import BumpChecker
-from evalstore.release.release_parts import list_artifact_files
 from evalstore.release.release_tags import (
     ReleaseTag,
     SignatureTerms,
@@ -47,8 +44,7 @@ from evalstore.release.release_tags import (
     check_signatures,
     list_tag_refs,
 )
-from evalstore.release.status import survey_store
-from evalstore.release.values import VersionRule
+from evalstore.release.working_scan import scan_working_files
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.repository.git import read_config
 from evalstore.store.resolve import (
@@ -58,9 +54,8 @@ from evalstore.store.resolve import (
     expect_releases,
     is_covered,
 )
-from evalstore.store.revisions import find_head, find_refs, read_head
-from evalstore.store.tags import TAG_REFS
-from evalstore.store.working_files import is_blob
+from evalstore.store.revisions import find_refs, read_head
+from evalstore.store.tags import TAG_REFS, find_last_release
 from evalstore.versions import Version, find_version
 
 # Whether a release is to be verified: its `<kind>/<id>`, and its version (None: any).
@@ -144,7 +139,7 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     found = list(findings)
     # Files are compared with sound releases only; with a base, status says it.
     if base is None and all(finding.severity is not Severity.ERROR for finding in found):
-        found += _check_working_files(store, is_wanted)
+        found += _check_files(store, is_wanted)
     return Verification(len(releases), len(ledgers), len(blocks), _group_ignored_tags(_sort_findings(found)))
 
 
@@ -178,33 +173,13 @@ def _check_release(
     yield from bumps.check(tag, release)
 
 
-def _check_working_files(store: ArtifactStore, is_wanted: ReleaseFilter) -> Iterator[Finding]:
-    """Yield the committed files that have the version of a release and another content, by the judgement of status.
+def _check_files(store: ArtifactStore, is_wanted: ReleaseFilter) -> Iterator[Finding]:
+    refs = store.working() if store.root else ()
+    last = {name: one for name, all_ in store.group_releases().items() if (one := find_last_release(all_))}
+    if scan_working_files(store, refs, last).changed:
+        from evalstore.release.committed_edits import check_committed_edits  # it compares what files mean
 
-    Nothing of files whose settings cannot be read, and nothing of an edit that no commit has yet: status says both.
-    """
-    head = find_head(store.git)
-    if store.root is None or head is None:
-        return
-    try:
-        artifacts = survey_store(store, read_rules_policy(store)).artifacts
-    except LoadError:
-        return
-    for status in artifacts:
-        is_named = status.rule is VersionRule.NOT_BUMPED and is_wanted(status.ref, None)
-        if is_named and _holds_files(store, store.root, head, status.ref):
-            path = parse_ref(status.ref).path
-            facts = {"ref": f"{status.ref}@{status.working}", "path": path, "name": status.ref}
-            facts["next"] = status.next_version or "the next version"
-            yield make_finding("release-content-differs", status.place or Place(path), "/version", **facts)
-
-
-def _holds_files(store: ArtifactStore, root: Path, commit: str, name: str) -> bool:
-    """Whether a commit holds the file of an artifact, and of its rows, as they are on disk."""
-    with suppress(LoadError):  # a file that cannot be opened is not as it was committed
-        blobs = {path: store.find_file_at(commit, path) for path in list_artifact_files(store, [name])}
-        return all(blob is not None and is_blob(root, path, blob) for path, blob in blobs.items())
-    return False
+        yield from check_committed_edits(store, lambda name: is_wanted(name, None))
 
 
 def _read_base_blocks(base: BaseStore, own: Lock) -> list[LockBlock]:
