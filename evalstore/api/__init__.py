@@ -80,8 +80,8 @@ if TYPE_CHECKING:
     from evalstore.release.gate import GateOptions, check_change
     from evalstore.release.impact import find_impact
     from evalstore.release.lock import lock
+    from evalstore.release.rebase_releases import bump_again
     from evalstore.release.release_log import COMPARED_LIMIT, read_release_log
-    from evalstore.release.renumber import bump_again
     from evalstore.release.saved_examples import find_shown_output, save_example
     from evalstore.release.status import read_status
     from evalstore.release.step import BumpOptions
@@ -176,7 +176,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.blame": ("blame",),
     "evalstore.release.bump": ("bump",),
     "evalstore.release.commit_files": ("VARIABLES",),
-    "evalstore.release.renumber": ("bump_again",),
+    "evalstore.release.rebase_releases": ("bump_again",),
     "evalstore.release.comparison": ("make_loader",),
     "evalstore.release.gate": ("GateOptions", "check_change"),
     "evalstore.release.impact": ("find_impact",),

@@ -69,7 +69,7 @@ class CommandSettings:
 
     def open_judged_store(self) -> Store:
         """Open the store for a command whose answer would be green by absence; raise where there is no artifact."""
-        from evalstore.store.presence import require_artifacts
+        from evalstore.store.store_detection import require_artifacts
 
         store = self.open_store()
         try:

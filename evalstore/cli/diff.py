@@ -23,7 +23,7 @@ from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import REF, name_artifact, read_ref
 from evalstore.cli.progress import make_count_watch, make_watch
-from evalstore.cli.saved_examples import WantedExample, add_save_option
+from evalstore.cli.saved_examples import ExampleRequest, add_save_option
 from evalstore.errors import EvalstoreError, ExitCode, UsageError
 from evalstore.model import Artifact
 
@@ -81,7 +81,7 @@ def command(  # noqa: PLR0913  # the options of the command line
     exit_code: bool,
     fail_on: str | None,
     profile: str | None,
-    saves: tuple[WantedExample, ...],
+    saves: tuple[ExampleRequest, ...],
     runs: tuple[str, ...],
     ask: int | None,
     dry_run: bool,
@@ -144,7 +144,7 @@ class _Given(NamedTuple):
 
     sides: tuple[str, ...]
     runs: tuple[str, ...]
-    saves: tuple[WantedExample, ...]
+    saves: tuple[ExampleRequest, ...]
     ask: int
     dry_run: bool
     format: str
@@ -228,7 +228,7 @@ def _ask_judges(
 
 
 def _save_examples(
-    saves: tuple[WantedExample, ...], diff: Diff, new: DiffSide, settings: CommandSettings, store: Store | None
+    saves: tuple[ExampleRequest, ...], diff: Diff, new: DiffSide, settings: CommandSettings, store: Store | None
 ) -> None:
     """Save the outputs that show some changes as examples of the working file of B."""
     from evalstore.api import find_shown_output

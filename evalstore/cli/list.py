@@ -13,7 +13,7 @@ from evalstore.cli.progress import make_watch
 def command(settings: CommandSettings) -> None:
     """List the artifacts: newest release, number of releases, the file's version, and whether the file has changed."""
     from evalstore.store.listing import list_artifacts
-    from evalstore.store.presence import find_elsewhere
+    from evalstore.store.store_detection import find_elsewhere
 
     with settings.open_store() as store:
         listing = list_artifacts(store, watch=make_watch("listing", quiet=settings.quiet))

@@ -19,7 +19,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _VERDICTS = tuple(map(str, Verdict))
 
 
-class WantedExample(NamedTuple):
+class ExampleRequest(NamedTuple):
     """What is to be saved, by its name in the result of the command; without a verdict that of the result."""
 
     name: str
@@ -45,13 +45,13 @@ class WantedExample(NamedTuple):
             settings.print_message(f"{where} is this example already, and expects {saved.expected}")
 
 
-def _parse(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> tuple[WantedExample, ...]:
+def _parse(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> tuple[ExampleRequest, ...]:
     return tuple(map(_read_word, words))
 
 
-def _read_word(word: str) -> WantedExample:
+def _read_word(word: str) -> ExampleRequest:
     name, equals, verdict = word.rpartition("=")
-    return WantedExample(name, Verdict(verdict)) if equals and verdict in _VERDICTS else WantedExample(word, None)
+    return ExampleRequest(name, Verdict(verdict)) if equals and verdict in _VERDICTS else ExampleRequest(word, None)
 
 
 def add_save_option(name: str, help_text: str) -> Callable[[_F], _F]:

@@ -16,7 +16,7 @@ from evalstore.cli.context import CommandSettings, add_output_options, format_ex
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF, MOST_UNGRADED, SHARE, USER_FILE
-from evalstore.cli.saved_examples import WantedExample, add_save_option
+from evalstore.cli.saved_examples import ExampleRequest, add_save_option
 from evalstore.errors import ExitCode, UsageError
 
 MOST_JOBS = 1024
@@ -173,7 +173,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     min_scored: float | None,
     max_ungraded: float,
     corrected: bool,
-    saves: tuple[WantedExample, ...],
+    saves: tuple[ExampleRequest, ...],
     dry_run: bool,
     jobs: int | None,
     engine: str,
@@ -264,7 +264,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
 
 def _save_examples(
-    saves: tuple[WantedExample, ...], asked: list[Question], run: Run, settings: CommandSettings, store: Store
+    saves: tuple[ExampleRequest, ...], asked: list[Question], run: Run, settings: CommandSettings, store: Store
 ) -> None:
     """Save outputs of a run, each the first to its question, as examples of the rubrics that graded them."""
     if not saves:

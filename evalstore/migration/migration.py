@@ -30,7 +30,7 @@ from evalstore.migration.source_results import MigrationOptions, SourceResult, r
 from evalstore.migration.sources import LegacyFile, find_gone, find_missing, find_sources
 from evalstore.migration.staging import StagedWrites, open_stage
 from evalstore.migration.suite_artifacts import StoreTarget
-from evalstore.migration.suite_names import SuiteFacts, SuitePlace, list_rubric_ids, place_suites
+from evalstore.migration.suite_names import SuiteFacts, SuiteIdentity, list_rubric_ids, place_suites
 from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
 from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.places import is_git_directory
@@ -45,7 +45,7 @@ _NO_SUITE = "its source {} is gone"
 
 def list_orphans(
     stored: StoredArtifacts,
-    places: Mapping[str, SuitePlace],
+    places: Mapping[str, SuiteIdentity],
     gone: Iterable[StoredArtifact],
     claimed: Container[str],
     results: Iterable[SourceResult],
@@ -243,8 +243,8 @@ def _survey_suites(sources: Iterable[LegacyFile], options: MigrationOptions) -> 
     return facts
 
 
-def _plan_suite(context: SourceContext, places: Mapping[str, SuitePlace], target: StoreTarget) -> SourcePlan:
+def _plan_suite(context: SourceContext, places: Mapping[str, SuiteIdentity], target: StoreTarget) -> SourcePlan:
     suite = survey_source(context)
     if suite and suite.file not in places:
         raise ConflictError(f"{suite.file} was changed while the sources were read", hint="try again")
-    return plan_source(context, places[suite.file] if suite else SuitePlace("", ""), target)
+    return plan_source(context, places[suite.file] if suite else SuiteIdentity("", ""), target)

@@ -25,7 +25,7 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.merging.artifact_merge import list_refs
 from evalstore.migration.merging.stored_artifacts import (
-    CaseAnchor,
+    CaseKey,
     StoredArtifact,
     find_former_ids,
     find_row_pins,
@@ -45,7 +45,7 @@ from evalstore.migration.remainder import encode_value, fold_value
 from evalstore.migration.round_trip import check_restorable
 from evalstore.migration.shared_rubrics import Share, SharedCase, share_extraction
 from evalstore.migration.suite_artifacts import PlannedArtifact, StoreTarget, SuiteBatch
-from evalstore.migration.suite_names import SuiteFacts, SuitePlace, find_nearest_id
+from evalstore.migration.suite_names import SuiteFacts, SuiteIdentity, find_nearest_id
 from evalstore.model import Kind
 from evalstore.runs.run_files import STORED_PATH, decode_path
 
@@ -67,7 +67,7 @@ class SourcePlan:
     behind: tuple[PinBehind, ...] = ()
 
 
-def plan_source(context: SourceContext, place: SuitePlace, target: StoreTarget) -> SourcePlan:
+def plan_source(context: SourceContext, place: SuiteIdentity, target: StoreTarget) -> SourcePlan:
     """Return the files of a source's artifacts, merged with those of the store; no file where all cases are refused."""
     context = _find_stated_rubrics(context, target)
     extraction, legacy = context.extraction, context.legacy
@@ -187,7 +187,7 @@ def _name_file(context: SourceContext) -> str:
     return decode_path(file) if context.extraction.is_run and STORED_PATH.fullmatch(file) else file
 
 
-def _start_batch(context: SourceContext, place: SuitePlace, target: StoreTarget, run: str) -> SuiteBatch:
+def _start_batch(context: SourceContext, place: SuiteIdentity, target: StoreTarget, run: str) -> SuiteBatch:
     extraction, stored = context.extraction, place.stored
     # A suite that is only named from another folder keeps what was recorded.
     file = stored.origin.file if stored and not place.moved else _name_file(context)
@@ -245,11 +245,11 @@ def _place_drafts(
 ) -> list[ArtifactDraft | None]:
     """Place the judges and inner rubrics, then the rubric of each case; return the latter, one a usable case."""
     extraction = context.extraction
-    anchors = _anchor_drafts(drafts, extraction)
+    keys = _anchor_drafts(drafts, extraction)
     # Layer by layer, so that every reference is final before it is copied into a rubric.
     for kind in (Kind.JUDGE, Kind.RUBRIC):
-        pairs = zip(drafts, anchors, strict=True)
-        batch.add_layer([(draft, anchor) for draft, anchor in pairs if draft.kind is kind])
+        pairs = zip(drafts, keys, strict=True)
+        batch.add_layer([(draft, key) for draft, key in pairs if draft.kind is kind])
     cases = extraction.usable_cases
     graded = [index for index, case in enumerate(cases) if case.rubric]
     # Without a dataset or run, the first rubric stands for the source and stores its remainder.
@@ -278,25 +278,25 @@ def _place_main(
     return rubrics[index]
 
 
-def _anchor_case(case: LegacyCase) -> CaseAnchor:
-    return CaseAnchor(case.question["id"] if case.question else format_json_pointer(case.pointer))
+def _anchor_case(case: LegacyCase) -> CaseKey:
+    return CaseKey(case.question["id"] if case.question else format_json_pointer(case.pointer))
 
 
-def _anchor_drafts(drafts: Sequence[ArtifactDraft], extraction: Extraction) -> list[CaseAnchor]:
+def _anchor_drafts(drafts: Sequence[ArtifactDraft], extraction: Extraction) -> list[CaseKey]:
     """Return the places of judges and inner rubrics: the case that each one's pointer is in, and the rest of that.
 
     A grader of the whole suite stands in no case: what it became for a case belongs to that.
     """
     cases = {case.pointer: case for case in reversed(extraction.usable_cases)}
     users = _find_users(extraction) if drafts else {}
-    anchors = []
+    keys = []
     for draft in drafts:
         at = draft.pointer
         size = next((size for size in range(len(at), 0, -1) if at[:size] in cases), 0)
         case = cases[at[:size]] if size else users.get(draft.ref)
         part = (format_json_pointer(at[size:]) or f"/{draft.kind}") if size else draft.name or draft.id
-        anchors.append(CaseAnchor(_anchor_case(case).case if case else "", part))
-    return anchors
+        keys.append(CaseKey(_anchor_case(case).case if case else "", part))
+    return keys
 
 
 def _find_users(extraction: Extraction) -> dict[str, LegacyCase]:

@@ -25,13 +25,13 @@ from evalstore.migration.merging.stored_artifacts import (
     CONTENT_ROUNDS,
     MATCH_ROUNDS,
     ArtifactGroup,
-    CaseAnchor,
+    CaseKey,
     StoredArtifact,
     StoredArtifacts,
 )
 from evalstore.migration.outcome import FileState
 from evalstore.migration.shared_rubrics import Share
-from evalstore.migration.suite_names import SuitePlace
+from evalstore.migration.suite_names import SuiteIdentity
 from evalstore.model import Kind, select_scoring_part
 from evalstore.model.refs import ID_LENGTH
 from evalstore.model.rubric import list_value_keys
@@ -90,7 +90,7 @@ class SuiteBatch:
     """
 
     format: str
-    place: SuitePlace
+    place: SuiteIdentity
     target: StoreTarget
     head: Mapping[str, str]
     cases: int
@@ -106,7 +106,7 @@ class SuiteBatch:
     claimed: set[str] = field(default_factory=set)
     passed: set[str] = field(default_factory=set)
 
-    def add_layer(self, items: Sequence[tuple[ArtifactDraft, CaseAnchor]]) -> list[ArtifactDraft]:
+    def add_layer(self, items: Sequence[tuple[ArtifactDraft, CaseKey]]) -> list[ArtifactDraft]:
         """Return the drafts of one layer under their final ids, each at the version that is to be pinned."""
         stored = self.target.stored.list_parts(self.format, self.place.key)
         by_name = {item.name: item for item in stored}
@@ -114,7 +114,7 @@ class SuiteBatch:
         self._match_groups(groups, stored)
         words = Counter(group.draft.name for group in groups if group.is_wanted_often or group.draft.is_shape)
         for group in groups:
-            is_all = len(group.anchors) == self.cases and (group.is_wanted_often or group.draft.is_shape)
+            is_all = len(group.keys) == self.cases and (group.is_wanted_often or group.draft.is_shape)
             is_named = group.draft.name != "" and words[group.draft.name] == 1
             group.is_shared = is_all or (is_named and (group.is_wanted_often or group.is_for_any_case))
         final: dict[int, ArtifactDraft] = {}
@@ -136,23 +136,23 @@ class SuiteBatch:
             self.planned[-1] = replace(planned, result=planned.result._replace(reason=_CONVERTED))
         return planned.draft
 
-    def _group_drafts(self, items: Sequence[tuple[ArtifactDraft, CaseAnchor]]) -> Iterator[ArtifactGroup]:
+    def _group_drafts(self, items: Sequence[tuple[ArtifactDraft, CaseKey]]) -> Iterator[ArtifactGroup]:
         groups: dict[tuple[Kind, str], ArtifactGroup] = {}
-        for index, (draft, anchor) in enumerate(items):
+        for index, (draft, key) in enumerate(items):
             renamed = replace(draft, value=rename_refs(draft.value, self.new_refs))
             # Titles and other cosmetic keys do not count; what was set aside does.
             content = [draft.version, select_scoring_part(draft.kind, renamed.value), renamed.value.get("x_unmapped")]
             group = groups.setdefault((draft.kind, compute_digest(content)), ArtifactGroup(renamed))
-            group.places[index] = anchor
+            group.places[index] = key
         for group in groups.values():
             group.base = digest_content(group.draft.value)
             yield group
 
     def _split_by_pins(self, group: ArtifactGroup, stored: Mapping[str, StoredArtifact]) -> Iterator[ArtifactGroup]:
         """Yield a group; apart from it, the places whose questions pin what somebody has changed here."""
-        by_name: dict[str, dict[int, CaseAnchor]] = {}
-        for index, anchor in group.places.items():
-            by_name.setdefault(self._find_pinned(anchor), {})[index] = anchor
+        by_name: dict[str, dict[int, CaseKey]] = {}
+        for index, key in group.places.items():
+            by_name.setdefault(self._find_pinned(key), {})[index] = key
         for name in [*by_name] if len(by_name) > 1 else ():
             item = stored.get(name)
             if item and item.kind is group.draft.kind and self._was_changed(item):
@@ -160,17 +160,17 @@ class SuiteBatch:
                 self.claimed.add(name)
                 group.moved_on = item
         if rest := {index for places in by_name.values() for index in places}:
-            yield group.select({index: anchor for index, anchor in group.places.items() if index in rest})
+            yield group.select({index: key for index, key in group.places.items() if index in rest})
 
-    def _find_pinned(self, anchor: CaseAnchor) -> str:
+    def _find_pinned(self, key: CaseKey) -> str:
         """Return the name of the rubric that the question of a case pins; empty where it pins none."""
-        return "" if anchor.part else self.pins.get(anchor.case, "").partition("@")[0]
+        return "" if key.part else self.pins.get(key.case, "").partition("@")[0]
 
     def _match_groups(self, groups: Sequence[ArtifactGroup], stored: Sequence[StoredArtifact]) -> None:
         """Find the stored artifact of each group, by the rounds below."""
-        cases = {anchor.case for group in groups for anchor in group.anchors}
+        cases = {key.case for group in groups for key in group.keys}
         # Several groups may ask for what one question has: of shapes, the one that most questions share is meant.
-        groups = sorted(groups, key=lambda group: -len(group.anchors) if group.draft.is_shape else 0)
+        groups = sorted(groups, key=lambda group: -len(group.keys) if group.draft.is_shape else 0)
         for place, (file_stored, list_keys) in enumerate(MATCH_ROUNDS if stored else ()):
             by_key: dict[Any, StoredArtifact] = {}
             for item in stored:
@@ -205,7 +205,7 @@ class SuiteBatch:
             self._place_new(group, final)
             return ()
         named = replace(group.draft, id=group.match.id)
-        if not any(self._is_pinned(anchor, named) for anchor in group.anchors) and self._was_changed(group.match):
+        if not any(self._is_pinned(key, named) for key in group.keys) and self._was_changed(group.match):
             # Its case is gone: that an equal one came is no reason to grade it by what somebody made of this.
             self.claimed.discard(group.match.name)
             self.passed.add(group.match.name)
@@ -214,9 +214,9 @@ class SuiteBatch:
         # Somebody has changed it here. Questions that pin it go on doing so; a new one means what the source says.
         stays = planned.result.state not in _LEFT_ALONE
         places = group.places.items()
-        old = {index: anchor for index, anchor in places if stays or self._is_pinned(anchor, planned.draft)}
+        old = {index: key for index, key in places if stays or self._is_pinned(key, planned.draft)}
         self._settle(group.select(old), planned.draft, final)
-        new = {index: anchor for index, anchor in places if index not in old}
+        new = {index: key for index, key in places if index not in old}
         return [replace(group.select(new), match=None, moved_on=group.match)] if new else ()
 
     def _place_new(self, group: ArtifactGroup, final: dict[int, ArtifactDraft]) -> None:
@@ -245,9 +245,9 @@ class SuiteBatch:
         checks = value.get("checks")
         return not isinstance(checks, list) or not list_value_keys([value])
 
-    def _is_pinned(self, anchor: CaseAnchor, draft: ArtifactDraft) -> bool:
+    def _is_pinned(self, key: CaseKey, draft: ArtifactDraft) -> bool:
         # What is not a question's own rubric is referred to by a rubric, which keeps its pins.
-        return bool(anchor.part) or not self.pins or is_same_artifact(draft.ref, self.pins.get(anchor.case, ""))
+        return bool(key.part) or not self.pins or is_same_artifact(draft.ref, self.pins.get(key.case, ""))
 
     def _find_elsewhere(self, group: ArtifactGroup) -> ArtifactDraft | None:
         """Return the artifact of another suite with this content; where it has moved on, at the release that has it."""
@@ -262,8 +262,8 @@ class SuiteBatch:
 
     def _settle(self, group: ArtifactGroup, draft: ArtifactDraft, final: dict[int, ArtifactDraft]) -> None:
         """Note the reference of each place of a group: as its question pins it, else at the version of the file."""
-        for index, anchor in group.places.items():
-            pin = None if anchor.part else self.pins.get(anchor.case)
+        for index, key in group.places.items():
+            pin = None if key.part else self.pins.get(key.case)
             final[index] = replace(draft, version=choose_pin(draft.ref, pin).partition("@")[2])
 
     def _plan_common(self, group: ArtifactGroup) -> ArtifactDraft:
@@ -278,12 +278,12 @@ class SuiteBatch:
         return self._plan_artifact(replace(draft, id=id_), {"base": group.base}, stored, reason).draft
 
     def _build_origin(self, group: ArtifactGroup) -> dict[str, str]:
-        anchor, match = group.anchors[0], group.match
+        key, match = group.keys[0], group.match
         shared = group.is_shared
-        if match and (not match.origin.case or CaseAnchor(match.origin.case, match.origin.part) in group.anchors):
+        if match and (not match.origin.case or CaseKey(match.origin.case, match.origin.part) in group.keys):
             # A place that is known stays, so that a case in front of it does not touch the file.
-            anchor, shared = CaseAnchor(match.origin.case, match.origin.part), False
-        names = {} if shared else {"case": anchor.case, "part": anchor.part}
+            key, shared = CaseKey(match.origin.case, match.origin.part), False
+        names = {} if shared else {"case": key.case, "part": key.part}
         # A run is not an artifact: its rubrics say themselves whose they are.
         head = self.head if self.is_headless else {}
         run = {"run": self.run} if self.run else {}
@@ -323,17 +323,17 @@ class SuiteBatch:
 
     def _choose_id(self, group: ArtifactGroup) -> str:
         """Return a new id: of the suite and its case, or of what several cases or a part of a case ask for."""
-        draft, anchor = group.draft, group.anchors[0]
+        draft, key = group.draft, group.keys[0]
         # A pointer stands for a case that has no id of its own.
-        case = anchor.case if not anchor.case.startswith("/") else ""
+        case = key.case if not key.case.startswith("/") else ""
         label = case
         if group.is_shared:
-            label = draft.name if len(group.anchors) < self.cases or self.share is Share.ALL else ""
-        elif anchor.part or not case:
+            label = draft.name if len(group.keys) < self.cases or self.share is Share.ALL else ""
+        elif key.part or not case:
             label = draft.name
         plain = self._join_words(label)
-        longer = self._join_words(f"{case} {draft.name or draft.kind}" if anchor.part else case)
-        tag = make_tag(f"{anchor.case} {anchor.part}")
+        longer = self._join_words(f"{case} {draft.name or draft.kind}" if key.part else case)
+        tag = make_tag(f"{key.case} {key.part}")
         tagged = f"{plain[: ID_LENGTH - len(tag) - 1].rstrip('_')}_{tag}"
         candidates = (plain, *((longer,) if case else ()), tagged)
         free = (id_ for id_ in candidates if not self.target.is_taken(f"{draft.kind}/{id_}"))

@@ -130,7 +130,7 @@ _FEW = 8  # suites with one key, whose questions are compared: with all of them 
 
 
 @dataclass(frozen=True, slots=True)
-class SuitePlace:
+class SuiteIdentity:
     """The place of a suite in the store: the `id` of its artifact, and the `key` that its artifacts have as `suite`.
 
     `stored` is that artifact, where the suite was migrated before; `moved` says where the suite has gone since, `note`
@@ -180,7 +180,7 @@ def place_suites(
     store: StoredArtifacts,
     is_gone: Callable[[str], bool],
     is_missing: Callable[[str], bool],
-) -> tuple[dict[str, SuitePlace], list[StoredArtifact]]:
+) -> tuple[dict[str, SuiteIdentity], list[StoredArtifact]]:
     """Return the place of each suite by its file, and the artifacts of suites that are gone.
 
     `is_gone` says whether a recorded file would have been found by this migration, and was not; `is_missing`, whether
@@ -195,16 +195,18 @@ def place_suites(
     new = [index for index in range(len(suites)) if index not in pairs]
     others = [suite.facts for suite in stored]
     ids = choose_suite_ids([suites[index] for index in new], others, store.names.__contains__)
-    places = {suites[index].file: SuitePlace(id_, id_, note=note) for index, (id_, note) in zip(new, ids, strict=True)}
+    identities = {}
+    for index, (id_, note) in zip(new, ids, strict=True):
+        identities[suites[index].file] = SuiteIdentity(id_, id_, note=note)
     for index, match in pairs.items():
-        moved = _describe_move(suites[index], match)
-        places[suites[index].file] = SuitePlace(match.artifact.id, match.artifact.origin.suite, match.artifact, moved)
+        moved, known = _describe_move(suites[index], match), match.artifact
+        identities[suites[index].file] = SuiteIdentity(known.id, known.origin.suite, known, moved)
     matched = {match.artifact.name for match in pairs.values()}
-    return places, [suite.artifact for suite in stored if suite.is_gone and suite.artifact.name not in matched]
+    return identities, [suite.artifact for suite in stored if suite.is_gone and suite.artifact.name not in matched]
 
 
 def list_rubric_ids(
-    suites: Iterable[SuiteFacts], places: Mapping[str, SuitePlace], store: StoredArtifacts
+    suites: Iterable[SuiteFacts], places: Mapping[str, SuiteIdentity], store: StoredArtifacts
 ) -> dict[tuple[str, str], dict[str, str]]:
     """Return the ids that rubrics of one file each have in the store, by format and own name, then by file.
 

@@ -34,7 +34,6 @@ from evalstore.release.values import Status
 from evalstore.release.verify import Verification, verify
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import Ledger, locate_ledger, parse_ledger
-from evalstore.store.presence import require_artifacts
 from evalstore.store.repository.objects import list_folder
 from evalstore.store.revisions import find_head
 from evalstore.store.signers import (
@@ -44,6 +43,7 @@ from evalstore.store.signers import (
     is_signature_required,
     read_signers,
 )
+from evalstore.store.store_detection import require_artifacts
 from evalstore.store.store_moves import STORE_FOLDERS
 from evalstore.store.working_files import find_rewritten, read_working_files
 from evalstore.text import count_noun, make_excerpt

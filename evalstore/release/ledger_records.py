@@ -242,7 +242,7 @@ def _list_changes(store: ArtifactStore, head: str) -> list[PathChange]:
 
 def _list_release_commits(store: ArtifactStore) -> set[str]:
     # Most tags were read by now; to list the commits of all by git takes as long as all else that git does.
-    commits = [store.ahead.commits.get(name) for name in store.tags.list_unread()]
+    commits = [store.prefetch.commits.get(name) for name in store.tags.list_unread()]
     return {commit or "" for commit in commits} if all(commits) else {one.commit for one in store.releases()}
 
 

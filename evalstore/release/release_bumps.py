@@ -68,7 +68,7 @@ class BumpChecker:
     def expect(self, tags: Iterable[ReleaseTag]) -> None:
         """Say which releases will be checked, in this order, so that git reads them and those before them ahead."""
         wanted = ((self._find_last_final(tag) or tag, tag) for tag in tags)
-        self._store.ahead.expect((one.name, one.ref.path) for pair in wanted for one in pair)
+        self._store.prefetch.expect((one.name, one.ref.path) for pair in wanted for one in pair)
 
     def mark_unsound(self, tag: ReleaseTag) -> None:
         """Leave out a release, because its content is not what was released."""
@@ -206,7 +206,7 @@ class BumpChecker:
 
         if commit not in self._policy_blobs:
             # Of all releases that were read ahead at once: each commit has a tree of its own.
-            several = {commit, *self._store.ahead.commits.values()} - self._policy_blobs.keys()
+            several = {commit, *self._store.prefetch.commits.values()} - self._policy_blobs.keys()
             self._policy_blobs |= find_policy_blobs(self._store, several)
         blobs = self._policy_blobs.get(commit, ())
         if blobs not in self._known_policies:  # () of a commit that cannot be read, which raises

@@ -75,8 +75,8 @@ def read_tag_object(store: ArtifactStore, tag: ReleaseTag) -> tuple[GitTag, str]
 
     Raises `GitError` when the object is missing or damaged.
     """
-    if ahead := store.ahead.find(tag.name):
-        return ahead.tag, _find_digest(ahead.tag_data)
+    if prefetched := store.prefetch.find(tag.name):
+        return prefetched.tag, _find_digest(prefetched.tag_data)
     stored = store.objects.read(tag.oid)
     if stored.type != "tag":  # a lightweight tag: the ref names the commit itself
         return GitTag(tag.name, tag.oid, tag.symref, stored.type, "", "", ""), ""

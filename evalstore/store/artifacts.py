@@ -7,7 +7,7 @@ import re
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Kind, Ref, find_rows_path, is_id
-from evalstore.store.contents import StoreContents
+from evalstore.store.contents import StoreReader
 from evalstore.store.repository.objects import find_file, list_folder
 from evalstore.text import make_excerpt
 from evalstore.versions import Version, find_version
@@ -46,7 +46,7 @@ def make_artifact(ref: Ref, document: Document) -> Artifact:
     return Artifact(ref.kind, ref.id, _require_version(document, ref.kind), document)
 
 
-def list_committed_artifacts(store: StoreContents, commit: str) -> dict[tuple[Kind, str], str]:
+def list_committed_artifacts(store: StoreReader, commit: str) -> dict[tuple[Kind, str], str]:
     """Return the blob of every artifact's file at a commit, by kind and id, in order."""
     return {
         (kind, name[:-5]): entry.oid
@@ -56,7 +56,7 @@ def list_committed_artifacts(store: StoreContents, commit: str) -> dict[tuple[Ki
     }
 
 
-def find_rows_blob(store: StoreContents, dataset: Artifact, commit: str | None) -> str | None:
+def find_rows_blob(store: StoreReader, dataset: Artifact, commit: str | None) -> str | None:
     """Return the blob of the rows beside a dataset at a commit; None without a commit or such a file."""
     path = find_rows_path(dataset)
     return require_blob(store, commit, path) if path and commit else None
@@ -77,7 +77,7 @@ def _require_version(document: Document, kind: Kind) -> str:
     return str(version)
 
 
-def require_blob(store: StoreContents, commit: str, path: str) -> str:
+def require_blob(store: StoreReader, commit: str, path: str) -> str:
     """Return the blob of a file at a commit; `LoadError` where there is none."""
     path_then = store.moves.find_prefix(commit) + path
     blob = find_file(store.objects, commit, path_then)

@@ -194,7 +194,7 @@ def _read_root_file(  # noqa: PLR0913  # where to look, for which file, and how 
 
 
 @dataclass(slots=True)
-class StoreContents:
+class StoreReader:
     """The contents of one store, before references are resolved (`ArtifactStore` adds that).
 
     `root` is the folder on disk (None for a bare repository), `prefix` its path in the repository ("" or with a slash
@@ -214,10 +214,10 @@ class StoreContents:
     folders: FolderReader = field(default_factory=FolderReader)
     worktree: WorktreePins | None = None
     _lock: Lock | None = None
-    ahead: ReleaseReader = field(init=False)
+    prefetch: ReleaseReader = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ahead = ReleaseReader(self.objects, self.tags, self.moves)
+        self.prefetch = ReleaseReader(self.objects, self.tags, self.moves)
 
     def __repr__(self) -> str:
         return format_repr(self, self.root or self.repository.git.directory)
@@ -283,7 +283,7 @@ class StoreContents:
         if pins is not None and pins not in {*WorktreePins}:
             raise UsageError(f"worktree must be 'unreleased', 'all' or None, not {make_excerpt(repr(pins), 40)}")
         view = replace(self, worktree=None if pins is None else WorktreePins(pins))
-        view.ahead = self.ahead  # releases that are expected are read ahead for both
+        view.prefetch = self.prefetch  # releases that are expected are read ahead for both
         return view
 
     def releases(self, kind: Kind | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
@@ -351,7 +351,7 @@ class StoreContents:
         `head` is the commit that is checked out, where somebody has just asked.
         """
         self.tags.forget()
-        self.ahead.forget()
+        self.prefetch.forget()
         self.ledgers.forget(head)
         self._lock = None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evalstore.errors import GitError
 from evalstore.files import read_below
-from evalstore.store.contents import StoreContents
+from evalstore.store.contents import StoreReader
 from evalstore.store.locate import find_repository
 from evalstore.store.repository.git import Git
 from evalstore.store.repository.object_reader import is_oid
@@ -48,7 +48,7 @@ class FileHistory:
 
 
 def read_file_history(
-    store: StoreContents, paths: Sequence[str], tip: str, *, base: str | None = None, tags: Sequence[str] = ()
+    store: StoreReader, paths: Sequence[str], tip: str, *, base: str | None = None, tags: Sequence[str] = ()
 ) -> FileHistory:
     """Return the history of files (relative to the store) from `base`, which is not in it, to `tip`.
 
@@ -66,14 +66,14 @@ def read_file_history(
     return history
 
 
-def _may_have_moved(store: StoreContents, oid: str) -> bool:
+def _may_have_moved(store: StoreReader, oid: str) -> bool:
     """Whether the store may have been elsewhere before a commit: its parents do not have it where it is."""
     lost = store.repository.shallow and oid in read_shallow_commits(store.git)
     parents = [] if lost else read_parents(store.objects, oid)
     return any(store.moves.find_prefix(parent) != store.prefix for parent in parents)
 
 
-def _walk_history(store: StoreContents, argv: Sequence[str], files: Sequence[str]) -> FileHistory:
+def _walk_history(store: StoreReader, argv: Sequence[str], files: Sequence[str]) -> FileHistory:
     out = store.git.run("-c", "log.follow=false", "log", *argv, *files, env=NO_GRAFTS)
     rows = [line.split() for line in out.decode("ascii").splitlines() if line]
     if not all(is_oid(word) for row in rows for word in row):
@@ -83,7 +83,7 @@ def _walk_history(store: StoreContents, argv: Sequence[str], files: Sequence[str
     return FileHistory(next(iter(commits), None), commits, frozenset(cut))
 
 
-def list_file_commits(store: StoreContents, paths: Sequence[str]) -> list[str]:
+def list_file_commits(store: StoreReader, paths: Sequence[str]) -> list[str]:
     """Return the commits of every branch and tag that changed one of the files, newest first."""
     files = ("--", *(prefix + path for prefix in store.moves.list_prefixes() for path in paths))
     # A detached HEAD may be on no branch.

@@ -38,9 +38,9 @@ from evalstore.store.pipeline_files import (
     write_gitlab_root,
     write_pre_commit,
 )
-from evalstore.store.presence import find_stores
 from evalstore.store.repository.git import Git, run_git
 from evalstore.store.revisions import find_default_branch
+from evalstore.store.store_detection import find_stores
 
 SCHEMAS = ".evalstore/schema"
 VS_CODE = ".vscode/settings.json"

@@ -17,12 +17,12 @@ from evalstore.model.lock import LOCK_FILE, LockEntry
 from evalstore.model.refs import ArtifactIdentity
 from evalstore.notebook import ReportValue, format_repr
 from evalstore.store.artifacts import ARTIFACT_LIMIT, find_rows_blob, make_artifact
-from evalstore.store.contents import StoreContents
+from evalstore.store.contents import StoreReader
 from evalstore.store.ledger import locate_ledger
-from evalstore.store.presence import find_elsewhere
 from evalstore.store.repository.object_reader import compute_object_id
 from evalstore.store.repository.objects import find_file, read_tag
 from evalstore.store.revisions import resolve_revision
+from evalstore.store.store_detection import find_elsewhere
 from evalstore.store.tags import GitTag, Release
 from evalstore.text import find_nearest
 from evalstore.versions import Version, find_version
@@ -81,7 +81,7 @@ class CommittedArtifact(NamedTuple):
     sha256: str
 
 
-def resolve_ref(store: StoreContents, ref: Ref) -> Resolved:
+def resolve_ref(store: StoreReader, ref: Ref) -> Resolved:
     """Resolve one reference as evalstore.lock has it, else as it is today; from its file where the store says so."""
     if ref.type is PinType.WORKTREE or store.worktree is WorktreePins.ALL:
         return _resolve_worktree(store, ref)
@@ -93,13 +93,13 @@ def resolve_ref(store: StoreContents, ref: Ref) -> Resolved:
         return _resolve_worktree(store, ref)
 
 
-def _resolve_released(store: StoreContents, ref: Ref) -> Resolved:
+def _resolve_released(store: StoreReader, ref: Ref) -> Resolved:
     # An exact version is locked, too, when only a range is in the lock that means it.
     entry = store.lock.refs.get(str(ref)) or store.lock.releases.get(f"{ref.name}@{ref.version}")
     return resolve_unlocked(store, ref) if entry is None else _resolve_locked(store, ref, entry)
 
 
-def resolve_unlocked(store: StoreContents, ref: Ref) -> Resolved:
+def resolve_unlocked(store: StoreReader, ref: Ref) -> Resolved:
     """Resolve one reference without the lock; raises `RefError`, `RefusedError`, `LoadError` or `GitError`."""
     if ref.type is PinType.WORKTREE:
         return _resolve_worktree(store, ref)
@@ -108,13 +108,13 @@ def resolve_unlocked(store: StoreContents, ref: Ref) -> Resolved:
     return resolve_release(store, ref, _choose_version(store, ref))
 
 
-def resolve_at_commit(store: StoreContents, ref: Ref, commit: str, *, locked: bool = False) -> Resolved:
+def resolve_at_commit(store: StoreReader, ref: Ref, commit: str, *, locked: bool = False) -> Resolved:
     """Resolve a reference as of a commit."""
     file = read_committed(store, ref, commit, label=f"git:{commit[:12]}")
     return build_resolved(ref, file.artifact, commit=commit, blob=file.blob, locked=locked)
 
 
-def resolve_release(store: StoreContents, ref: Ref, version: Version, *, locked: bool = False) -> Resolved:
+def resolve_release(store: StoreReader, ref: Ref, version: Version, *, locked: bool = False) -> Resolved:
     """Resolve a reference at one released version; `RefusedError` when its file is not the one that was released."""
     name = store.tags.grammar.format_name(ref.kind, ref.id, version)
     commit = _find_release_commit(store, ref, name)
@@ -136,13 +136,13 @@ def resolve_release(store: StoreContents, ref: Ref, version: Version, *, locked:
     return build_resolved(ref, file.artifact, tag=name, commit=commit, blob=file.blob, locked=locked)
 
 
-def expect_releases(store: StoreContents, refs: Iterable[Ref]) -> None:
+def expect_releases(store: StoreReader, refs: Iterable[Ref]) -> None:
     """Say which exact references will be resolved, in this order, so that git reads ahead; it never fails."""
     exact = [(ref, ref.version) for ref in refs if ref.version]
     if len(exact) < _MANY_REFS:
         return
     format_name = store.tags.grammar.format_name
-    store.ahead.expect((format_name(ref.kind, ref.id, version), ref.path) for ref, version in exact)
+    store.prefetch.expect((format_name(ref.kind, ref.id, version), ref.path) for ref, version in exact)
     store.ledgers.expect(ref.name for ref, _ in exact)
 
 
@@ -154,7 +154,7 @@ def find_locked_version(ref: Ref, entry: LockEntry) -> Version | None:
     return version if may_mean(ref, version) else None
 
 
-def _find_recorded_version(store: StoreContents, ref: Ref) -> Version | None:
+def _find_recorded_version(store: StoreReader, ref: Ref) -> Version | None:
     """Return the highest version of the ledger of HEAD that a reference can mean."""
     versions = (line.version for line in store.ledgers.read(ref.name).lines)
     return max((version for version in versions if may_mean(ref, version)), default=None)
@@ -177,7 +177,7 @@ def can_mean(ref: Ref, version: Version) -> bool:
     return version in ref.range if ref.range else not version.prerelease
 
 
-def read_committed(store: StoreContents, ref: Ref, commit: str, *, label: str) -> CommittedArtifact:
+def read_committed(store: StoreReader, ref: Ref, commit: str, *, label: str) -> CommittedArtifact:
     """Read the artifact of `ref` at a commit; `label` stands before the path in the places of errors."""
     path = store.moves.find_prefix(commit) + ref.path
     blob = find_file(store.objects, commit, path)
@@ -190,16 +190,16 @@ def read_committed(store: StoreContents, ref: Ref, commit: str, *, label: str) -
     return CommittedArtifact(make_artifact(ref, document), blob, hashlib.sha256(data).hexdigest())
 
 
-def read_tagged(store: StoreContents, ref: Ref, commit: str, *, tag: str) -> CommittedArtifact:
+def read_tagged(store: StoreReader, ref: Ref, commit: str, *, tag: str) -> CommittedArtifact:
     """Read the artifact of `ref` at the commit of a tag, which may be read already; raises as `read_committed`."""
-    file = store.ahead.find(tag)
+    file = store.prefetch.find(tag)
     if file is None or file.tag.commit != commit:
         return read_committed(store, ref, commit, label=tag)
     document = store.documents.read(file.data, f"{tag}:{file.path}")
     return CommittedArtifact(make_artifact(ref, document), file.blob, file.sha256)
 
 
-def build_unknown_error(store: StoreContents, ref: Ref) -> RefError:
+def build_unknown_error(store: StoreReader, ref: Ref) -> RefError:
     """Return the error for an unknown id or version; its hint names the versions there are, or the nearest id.
 
     A version that the ledger of HEAD records is known: what this clone lacks is its tag.
@@ -214,7 +214,7 @@ def build_unknown_error(store: StoreContents, ref: Ref) -> RefError:
     return _build_unknown_id_error(store, ref)
 
 
-def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
+def _resolve_worktree(store: StoreReader, ref: Ref) -> Resolved:
     """Read the file of an artifact; what it means is recorded as `<kind>/<id>@worktree`, whatever pin was written."""
     if store.root is None:
         raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
@@ -228,7 +228,7 @@ def _resolve_worktree(store: StoreContents, ref: Ref) -> Resolved:
     return build_resolved(ref.with_pin("worktree"), artifact, blob=blob)
 
 
-def _resolve_locked(store: StoreContents, ref: Ref, entry: LockEntry) -> Resolved:
+def _resolve_locked(store: StoreReader, ref: Ref, entry: LockEntry) -> Resolved:
     if ref.type is PinType.REVISION:
         resolved = resolve_at_commit(store, ref, entry.commit, locked=True)
     else:
@@ -240,7 +240,7 @@ def _resolve_locked(store: StoreContents, ref: Ref, entry: LockEntry) -> Resolve
     return resolved
 
 
-def _resolve_locked_release(store: StoreContents, ref: Ref, entry: LockEntry) -> Resolved:
+def _resolve_locked_release(store: StoreReader, ref: Ref, entry: LockEntry) -> Resolved:
     version = find_locked_version(ref, entry)
     if version is None:
         raise _build_lock_error(
@@ -255,7 +255,7 @@ def _build_lock_error(message: str, entry: LockEntry, ref: Ref) -> RefusedError:
     return RefusedError(message, place=Place(LOCK_FILE, entry.line or None), hint=f"evalstore verify {ref.name}")
 
 
-def _choose_version(store: StoreContents, ref: Ref) -> Version:
+def _choose_version(store: StoreReader, ref: Ref) -> Version:
     if ref.version is not None:
         return ref.version
     releases = store.releases(ref.kind, ref.id)
@@ -279,7 +279,7 @@ def build_resolved(  # noqa: PLR0913  # what was read, each by its name
     return Resolved(str(ref), ref.kind, ref.id, artifact.version, tag, commit, blob, floating, artifact, locked)
 
 
-def _check_ledger(store: StoreContents, ref: Ref, tag: str, file: CommittedArtifact) -> None:
+def _check_ledger(store: StoreReader, ref: Ref, tag: str, file: CommittedArtifact) -> None:
     # The ledger in HEAD is a second record of each release: it gives away a tag that was moved.
     line = store.ledgers.read(ref.name).by_version.get(file.artifact.version)
     if line is not None and line.sha256 != file.sha256:
@@ -290,16 +290,16 @@ def _check_ledger(store: StoreContents, ref: Ref, tag: str, file: CommittedArtif
         )
 
 
-def _find_release_commit(store: StoreContents, ref: Ref, name: str) -> str:
-    if ahead := store.ahead.find(name):
-        return ahead.tag.commit
+def _find_release_commit(store: StoreReader, ref: Ref, name: str) -> str:
+    if prefetched := store.prefetch.find(name):
+        return prefetched.tag.commit
     tag = store.tags.find(name)
     if tag is None:
         raise build_unknown_error(store, ref)
     return _find_tag_commit(store, tag)
 
 
-def _find_tag_commit(store: StoreContents, tag: GitTag) -> str:
+def _find_tag_commit(store: StoreReader, tag: GitTag) -> str:
     flaw = tag.flaw
     # git's listing is not hashed: the tag object itself has to name the same commit.
     if flaw is None and tag.target:
@@ -311,18 +311,18 @@ def _find_tag_commit(store: StoreContents, tag: GitTag) -> str:
     return tag.commit
 
 
-def _build_untagged_error(store: StoreContents, ref: Ref, version: Version) -> RefError:
+def _build_untagged_error(store: StoreReader, ref: Ref, version: Version) -> RefError:
     message = f"{ref.name}@{version} was released, but its tag is not in this clone"
     return RefError(message, hint=describe_missing_tag(store, ref.name, version))
 
 
-def describe_missing_tag(store: StoreContents, name: str, version: Version) -> str:
+def describe_missing_tag(store: StoreReader, name: str, version: Version) -> str:
     """Say how this clone gets the tag of a release that a ledger lists."""
     how = describe_missing_tags(store, [f"{store.tag_prefix}{name}@{version}"])
     return f"{how}; otherwise see evalstore verify {name}" if how else f"see evalstore verify {name}"
 
 
-def describe_missing_tags(store: StoreContents, tags: Sequence[str] = ()) -> str:
+def describe_missing_tags(store: StoreReader, tags: Sequence[str] = ()) -> str:
     """Say how this clone gets tags of releases, and who made the first few; "" where nothing is known of that."""
     from evalstore.store.remote import RecordedRelease, describe_fetch
 
@@ -343,7 +343,7 @@ def describe_missing_tags(store: StoreContents, tags: Sequence[str] = ()) -> str
     return describe_fetch(store.git, store.repository, releases, holds_file=holds_file)
 
 
-def _build_unreleased_error(store: StoreContents, ref: Ref, message: str, releases: Sequence[Release] = ()) -> RefError:
+def _build_unreleased_error(store: StoreReader, ref: Ref, message: str, releases: Sequence[Release] = ()) -> RefError:
     """Return the error for a reference to no release; `UnreleasedError` where the file on disk is what it means."""
     hints = [_describe_versions(releases)] if releases else []
     if store.root is None or not (store.root / ref.path).is_file():
@@ -362,7 +362,7 @@ def _build_unreleased_error(store: StoreContents, ref: Ref, message: str, releas
     return RefError(message, hint=_add_clone_hint(store, "; ".join(hints)))
 
 
-def _build_unknown_id_error(store: StoreContents, ref: Ref) -> RefError:
+def _build_unknown_id_error(store: StoreReader, ref: Ref) -> RefError:
     # One file is looked up: listing all of them for each unknown id would be quadratic.
     if store.root is not None and (store.root / ref.path).is_file():
         return _build_unreleased_error(store, ref, f"{ref.name} has no release yet")
@@ -379,7 +379,7 @@ def _build_unknown_id_error(store: StoreContents, ref: Ref) -> RefError:
     return RefError(f"there is no {ref.name}", hint=_add_clone_hint(store, f"did you mean {ref.kind}/{near}? {known}"))
 
 
-def _find_store_elsewhere(store: StoreContents) -> str:
+def _find_store_elsewhere(store: StoreReader) -> str:
     """Say where in the repository a store is; empty where this folder holds artifacts."""
     return "" if store.has_working_file() else find_elsewhere(store)
 
@@ -390,7 +390,7 @@ def _describe_versions(releases: Sequence[Release]) -> str:
     return f"released: {', '.join(newest[:_SHOWN_VERSIONS])}{more}"
 
 
-def _add_clone_hint(store: StoreContents, hint: str) -> str:
+def _add_clone_hint(store: StoreReader, hint: str) -> str:
     if not store.repository.shallow and store.releases():
         return hint
     lacks = "is shallow and may lack tags" if store.repository.shallow else "has no release tags"

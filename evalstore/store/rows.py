@@ -16,7 +16,7 @@ from evalstore.model.artifact import ROWS_KEY
 from evalstore.model.question import list_noted_renames, make_question, read_defaults
 from evalstore.model.refs import ArtifactIdentity
 from evalstore.store.artifacts import ARTIFACT_LIMIT, require_blob
-from evalstore.store.contents import StoreContents
+from evalstore.store.contents import StoreReader
 from evalstore.store.file_history import list_file_commits
 from evalstore.store.resolve import Resolved
 
@@ -32,15 +32,13 @@ class RowLine(NamedTuple):
 
 
 def read_rows(
-    store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
+    store: StoreReader, dataset: Artifact, *, commit: str | None, tag: str | None
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the rows beside a dataset at a commit (None: on disk); `LoadError` for a row without `id` or `input`."""
     return map(parse_row, read_row_lines(store, dataset, commit=commit, tag=tag))
 
 
-def read_questions(
-    store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
-) -> Iterator[Question]:
+def read_questions(store: StoreReader, dataset: Artifact, *, commit: str | None, tag: str | None) -> Iterator[Question]:
     """Yield the questions beside a dataset at a commit (None: on disk), a broken row as one that says so."""
     defaults = read_defaults(dataset.value)
     for data, file, number in read_row_lines(store, dataset, commit=commit, tag=tag):
@@ -52,9 +50,7 @@ def read_questions(
         yield make_question(row, defaults, find_line=partial(int, number), broken=broken)
 
 
-def read_row_lines(
-    store: StoreContents, dataset: Artifact, *, commit: str | None, tag: str | None
-) -> Iterator[RowLine]:
+def read_row_lines(store: StoreReader, dataset: Artifact, *, commit: str | None, tag: str | None) -> Iterator[RowLine]:
     """Yield the lines of the rows beside a dataset at a commit (None: on disk)."""
     path = find_rows_path(dataset)
     if path is None:
@@ -65,12 +61,12 @@ def read_row_lines(
             yield RowLine(line, file, number)
 
 
-def name_rows_file(store: StoreContents, path: str, *, commit: str | None, tag: str | None) -> str:
+def name_rows_file(store: StoreReader, path: str, *, commit: str | None, tag: str | None) -> str:
     """Return what the file of rows at `path` is called in messages: as git names it at a commit."""
     return f"{tag or 'git:' + commit[:12]}:{store.moves.find_prefix(commit)}{path}" if commit else path
 
 
-def list_rows_paths(store: StoreContents, dataset: ArtifactIdentity) -> list[str]:
+def list_rows_paths(store: StoreReader, dataset: ArtifactIdentity) -> list[str]:
     """Return every file of rows that a dataset names, on disk or in a commit of any branch or tag."""
     commits = list_file_commits(store, [dataset.path])
     blobs = store.moves.find_blobs({commit: (commit, dataset.path) for commit in commits})
@@ -94,13 +90,13 @@ def _find_path_in(dataset: ArtifactIdentity, text: bytes) -> str | None:
     return None
 
 
-def read_row_pieces(store: StoreContents, dataset: Artifact, *, commit: str | None) -> Iterator[bytes]:
+def read_row_pieces(store: StoreReader, dataset: Artifact, *, commit: str | None) -> Iterator[bytes]:
     """Yield the file of rows beside a dataset at a commit (None: on disk) in pieces."""
     path = find_rows_path(dataset)
     return iter(()) if path is None else _read_pieces(store, path, commit)
 
 
-def compute_rows_sha256(store: StoreContents, dataset: Artifact, *, commit: str | None) -> str:
+def compute_rows_sha256(store: StoreReader, dataset: Artifact, *, commit: str | None) -> str:
     """Return the SHA-256 over the lines of the rows beside a dataset, however they end; blank ones do not count."""
     found = hashlib.sha256()
     for line in read_row_lines(store, dataset, commit=commit, tag=None):
@@ -117,7 +113,7 @@ def parse_rows_once(lines: Iterable[RowLine], parsed: dict[bytes, Mapping[str, A
         yield row
 
 
-def _read_pieces(store: StoreContents, path: str, commit: str | None) -> Iterator[bytes]:
+def _read_pieces(store: StoreReader, path: str, commit: str | None) -> Iterator[bytes]:
     if commit is None:
         if store.root is None:
             return
@@ -154,7 +150,7 @@ def parse_row(line: RowLine) -> Mapping[str, Any]:
     return row
 
 
-def list_renames(store: StoreContents, dataset: Resolved) -> dict[str, str]:
+def list_renames(store: StoreReader, dataset: Resolved) -> dict[str, str]:
     """Return the new ids of questions by the old ones; a declared rename wins over a noted one."""
     if dataset.kind is not Kind.DATASET:
         return {}
@@ -163,7 +159,7 @@ def list_renames(store: StoreContents, dataset: Resolved) -> dict[str, str]:
     return {**list_noted_renames(_list_noted_rows(store, dataset)), **(own if isinstance(own, dict) else {})}
 
 
-def _list_noted_rows(store: StoreContents, dataset: Resolved) -> Iterator[Any]:
+def _list_noted_rows(store: StoreReader, dataset: Resolved) -> Iterator[Any]:
     questions = dataset.artifact.value.get("questions")
     yield from questions if isinstance(questions, list) else ()
     if "x_source" not in dataset.artifact.value:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError, Place, RefusedError
-from evalstore.store.contents import StoreContents
+from evalstore.store.contents import StoreReader
 from evalstore.store.repository.git import CommandError, Git
 from evalstore.text import make_excerpt
 
@@ -51,12 +51,12 @@ def is_signature_required(settings: Mapping[str, Any]) -> bool:
     return bool(settings.get("signed", "optional") != "optional")
 
 
-def read_required_signers(store: StoreContents) -> bytes | None:
+def read_required_signers(store: StoreReader) -> bytes | None:
     """Return the file of allowed signers where the settings ask for signed releases, as `read_signers`; else None."""
     return read_signers(store) if is_signature_required(store.settings) else None
 
 
-def read_signers(store: StoreContents) -> bytes:
+def read_signers(store: StoreReader) -> bytes:
     """Return the file of allowed signers; `RefusedError` when there is none."""
     name = find_signers_file(store.settings)
     data = store.read_root_file(name)

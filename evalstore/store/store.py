@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import ArgumentError
 from evalstore.model import Artifact, Ref, parse_ref
-from evalstore.store.contents import StoreContents
+from evalstore.store.contents import StoreReader
 from evalstore.store.resolve import Resolved, expect_releases, resolve_ref
 
 if TYPE_CHECKING:
     from evalstore.model import Question
 
 
-class ArtifactStore(StoreContents):
+class ArtifactStore(StoreReader):
     """One store of artifacts; a context manager, because it keeps a git process until it is closed."""
 
     __slots__ = ()

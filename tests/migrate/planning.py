@@ -14,7 +14,7 @@ from evalstore.migration.merging.artifact_merge import ConflictSide
 from evalstore.migration.merging.stored_artifacts import StoredArtifacts
 from evalstore.migration.plan import SourcePlan, plan_source
 from evalstore.migration.suite_artifacts import StoreTarget
-from evalstore.migration.suite_names import SuitePlace
+from evalstore.migration.suite_names import SuiteIdentity
 from evalstore.migration.table import FormatTable
 
 
@@ -24,7 +24,7 @@ def plan_alone(
     """Return the plan of a source, whose suite is called x."""
     stored = StoredArtifacts(Path("/nowhere"))
     target = StoreTarget(stored, ArtifactNames(), ConflictSide.NONE, lambda *_: None, lambda *_: None)
-    return plan_source(SourceContext(extraction, legacy, table, companions or {}), SuitePlace("x", "x"), target)
+    return plan_source(SourceContext(extraction, legacy, table, companions or {}), SuiteIdentity("x", "x"), target)
 
 
 def copy_legacy(case: str, folder: Path) -> Path:

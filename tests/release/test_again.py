@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from evalstore.errors import RefusedError
-from evalstore.release.renumber import bump_again
+from evalstore.release.rebase_releases import bump_again
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import PushOutcome, Released
 from evalstore.store import ArtifactStore

@@ -17,7 +17,7 @@ import pytest
 from evalstore.errors import GitError, RefusedError, UsageError
 from evalstore.languages.schemas import compile_schema
 from evalstore.places import find_resource_folder
-from evalstore.release.renumber import bump_again
+from evalstore.release.rebase_releases import bump_again
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import Push, PushOutcome
 from evalstore.store import ArtifactStore, scratch

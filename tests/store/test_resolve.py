@@ -52,7 +52,7 @@ def test_many_references_are_read_ahead_and_mean_what_each_means(
     each = tuple(map(store.resolve, refs))
     monkeypatch.setattr("evalstore.store.resolve._MANY_REFS", 4)
     assert store.resolve_all(refs) == each
-    assert store.ahead.commits.keys() == {each[0].tag, each[1].tag, each[4].tag}
+    assert store.prefetch.commits.keys() == {each[0].tag, each[1].tag, each[4].tag}
     with pytest.raises(RefError, match=r"no version 9\.9\.9"):
         store.resolve_all([*refs, "rubric/tone@9.9.9"])
 

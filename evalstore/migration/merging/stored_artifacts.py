@@ -240,7 +240,7 @@ def _read_source(source: Any) -> ArtifactOrigin:
     return ArtifactOrigin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})
 
 
-class CaseAnchor(NamedTuple):
+class CaseKey(NamedTuple):
     """A place in a suite by which an artifact is known again: the id of a question, and a pointer within its case."""
 
     case: str
@@ -256,7 +256,7 @@ class ArtifactGroup:
     """
 
     draft: ArtifactDraft
-    places: dict[int, CaseAnchor] = field(default_factory=dict)
+    places: dict[int, CaseKey] = field(default_factory=dict)
     base: str = ""
     match: StoredArtifact | None = None
     moved_on: StoredArtifact | None = None
@@ -264,14 +264,14 @@ class ArtifactGroup:
     is_shared: bool = False
 
     @property
-    def anchors(self) -> list[CaseAnchor]:
+    def keys(self) -> list[CaseKey]:
         """Its places."""
         return [*self.places.values()]
 
     @property
     def is_wanted_often(self) -> bool:
         """Whether several cases have it for their own rubric."""
-        return len(self.anchors) > 1 and not self.anchors[0].part and self.draft.kind is Kind.RUBRIC
+        return len(self.keys) > 1 and not self.keys[0].part and self.draft.kind is Kind.RUBRIC
 
     @property
     def is_for_any_case(self) -> bool:
@@ -279,7 +279,7 @@ class ArtifactGroup:
         checks = self.draft.value["checks"] if self.draft.is_shape else ()
         return self.draft.is_shape and all("id" not in check or "each" in check for check in checks)
 
-    def select(self, places: Mapping[int, CaseAnchor]) -> ArtifactGroup:
+    def select(self, places: Mapping[int, CaseKey]) -> ArtifactGroup:
         """Return the group with some of its places; one place shares it with nobody."""
         is_shared = self.is_shared and (len(places) > 1 or self.draft.is_shape)
         return replace(self, places=dict(places), is_shared=is_shared)
@@ -293,21 +293,21 @@ CONTENT_ROUNDS = 3  # the first rounds
 MATCH_ROUNDS: Sequence[tuple[FileStored, ListKeys]] = (
     (
         lambda item, _: (item.origin.case, item.origin.part, item.origin.base),
-        lambda group, _: [(*anchor, group.base) for anchor in group.anchors],
+        lambda group, _: [(*key, group.base) for key in group.keys],
     ),
     (
         lambda item, _: (item.origin.case, item.origin.base),
-        lambda group, _: [(anchor.case, group.base) for anchor in group.anchors],
+        lambda group, _: [(key.case, group.base) for key in group.keys],
     ),
     (lambda item, _: None if item.origin.case else item.origin.base, lambda group, _: [group.base]),
     (
         # A judge that the whole suite asks is a part of no case.
         lambda item, _: (item.origin.case, item.origin.part) if item.origin.case or item.origin.part else None,
-        lambda group, _: [tuple(anchor) for anchor in group.anchors],
+        lambda group, _: [tuple(key) for key in group.keys],
     ),
     (lambda item, cases: None if item.origin.case in cases else item.origin.base, lambda group, _: [group.base]),
     (
         lambda item, cases: None if item.origin.case in cases else item.name,
-        lambda group, pins: [pins[anchor.case].partition("@")[0] for anchor in group.anchors if anchor.case in pins],
+        lambda group, pins: [pins[key.case].partition("@")[0] for key in group.keys if key.case in pins],
     ),
 )

@@ -10,13 +10,13 @@ from pathlib import Path
 from evalstore.errors import GitError, RefusedError
 from evalstore.model import Kind
 from evalstore.places import has_store_mark, is_git_directory
-from evalstore.store.contents import StoreContents
+from evalstore.store.contents import StoreReader
 
 _DEPTH = 5  # folders below the top of a repository that are searched for stores
 _SKIPPED = frozenset({"node_modules", "vendor"})
 
 
-def require_artifacts(store: StoreContents) -> None:
+def require_artifacts(store: StoreReader) -> None:
     """Raise where a judgement would be about nothing: `GitError` without a store, `RefusedError` without artifacts.
 
     The error names the stores that the repository has elsewhere. A bare repository has its tags instead of files.
@@ -46,7 +46,7 @@ def require_artifacts(store: StoreContents) -> None:
     raise GitError(f"there is no store in {store.root}", hint=hint or "create one: evalstore init")
 
 
-def find_elsewhere(store: StoreContents) -> str:
+def find_elsewhere(store: StoreReader) -> str:
     """Return in words where else in the repository there is a store; empty where there is none."""
     if store.root is None:
         return ""
