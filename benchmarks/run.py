@@ -18,7 +18,7 @@ from measuring import Measured, seal_environment
 
 BUDGETS = (
     *("start", "small_store", "many_artifacts", "list_versions", "verify", "validate_rows"),
-    *("score_outputs", "audit_records", "audit_again", "migrate_suites"),
+    *("score_outputs", "audit_again", "migrate_suites"),
 )
 
 
