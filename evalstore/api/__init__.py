@@ -36,16 +36,13 @@ if TYPE_CHECKING:
         Answer,
         AuditReport,
         Condition,
-        StaticReport,
         decide_conditions,
-        decide_static_conditions,
         find_worst_answer,
         parse_condition,
     )
     from evalstore.audits.question_view import view_question
     from evalstore.audits.score_history import build_history, build_timelines, replay_run
     from evalstore.audits.slices import SliceKind
-    from evalstore.audits.static_audit import audit_statically
     from evalstore.demo import (
         DATASET,
         OUTPUTS,
@@ -136,16 +133,13 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "Answer",
         "AuditReport",
         "Condition",
-        "StaticReport",
         "decide_conditions",
-        "decide_static_conditions",
         "find_worst_answer",
         "parse_condition",
     ),
     "evalstore.audits.question_view": ("view_question",),
     "evalstore.audits.score_history": ("build_history", "build_timelines", "replay_run"),
     "evalstore.audits.slices": ("SliceKind",),
-    "evalstore.audits.static_audit": ("audit_statically",),
     "evalstore.demo": (
         "CommandResult",
         "DATASET",

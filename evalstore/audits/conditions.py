@@ -18,7 +18,6 @@ from evalstore.text import count_noun
 
 if TYPE_CHECKING:
     from evalstore.audits.score_history import Timelines
-    from evalstore.audits.static_audit import StaticAudit
 
 
 class _Value(NamedTuple):
@@ -107,18 +106,10 @@ def decide_conditions(
     return _decide_all(conditions, values, audit, max_ungraded, more)
 
 
-def decide_static_conditions(
-    audit: StaticAudit, conditions: Sequence[Condition], *, max_ungraded: Fraction = MAX_UNGRADED
-) -> tuple[ConditionResult, ...]:
-    """Return the answer to each condition that the bounds of a static audit give, as `decide_conditions` does."""
-    values = [[_Value(*one) for one in _list_static_values(audit, condition.metric)] for condition in conditions]
-    return _decide_all(conditions, values, audit, max_ungraded, "; an audit without --static may tell")
-
-
 def _decide_all(
     conditions: Sequence[Condition],
     values: Sequence[_Values],
-    audit: Audit | StaticAudit,
+    audit: Audit,
     max_ungraded: Fraction,
     more: str,
 ) -> tuple[ConditionResult, ...]:
@@ -182,28 +173,6 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
             yield _Value(audit.delta - lines.no_answer.score + lines.no_answer_as_zero.score, _word_missing(lines))
 
 
-def _list_static_values(audit: StaticAudit, metric: str) -> Iterator[tuple[Fraction | None, str]]:
-    """Yield the ends between which a value is proved to be; they agree where the condition does not depend on it."""
-    lines, unanswered, zeros = audit.lines, len(audit.lines.silent_b), _word_missing(audit.lines)
-    if metric in LINE_LABELS:
-        yield lines.by_name[metric].score, "as counted"
-    elif metric == "flips":
-        yield Fraction(audit.flips[0]), "from pass to fail"
-        yield Fraction(audit.flips[0] + unanswered), "with every answer that run B lacks"
-    elif metric == "delta":
-        yield audit.delta, "as recorded"
-        yield audit.delta - lines.no_answer.score + lines.no_answer_as_zero.score, zeros
-    elif metric == "own":
-        yield from ((end, "a proved bound") for end in audit.own)
-    elif metric in _OWN:
-        yield None, "not graded"
-    else:
-        found = next((one.score for one in audit.factors if one.player == metric), (Fraction(0), Fraction(0)))
-        yield from ((end, "a proved bound") for end in found)
-        if metric == PlayerName.OUTPUTS and unanswered:
-            yield from ((end + lines.no_answer_as_zero.score, zeros) for end in found)
-
-
 def _list_own_values(audit: Audit, metric: str) -> Iterator[_Value]:
     own, lines = audit.own_as_zero, audit.lines
     sampled = [one for one in audit.factors if not OWN_PLAYERS.isdisjoint(one.players)]
@@ -252,11 +221,3 @@ class AuditReport:
     audit: Audit
     results: tuple[ConditionResult, ...] = ()
     timelines: Timelines | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StaticReport:
-    """A static audit with the answers to the conditions that somebody put."""
-
-    audit: StaticAudit
-    results: tuple[ConditionResult, ...] = ()

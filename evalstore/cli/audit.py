@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +13,10 @@ from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_opt
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import MOST_UNGRADED, SHARE, USER_FILE
-from evalstore.cli.progress import make_stream_watch
 from evalstore.errors import ExitCode, GitError, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import Answer, Condition, Judges, StaticReport, Store
+    from evalstore.api import Answer, Condition, Judges, Store
 
 _MOST_MOVED = 300  # questions on a page
 
@@ -32,14 +29,13 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
 
 @click.command(
     cls=SectionedCommand,
-    first="--question --by --fail-on --undecided --static --ask --judge-url --allow-drift --format --verbose",
+    first="--question --by --fail-on --undecided --ask --judge-url --allow-drift --format --verbose",
     epilog=format_examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
         "evalstore audit OLD.json NEW.json --question q17         # both outputs under both rubrics",
         "evalstore audit OLD.json NEW.json --fail-on 'own<-0.02'  # the gate for CI",
         "evalstore audit OLD.json NEW.json --format markdown      # a comment for a pull request",
         "evalstore audit OLD.json NEW.json --format html > audit.html  # a page to read and to keep",
-        "evalstore audit OLD.json NEW.json --static        # outputs or replies are lost: what is proved all the same",
         "evalstore audit OLD.json NEW.json --allow-drift   # an engine is another version now",
         "evalstore audit OLD.json NEW.json --ask --judge-url http://127.0.0.1:8000/v1",
     ),
@@ -49,11 +45,6 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
 @click.option("--allow-drift", is_flag=True, help="Count what grading again does not reproduce, instead of refusing.")
 @click.option(
     "--ask", is_flag=True, help="Ask the judges of today about A's outputs where another model answered in B."
-)
-@click.option(
-    "--static",
-    is_flag=True,
-    help="Grade nothing: bound each share by recorded scores and by what is proved of rubrics. Outputs may be missing.",
 )
 @click.option("--question", metavar="ID", help="Show this question alone: each output under each rubric, every check.")
 @click.option(
@@ -94,7 +85,6 @@ def command(  # noqa: PLR0913  # the command line
     *,
     allow_drift: bool,
     ask: bool,
-    static: bool,
     question: str | None,
     by: str | None,
     conditions: tuple[Condition, ...],
@@ -112,9 +102,6 @@ def command(  # noqa: PLR0913  # the command line
     apart moves together. Judges answer from kept replies, else as the runs recorded it; what is missing of a released
     judge is asked of an endpoint. A run that names no versions is graded with those that give its scores again.
 
-    With --static nothing is graded: each share has two ends, between which the recorded scores and the comparison of
-    the rubrics prove it to be. That needs neither outputs nor replies, and where the store is missing, no store.
-
     With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or is undecided. Shares are parts
     of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it. A share of what was sampled
     has an interval: the condition fails where all of it is so, holds where nothing in it is, and is else undecided.
@@ -123,11 +110,6 @@ def command(  # noqa: PLR0913  # the command line
 
     paths = settings.path / run_a, settings.path / run_b
     share = Fraction(str(max_ungraded))
-    if static:
-        _refuse_beside_static({"--ask": ask, "--question": question is not None, "--by": by is not None})
-        report = _audit_statically(settings, (run_a, run_b), conditions, share, allow_drift=allow_drift)
-        settings.print_result(report)
-        return _choose_exit_code(find_worst_answer(report.results), undecided)
     with _open_store(settings) as store, grade_bare_outputs(*paths, store, judges) as runs:
         paths = runs.read
         if question is not None:
@@ -158,31 +140,13 @@ def command(  # noqa: PLR0913  # the command line
     return _choose_exit_code(find_worst_answer(results), undecided)
 
 
-def _audit_statically(
-    settings: CommandSettings,
-    runs: tuple[Path, Path],
-    conditions: tuple[Condition, ...],
-    max_ungraded: Fraction,
-    *,
-    allow_drift: bool,
-) -> StaticReport:
-    from evalstore.api import StaticReport, audit_statically, decide_static_conditions
-
-    paths = settings.path / runs[0], settings.path / runs[1]
-    watch = make_stream_watch("comparing", quiet=settings.quiet, weigh=attrgetter("times"))
-    with _open_store_if_any(settings) as store:
-        found = audit_statically(*paths, store, allow_drift=allow_drift, watch=watch)
-    found = replace(found, a=replace(found.a, run=str(runs[0])), b=replace(found.b, run=str(runs[1])))
-    return StaticReport(found, decide_static_conditions(found, conditions, max_ungraded=max_ungraded))
-
-
 def _open_store(settings: CommandSettings) -> Store:
     """Open the store of the directory; outside a repository the error names what needs none."""
     try:
         return settings.open_store()
     except GitError as error:
         if not _is_in_repository(settings):
-            error.hint = "name the store of the rubrics with -C, or add --static, which needs the records alone"
+            error.hint = "name the store of the rubrics with -C, or add --records, which needs the records alone"
         raise
 
 
@@ -190,16 +154,6 @@ def _is_in_repository(settings: CommandSettings) -> bool:
     from evalstore.store.locate import is_in_repository, resolve_folder
 
     return is_in_repository(resolve_folder(settings.path))
-
-
-def _open_store_if_any(settings: CommandSettings) -> AbstractContextManager[Store | None]:
-    """Open the store of the directory; None outside a repository, where the records of runs are all that there is."""
-    return settings.open_store() if _is_in_repository(settings) else nullcontext()
-
-
-def _refuse_beside_static(options: dict[str, bool]) -> None:
-    if used := [name for name, is_set in options.items() if is_set]:
-        raise UsageError(f"{used[0]} grades outputs, but --static grades nothing", hint="use only one of them")
 
 
 def _refuse_beside_question(options: dict[str, bool]) -> None:

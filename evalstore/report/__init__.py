@@ -52,7 +52,6 @@ RENDERERS = {
     "SchemaListing": "explain.schemas",
     "ScoreHistory": "history",
     "StartedFile": "written.file",
-    "StaticReport": "static_report",
     "Status": "status",
     "StoreDiff": "diff.store",
     "StoreListing": "resolve.listing",

@@ -188,10 +188,6 @@ KEYS: Mapping[str, Row] = {
         {"value": lambda part: json.loads(write_canonical(part.place.value))},
         f"version=origin.released_in released_by=origin.released_by {_ORIGIN} subject=origin.subject gap=origin.gap?",
     ),
-    "BoundedFactor": (
-        {"name": lambda factor: factor.player},
-        "changed share_least=score.least share_most=score.most passes_least=passes.least passes_most=passes.most",
-    ),
     "BrokenComparison": ("ref message file=place.file line=place.line",),
     "Cause": (
         "rule=source.rule rules=source.rules message=source.message part=source.part ref=source.origin.ref",
@@ -332,7 +328,6 @@ KEYS: Mapping[str, Row] = {
         "notes",
     ),
     "RunTotals": ("score pass_rate scored",),
-    "ShareBounds": ("share_least=least share_most=most",),
     "StalePin": ("from=user ref file=place.file line=place.line",),
     "Status": ("ok total profile rule_set interrupted artifacts findings",),
     "StoreDiff": ("artifacts=total required_bump certain possible diffs new removed broken renames",),

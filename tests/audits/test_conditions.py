@@ -210,16 +210,13 @@ def test_a_condition_that_is_none_is_a_wrong_command_line(runs: dict[str, str], 
     assert "'owen<0' is not a valid condition" in ran.err
 
 
-@pytest.mark.parametrize("options", [(), ("--static",)])
-def test_a_condition_is_not_decided_by_what_no_judge_graded(
-    desk: Desk, cli: Callable[..., Any], options: tuple[str, ...]
-) -> None:
+def test_a_condition_is_not_decided_by_what_no_judge_graded(desk: Desk, cli: Callable[..., Any]) -> None:
     desk.judge("1.0.0")
     desk.rubric("1.0.0", JUDGED, BAN)
     desk.dataset("1.0.0", 10)
     desk.server.text = lambda _: "no score"
     runs = [desk.score("1.0.0", [text] * 10, text).path for text in ("ok", "fine")]
-    gate = ("audit", *runs, "--fail-on", "own<-0.2", *options)
+    gate = ("audit", *runs, "--fail-on", "own<-0.2")
     ran = cli(*gate, "--format", "json", cwd=desk.repo.root)
     (found,) = json.loads(ran.out)["conditions"]
     assert (ran.code, found["answer"]) == (1, "cannot tell")

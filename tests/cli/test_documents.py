@@ -167,7 +167,6 @@ def test_every_command_has_a_schema_and_every_schema_a_command() -> None:
         *COMMANDS,
         *of_groups,
         "audit_question",
-        "audit_static",
         "diff_all",
         "explain_rules",
         "explain_schemas",

@@ -29,7 +29,6 @@ MAIN = [
     ["show", RUNS[0], "--failed"],
     ["show", RUNS[0], "--question", "card_in_sidebar"],
     ["audit", *RUNS, "--question", "card_in_sidebar"],
-    ["audit", *RUNS, "--static"],
     ["audit", *RUNS, "--by", "check", "--fail-on", "delta<0.5"],
     ["explain", "--schema", "rubric"],
     ["score", "dataset/web_answers@2.0.0", "outputs/model_a.jsonl", "--dry-run"],
@@ -37,7 +36,7 @@ MAIN = [
 ]
 # The first form of each command, and of each option by which it does something else.
 QUIET = [
-    *reversed({(argv[0], *{"--check", "--dry-run", "--static"} & {*argv}): argv for argv in reversed(MAIN)}.values())
+    *reversed({(argv[0], *{"--check", "--dry-run", "--records"} & {*argv}): argv for argv in reversed(MAIN)}.values())
 ]
 # Their text is a file, which is printed as it is.
 FILES = {"show dataset/web_answers@worktree", f"show {STYLE}@1.0", "explain --schema rubric"}

@@ -7,23 +7,19 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalstore.audits import Audit, Cause, Factor, LineEffect, Origin
 from evalstore.audits.claims import describe_certainty
 from evalstore.audits.conditions import AuditReport
 from evalstore.audits.wording import format_points, write_answer
-from evalstore.report import static_words as words
 from evalstore.report.blame import describe_origin
 from evalstore.report.pages.diff import prepare_edit
 from evalstore.report.pages.history import CAPTION, prepare_timeline
-from evalstore.report.pages.html import BarScale, Drawing, draw_mark, draw_range, draw_step, read_style, render_page
+from evalstore.report.pages.html import BarScale, Drawing, draw_mark, draw_step, read_style, render_page
 from evalstore.report.pages.moved import filter_moved
 from evalstore.statistics import Conclusion, Interval
 from evalstore.text import count_noun, make_excerpt
-
-if TYPE_CHECKING:
-    from evalstore.audits.static_audit import StaticAudit
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,26 +210,3 @@ def _list_lines(audit: Audit) -> Iterator[tuple[str, Sequence[str]]]:
     if audit.drift:
         lost = [f"{drift.run} {drift.id}: {drift.what}" for drift in audit.drift]
         yield "Recorded results that were not reproduced", lost
-
-
-def write_static_page(audit: StaticAudit, conditions: Sequence[str]) -> str:
-    """Return the page of an audit that graded nothing; `conditions` are the answers to conditions in words."""
-    known = {factor.player.label: (factor.score, factor.passes) for factor in audit.factors}
-    scales = [
-        BarScale.from_values([Fraction(0), *chain.from_iterable(ends[channel] for ends in known.values())])
-        for channel in (0, 1)
-    ]
-    bars = {
-        name: [draw_range(*bounds, scale) for bounds, scale in zip(ends, scales, strict=True)]
-        for name, ends in known.items()
-    }
-    return render_page(
-        "static",
-        title=f"Audit of records: {audit.a.model} to {audit.b.model}",
-        audit=audit,
-        sentence=words.write_sentence(audit),
-        answer=words.write_answer(audit),
-        conditions=conditions,
-        rows=[(row, bars.get(row[0])) for row in words.list_rows(audit)],
-        facts=[*words.list_facts(audit)],
-    )
