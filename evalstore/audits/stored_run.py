@@ -30,7 +30,7 @@ from evalstore.model import (
 )
 from evalstore.model.question import match_renames
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
-from evalstore.runs.row_pairs import RowIndex, make_doubled_error
+from evalstore.runs.row_index import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples
 from evalstore.scoring.judging import NO_REPLY, JudgeSession
 from evalstore.store import ArtifactStore
@@ -76,18 +76,15 @@ class StoredRun:
 
 def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
     """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed."""
-    found = locate_rulers(run if isinstance(run, Run) else read_run(Path(run)), finder)
-    return replace(found, rows=index_rows(found.run), questions=finder.open_questions(found.dataset.resolved))
-
-
-def locate_rulers(run: Run, finder: VersionFinder) -> StoredRun:
-    """Find the artifacts of a run, but no rows or questions; raises `RefusedError` with what is missing."""
+    found = run if isinstance(run, Run) else read_run(Path(run))
+    dataset = finder.locate_pin(require_dataset(found))
+    rubrics = {pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in found.rubrics}
     return StoredRun(
-        run=run,
-        rows={},
-        dataset=finder.locate_pin(require_dataset(run)),
-        rubrics={pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in run.rubrics},
-        questions={},
+        run=found,
+        rows=index_rows(found),
+        dataset=dataset,
+        rubrics=rubrics,
+        questions=finder.open_questions(dataset.resolved),
     )
 
 
@@ -103,15 +100,10 @@ def require_dataset(run: Run) -> UsedArtifact:
 
 def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRun:
     """Return run A with the ids that its questions have in run B, where they were renamed."""
-    names = find_renames(b, finder, a.questions.__contains__, b.questions.__contains__)
+    names = match_renames(
+        list_renames(finder.store, b.dataset.resolved), a.questions.__contains__, b.questions.__contains__
+    )
     return replace(a, rows=Renamed(a.rows, names), questions=Renamed(a.questions, names)) if names else a
-
-
-def find_renames(
-    b: StoredRun, finder: VersionFinder, is_in_a: Callable[[str], bool], is_in_b: Callable[[str], bool]
-) -> dict[str, str]:
-    """Return the ids that renamed questions of run A have in run B, by their old ones."""
-    return match_renames(list_renames(finder.store, b.dataset.resolved), is_in_a, is_in_b)
 
 
 class Renamed(Mapping[str, _Item]):

@@ -11,13 +11,6 @@ from evalstore.model import Verdict
 from evalstore.runs.read import read_rows
 from evalstore.runs.values import Run
 
-
-def fit_text(value: str) -> str:
-    """Return a text as every table can hold it."""
-    # Half a surrogate pair is a text in Python and in JSON, and none in UTF-8.
-    return str(value).encode("utf-8", "backslashreplace").decode()
-
-
 _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
 
 

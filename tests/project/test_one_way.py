@@ -36,7 +36,6 @@ JOBS = (
     Job("run git", ("store/",), ("git",)),
     Job("start a program", ("store/", "checks/php.py", "demo/", "runs/parquet.py"), ("subprocess",)),
     Job("use several processes", ("scoring/workers.py",), ("concurrent", "multiprocessing", "distributed")),
-    Job("pair the rows of two runs by columns", ("runs/pair_tables.py",), ("duckdb",)),
     Job("read and write Parquet", ("runs/",), ("pyarrow",)),
     Job("unpack a log of Inspect AI", ("runs/imports/",), ("zstandard",)),
     Job("ask a judge", ("scoring/judging/client.py",), ("httpx",)),

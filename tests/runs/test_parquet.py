@@ -28,7 +28,7 @@ from evalstore.runs import (
 )
 from evalstore.runs import parquet as parquet_rows
 from evalstore.runs.row_formats import ROW_FORMATS, read_lines
-from evalstore.runs.row_pairs import RowIndex
+from evalstore.runs.row_index import RowIndex
 
 pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")

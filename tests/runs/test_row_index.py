@@ -14,7 +14,7 @@ import pytest
 
 from evalstore.errors import LoadError, RefusedError
 from evalstore.runs import Run, read_rows
-from evalstore.runs.row_pairs import RowIndex
+from evalstore.runs.row_index import RowIndex
 from evalstore.runs.values import merge_samples
 
 Write = Callable[..., Run]
