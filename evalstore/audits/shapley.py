@@ -14,8 +14,6 @@ from itertools import product
 from math import comb, factorial, lcm, sqrt
 from typing import NamedTuple
 
-from evalstore.diff.findings import Direction
-
 Worth = Callable[[int], Fraction]
 # By how many players of a class are in a set: a number that says which counts are worth the same.
 Levels = tuple[int, ...]
@@ -164,78 +162,6 @@ def _average_gains(gains: Sequence[Fraction]) -> Estimate:
     mean = sum(gains, Fraction(0)) / len(gains)
     spread = sum(float(gain - mean) ** 2 for gain in gains)
     return Estimate(mean, sqrt(spread / (len(gains) - 1) / len(gains)))
-
-
-_ZERO, _ONE = Fraction(0), Fraction(1)
-
-
-class ShareBounds(NamedTuple):
-    """The least and the largest value of a share, both included."""
-
-    least: Fraction = _ZERO
-    most: Fraction = _ZERO
-
-    def __add__(self, other: object) -> ShareBounds:
-        """Return the bounds of the sum of two shares."""
-        if not isinstance(other, ShareBounds):
-            return NotImplemented
-        return ShareBounds(self.least + other.least, self.most + other.most)
-
-    def weigh(self, weight: Fraction) -> ShareBounds:
-        """Return the bounds of what questions with this share add to a mean, of which they are such a part."""
-        return ShareBounds(self.least * weight, self.most * weight)
-
-
-def bound_shares(old: Fraction, new: Fraction, directions: Sequence[Direction]) -> tuple[ShareBounds, ...]:
-    """Return the bounds of each player's Shapley share of `new - old`, given where each can move a score."""
-    cells = _bound_cells(old, new, directions)
-    shares = [_bound_share(cells, player, direction) for player, direction in enumerate(directions)]
-    least, most = (sum(ends, _ZERO) for ends in zip(*shares, strict=True))
-    change = new - old
-    # What one player did is what all did without what the others can have done.
-    return tuple(
-        ShareBounds(max(own.least, change - (most - own.most)), min(own.most, change - (least - own.least)))
-        for own in shares
-    )
-
-
-def _bound_cells(old: Fraction, new: Fraction, directions: Sequence[Direction]) -> list[ShareBounds]:
-    """Return the bounds of the score of every mix, by the set of players that changed."""
-    cells = [ShareBounds(_ZERO, _ONE) for _ in range(1 << len(directions))]
-    cells[0], cells[-1] = ShareBounds(old, old), ShareBounds(new, new)
-    # A bound of one cell can follow from that of another one, along as many players as there are.
-    for _ in directions:
-        for player, direction in enumerate(directions):
-            for before, after in _list_pairs(player, len(directions)):
-                lower, upper = _order_pair(before, after, direction)
-                for below, above in zip(lower, upper, strict=True):
-                    low, high = cells[below], cells[above]
-                    cells[below] = ShareBounds(low.least, min(low.most, high.most))
-                    cells[above] = ShareBounds(max(low.least, high.least), high.most)
-    return cells
-
-
-def _order_pair(before: int, after: int, direction: Direction) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the cells that are at most others, and those others in the same order."""
-    pairs: Mapping[Direction, tuple[Sequence[int], Sequence[int]]] = {
-        Direction.STRICTER: ([after], [before]),
-        Direction.LOOSER: ([before], [after]),
-        Direction.NONE: ([after, before], [before, after]),
-        Direction.EITHER: ([], []),
-    }
-    return pairs[direction]
-
-
-def _bound_share(cells: Sequence[ShareBounds], player: int, direction: Direction) -> ShareBounds:
-    players = len(cells).bit_length() - 1
-    total = ShareBounds()
-    for before, after in _list_pairs(player, players):
-        weight = Fraction(count_orders(players)[before.bit_count()], factorial(players))
-        least, most = cells[after].least - cells[before].most, cells[after].most - cells[before].least
-        least = max(least, _ZERO) if direction in {Direction.LOOSER, Direction.NONE} else least
-        most = min(most, _ZERO) if direction in {Direction.STRICTER, Direction.NONE} else most
-        total += ShareBounds(weight * least, weight * most)
-    return total
 
 
 def _list_pairs(player: int, players: int) -> list[tuple[int, int]]:
