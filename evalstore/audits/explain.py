@@ -263,7 +263,7 @@ class AuditJob:
 
     def _sum_up(self) -> Audit:
         a, b = (
-            build_side(one.run, len(one.rows), self.sums.sum_side(side)) for side, one in enumerate((self.a, self.b))
+            _build_side(one.run, len(one.rows), self.sums.sum_side(side)) for side, one in enumerate((self.a, self.b))
         )
         common = self.sums.count(PairSet.COMPARED)
         compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
@@ -325,13 +325,6 @@ def _open_runs(
     finder = VersionFinder(store)
     a, b = open_stored_run(run_a, finder, session), open_stored_run(run_b, finder, session)
     a = follow_renames(a, b, finder)
-    return open_attributor(a, b, finder, session, asks_service=ask)
-
-
-def open_attributor(
-    a: StoredRun, b: StoredRun, finder: VersionFinder, session: JudgeSession, *, asks_service: bool
-) -> QuestionAttributor:
-    """Return what attributes the questions of two runs."""
     loaders = [RunArtifactLoader.from_runs(finder, stored.run) for stored in (a, b)]
     tokens = TokenLoader(RunArtifactLoader.from_runs(finder, a.run, b.run))
     models = [read_judge_model(stored.run) for stored in (a, b)]
@@ -347,7 +340,7 @@ def open_attributor(
         rulers=(RunRulers(loaders[0], models[0]), RunRulers(loaders[1], models[1])),
         graders=(graders[0], graders[1]),
         history=read_question_history(a, b, finder),
-        asks_service=asks_service,
+        asks_service=ask,
     )
 
 
@@ -366,7 +359,7 @@ def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fac
             raise AssertionError(f"the causes of {factor.name} do not add up")
 
 
-def build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
+def _build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
     """Return what a run came to; raises `RefusedError` where its aggregate says otherwise than its rows."""
     score = sums.scores.compute_mean() or _ZERO
     recorded = run.rest_score if run.is_withheld else run.score

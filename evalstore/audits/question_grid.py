@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from itertools import chain
 
 from evalstore.audits.attribution import Coalition, find_blocks
-from evalstore.audits.edits.edit_history import prove_directions
+from evalstore.audits.edits.edit_history import prove_direction
 from evalstore.audits.edits.rubric_plan import (
     DATASET,
     INPUT,
@@ -229,12 +229,7 @@ class QuestionAttributor:
         """Return where the rubrics of the questions so far can move a score that has them."""
         pairs = dict.fromkeys((old, new) for old, new, _ in self._plans)
         versions = ((self.a.rubrics[old].version, self.b.rubrics[new].version) for old, new in pairs)
-        return join_directions(*(prove_directions(self.finder, *pair)[0] for pair in versions))
-
-    def find_players(self, pair: QuestionPair) -> frozenset[PlayerName]:
-        """Return who differs in one question; nothing is graded."""
-        shared = self._open_question(pair)
-        return frozenset((*shared.plan.trees, *_list_contexts(shared, self._find_moved(_read_pairs(shared)))))
+        return join_directions(*(prove_direction(self.finder, *pair) for pair in versions))
 
     def _open_question(self, pair: QuestionPair) -> _SharedQuestion:
         """Return a question with what graded it; raises `RefusedError` where its run does not name that."""

@@ -47,16 +47,12 @@ _REFERENCE_MESSAGE = "the expected answer changed"
 
 
 class QuestionPair(NamedTuple):
-    """One question of two runs: its row in each (None without an answer), and what became of it; None for nothing.
-
-    `times` is more than 1 where it stands for others, whose rows are graded alike.
-    """
+    """One question of two runs: its row in each (None without an answer), and what became of it; None for nothing."""
 
     id: str
     old: GradedRow | None
     new: GradedRow | None
     set: PairSet | None
-    times: int = 1
 
 
 def list_pairs(a: StoredRun, b: StoredRun) -> Iterator[QuestionPair]:
@@ -114,15 +110,15 @@ class PairSums:
     _sums: dict[PairSet | None, _SetSum] = field(default_factory=dict)
 
     def add_pair(self, pair: QuestionPair) -> None:
-        """Add a question, and those that it stands for."""
+        """Add a question."""
         if pair.set not in self._sums:
             self._sums[pair.set] = _SetSum()
         found = self._sums[pair.set]
-        found.questions += pair.times
+        found.questions += 1
         for side, row in zip(found.sides, (pair.old, pair.new), strict=True):
             if row is not None and row.score is not None:
-                side.scores.add(row.score, pair.times)
-                side.passes.add(row.pass_share, pair.times)
+                side.scores.add(row.score)
+                side.passes.add(row.pass_share)
         if pair.set not in {PairSet.COMPARED, None}:
             self.ids.setdefault(pair.set, []).append(pair.id)
         if pair.set is PairSet.ERRORS and pair.old and pair.new:

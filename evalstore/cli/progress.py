@@ -33,20 +33,20 @@ def make_watch(label: str, *, quiet: bool, fewest: int = _FEWEST) -> Watch[Any]:
 
 
 def make_stream_watch(
-    label: str, *, quiet: bool, fewest: int = _FEWEST, weigh: Callable[[Any], int] = _count_one
+    label: str, *, quiet: bool, fewest: int = _FEWEST
 ) -> Callable[[Iterable[Any], int], Iterable[Any]]:
-    """Return a function as `make_watch` does, of things that come one by one and about how many there are.
-
-    `weigh` says for how many of them an item stands.
-    """
+    """Return a function as `make_watch` does, of things that come one by one and about how many there are."""
     shows = can_show_bars(quiet=quiet)
-    return lambda items, count: _draw_bar(items, count, label, weigh) if shows and count >= fewest else items
+    return lambda items, count: _draw_bar(items, count, label) if shows and count >= fewest else items
 
 
 def make_count_watch(
     label: str, *, quiet: bool, weigh: Callable[[Any], int] = _count_one
 ) -> Callable[[Iterable[Any]], Iterable[Any]]:
-    """Return a function as `make_watch` does, of things of which nobody knows how many there are: they are counted."""
+    """Return a function as `make_watch` does, of things of which nobody knows how many there are: they are counted.
+
+    `weigh` says for how many of them an item stands.
+    """
     shows = can_show_bars(quiet=quiet)
     return lambda items: _draw_bar(items, None, label, weigh) if shows else items
 

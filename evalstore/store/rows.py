@@ -90,12 +90,6 @@ def _find_path_in(dataset: ArtifactIdentity, text: bytes) -> str | None:
     return None
 
 
-def read_row_pieces(store: StoreReader, dataset: Artifact, *, commit: str | None) -> Iterator[bytes]:
-    """Yield the file of rows beside a dataset at a commit (None: on disk) in pieces."""
-    path = find_rows_path(dataset)
-    return iter(()) if path is None else _read_pieces(store, path, commit)
-
-
 def compute_rows_sha256(store: StoreReader, dataset: Artifact, *, commit: str | None) -> str:
     """Return the SHA-256 over the lines of the rows beside a dataset, however they end; blank ones do not count."""
     found = hashlib.sha256()

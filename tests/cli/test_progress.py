@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.cli import main, progress, streams
-from evalstore.cli.progress import make_stream_watch, make_watch
+from evalstore.cli.progress import make_count_watch, make_stream_watch, make_watch
 
 # What can take more than two seconds -> the words of its bars.
 LONG = {
@@ -57,11 +57,12 @@ def test_a_bar_is_drawn_on_a_terminal(
 def test_a_thing_may_stand_for_many(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(progress, "can_show_bars", lambda **_: True)
     monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(progress, "_UNCOUNTED", 100)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    watch = make_stream_watch("comparing", quiet=False, weigh=len)
-    assert list(watch(["a" * 30, "b", "c" * 69], 100)) == ["a" * 30, "b", "c" * 69]
+    watch = make_count_watch("copying", quiet=False, weigh=len)
+    assert list(watch(["a" * 30, "b", "c" * 69])) == ["a" * 30, "b", "c" * 69]
     shown = capsys.readouterr().err
-    assert all(f"{done}/100" in shown for done in (30, 31, 100))
+    assert all(f"  {done}  " in shown for done in (30, 31, 100))
 
 
 @pytest.mark.parametrize("command", LONG)
@@ -98,7 +99,7 @@ def test_a_large_diff_counts_its_rows(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setattr(progress, "_PATIENCE", 0)
     monkeypatch.setattr(progress, "_UNCOUNTED", 500)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert list(progress.make_count_watch("reading rows", quiet=False)(iter("abc"))) == ["a", "b", "c"]
+    assert list(make_count_watch("reading rows", quiet=False)(iter("abc"))) == ["a", "b", "c"]
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "reading rows" in shown.err
@@ -116,9 +117,9 @@ def test_a_bar_fits_its_terminal_and_never_goes_past_its_end(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", str(columns))
     if count is None:
-        list(progress.make_count_watch("reading rows", quiet=False)(range(items)))
+        list(make_count_watch("reading rows", quiet=False)(range(items)))
     else:
-        list(make_stream_watch("reading rows", quiet=False, weigh=lambda _: max(1, count // 100))(range(items), count))
+        list(make_stream_watch("reading rows", quiet=False)(range(items), count))
     drawn = [line.rstrip() for line in re.split(r"[\r\n]|\x1b\[[0-9?]*[a-zA-Z]", capsys.readouterr().err)]
     assert any("reading rows" in line for line in drawn)
     assert max(map(len, drawn)) < columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -347,25 +347,15 @@ def _compare_versions(finder: VersionFinder, old: Artifact, new: Artifact) -> tu
         return ()
 
 
-def prove_directions(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> tuple[Direction, Direction]:
-    """Return where the edits between two rubrics, and any of them together, can move a score and a verdict."""
+def prove_direction(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> Direction:
+    """Return where the edits between two rubrics, and any of them together, can move a score."""
     if not finder.find_line(old, new):
-        return Direction.EITHER, Direction.EITHER
+        return Direction.EITHER
     try:
         findings = compare_by_rules(finder.store, old.resolved, new.resolved, detail=Detail.FINDINGS).findings
     except EvalstoreError as error:
         finder.notes.append(f"{old.resolved.ref} and {new.resolved.ref} cannot be compared: {error.message}")
-        return Direction.EITHER, Direction.EITHER
-    return join_proved_directions(findings)
-
-
-def join_proved_directions(findings: Iterable[DiffFinding]) -> tuple[Direction, Direction]:
-    """Return where edits together can move a score and a verdict; one of which nothing is proved can do either."""
-    known = [
-        (one.direction, one.verdict_direction)
-        if one.certainty is not Certainty.ASSUMED
-        else (Direction.EITHER, Direction.EITHER)
-        for one in findings
-    ]
-    score, verdict = (join_directions(*ends) for ends in zip(*known, strict=True)) if known else (Direction.NONE,) * 2
-    return score, verdict
+        return Direction.EITHER
+    return join_directions(
+        *(Direction.EITHER if one.certainty is Certainty.ASSUMED else one.direction for one in findings)
+    )

@@ -85,13 +85,6 @@ def draw_step(
     return Drawing(f"{label}{span}", (_draw_level(start, scale), box, *whisker))
 
 
-def draw_range(least: Fraction, most: Fraction, scale: BarScale) -> Drawing:
-    """Draw both ends between which a value lies, with a line at 0; an exact one is a mark."""
-    places = scale.find_place(least), scale.find_place(most)
-    box = Shape(places[0] - 1, places[1] - places[0] + 2, 6, "mark")
-    return Drawing(f"from {format_percent(least)} to {format_percent(most)}", (box, _draw_level(Fraction(0), scale)))
-
-
 def draw_mark(value: Fraction, scale: BarScale) -> Drawing:
     """Draw one level as a mark."""
     box = Shape(scale.find_place(value) - 2, 4, 14, "mark")
