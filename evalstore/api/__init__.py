@@ -36,11 +36,14 @@ if TYPE_CHECKING:
         Answer,
         AuditReport,
         Condition,
+        RecordReport,
         decide_conditions,
+        decide_record_conditions,
         find_worst_answer,
         parse_condition,
     )
     from evalstore.audits.question_view import view_question
+    from evalstore.audits.records import compare_records
     from evalstore.audits.score_history import build_history, build_timelines, replay_run
     from evalstore.audits.slices import SliceKind
     from evalstore.demo import (
@@ -133,11 +136,14 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "Answer",
         "AuditReport",
         "Condition",
+        "RecordReport",
         "decide_conditions",
+        "decide_record_conditions",
         "find_worst_answer",
         "parse_condition",
     ),
     "evalstore.audits.question_view": ("view_question",),
+    "evalstore.audits.records": ("compare_records",),
     "evalstore.audits.score_history": ("build_history", "build_timelines", "replay_run"),
     "evalstore.audits.slices": ("SliceKind",),
     "evalstore.demo": (

@@ -17,6 +17,7 @@ from evalstore.statistics import Interval
 from evalstore.text import count_noun
 
 if TYPE_CHECKING:
+    from evalstore.audits.records import RecordComparison
     from evalstore.audits.score_history import Timelines
 
 
@@ -27,6 +28,14 @@ class _Value(NamedTuple):
     reason: str
     interval: Interval | None = None
     needs_interval: bool = False
+
+
+class _Ungraded(NamedTuple):
+    """How many of all questions have a check that could not be graded, and which share of them is too many."""
+
+    failed: int
+    total: int
+    most: Fraction
 
 
 _Values = Sequence[_Value]  # they have to agree
@@ -42,7 +51,8 @@ _CONDITION = re.compile(r"\s*([a-z_@]+)(\.mean)?\s*(<=|>=|<|>)\s*([+-]?[0-9]+(?:
 _OWN = {"own": "shapley", "own@old": "old", "own@new": "new"}
 _INTERVALS = {"own": "ci", "own@old": "ci_old", "own@new": "ci_new"}
 _SHARES = (*_OWN, *map(str, PlayerName))
-METRICS = (*_SHARES, *LINE_LABELS, "flips", "delta")
+RECORD_METRICS = ("flips", "delta")  # what two records alone can answer
+METRICS = (*_SHARES, *LINE_LABELS, *RECORD_METRICS)
 
 
 class Answer(StrEnum):
@@ -103,19 +113,41 @@ def decide_conditions(
     """
     values = [[*_list_values(audit, condition)] for condition in conditions]
     more = f"; {audit.price.calls:,} judge calls would tell (--judge-url, --ask)" if audit.price.calls else ""
-    return _decide_all(conditions, values, audit, max_ungraded, more)
+    # Those that one run could grade are behind a line; those that neither could are compared by their other checks.
+    behind = len(audit.lines.errors) + len(audit.lines.questions.ungraded)
+    ungraded = _Ungraded(behind + audit.ungraded, audit.common + behind, max_ungraded)
+    return _decide_all(conditions, values, ungraded, more)
+
+
+def decide_record_conditions(
+    found: RecordComparison, conditions: Sequence[Condition], *, max_ungraded: Fraction = MAX_UNGRADED
+) -> tuple[ConditionResult, ...]:
+    """Return the answer to each condition on two records; raises `UsageError` for one that records cannot answer."""
+    values: list[list[_Value]] = []
+    for condition in conditions:
+        if condition.metric not in RECORD_METRICS:
+            raise UsageError(
+                f"--records grades nothing, so it cannot say {condition.metric}",
+                hint=f"one of {', '.join(RECORD_METRICS)}; evalstore audit without --records tells the others",
+            )
+        values.append([*_list_record_values(found, condition.metric)])
+    ungraded = _Ungraded(found.ungraded, found.pairs + len(found.unscored), max_ungraded)
+    return _decide_all(conditions, values, ungraded, "")
+
+
+def _list_record_values(found: RecordComparison, metric: str) -> Iterator[_Value]:
+    turned = len(found.flips.pass_to_fail)
+    is_delta = metric == "delta"
+    yield _Value(found.score.delta, "on the pairs") if is_delta else _Value(Fraction(turned), "from pass to fail")
+    if found.missing_b:
+        value = found.delta_as_zero if is_delta else Fraction(turned + found.lost_passes)
+        yield _Value(value, _count_zeros(found.missing_b))
 
 
 def _decide_all(
-    conditions: Sequence[Condition],
-    values: Sequence[_Values],
-    audit: Audit,
-    max_ungraded: Fraction,
-    more: str,
+    conditions: Sequence[Condition], values: Sequence[_Values], ungraded: _Ungraded, more: str
 ) -> tuple[ConditionResult, ...]:
-    # Those that one run could grade are behind a line; those that neither could are compared by their other checks.
-    behind = len(audit.lines.errors) + len(audit.lines.questions.ungraded)
-    failed, total = behind + audit.ungraded, audit.common + behind
+    failed, total, max_ungraded = ungraded
     if failed > max_ungraded * total:
         reason = f"checks failed on {failed:,} of {total:,} questions, more than a share of {float(max_ungraded):g}"
         return tuple(ConditionResult(condition, Answer.UNDECIDED, None, reason) for condition in conditions)
@@ -204,7 +236,10 @@ def _word_basis(anchors: int, *, is_exact: bool = True) -> str:
 
 
 def _word_missing(lines: Lines) -> str:
-    count = len(lines.silent_b)
+    return _count_zeros(len(lines.silent_b))
+
+
+def _count_zeros(count: int) -> str:
     return f"{count_noun(count, 'missing answer')} {'counts' if count == 1 else 'count'} 0"
 
 
@@ -221,3 +256,11 @@ class AuditReport:
     audit: Audit
     results: tuple[ConditionResult, ...] = ()
     timelines: Timelines | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordReport:
+    """Two records compared as pairs, with the answers to the conditions that somebody put."""
+
+    comparison: RecordComparison
+    results: tuple[ConditionResult, ...] = ()

@@ -263,7 +263,7 @@ class AuditJob:
 
     def _sum_up(self) -> Audit:
         a, b = (
-            _build_side(one.run, len(one.rows), self.sums.sum_side(side)) for side, one in enumerate((self.a, self.b))
+            build_side(one.run, len(one.rows), self.sums.sum_side(side)) for side, one in enumerate((self.a, self.b))
         )
         common = self.sums.count(PairSet.COMPARED)
         compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
@@ -359,7 +359,7 @@ def _assert_sums(found: Audit, has_lost: bool) -> None:  # noqa: FBT001  # a fac
             raise AssertionError(f"the causes of {factor.name} do not add up")
 
 
-def _build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
+def build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
     """Return what a run came to; raises `RefusedError` where its aggregate says otherwise than its rows."""
     score = sums.scores.compute_mean() or _ZERO
     recorded = run.rest_score if run.is_withheld else run.score

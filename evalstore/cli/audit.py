@@ -13,10 +13,11 @@ from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_opt
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import MOST_UNGRADED, SHARE, USER_FILE
+from evalstore.cli.progress import make_count_watch
 from evalstore.errors import ExitCode, GitError, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import Answer, Condition, Judges, Store
+    from evalstore.api import Answer, Condition, Judges, RecordReport, Store
 
 _MOST_MOVED = 300  # questions on a page
 
@@ -29,13 +30,14 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
 
 @click.command(
     cls=SectionedCommand,
-    first="--question --by --fail-on --undecided --ask --judge-url --allow-drift --format --verbose",
+    first="--question --by --fail-on --undecided --records --ask --judge-url --allow-drift --format --verbose",
     epilog=format_examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
         "evalstore audit OLD.json NEW.json --question q17         # both outputs under both rubrics",
         "evalstore audit OLD.json NEW.json --fail-on 'own<-0.02'  # the gate for CI",
         "evalstore audit OLD.json NEW.json --format markdown      # a comment for a pull request",
         "evalstore audit OLD.json NEW.json --format html > audit.html  # a page to read and to keep",
+        "evalstore audit --records OLD.json NEW.json      # outputs or rubrics are lost: pairs of recorded scores",
         "evalstore audit OLD.json NEW.json --allow-drift   # an engine is another version now",
         "evalstore audit OLD.json NEW.json --ask --judge-url http://127.0.0.1:8000/v1",
     ),
@@ -45,6 +47,11 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
 @click.option("--allow-drift", is_flag=True, help="Count what grading again does not reproduce, instead of refusing.")
 @click.option(
     "--ask", is_flag=True, help="Ask the judges of today about A's outputs where another model answered in B."
+)
+@click.option(
+    "--records",
+    is_flag=True,
+    help="Grade nothing: compare what two files recorded, pair by pair. Needs no outputs, and no store.",
 )
 @click.option("--question", metavar="ID", help="Show this question alone: each output under each rubric, every check.")
 @click.option(
@@ -85,6 +92,7 @@ def command(  # noqa: PLR0913  # the command line
     *,
     allow_drift: bool,
     ask: bool,
+    records: bool,
     question: str | None,
     by: str | None,
     conditions: tuple[Condition, ...],
@@ -102,6 +110,10 @@ def command(  # noqa: PLR0913  # the command line
     apart moves together. Judges answer from kept replies, else as the runs recorded it; what is missing of a released
     judge is asked of an endpoint. A run that names no versions is graded with those that give its scores again.
 
+    With --records nothing is graded: any two files that carry scores are compared, answer by answer, by question and
+    sample. It says how far both means lie apart, with an interval, which verdicts flip, what is in one file alone, and
+    which versions, digests, models and judges differ; not which of them moved the score.
+
     With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or is undecided. Shares are parts
     of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it. A share of what was sampled
     has an interval: the condition fails where all of it is so, holds where nothing in it is, and is else undecided.
@@ -110,6 +122,13 @@ def command(  # noqa: PLR0913  # the command line
 
     paths = settings.path / run_a, settings.path / run_b
     share = Fraction(str(max_ungraded))
+    if records:
+        _refuse_beside_records(
+            {"--ask": ask, "--question": question is not None, "--by": by is not None, "--allow-drift": allow_drift}
+        )
+        compared = _compare_records(settings, (run_a, run_b), conditions, share)
+        settings.print_result(compared)
+        return _choose_exit_code(find_worst_answer(compared.results), undecided)
     with _open_store(settings) as store, grade_bare_outputs(*paths, store, judges) as runs:
         paths = runs.read
         if question is not None:
@@ -140,6 +159,17 @@ def command(  # noqa: PLR0913  # the command line
     return _choose_exit_code(find_worst_answer(results), undecided)
 
 
+def _compare_records(
+    settings: CommandSettings, files: tuple[Path, Path], conditions: tuple[Condition, ...], max_ungraded: Fraction
+) -> RecordReport:
+    from evalstore.api import RecordReport, compare_records, decide_record_conditions
+
+    watch = make_count_watch("reading", quiet=settings.quiet)
+    found = compare_records(settings.path / files[0], settings.path / files[1], watch=watch)
+    found = replace(found, a=replace(found.a, run=str(files[0])), b=replace(found.b, run=str(files[1])))
+    return RecordReport(found, decide_record_conditions(found, conditions, max_ungraded=max_ungraded))
+
+
 def _open_store(settings: CommandSettings) -> Store:
     """Open the store of the directory; outside a repository the error names what needs none."""
     try:
@@ -154,6 +184,11 @@ def _is_in_repository(settings: CommandSettings) -> bool:
     from evalstore.store.locate import is_in_repository, resolve_folder
 
     return is_in_repository(resolve_folder(settings.path))
+
+
+def _refuse_beside_records(options: dict[str, bool]) -> None:
+    if used := [name for name, is_set in options.items() if is_set]:
+        raise UsageError(f"{used[0]} grades outputs, but --records grades nothing", hint="use only one of them")
 
 
 def _refuse_beside_question(options: dict[str, bool]) -> None:

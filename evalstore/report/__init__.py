@@ -39,6 +39,7 @@ RENDERERS = {
     "MigrationReport": "migrate",
     "QuestionView": "audit_question",
     "Released": "bump",
+    "RecordReport": "records",
     "ReleaseLog": "log",
     "ReplayedStory": "written.story",
     "Resolution": "resolve",

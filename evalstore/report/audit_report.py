@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalstore.audits import Audit, Cause
@@ -28,9 +28,7 @@ def text(report: AuditReport, screen: Screen = PAPER) -> str:
     rows = _tabulate_slices(report.audit)
     right = [at for at, name in enumerate(rows[0]) if name in _SLICE_HEAD[1:5]]
     slices = wrap_columns(rows, screen.width, right) if rows[1:] else ()
-    lines = screen.wrap(*map(describe_result, report.results))
-    results = [screen.paint_words(line, _ANSWERS) for line in lines]
-    return plain.text(report.audit, screen, slices=slices, results=results)
+    return plain.text(report.audit, screen, slices=slices, results=format_results(report.results, screen))
 
 
 def document(report: AuditReport) -> dict[str, Any]:
@@ -76,6 +74,11 @@ def html(report: AuditReport, links: Mapping[str, str] | None = None) -> str:
     facts = [*plain.list_facts(report.audit)]
     slices = _tabulate_slices(report.audit)
     return write_page(report, conditions=conditions, slices=slices, facts=facts, links=links)
+
+
+def format_results(results: Sequence[ConditionResult], screen: Screen) -> list[str]:
+    """Return the answers to conditions in lines, each answer in its colour."""
+    return [screen.paint_words(line, _ANSWERS) for line in screen.wrap(*map(describe_result, results))]
 
 
 def describe_result(result: ConditionResult) -> str:

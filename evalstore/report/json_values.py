@@ -284,9 +284,12 @@ KEYS: Mapping[str, Row] = {
     "MovedReference": ("ref was now level file=place.file line=place.line",),
     "OwnShare": ("shapley old new ci~ ci_old~ ci_new~",),
     "PinMove": ("from=old to=new",),
-    "ProvedDirection": ("from=old to=new direction=score verdict_direction=verdict questions",),
     "QuestionMean": ("score verdict",),
     "Push": ("remote branch tags outcome message hint command",),
+    "RecordChange": (
+        "a b delta ci=estimate.mean.interval~ p=estimate.p~ detectable=estimate.mean.detectable_effect~",
+        "conclusion=estimate.conclusion",
+    ),
     "ReferencePin": (
         "from=user release to=target",
         {"ref": lambda pin: str(pin.ref)},

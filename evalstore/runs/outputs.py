@@ -221,16 +221,16 @@ class _RowReader:
 
 
 _OUTPUT_LINES = 'lines {"id", "output", "input"?, "tool_calls"?, "sample"?}'
-_EEE = "rows or runs of Every Eval Ever"
+EVERY_EVAL_EVER = "rows or runs of Every Eval Ever"
 _INSPECT = "logs of Inspect AI (.eval, .json)"
 _PROMPTFOO = "results of promptfoo (.json, .jsonl)"
 _GRADINGS = "gradings of skill-creator (grading.json, benchmark.json)"
 
 _LINES = OutputFormat(_OUTPUT_LINES, OBJECT, {"id", "output"}.issubset, _read_json_lines, has_rows=True)
-_RUN = OutputFormat(_EEE, OBJECT, {"evaluation_results"}.issubset, _read_embedded)
+_RUN = OutputFormat(EVERY_EVAL_EVER, OBJECT, {"evaluation_results"}.issubset, _read_embedded)
 OUTPUT_FORMATS = (
     _LINES,
-    OutputFormat(_EEE, OBJECT, {"sample_id"}.issubset, _read_json_lines, has_rows=True),
+    OutputFormat(EVERY_EVAL_EVER, OBJECT, {"sample_id"}.issubset, _read_json_lines, has_rows=True),
     _RUN,
     OutputFormat(_INSPECT, ARCHIVE, is_log_archive, read_log_archive),
     OutputFormat(_INSPECT, OBJECT, is_json_log, read_json_log),
@@ -328,7 +328,7 @@ def find_log_status(path: Path) -> str:
     shape = detect_format(path)
     if shape.name == _INSPECT:
         return read_archive_status(path) if shape.kind == ARCHIVE else read_json_status(path)
-    if shape.name != _EEE:
+    if shape.name != EVERY_EVAL_EVER:
         return ""
     with suppress(LoadError):  # rows without an aggregate are bare outputs
         aggregate = find_aggregate(path)

@@ -67,6 +67,12 @@ def read_bare_rows(run: Run) -> Iterator[BareRow]:
     return (_read_record(row, place, read_bare_row) for row, place in _iterate_records(run))
 
 
+def read_lone_rows(path: Path) -> Iterator[BareRow]:
+    """Yield the rows of a file that no aggregate names, as `read_bare_rows` does."""
+    records = ((row, Place(str(path), line)) for line, row in read_json_objects(path))
+    return (_read_record(row, place, read_bare_row) for row, place in records)
+
+
 def read_row_line(data: bytes, place: Place) -> GradedRow | None:
     """Return the row of one line of a run; None without any output. Raises `LoadError` at its place otherwise."""
     return _read_record(parse_json_object(data, place), place, read_graded_row)

@@ -167,6 +167,7 @@ def test_every_command_has_a_schema_and_every_schema_a_command() -> None:
         *COMMANDS,
         *of_groups,
         "audit_question",
+        "audit_records",
         "diff_all",
         "explain_rules",
         "explain_schemas",

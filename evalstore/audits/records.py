@@ -1,0 +1,250 @@
+"""Compares two records as pairs, grading nothing: the difference, its interval, flips, and which versions differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalstore.audits.explain import build_side
+from evalstore.audits.question_sets import SideSum
+from evalstore.audits.stored_run import list_score_notes, make_disjoint_error, make_unscored_error
+from evalstore.audits.values import Flips, RunSide
+from evalstore.errors import RefusedError
+from evalstore.model import Verdict, has_failed_check
+from evalstore.runs import Run
+from evalstore.runs.eee_rows import BareRow
+from evalstore.runs.records import open_record
+from evalstore.runs.row_index import make_doubled_error
+from evalstore.runs.values import Outcome, compute_question_mean
+from evalstore.statistics import ChangeEstimate, ExactMean, count_units, estimate_change
+
+# What the rows of a pair may have in common, in the order of `_RecordRow.contents`.
+CONTENTS = ("input", "reference", "output", "rubric")
+_DIGEST = 8  # characters of a digest that are shown
+_UNCOMPARED = "replies_"  # begins the counts of judge calls in a run's harness
+
+_Key = tuple[str, int]  # a question, and the number of its sample
+_Watch = Callable[[Iterable[BareRow]], Iterable[BareRow]]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChange:
+    """A mean over the pairs in either record, and what its change tells of questions like these."""
+
+    a: Fraction
+    b: Fraction
+    estimate: ChangeEstimate
+
+    @property
+    def delta(self) -> Fraction:
+        """The mean of B less that of A."""
+        return self.b - self.a
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDifference:
+    """What two records name differently; `same_scoring`: their digests say that it scores alike.
+
+    A side that does not name it is empty.
+    """
+
+    name: str
+    a: str
+    b: str
+    same_scoring: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecordComparison:
+    """Two records, paired by question and sample; a pair has a score in both.
+
+    `a` and `b` are all that either record scored. `only_a`, `only_b` and `unscored` are the answers in no pair.
+    `missing_b` of them are scored in A and missing in B: `lost_score` and `lost_passes` are what A had for them.
+    `contents` counts the pairs that differ in one of `CONTENTS`, where both records have it. `ungraded` counts the
+    answers of both records with a check that could not be graded in one of them.
+    """
+
+    a: RunSide
+    b: RunSide
+    pairs: int
+    score: RecordChange
+    passes: RecordChange
+    flips: Flips
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    unscored: tuple[str, ...]
+    missing_b: int
+    lost_score: Fraction
+    lost_passes: int
+    differences: tuple[RecordDifference, ...]
+    contents: Mapping[str, int]
+    ungraded: int
+    notes: tuple[str, ...]
+
+    @property
+    def delta_as_zero(self) -> Fraction:
+        """The change of the mean score with answers that B lacks counted as 0."""
+        return (self.score.delta * self.pairs - self.lost_score) / (self.pairs + self.missing_b)
+
+
+class _RecordRow(NamedTuple):
+    """What is compared of a row; of each content its hash, None where it is not recorded."""
+
+    score: Fraction | None
+    verdict: Verdict
+    group: str
+    has_failure: bool
+    contents: tuple[int | None, ...]
+
+    @property
+    def points(self) -> Fraction:
+        """The score; 0 without one."""
+        return self.score or Fraction(0)
+
+    @property
+    def passes(self) -> Fraction:
+        """1 for a row that passes, else 0."""
+        return Fraction(self.verdict is Verdict.PASS)
+
+
+_Rows = Mapping[_Key, _RecordRow]
+_Pairs = Mapping[_Key, tuple[_RecordRow, _RecordRow]]
+
+
+def compare_records(path_a: Path, path_b: Path, *, watch: _Watch = iter) -> RecordComparison:
+    """Compare two files that carry scores: runs, gradings of skill-creator, or rows that no run names.
+
+    `watch` wraps the iteration over the rows of each. Raises `LoadError` for a file without scores, and `RefusedError`
+    where one answer stands twice, a score is not between 0 and 1, or no answer is scored in both.
+    """
+    opened = [open_record(path) for path in (path_a, path_b)]
+    runs = [run for run, _ in opened]
+    a, b = (_index_rows(run, watch(found)) for run, found in opened)
+    common = {key: (row, b[key]) for key, row in a.items() if key in b}
+    pairs = {key: pair for key, pair in common.items() if all(row.score is not None for row in pair)}
+    sides = [_sum_side(run, rows) for run, rows in zip(runs, (a, b), strict=True)]
+    if not pairs:
+        raise make_disjoint_error(*runs)
+    lost = [row for key, row in a.items() if row.score is not None and key not in pairs and _is_missing(key, b, runs)]
+    groups = [old.group for old, _ in pairs.values()]
+    passes = _estimate_change([(old.passes, new.passes) for old, new in pairs.values()], groups)
+    fell, rose = (
+        tuple(_name_answer(key) for key, pair in pairs.items() if pair[1].passes - pair[0].passes == way)
+        for way in (-1, 1)
+    )
+    return RecordComparison(
+        a=sides[0],
+        b=sides[1],
+        pairs=len(pairs),
+        score=_estimate_change([(old.points, new.points) for old, new in pairs.values()], groups),
+        passes=passes,
+        flips=Flips(fell, rose, {}, passes.estimate.p),
+        only_a=tuple(_name_answer(key) for key in a if key not in common),
+        only_b=tuple(_name_answer(key) for key in b if key not in common),
+        unscored=tuple(_name_answer(key) for key in common if key not in pairs),
+        missing_b=len(lost),
+        lost_score=sum((row.points for row in lost), Fraction(0)),
+        lost_passes=sum(row.verdict is Verdict.PASS for row in lost),
+        differences=tuple(_list_differences(*runs)),
+        contents=_count_contents(pairs),
+        ungraded=sum(old.has_failure or new.has_failure for old, new in common.values()),
+        notes=tuple(list_score_notes(*runs)),
+    )
+
+
+def _name_answer(key: _Key) -> str:
+    """Return the name of one answer: its question, and the sample where it is not the first."""
+    id_, sample = key
+    return f"{id_} (sample {sample + 1})" if sample else id_
+
+
+def _index_rows(run: Run, found: Iterable[BareRow]) -> dict[_Key, _RecordRow]:
+    rows: dict[_Key, _RecordRow] = {}
+    for row, is_stored, digest in found:
+        key = row.id, row.sample
+        if key in rows:
+            raise make_doubled_error(run.samples, row.id)
+        if row.score is not None and not 0 <= row.score <= 1:
+            raise RefusedError(
+                f"{run.samples} gives {row.id} the score {float(row.score):g}",
+                hint="two records are compared on a scale from 0 to 1",
+            )
+        output = digest or (row.output_digest if is_stored else "")
+        asked = row.input if row.asked is None else row.asked
+        contents: tuple[Any, ...] = asked, row.reference, output, row.rubric_digest or row.rubric
+        rows[key] = _RecordRow(
+            score=row.score,
+            verdict=row.verdict,
+            group=f"question {row.id}" if row.group is None else f"group {row.group}",
+            has_failure=has_failed_check(row.checks),
+            contents=tuple(hash(one) if one else None for one in contents),
+        )
+    return rows
+
+
+def _sum_side(run: Run, rows: _Rows) -> RunSide:
+    """Return the means of a whole record; raises `RefusedError` where its aggregate says otherwise than its rows."""
+    outcomes: dict[str, list[Outcome]] = {}
+    for (id_, _), row in rows.items():
+        outcomes.setdefault(id_, []).append((row.score, row.verdict))
+    sums = SideSum()
+    for mean in map(compute_question_mean, outcomes.values()):
+        if mean.score is not None and mean.pass_share is not None:
+            sums.scores.add(mean.score)
+            sums.passes.add(mean.pass_share)
+    if not sums.scores.count:
+        raise make_unscored_error(run)
+    # Other tools round what their aggregates say.
+    return build_side(run if run.dataset else replace(run, score=None), len(outcomes), sums)
+
+
+def _is_missing(key: _Key, b: _Rows, runs: Sequence[Run]) -> bool:
+    """Whether B lacks an answer that it should have: not one to a question that its dataset may not have."""
+    datasets = [(run.dataset.digest, run.dataset.rows) for run in runs if run.dataset]
+    return key in b or key[0] in runs[1].missing_outputs or len({*datasets}) < 2  # noqa: PLR2004  # two runs
+
+
+def _estimate_change(pairs: Sequence[tuple[Fraction, Fraction]], groups: Sequence[str]) -> RecordChange:
+    means = ExactMean(), ExactMean()
+    for pair in pairs:
+        for mean, value in zip(means, pair, strict=True):
+            mean.add(value)
+    estimate = estimate_change(count_units([new - old for old, new in pairs], groups))
+    return RecordChange(means[0].total / len(pairs), means[1].total / len(pairs), estimate)
+
+
+def _count_contents(pairs: _Pairs) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for at, name in enumerate(CONTENTS):
+        both = [(old.contents[at], new.contents[at]) for old, new in pairs.values()]
+        known = [old != new for old, new in both if old is not None and new is not None]
+        if known:
+            found[name] = sum(known)
+    return found
+
+
+def _list_differences(a: Run, b: Run) -> Iterator[RecordDifference]:
+    """Yield what both records name differently, and what only one of them names."""
+    with_harness = bool(a.harness and b.harness)
+    old, new = (_index_names(run, with_harness=with_harness) for run in (a, b))
+    for name in dict.fromkeys((*old, *new)):
+        one, other = old.get(name, {}), new.get(name, {})
+        if one.keys() != other.keys():
+            same = {*one.values()} == {*other.values()}
+            yield RecordDifference(name, ", ".join(one), ", ".join(other), same)
+
+
+def _index_names(run: Run, *, with_harness: bool) -> dict[str, dict[str, str]]:
+    """Return what a record names: by its name the versions of it, each with what tells its scoring apart."""
+    found: dict[str, dict[str, str]] = {"model": {run.model: run.model}} if run.model else {}
+    for used in (*filter(None, [run.dataset]), *run.rubrics, *run.judges):
+        name, _, version = used.ref.partition("@")
+        label = f"{version} ({(used.rows or used.digest)[:_DIGEST]})"
+        found.setdefault(name, {})[label] = f"{used.scoring_digest} {used.rows}"
+    if with_harness:
+        kept = {name: text for name, text in run.harness.items() if not name.startswith(_UNCOMPARED)}
+        found |= {name.replace("_", " "): {text: text} for name, text in kept.items()}
+    return found

@@ -1,0 +1,155 @@
+"""Renders two records compared as pairs: the change with its interval, flips, and what differs, in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from evalstore.audits.claims import format_p
+from evalstore.audits.conditions import RecordReport
+from evalstore.audits.records import RecordChange, RecordComparison, RecordDifference
+from evalstore.audits.wording import format_points, format_size
+from evalstore.report.audit_report import describe_result, format_results
+from evalstore.report.formats.markdown import escape_prose, format_code, format_table
+from evalstore.report.json_values import select_json_keys, write_json_value
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks, join_names
+from evalstore.statistics import Conclusion
+from evalstore.text import count_noun, make_excerpt
+
+_HEAD = ("points", "score", "passes", "")
+_NAME = 40
+_SHOWN = 5  # names of answers on a line
+_NOT_NAMED = "not named"
+_CLAIMS = {
+    Conclusion.SIGNIFICANT: "That is more than chance",
+    Conclusion.BOUNDED_NULL: "That is next to nothing",
+    Conclusion.MOVED_NONE: "No answer has another score",
+}
+
+
+def text(report: RecordReport, screen: Screen = PAPER) -> str:
+    """Return the change in a sentence, both means, what else there is, and the answers to conditions."""
+    found = report.comparison
+    return join_blocks(
+        screen.wrap(write_sentence(found), inner="", part=Part.HEAD),
+        format_columns([_HEAD, *_list_rows(found)], right={1, 2}),
+        screen.wrap(*_list_facts(found, None if screen.whole else _SHOWN)),
+        format_results(report.results, screen),
+    )
+
+
+def markdown(report: RecordReport) -> str:
+    """Return a comment for a pull request."""
+    found = report.comparison
+    return join_blocks(
+        "### evalstore audit --records",
+        f"{format_code(found.a.run)} \u2192 {format_code(found.b.run)}",
+        f"**{escape_prose(write_sentence(found))}**",
+        (f"- {escape_prose(describe_result(one))}" for one in report.results),
+        format_table(_HEAD, _list_rows(found)),
+        (f"- {escape_prose(fact)}" for fact in _list_facts(found, _SHOWN)),
+    )
+
+
+def html(report: RecordReport) -> str:
+    """Return a page of its own."""
+    from evalstore.report.pages.html import render_page
+
+    found = report.comparison
+    return render_page(
+        "records",
+        title=f"Two records: {found.a.model or found.a.run} to {found.b.model or found.b.run}",
+        found=found,
+        sentence=write_sentence(found),
+        conditions=[*map(describe_result, report.results)],
+        head=_HEAD,
+        rows=[*_list_rows(found)],
+        facts=[*_list_facts(found, None)],
+    )
+
+
+def document(report: RecordReport) -> dict[str, Any]:
+    """Return the document that schema/output/audit_records.schema.json describes."""
+    found = report.comparison
+    return {
+        "sentence": write_sentence(found),
+        **select_json_keys(found, "delta=score.delta passes_delta=passes.delta a b pairs score passes"),
+        "flips": {
+            **select_json_keys(
+                found.flips, "pass_to_fail=pass_to_fail# fail_to_pass=fail_to_pass# mcnemar_mid_p=mid_p~"
+            ),
+            "questions": select_json_keys(found.flips, "pass_to_fail fail_to_pass"),
+        },
+        **select_json_keys(found, "only_a only_b unscored missing_b delta_as_zero differences"),
+        "pairs_that_differ": dict(found.contents),
+        "conditions": write_json_value(report.results),
+        "notes": list(found.notes),
+    }
+
+
+def write_sentence(found: RecordComparison) -> str:
+    """Return how the score moved on the pairs, and whether that could be chance."""
+    delta = found.score.delta
+    moved = f"{'fell' if delta < 0 else 'rose'} by {format_size(delta)} points" if delta else "did not move"
+    return (
+        f"The score {moved} on {count_noun(found.pairs, 'pair')} of recorded answers. {_describe_claim(found.score)}."
+    )
+
+
+def _describe_claim(change: RecordChange) -> str:
+    estimate = change.estimate
+    if estimate.conclusion is not Conclusion.NOT_RESOLVABLE:
+        return _CLAIMS[estimate.conclusion]
+    if estimate.mean is None:
+        return "These are too few to tell that from chance"
+    least = f"{estimate.mean.detectable_effect * 100:.0f}"
+    return f"That could be chance: {count_noun(estimate.units, 'question')} show only changes of {least} points or more"
+
+
+def _list_rows(found: RecordComparison) -> Iterator[tuple[str, ...]]:
+    changes = found.score, found.passes
+    for name, side in (("A", found.a), ("B", found.b)):
+        means = (format_percent(getattr(change, name.lower())) for change in changes)
+        yield name, *means, make_excerpt(" ".join(filter(None, (side.model, side.dataset))) or side.run, _NAME)
+    yield "change", *(format_points(change.delta) for change in changes), ""
+    intervals = [change.estimate.mean.interval if change.estimate.mean else None for change in changes]
+    yield "95 % interval", *(" to ".join(map(format_points, ends)) if ends else "-" for ends in intervals), ""
+
+
+def _list_facts(found: RecordComparison, limit: int | None) -> Iterator[str]:
+    """Yield flips, what is in no pair, what the records name differently, and notes; each names `limit` answers."""
+    flips = found.flips
+    counts = f"{len(flips.pass_to_fail):,} from pass to fail, {len(flips.fail_to_pass):,} from fail to pass"
+    chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)})"
+    yield f"verdicts: {counts}{chance}"
+    for way, ids in (("pass to fail", flips.pass_to_fail), ("fail to pass", flips.fail_to_pass)):
+        if ids:
+            yield f"from {way}: {_join_names(ids, limit)}"
+    for words, ids in (
+        ("only in A", found.only_a),
+        ("only in B", found.only_b),
+        ("in both, and unscored in one or both", found.unscored),
+    ):
+        if ids:
+            yield f"{words} ({len(ids):,}): {_join_names(ids, limit)}"
+    if found.only_a or found.only_b or found.unscored:
+        whole = [
+            f"{format_percent(side.score)} of {count_noun(side.scored, 'question')}" for side in (found.a, found.b)
+        ]
+        yield f"each record by itself: A {whole[0]}, B {whole[1]}"
+    if found.missing_b:
+        yield f"with {count_noun(found.missing_b, 'answer')} that B lacks as 0: {format_points(found.delta_as_zero)}"
+    yield from map(_describe_difference, found.differences)
+    contents = [f"{name} in {count:,}" for name, count in found.contents.items()]
+    if contents:
+        yield f"of {count_noun(found.pairs, 'pair')} differ: {', '.join(contents)}"
+    yield from found.notes
+
+
+def _join_names(ids: tuple[str, ...], limit: int | None) -> str:
+    return join_names((make_excerpt(one, _NAME) for one in ids), limit)
+
+
+def _describe_difference(one: RecordDifference) -> str:
+    alike = ", which scores alike" if one.same_scoring else ""
+    return f"{one.name}: {one.a or _NOT_NAMED} \u2192 {one.b or _NOT_NAMED}{alike}"
