@@ -94,6 +94,7 @@ class _RecordRow(NamedTuple):
     """What is compared of a row; of each content its hash, None where it is not recorded."""
 
     score: Fraction | None
+    passes: Fraction
     verdict: Verdict
     group: str
     has_failure: bool
@@ -103,11 +104,6 @@ class _RecordRow(NamedTuple):
     def points(self) -> Fraction:
         """The score; 0 without one."""
         return self.score or Fraction(0)
-
-    @property
-    def passes(self) -> Fraction:
-        """1 for a row that passes, else 0."""
-        return Fraction(self.verdict is Verdict.PASS)
 
 
 _Rows = Mapping[_Key, _RecordRow]
@@ -131,10 +127,8 @@ def compare_records(path_a: Path, path_b: Path, *, watch: _Watch = iter) -> Reco
     lost = [row for key, row in a.items() if row.score is not None and key not in pairs and _is_missing(key, b, runs)]
     groups = [old.group for old, _ in pairs.values()]
     passes = _estimate_change([(old.passes, new.passes) for old, new in pairs.values()], groups)
-    fell, rose = (
-        tuple(_name_answer(key) for key, pair in pairs.items() if pair[1].passes - pair[0].passes == way)
-        for way in (-1, 1)
-    )
+    turned = [(_name_answer(key), new.verdict) for key, (old, new) in pairs.items() if old.verdict is not new.verdict]
+    fell, rose = (tuple(name for name, verdict in turned if verdict is end) for end in (Verdict.FAIL, Verdict.PASS))
     return RecordComparison(
         a=sides[0],
         b=sides[1],
@@ -177,6 +171,7 @@ def _index_rows(run: Run, found: Iterable[BareRow]) -> dict[_Key, _RecordRow]:
         contents: tuple[Any, ...] = asked, row.reference, output, row.rubric_digest or row.rubric
         rows[key] = _RecordRow(
             score=row.score,
+            passes=row.pass_share,
             verdict=row.verdict,
             group=f"question {row.id}" if row.group is None else f"group {row.group}",
             has_failure=has_failed_check(row.checks),
