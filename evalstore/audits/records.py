@@ -19,7 +19,7 @@ from evalstore.runs.eee_rows import BareRow
 from evalstore.runs.records import open_record
 from evalstore.runs.row_index import make_doubled_error
 from evalstore.runs.values import Outcome, compute_question_mean
-from evalstore.statistics import ChangeEstimate, ExactMean, count_units, estimate_change
+from evalstore.statistics import ChangeEstimate, Conclusion, ExactMean, count_units, estimate_change
 
 # What the rows of a pair may have in common, in the order of `_RecordRow.contents`.
 CONTENTS = ("input", "reference", "output", "rubric")
@@ -42,6 +42,11 @@ class RecordChange:
     def delta(self) -> Fraction:
         """The mean of B less that of A."""
         return self.b - self.a
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether it is more than chance gives."""
+        return self.estimate.conclusion is Conclusion.SIGNIFICANT
 
 
 @dataclass(frozen=True, slots=True)

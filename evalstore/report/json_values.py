@@ -288,7 +288,7 @@ KEYS: Mapping[str, Row] = {
     "Push": ("remote branch tags outcome message hint command",),
     "RecordChange": (
         "a b delta ci=estimate.mean.interval~ p=estimate.p~ detectable=estimate.mean.detectable_effect~",
-        "conclusion=estimate.conclusion",
+        "significant=is_significant",
     ),
     "ReferencePin": (
         "from=user release to=target",

@@ -228,6 +228,7 @@ def test_the_command_needs_no_store(tmp_path: Path, cli: Callable[..., Any]) -> 
     document = json.loads(ran.out)
     Draft202012Validator(SCHEMA).validate(document)
     assert (ran.code, document["conditions"][0]["answer"], document["delta"]) == (1, "fails", -0.5)
+    assert document["score"]["significant"] is False
     assert document["a"]["run"] == "a.jsonl"
     assert "| change | -50.00 | -50.00 |" in run_records(cli, tmp_path, "--format", "markdown").out
 

@@ -30,7 +30,7 @@ PHRASES = {
     "not resolvable": (r"\bresolvable\b", 1),  # could be chance
     "MDE": (r"\bMDE\b", 1),  # could be chance; the claim of a JSON document has it by its contract
     "part of no mean": (r"\bpart of (no|any) mean\b", 0),  # counted in no mean
-    "players": (r"\bplayers?\b", 5),  # what changed: the rubric, the outputs
+    "players": (r"\bplayers?\b", 3),  # what changed: the rubric, the outputs
     "ruler": (r"\brulers?\b", 18),  # rubric, judge
     "told of": (r"\btold of\b", 0),  # said about
     "is told": (r"\b(is|was|are|were) told\b", 0),  # recognised by, decided
