@@ -129,18 +129,23 @@ def compare_records(path_a: Path, path_b: Path, *, watch: _Watch = iter) -> Reco
     sides = [_sum_side(run, rows) for run, rows in zip(runs, (a, b), strict=True)]
     if not pairs:
         raise make_disjoint_error(*runs)
-    lost = [row for key, row in a.items() if row.score is not None and key not in pairs and _is_missing(key, b, runs)]
+    scored = (key for key, row in a.items() if row.score is not None and key not in pairs)
+    lost = [a[key] for key in scored if _is_missing(key, b, runs)]
     groups = [old.group for old, _ in pairs.values()]
     passes = _estimate_change([(old.passes, new.passes) for old, new in pairs.values()], groups)
-    turned = [(_name_answer(key), new.verdict) for key, (old, new) in pairs.items() if old.verdict is not new.verdict]
-    fell, rose = (tuple(name for name, verdict in turned if verdict is end) for end in (Verdict.FAIL, Verdict.PASS))
+    turned = [key for key, (old, new) in pairs.items() if old.verdict is not new.verdict]
     return RecordComparison(
         a=sides[0],
         b=sides[1],
         pairs=len(pairs),
         score=_estimate_change([(old.points, new.points) for old, new in pairs.values()], groups),
         passes=passes,
-        flips=Flips(fell, rose, {}, passes.estimate.p),
+        flips=Flips(
+            pass_to_fail=tuple(_name_answer(key) for key in turned if a[key].verdict is Verdict.PASS),
+            fail_to_pass=tuple(_name_answer(key) for key in turned if b[key].verdict is Verdict.PASS),
+            by={},
+            mid_p=passes.estimate.p,
+        ),
         only_a=tuple(_name_answer(key) for key in a if key not in common),
         only_b=tuple(_name_answer(key) for key in b if key not in common),
         unscored=tuple(_name_answer(key) for key in common if key not in pairs),

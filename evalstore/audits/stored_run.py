@@ -77,7 +77,7 @@ class StoredRun:
 def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
     """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed."""
     found = run if isinstance(run, Run) else read_run(Path(run))
-    dataset = finder.locate_pin(require_dataset(found))
+    dataset = finder.locate_pin(_require_dataset(found))
     rubrics = {pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in found.rubrics}
     return StoredRun(
         run=found,
@@ -88,7 +88,7 @@ def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
     )
 
 
-def require_dataset(run: Run) -> UsedArtifact:
+def _require_dataset(run: Run) -> UsedArtifact:
     """Return the dataset of a run; raises `RefusedError` for one that evalstore did not score."""
     if run.dataset is None:
         raise RefusedError(

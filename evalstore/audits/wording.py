@@ -53,14 +53,14 @@ def write_sentence(audit: Audit) -> str:
     return f"{_word_change(audit, idle)}{_word_price(audit)}{rest}"
 
 
-def ask_better(a: RunSide, b: RunSide) -> str:
+def _ask_better(a: RunSide, b: RunSide) -> str:
     """Return the question that an audit of two runs answers."""
     return "Is the model better?" if a.model != b.model else "Are the outputs better?"
 
 
 def write_answer(audit: Audit) -> str:
     """Return whether the outputs are better, as far as these questions tell, and what would tell it."""
-    question = ask_better(audit.a, audit.b)
+    question = _ask_better(audit.a, audit.b)
     zero, own = audit.lines.no_answer_as_zero.score, audit.own_as_zero.shapley
     total = f"it {_word_gain(own)}" if own else "it neither gained nor lost"
     rest = "" if not zero or own is None else f" With missing answers counted as 0, {total}."

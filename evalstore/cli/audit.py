@@ -112,7 +112,8 @@ def command(  # noqa: PLR0913  # the command line
 
     With --records nothing is graded: any two files that carry scores are compared, answer by answer, by question and
     sample. It says how far both means lie apart, with an interval, which verdicts flip, what is in one file alone, and
-    which versions, digests, models and judges differ; not which of them moved the score.
+    which versions, digests, models and judges differ; not which of them moved the score. --fail-on then takes delta
+    and flips.
 
     With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or is undecided. Shares are parts
     of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it. A share of what was sampled

@@ -18,7 +18,7 @@ from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, fo
 from evalstore.statistics import Conclusion
 from evalstore.text import count_noun, make_excerpt
 
-MOST_LINES, _BLANK_LINES, _FEWEST_DETAILS = 20, 3, 1  # of the text without --verbose
+_MOST_LINES, _BLANK_LINES, _FEWEST_DETAILS = 20, 3, 1  # of the text without --verbose
 _MOST_SENTENCE, _MOST_ROWS, _FEWEST_ROWS = 3, 5, 2
 _ANSWERS = {"Yes": Part.PATCH, "No": Part.MAJOR, "cannot tell": Part.MINOR}
 _MOST_EDITS = 10
@@ -43,7 +43,7 @@ def text(audit: Audit, screen: Screen = PAPER, *, slices: Sequence[str] = (), re
     if screen.whole:
         details = [*(_format_factor(factor, screen) for factor in _order_factors(audit)), _list_rest(audit, screen)]
     else:
-        room = MOST_LINES - len(head) - len(table) - len(verdict) - _BLANK_LINES
+        room = _MOST_LINES - len(head) - len(table) - len(verdict) - _BLANK_LINES
         details = [_list_details(audit, screen, max(room, _FEWEST_DETAILS))]
     return join_blocks(head, table, *details, slices, verdict)
 
@@ -68,10 +68,10 @@ def _write_head(audit: Audit, screen: Screen) -> list[str]:
     if not screen.whole and len(sentence) > _MOST_SENTENCE:
         cut = make_excerpt(audit.sentence, _MOST_SENTENCE * screen.width * 9 // 10)
         sentence = screen.wrap(cut, inner="", part=Part.HEAD)[:_MOST_SENTENCE]
-    return [*sentence, *paint_answer(write_answer(audit), screen)]
+    return [*sentence, *_paint_answer(write_answer(audit), screen)]
 
 
-def paint_answer(answer: str, screen: Screen) -> list[str]:
+def _paint_answer(answer: str, screen: Screen) -> list[str]:
     """Return the lines of whether the outputs are better, each answer in its colour."""
     return [screen.paint_words(line, _ANSWERS) for line in screen.wrap(answer)]
 
@@ -83,7 +83,7 @@ def _write_verdict(audit: Audit, screen: Screen) -> list[str]:
     shares.sort(key=lambda one: -abs(one[1]))
     listing = ", ".join(f"{label} {format_points(share)}" for label, share in shares)
     line = f"{format_points(audit.delta)} points{': ' if listing else ''}{listing}"
-    return [screen.paint_change(make_excerpt(line, screen.width)), *paint_answer(write_answer(audit), screen)]
+    return [screen.paint_change(make_excerpt(line, screen.width)), *_paint_answer(write_answer(audit), screen)]
 
 
 def _order_factors(audit: Audit) -> list[Factor]:

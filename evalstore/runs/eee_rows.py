@@ -219,7 +219,7 @@ def _build_graded_row(value: Mapping[str, Any], key: tuple[str, int], output: Ou
         verdict=verdict,
         rubric=read_text_or(details, "evalstore_rubric"),
         rubric_digest=read_text_or(details, "evalstore_rubric_digest"),
-        checks=read_checks(read_text_or(details, "evalstore_checks", "[]"), place),
+        checks=_load_checks(read_text_or(details, "evalstore_checks", "[]"), place),
         reason=read_text_or(details, "evalstore_reason", read_text_or(value, "error")),
         input_digest=read_text_or(details, "evalstore_input_digest"),
         reference_digest=read_text_or(details, "evalstore_reference_digest"),
@@ -249,7 +249,7 @@ def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
 
 def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction | None, Verdict]:
     if "evalstore_score" in details:
-        return read_consistent_grade(details["evalstore_score"], details["evalstore_verdict"])
+        return _read_consistent_grade(details["evalstore_score"], details["evalstore_verdict"])
     if "response" in row:
         return None, Verdict.UNSCORED
     evaluation = row["metrics"] if "metrics" in row and "evaluation" not in row else row["evaluation"]
@@ -263,7 +263,7 @@ def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tu
 
 # Runs have few different grades.
 @lru_cache(maxsize=1024)
-def read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
+def _read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
     """Return a grade as evalstore writes it; `ValueError` where the verdict contradicts the score."""
     grade = parse_exact_score(score), Verdict(verdict)
     if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
@@ -271,7 +271,7 @@ def read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Ve
     raise ValueError(f"the verdict '{verdict}' contradicts the score '{make_excerpt(score, 40)}'")
 
 
-def read_checks(text: str, place: Place) -> tuple[CheckResult, ...]:
+def _load_checks(text: str, place: Place) -> tuple[CheckResult, ...]:
     """Return the results of checks from the JSON that a row holds."""
     try:
         return _read_checks(text)
@@ -287,7 +287,7 @@ def _read_checks(text: str) -> tuple[CheckResult, ...]:
 
 
 def _read_check(check: Mapping[str, Any]) -> CheckResult:
-    score, verdict = read_consistent_grade(check["score"], check["verdict"])
+    score, verdict = _read_consistent_grade(check["score"], check["verdict"])
     id_, kind, reason, engine = (require_text(check, key) for key in ("id", "kind", "reason", "engine"))
     unscored = UnscoredReason(check["unscored"]) if check["unscored"] else None
     replies = read_text_or(check, "replies") if "replies" in check else ""

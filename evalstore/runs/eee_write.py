@@ -215,7 +215,7 @@ def _write_grade_members(checks: tuple[CheckResult, ...], *grade: Any) -> str:
             "evalstore_reason": reason,
             "evalstore_rubric": rubric,
             "evalstore_rubric_digest": rubric_digest,
-            "evalstore_checks": write_checks(checks),
+            "evalstore_checks": _write_checks(checks),
         },
     }
     return _write_members(members).removesuffix("}")
@@ -225,7 +225,7 @@ def _write_grade_members(checks: tuple[CheckResult, ...], *grade: Any) -> str:
 _GRADES = IdentityCache(_write_grade_members)
 
 
-def write_checks(checks: tuple[CheckResult, ...]) -> str:
+def _write_checks(checks: tuple[CheckResult, ...]) -> str:
     """Return the results of checks as the JSON that a row holds."""
     return f"[{','.join(map(_write_check, checks))}]"
 
