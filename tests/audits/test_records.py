@@ -135,11 +135,15 @@ def test_judges_and_the_models_that_served_them_are_named(desk: Desk) -> None:
         check = {**JUDGED, "judge_prompt_ref": f"judge/acc@{version}"}
         desk.rubric(version, check, BAN)
         desk.dataset(version, 3)
-    runs = [desk.score(version, ["good"] * 3, "m") for version in ("1.0.0", "2.0.0")]
-    found = compare_records(*(run.path for run in runs))
+    paths = []
+    for version, served in (("1.0.0", "m-1"), ("2.0.0", "m-2")):
+        desk.server.served = served
+        paths.append(desk.score(version, ["good"] * 3, "m").path)
+    found = compare_records(*paths)
     names = {one.name: one for one in found.differences}
     assert names["judge/acc"].a.startswith("1.0.0 (")
     assert names["judge/acc"].b.startswith("2.0.0 (")
+    assert ("m-1" in names["engines"].a, "m-2" in names["engines"].b) == (True, True)
     assert "model" not in names
     assert found.contents == {"input": 0, "output": 0, "rubric": 3}
 
