@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     from evalstore.scoring import open_job
     from evalstore.scoring.judging import CallPlan, Endpoint, Judges, open_session
     from evalstore.scoring.run_record import UnmetSettingError
-    from evalstore.scoring.workers import open_workers, write_run_by_workers
+    from evalstore.scoring.workers import write_run_by_engine
     from evalstore.site import SiteAudit, SiteEntry, StoreSite, WrittenSite, summarize_artifact
     from evalstore.versions import Bump
 
@@ -209,7 +209,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.agreement.correction": ("plan_corrections",),
     "evalstore.scoring.judging": ("CallPlan", "Endpoint", "Judges", "open_session"),
     "evalstore.scoring.run_record": ("UnmetSettingError",),
-    "evalstore.scoring.workers": ("open_workers", "write_run_by_workers"),
+    "evalstore.scoring.workers": ("write_run_by_engine",),
     "evalstore.site": ("SiteAudit", "SiteEntry", "StoreSite", "WrittenSite", "summarize_artifact"),
     "evalstore.versions": ("Bump",),
 }

@@ -267,7 +267,8 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     at: datetime | None = None,
     eee_version: str | None = None,
     only: Mapping[str, str] | None = None,
-    jobs: int = 1,
+    engine: str = "local",
+    scheduler: str | None = None,
     worktree: str | None = None,
     max_ungraded: Fraction | float | None = None,
 ) -> Run:
@@ -276,7 +277,8 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     `outputs` is JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval Ever, a log of Inspect AI or results
     of promptfoo; of several series in one file `only` chooses one (`{"model": …}`). `judges` as for `evaluate`; `at` is
     when it happened (default: now); `eee_version` is that of Every Eval Ever in which it is written (default: the
-    latest). `jobs` processes give the same bytes; with more than one a script needs `if __name__ == "__main__":`.
+    latest). With `engine="dask"` the workers of a Dask cluster grade, that of `scheduler` or a process for each core of
+    this machine, for which a script needs `if __name__ == "__main__":`; the bytes are the same.
     With `worktree="unreleased"` what has no release yet is read from its file, with `"all"` everything, as
     `store.with_worktree(…)` does for `load` and `resolve`; `Run.unreleased` says so.
 
@@ -291,6 +293,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     from evalstore.runs.remote import locate_file
     from evalstore.scoring import open_job
     from evalstore.scoring.judging import Judges
+    from evalstore.scoring.workers import write_run_by_engine
 
     types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
     require_types("score", dataset=(dataset, (str,)), outputs=(outputs, _PATH), out=(out, _PATH), **types)
@@ -308,14 +311,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         max_ungraded=MAX_UNGRADED if max_ungraded is None else Fraction(str(max_ungraded)),
     )
     with job as opened:
-        if jobs == 1:
-            return opened.write_run(Path(out))
-        if jobs < 1:
-            raise UsageError(f"jobs is a number of processes, from 1, and not {jobs}")
-        from evalstore.scoring.workers import open_processes, write_run_by_workers
-
-        with open_processes(jobs) as workers:
-            return write_run_by_workers(opened, Path(out), workers)
+        return write_run_by_engine(opened, Path(out), engine, scheduler)
 
 
 def _read_ruler(value: Any, store: ArtifactStore | None, function: str) -> Artifact | Mapping[str, Any]:

@@ -19,8 +19,6 @@ from evalstore.cli.param_types import CONTENT_REF, MOST_UNGRADED, SHARE, USER_FI
 from evalstore.cli.saved_examples import ExampleRequest, add_save_option
 from evalstore.errors import ExitCode, UsageError
 
-MOST_JOBS = 1024
-
 if TYPE_CHECKING:
     from evalstore.api import Judges, Store
     from evalstore.model import Question
@@ -60,6 +58,7 @@ class ScoreCommand(SectionedCommand):
         "evalstore score dataset/web_answers@1.0.0 results.json --only model=openai:gpt-4o",
         "evalstore score dataset/web_answers@1.0.0 shuffled.eval --match input   # a log without ids",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --judge-url http://localhost:8000/v1 --dry-run",
+        "evalstore score dataset/web_answers@1.0.0 answers.jsonl --engine dask   # by all cores",
         "evalstore score dataset/web_answers@1.0.0 answers.jsonl --engine dask --scheduler tcp://HOST:8786",
     ),
 )
@@ -142,18 +141,16 @@ class ScoreCommand(SectionedCommand):
 )
 @click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
 @click.option(
-    "--jobs",
-    type=click.IntRange(1, MOST_JOBS),
-    metavar="N",
-    help="Processes at one time, for costly checks; by default one. With dask: workers (else all that it has).",
-)
-@click.option(
     "--engine",
     type=click.Choice(["local", "dask"]),
     default="local",
-    help="Who grades: processes of this machine, or the workers of a Dask cluster.",
+    help="Who grades: this process, or the workers of a Dask cluster, for costly checks.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Of --engine dask: its scheduler, as tcp://host:8786.")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Of --engine dask: its scheduler, as tcp://host:8786; else a process for each core of this machine.",
+)
 @add_output_options()
 @add_judge_options
 def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
@@ -175,7 +172,6 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     corrected: bool,
     saves: tuple[ExampleRequest, ...],
     dry_run: bool,
-    jobs: int | None,
     engine: str,
     scheduler: str | None,
     judges: Judges,
@@ -205,8 +201,8 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     --fail-under or --min-scored. Where a check graded nothing because no model, endpoint or PHP was given, nothing is
     written and the answer is 3, unless --offline says that this is wanted.
 
-    Costly checks can be shared out to several processes (--jobs) or machines (--engine dask). The run is the same, byte
-    for byte.
+    Costly checks can be shared out to all cores of this machine (--engine dask) or to others (--scheduler). The run is
+    the same, byte for byte.
 
     With --corrected it says of each check that asks a judge which share of its outputs people would pass: the share
     that the judge passes, corrected by the judge's true positive and true negative rate (Rogan-Gladen), with an
@@ -214,7 +210,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     answers, with 30 labelled rows or more; where no judge has one, nothing is graded, and the answer is 3.
     """
     wanted = _Wanted(fail_under, min_scored, max_ungraded)
-    from evalstore.api import UnmetSettingError, open_job
+    from evalstore.api import UnmetSettingError, open_job, write_run_by_engine
 
     path = settings.path / outputs
     open_run = partial(
@@ -247,13 +243,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             settings.print_result(plan)
             return ExitCode.DONE
         try:
-            if engine == "local" and scheduler is None and (jobs or 1) == 1:
-                run = job.write_run(settings.path / out)
-            else:
-                from evalstore.api import open_workers, write_run_by_workers
-
-                with open_workers(engine, jobs=jobs, scheduler=scheduler, samples=job.samples) as workers:
-                    run = write_run_by_workers(job, settings.path / out, workers)
+            run = write_run_by_engine(job, settings.path / out, engine, scheduler)
         except UnmetSettingError:
             # No run holds what was found of what it was to use.
             settings.print_warnings(job.run.notes)

@@ -1,4 +1,4 @@
-"""Grades a file of outputs by the workers of an executor, a stretch of it each; sole user of distributed.
+"""Grades a file of outputs by the workers of a Dask cluster, a stretch of it each; sole user of distributed.
 
 The process that starts them cuts the file at ends of lines, counts every row itself in the order of the file, and
 writes and names the run: so its bytes are those that one process writes.
@@ -6,17 +6,17 @@ writes and names the run: so its bytes are those that one process writes.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
+import asyncio
+import logging
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from multiprocessing.connection import wait as wait_for_end
+from functools import partial
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -43,8 +43,13 @@ from evalstore.scoring.matching import OddOutputs, OutputMatcher
 from evalstore.scoring.run_record import JudgeRecord, UsedRulers
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
+from evalstore.text import make_excerpt
 
 SPAN_SIZE = 4 << 20  # bytes of outputs in a stretch: what comes back of it is held in memory, about three times as much
+WORKER_START_SECONDS = 60  # for all worker processes of this machine to import what they need
+
+# Begins a call, and returns a future of its result.
+Submit = Callable[..., Any]
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -55,9 +60,9 @@ class WorkerLostError(EvalstoreError):
 
 
 class Workers(NamedTuple):
-    """An executor, and how many of its workers grade at one time."""
+    """What gives them work, and how much of it they do at one time."""
 
-    executor: Executor
+    submit: Submit
     slots: int
 
 
@@ -115,33 +120,45 @@ class GradedSpan:
 
 
 def map_rows(
-    executor: Executor, function: Callable[[_Item], _Result], items: Iterable[_Item], *, most: int
-) -> Generator[_Result, None, None]:
+    submit: Submit, function: Callable[[_Item], _Result], items: Iterable[_Item], *, most: int
+) -> Iterator[_Result]:
     """Yield the result of each item in their order, at most `most` of them under way.
 
-    An exception of `function` is raised at its item's turn; `WorkerLostError` where a worker is killed.
+    An exception of `function` is raised at its item's turn.
     """
-    waiting: deque[Future[_Result]] = deque()
-    try:
-        for item in items:
-            waiting.append(executor.submit(function, item))
-            if len(waiting) >= most:
-                yield waiting.popleft().result()
-        while waiting:
+    waiting: deque[Any] = deque()
+    for item in items:
+        waiting.append(submit(function, item))
+        if len(waiting) >= most:
             yield waiting.popleft().result()
-    except BrokenExecutor:
-        raise WorkerLostError(
-            "a worker process was killed", hint="it probably ran out of memory: use fewer processes (--jobs)"
-        ) from None
-    finally:
-        for future in waiting:
-            future.cancel()
+    while waiting:
+        yield waiting.popleft().result()
 
 
-def write_run_by_workers(job: ScoringJob, out: Path, workers: Workers, *, span_size: int = SPAN_SIZE) -> Run:
+def write_run_by_engine(job: ScoringJob, out: Path, engine: str, scheduler: str | None) -> Run:
+    """Write the run of a job into `out`: `local` is this process, `dask` the workers of a cluster.
+
+    The cluster is that of `scheduler`; else one of this machine is started, a process a core, and ended.
+    """
+    if engine not in {"local", "dask"}:
+        raise UsageError(f"there is no engine {make_excerpt(engine)}", hint="known: local, dask")
+    if engine == "local":
+        if scheduler:
+            raise UsageError("a scheduler needs the engine dask", hint="name the engine, too: --engine dask")
+        return job.write_run(out)
+    if scheduler and isinstance(job.samples, RemoteFile):
+        message = f"the workers of a cluster read files, and {job.samples} is a URL"
+        raise UsageError(message, hint="copy it to a folder that they share")
+    return write_run_by_workers(job, out, open_workers(scheduler))
+
+
+def write_run_by_workers(
+    job: ScoringJob, out: Path, workers: AbstractContextManager[Workers], *, span_size: int = SPAN_SIZE
+) -> Run:
     """Write the run of a job into `out` as `ScoringJob.write_run` does, byte for byte.
 
-    Raises `RefusedError` where judges are asked, and for what changes while it is graded.
+    The workers are opened where there is more than one stretch. Raises `UsageError` where judges are asked, and
+    `RefusedError` for what changes while it is graded.
     """
     job.refuse_links(out)
     plan = _make_plan(job)
@@ -152,10 +169,12 @@ def write_run_by_workers(job: ScoringJob, out: Path, workers: Workers, *, span_s
         return job.write_run(out)
     pairs, tally = job.open_counts()
     rulers, series = UsedRulers(), SeriesNames()
-    tasks = (GradingTask(plan, span) for span in cut.spans)
-    # Two for each worker, so that none waits for the next.
-    spans = map_rows(workers.executor, grade_span, tasks, most=2 * workers.slots)
-    with write_run(out, choose_file_name(job.run)) as draft, closing(spans):
+    with ExitStack() as stack:
+        draft = stack.enter_context(write_run(out, choose_file_name(job.run)))
+        submit, slots = stack.enter_context(workers)
+        tasks = (GradingTask(plan, span) for span in cut.spans)
+        # Two for each worker, so that none waits for the next.
+        spans = map_rows(submit, grade_span, tasks, most=2 * slots)
         for graded in job.session.judges.watch(spans, len(cut.spans)):
             if not series.join(graded.series, job.choice.single_parts):
                 _raise_as_whole(job)
@@ -286,7 +305,7 @@ def _make_plan(job: ScoringJob) -> GradingPlan:
 
 
 def _refuse_judges(_: JudgeCall | None = None) -> NoReturn:
-    raise UsageError("a rubric asks judges, and only a single process can do that", hint="remove --jobs and --engine")
+    raise UsageError("a rubric asks judges, and only a single process can do that", hint="remove --engine")
 
 
 def _make_change_error(path: Path) -> RefusedError:
@@ -301,94 +320,91 @@ def _raise_as_whole(job: ScoringJob) -> NoReturn:
 
 
 @contextmanager
-def open_workers(engine: str, *, jobs: int | None, scheduler: str | None, samples: Path) -> Iterator[Workers]:
-    """Open the workers of an engine: `local` has `jobs` processes, `dask` those of a scheduler."""
-    if engine == "dask":
-        if not scheduler:
-            raise UsageError("--engine dask needs the address of its scheduler", hint="--scheduler tcp://HOST:8786")
-        if isinstance(samples, RemoteFile):
-            message = f"the workers of a cluster read files, and {samples} is a URL"
-            raise UsageError(message, hint="copy it to a folder that they share")
-        with _open_dask(scheduler, jobs) as workers:
-            yield workers
-        return
-    if scheduler:
-        raise UsageError("--scheduler needs --engine dask", hint="name the engine, too: --engine dask")
-    with open_processes(jobs or 1) as workers:
-        yield workers
+def open_workers(scheduler: str | None) -> Iterator[Workers]:
+    """Open the workers of a scheduler's cluster, or where none is named those of a cluster of this machine.
 
-
-@contextmanager
-def open_processes(jobs: int) -> Iterator[Workers]:
-    """Open so many processes of this machine; at the end they are ended at once, whatever they are doing."""
-    # `fork` would copy locks and threads of the caller; the fork server imports once what all of them need.
-    has_server = "forkserver" in multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if has_server else "spawn")
-    context.set_forkserver_preload([__name__])
-    executor = _ProcessPool(jobs, mp_context=context, initializer=_start_worker)
-    try:
-        yield Workers(executor, jobs)
-    finally:
-        processes = list((getattr(executor, "_processes", None) or {}).values())
-        executor.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.kill()
-        for process in processes:
-            process.join()
-
-
-class _ProcessPool(ProcessPoolExecutor):
-    """A pool whose processes are all known: one whose start an interrupt cuts off is ended by nobody."""
-
-    def submit(self, function: Callable[..., _Result], /, *args: Any, **named: Any) -> Future[_Result]:
-        with _hold_interrupt():
-            return super().submit(function, *args, **named)
-
-
-@contextmanager
-def _hold_interrupt() -> Iterator[None]:
-    """Let Ctrl-C wait for the end; only in the main thread does Python heed it."""
-    handler = signal.getsignal(signal.SIGINT)
-    if not callable(handler) or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    held = list[tuple[int, Any]]()
-    signal.signal(signal.SIGINT, lambda *event: held.append(event))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-        if held:
-            handler(*held[0])
-
-
-def _start_worker() -> None:
-    """Leave Ctrl-C to the process that started this one, and end when that one does, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        sentinel = parent.sentinel
-        threading.Thread(target=lambda: (wait_for_end([sentinel]), os._exit(1)), daemon=True).start()
-
-
-@contextmanager
-def _open_dask(scheduler: str, jobs: int | None) -> Iterator[Workers]:
+    Raises `WorkerLostError` where they die over an item.
+    """
     try:
         import distributed
 
-        connect: Any = distributed.Client
-    except ImportError:
-        raise EvalstoreError("--engine dask needs the package distributed", hint=suggest_install("dask")) from None
-    try:
-        client = connect(scheduler, timeout=20, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        message = f"no scheduler of Dask answers here: {type(error).__name__}"
-        raise EvalstoreError(message, place=Place(scheduler), hint="start one: dask scheduler") from None
-    with client, client.get_executor(pure=False) as executor:
+        if not scheduler:
+            import cryptography  # noqa: F401  # makes the keys of the cluster
+    except ImportError as error:
+        message = f"--engine dask needs the package {error.name}"
+        raise EvalstoreError(message, hint=suggest_install("dask")) from None
+    with _connect(scheduler) if scheduler else _open_local_cluster() as client:
         try:
-            yield Workers(executor, jobs or sum(client.nthreads().values()) or 1)
+            yield Workers(partial(client.submit, pure=False), sum(client.nthreads().values()) or 1)
         except distributed.KilledWorker as error:
             raise WorkerLostError(
                 f"Dask gave up on some outputs, because workers died: {error}",
-                hint="they probably ran out of memory: use larger workers",
+                hint="they probably ran out of memory: name a cluster of larger workers (--scheduler)",
             ) from None
+
+
+def _connect(scheduler: str) -> Any:
+    import distributed
+
+    connect: Any = distributed.Client
+    try:
+        return connect(scheduler, timeout=20, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        message = f"no scheduler of Dask answers here: {type(error).__name__}"
+        raise EvalstoreError(message, place=Place(scheduler), hint="start one: dask scheduler") from None
+
+
+@contextmanager
+def _open_local_cluster() -> Iterator[Any]:
+    """Start a worker process for each core; they end with the block, and with this process, however it ends.
+
+    Other users of the machine can reach its ports: so its keys are only theirs, and it shows no pages.
+    """
+    import dask
+    from dask.system import CPU_COUNT
+    from distributed import Client, LocalCluster
+
+    start: Any = LocalCluster
+    connect: Any = Client
+    hidden = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    with dask.config.set({f"distributed.{role}.http.routes": [] for role in ("scheduler", "worker")}):
+        with _keep_interrupt_from_children():
+            cluster = start(
+                n_workers=0,
+                threads_per_worker=1,
+                security=True,
+                scheduler_kwargs=hidden,
+                silence_logs=logging.CRITICAL,
+            )
+        with cluster, connect(cluster, set_as_default=False) as client:
+            try:
+                _start_workers(cluster, client, CPU_COUNT)
+                yield client
+            except BaseException:
+                cluster.sync(_end_workers, cluster)  # closing the cluster would wait for what they are grading
+                raise
+
+
+def _start_workers(cluster: Any, client: Any, count: int) -> None:
+    cluster.scale(count)
+    try:
+        client.wait_for_workers(count, timeout=WORKER_START_SECONDS)
+    except TimeoutError:
+        message = f"worker processes took more than {WORKER_START_SECONDS} seconds to start"
+        hint = 'a script that scores needs if __name__ == "__main__":'
+        raise EvalstoreError(message, hint=hint) from None
+
+
+async def _end_workers(cluster: Any) -> None:
+    await asyncio.gather(*(nanny.close(timeout=0.1) for nanny in cluster.workers.values()))
+
+
+@contextmanager
+def _keep_interrupt_from_children() -> Iterator[None]:
+    """Keep Ctrl-C from the threads that are started now, and from their processes: a terminal sends it to all."""
+    resource_tracker.ensure_running()  # its start would let SIGINT in again
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

@@ -35,7 +35,7 @@ JOBS = (
     Job("compare two stored versions", ("release/comparison.py", "api/functions.py"), ("evalstore.diff:compare",)),
     Job("run git", ("store/",), ("git",)),
     Job("start a program", ("store/", "checks/php.py", "demo/", "runs/parquet.py"), ("subprocess",)),
-    Job("use several processes", ("scoring/workers.py",), ("concurrent", "multiprocessing", "distributed")),
+    Job("use several processes", ("scoring/workers.py",), ("concurrent", "multiprocessing", "dask", "distributed")),
     Job("read and write Parquet", ("runs/",), ("pyarrow",)),
     Job("unpack a log of Inspect AI", ("runs/imports/",), ("zstandard",)),
     Job("ask a judge", ("scoring/judging/client.py",), ("httpx",)),

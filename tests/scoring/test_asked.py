@@ -186,17 +186,6 @@ def test_joining_by_input_needs_inputs_and_one_question_for_each(
     assert "--match input" in str(raised.value.hint)
 
 
-def test_two_processes_say_what_one_says(asked: Scored, cli: Cli, release: Release, tmp_path: Path) -> None:
-    from evalstore.api import Store, score
-
-    rows = tmp_path / "given.jsonl"
-    write_lines(rows, {**ASKED, "1": "Which city has the Louvre?"})
-    with Store.open(release({"datasets/capitals.yaml": FILES["datasets/capitals.yaml"] + "\n"}, "1.0.1")) as store:
-        found = [score(DATASET, rows, store=store, out=tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2)]
-    assert found[0].notes == found[1].notes
-    assert [run.asked_otherwise for run in found] == [1, 1]
-
-
 @pytest.mark.parametrize("status", ["cancelled", "error", "started"])
 @pytest.mark.parametrize("write", [write_inspect, write_archive])
 def test_a_log_that_is_not_whole_says_so_in_headline_and_run(

@@ -1,9 +1,8 @@
-"""A run that many workers grade is the run of one process, byte for byte, wherever the file is cut."""
+"""A run that the workers of a cluster grade is the run of one process, byte for byte, wherever the file is cut."""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import shutil
 import signal
@@ -12,11 +11,14 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
-from multiprocessing import forkserver
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 
@@ -25,7 +27,7 @@ from evalstore.errors import EvalstoreError, RefusedError, UsageError
 from evalstore.runs import Run
 from evalstore.runs.remote import locate_file
 from evalstore.scoring import open_job
-from evalstore.scoring.workers import WorkerLostError, Workers, map_rows, open_processes, write_run_by_workers
+from evalstore.scoring.workers import WorkerLostError, Workers, map_rows, open_workers, write_run_by_workers
 from evalstore.store import ArtifactStore
 
 AT = datetime(2026, 9, 14, 16, 0, tzinfo=UTC)
@@ -41,7 +43,9 @@ def share(store: ArtifactStore, tmp_path: Path) -> Share:
         executor = options.pop("executor", None) or ThreadPoolExecutor(2)
         options = {"store": store, "model": None, "rubric": None, "judges": None, **options}
         with executor, open_job(dataset, outputs, at=AT, **options) as job:
-            return write_run_by_workers(job, tmp_path / "shared", Workers(executor, 2), span_size=size)
+            return write_run_by_workers(
+                job, tmp_path / "shared", nullcontext(Workers(executor.submit, 2)), span_size=size
+            )
 
     return run
 
@@ -67,6 +71,7 @@ ROWS = [
     sample("four", 0, "anything"),
     sample("two", 0, "moreover"),
     {"id": "four", "output": "please", "sample": 7},
+    {"id": "three", "output": "please", "input": "Write a poem."},
     sample("other", 0, "ü\u2028"),
 ]
 
@@ -220,12 +225,12 @@ def test_outputs_that_change_before_they_are_cut_are_refused(
     ):
         outputs.write_text(outputs.read_text() * 2)
         with pytest.raises(RefusedError, match="changed while it was read"):
-            write_run_by_workers(job, tmp_path / "shared", Workers(threads, 1), span_size=1)
+            write_run_by_workers(job, tmp_path / "shared", nullcontext(Workers(threads.submit, 1)), span_size=1)
 
 
 def test_judges_are_asked_by_one_process(judged: Path, cli: Callable[..., Any]) -> None:
     (judged / "a.jsonl").write_text("".join(json.dumps({"id": id_, "output": "no"}) + "\n" for id_ in ("one", "two")))
-    ran = cli("score", "dataset/three@1.0.0", "a.jsonl", "--jobs", "2", cwd=judged)
+    ran = cli("score", "dataset/three@1.0.0", "a.jsonl", "--engine", "dask", cwd=judged)
     assert (ran.code, "a rubric asks judges, and only a single process can do that" in ran.err) == (2, True), ran.err
 
 
@@ -241,25 +246,61 @@ def write_many(store: ArtifactStore, count: int, padding: int = 0) -> Path:
 
 
 @pytest.mark.process
-def test_two_processes_write_what_one_does(
+def test_a_cluster_of_this_machine_writes_what_one_process_does(
     store: ArtifactStore, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("distributed", reason="distributed is not installed: no cluster is tested")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1789401600")
-    root = write_many(store, 40, padding=250_000)  # three stretches
+    root = write_many(store, 20, padding=250_000)  # two stretches
     words = ("score", "dataset/many@worktree", "many.jsonl")
-    for jobs in ("1", "2"):
-        ran = cli(*words, "--jobs", jobs, "--out", f"by-{jobs}", cwd=root)
-        assert ran.code == 0, ran.err
-    one, two = (sorted((root / f"by-{jobs}").iterdir()) for jobs in ("1", "2"))
-    assert [path.name for path in one] == [path.name for path in two]  # nothing else is left there
-    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
-    # A fault is told as one process tells it, and leaves nothing.
+    for engine in ("local", "dask"):
+        ran = cli(*words, "--engine", engine, "--out", f"by-{engine}", cwd=root)
+        assert (ran.code, "rror" in ran.err) == (0, False), ran.err
+    expect_same_files(root / "by-local", root / "by-dask")
+    assert list_descendants(os.getpid(), "spawn_main") == []
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_cluster_of_this_machine_reports_a_fault_as_one_process_does_and_leaves_nothing(
+    store: ArtifactStore, cli: Callable[..., Any]
+) -> None:
+    pytest.importorskip("distributed", reason="distributed is not installed: no cluster is tested")
+    root = write_many(store, 20, padding=250_000)
+    words = ("score", "dataset/many@worktree", "many.jsonl")
     with (root / "many.jsonl").open("a") as outputs:
         outputs.write('{"id": "q0", "output": "again"}\n')
-    for jobs in ("1", "2"):
-        ran = cli(*words, "--jobs", jobs, "--out", f"broken-{jobs}", cwd=root)
-        assert (ran.code, "many.jsonl:41: " in ran.err) == (3, True)
-        assert list((root / f"broken-{jobs}").iterdir()) == []
+    for engine in ("local", "dask"):
+        ran = cli(*words, "--engine", engine, "--out", f"broken-{engine}", cwd=root)
+        assert (ran.code, ran.err.startswith("error: many.jsonl:21: ")) == (3, True), ran.err
+        assert list((root / f"broken-{engine}").iterdir()) == []
+    assert list_descendants(os.getpid(), "spawn_main") == []
+
+
+def expect_same_files(one: Path, other: Path) -> None:
+    files = [sorted(folder.iterdir()) for folder in (one, other)]
+    assert [path.name for path in files[0]] == [path.name for path in files[1]]  # nothing else is left there
+    assert [path.read_bytes() for path in files[0]] == [path.read_bytes() for path in files[1]]
+
+
+@pytest.mark.slow
+@pytest.mark.process
+def test_a_cluster_of_this_machine_serves_its_keys_alone_and_says_that_workers_died() -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed: no cluster is tested")
+    once = {"distributed.scheduler.allowed-failures": 0}
+    died = pytest.raises(WorkerLostError, match="Dask gave up on some outputs, because workers died")
+    with import_module("dask").config.set(once), died, open_workers(None) as workers:
+        submit: Any = workers.submit
+        cluster = submit.func.__self__.cluster
+        address, port = cluster.scheduler_address, cluster.scheduler.http_server.port
+        assert address.startswith("tls://127.0.0.1:")
+        with pytest.raises(HTTPError, match="404"):
+            urlopen(f"http://127.0.0.1:{port}/info/main/workers.html", timeout=5)
+        for url in (address, address.replace("tls:", "tcp:")):
+            with pytest.raises((OSError, TypeError)):
+                distributed.Client(url, timeout=1, set_as_default=False)
+        list(map_rows(workers.submit, os._exit, [9], most=2))
+    assert list_descendants(os.getpid(), "spawn_main") == []
 
 
 def test_results_come_in_order_and_few_are_under_way() -> None:
@@ -271,75 +312,72 @@ def test_results_come_in_order_and_few_are_under_way() -> None:
             return super().submit(function, *args, **named)
 
     with CountingExecutor(2) as executor:
-        results = map_rows(executor, lambda number: time.sleep(0.02 * (number == 0)) or number, range(100), most=4)
+        results = map_rows(
+            executor.submit, lambda number: time.sleep(0.02 * (number == 0)) or number, range(100), most=4
+        )
         assert [next(results), len(submitted)] == [0, 4]
         assert list(results) == list(range(1, 100))
 
 
 @pytest.mark.process
-def test_a_killed_worker_is_said_in_a_sentence() -> None:
-    with open_processes(2) as workers, pytest.raises(WorkerLostError, match="a worker process was killed") as error:
-        list(map_rows(workers.executor, os._exit, [9], most=2))
-    assert "--jobs" in (error.value.hint or "")
-
-
-@pytest.mark.process
-def test_an_interrupt_waits_until_a_worker_that_starts_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    fork = forkserver.connect_to_new_process
-
-    def fork_and_interrupt(descriptors: Any) -> Any:
-        pipes = fork(descriptors)
-        signal.raise_signal(signal.SIGINT)
-        return pipes
-
-    monkeypatch.setattr(forkserver, "connect_to_new_process", fork_and_interrupt)
-    with open_processes(1) as workers:
-        with pytest.raises(KeyboardInterrupt):
-            workers.executor.submit(int)
-        assert len(multiprocessing.active_children()) == 1
-    assert multiprocessing.active_children() == []
-
-
-@pytest.mark.slow
-@pytest.mark.process
-@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(
+    ("how", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGKILL, -9, marks=pytest.mark.slow)]
+)
 def test_no_worker_outlives_its_parent(how: signal.Signals, code: int, store: ArtifactStore) -> None:
-    root = write_many(store, 40_000, padding=1_000)
-    words = ("score", "dataset/many@worktree", "many.jsonl", "--jobs", "2")
+    pytest.importorskip("distributed", reason="distributed is not installed: no cluster is tested")
+    root = write_many(store, 16_000, padding=1_000)
+    words = ("score", "dataset/many@worktree", "many.jsonl", "--engine", "dask")
     process = subprocess.Popen(
-        [sys.executable, "-m", "evalstore", *words], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "evalstore", *words],
+        cwd=root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
-    wait_until(lambda: len(list_descendants(process.pid)) >= 4)  # fork server, tracker, two workers
-    started = list_descendants(process.pid)
-    process.send_signal(how)
-    _, err = process.communicate(timeout=30)
-    assert (process.returncode, "Traceback" in err) == (code, False), err
-    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in started))
-    assert how is signal.SIGKILL or list((root / "runs").iterdir()) == []
+    runs = root / "runs"
+    wait_until(lambda: runs.is_dir() and any(path.stat().st_size for path in runs.iterdir()))
+    started = list_descendants(process.pid, "")
+    assert len(started) > 1  # what keeps account of resources, and the workers
+    # A terminal sends Ctrl-C to the workers, too.
+    (os.killpg if how is signal.SIGINT else os.kill)(process.pid, how)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == code, err
+    wait_until(lambda: not any(map(read_command, started)))
+    assert how is signal.SIGKILL or (err.strip(), list(runs.iterdir())) == ("error: interrupted", [])
 
 
-def list_descendants(pid: int) -> list[int]:
-    """Return all processes that a process has started, and theirs."""
+def list_descendants(pid: int, word: str) -> list[int]:
+    """Return all processes that a process has started, and theirs, whose command line has a word."""
     tasks = Path(f"/proc/{pid}/task")
-    children = [int(word) for task in tasks.iterdir() for word in (task / "children").read_text().split()]
-    return [*children, *(found for child in children for found in list_descendants(child))]
+    children = [int(number) for task in tasks.iterdir() for number in (task / "children").read_text().split()]
+    found = [child for child in children if word in read_command(child)]
+    return found + [below for child in children for below in list_descendants(child, word)]
 
 
-def wait_until(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
+def read_command(pid: int) -> str:
+    """Return the command line of a process; empty for one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def wait_until(what: Callable[[], Any]) -> None:
+    end = time.monotonic() + 60
     while not what():
         assert time.monotonic() < end
         time.sleep(0.02)
 
 
-def test_the_api_scores_in_several_processes_and_a_url_too(
+def test_what_a_url_names_is_cut_too_and_the_api_knows_its_engines(
     store: ArtifactStore, scored: Callable[..., Run], share: Share
 ) -> None:
     memory = pytest.importorskip("fsspec", reason="URLs need fsspec").filesystem("memory")
     root = write_many(store, 9)
     memory.pipe("/b/many.jsonl", (root / "many.jsonl").read_bytes())
-    with pytest.raises(UsageError, match="from 1"):
-        api.score("dataset/many@worktree", root / "many.jsonl", store=store, out=root / "none", jobs=0)
+    with pytest.raises(UsageError, match="there is no engine spark"):
+        api.score("dataset/many@worktree", root / "many.jsonl", store=store, out=root / "none", engine="spark")
     one = scored("dataset/many@worktree", root / "many.jsonl")
     from_url = share(locate_file("memory://b/many.jsonl"), dataset="dataset/many@worktree")
     memory.store.clear()
@@ -350,9 +388,8 @@ def test_the_api_scores_in_several_processes_and_a_url_too(
     ("argv", "words"),
     [
         (["dataset/small@1.0.0"], "Missing argument 'OUTPUTS'"),
-        (["dataset/small@1.0.0", "a.jsonl", "--engine", "dask"], "--engine dask needs the address of its scheduler"),
-        (["dataset/small@1.0.0", "a.jsonl", "--jobs", "2", "--scheduler", "x"], "--scheduler needs --engine dask"),
-        (["dataset/small@1.0.0", "a.jsonl", "--jobs", "0"], "0 is not in the range 1<=x<=1024"),
+        (["dataset/small@1.0.0", "a.jsonl", "--scheduler", "x"], "a scheduler needs the engine dask"),
+        (["dataset/small@1.0.0", "a.jsonl", "--engine", "spark"], "'spark' is not one of 'local', 'dask'"),
         *(
             (["dataset/small@1.0.0", "a.jsonl", option, "plan.json"], f"No such option '{option}'")
             for option in ("--plan", "--part", "--merge")
@@ -375,15 +412,15 @@ def test_the_workers_of_a_cluster_write_what_one_process_does(
 ) -> None:
     distributed = pytest.importorskip("distributed", reason="distributed is not installed: no cluster is tested")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1789401600")
-    root = write_many(store, 60, padding=250_000)
+    root = write_many(store, 30, padding=250_000)
     words = ("score", "dataset/many@worktree", "many.jsonl")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster:
+    options = {"processes": False, "protocol": "tcp", "dashboard_address": "127.0.0.1:0"}
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=2, **options) as cluster:
         address = cluster.scheduler_address
         ran = cli(*words, "--engine", "dask", "--scheduler", address, "--out", "by-dask", cwd=root)
         assert ran.code == 0, ran.err
     assert cli(*words, "--out", "by-one", cwd=root).code == 0
-    one, many = (sorted((root / name).iterdir()) for name in ("by-one", "by-dask"))
-    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in many]
+    expect_same_files(root / "by-one", root / "by-dask")
     nobody = cli(*words, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1", cwd=root)
     assert (nobody.code, "no scheduler of Dask answers here" in nobody.err) == (3, True)
 
