@@ -235,9 +235,7 @@ def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str
         return f"reply_pattern: {matcher}", ""
     found = matcher.list_captures(text)
     if found is None:
-        from evalstore.languages.patterns import TOO_MANY_STEPS
-
-        return f"reply_pattern {TOO_MANY_STEPS} on the reply", ""
+        return f"reply_pattern {matcher.describe_excess(text)}", ""
     captures = list(dict.fromkeys(found))
     if not any(_is_spelled(judge, capture) for capture in captures):
         return (_CAPTURED[judge.score_type](judge, captures[0]), captures[0]) if captures else None

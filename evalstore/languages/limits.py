@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class _Patterns(NamedTuple):
-    """What is read of a pattern, and what the automaton that runs it may hold."""
+    """What is read of a pattern, and how long it may take to run and to compare."""
 
     length: int = 20_000  # characters
     items: int = 100_000  # `regex` writes counted repeats out when it compiles: this many are some 30 MB
@@ -14,8 +14,8 @@ class _Patterns(NamedTuple):
     depth: int = 50  # groups within groups
     lookarounds: int = 30
     repeat_count: int = 2_000  # that a repeat counts to
-    graph_steps: int = 50_000  # for the automaton of one pattern
-    transitions: int = 20_000  # of it that are kept
+    steps: int = 1 << 27  # of the engine in one text, by `work_bound`: a second or two
+    ordinary: int = 2_000  # characters of an output: a comparison asks only whether these are always searched
     rounds: int = 64  # of a repeat, walked one by one: with two ways in each, more are beyond every limit
     parts_ahead: int = 16  # parts that are looked at behind a loop
     first_atoms: int = 32  # that these may begin with

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from evalstore.budget import OutOfStepsError
-from evalstore.languages.patterns.letters import build_reader
+from evalstore.languages.patterns.atoms import build_reader
 from evalstore.languages.patterns.syntax_tree import (
     HOLDS_AT,
     LAST,

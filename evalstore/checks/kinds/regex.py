@@ -8,12 +8,12 @@ from typing import Any
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
 from evalstore.languages.patterns import (
     LIMIT_HINT,
-    TOO_MANY_STEPS,
     PatternMatcher,
     compile_matcher,
     find_dialect_difference,
     name_engine,
 )
+from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 
 
@@ -26,9 +26,15 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     answers = {
         True: grade_binary(True, "a match is found", name_engine()),
         False: grade_binary(False, "no match is found", name_engine()),
-        None: grade_error(f"the pattern {TOO_MANY_STEPS} on this output", name_engine()),
     }
-    return lambda sample: answers[matcher.is_found(sample.text)]
+
+    def grade(sample: Sample) -> Grade:
+        found = matcher.is_found(sample.text)
+        if found is None:
+            return grade_error(f"the pattern {matcher.describe_excess(sample.text)}", name_engine())
+        return answers[found]
+
+    return grade
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:

@@ -3,23 +3,29 @@ r"""Bounds the steps that a backtracking engine takes with a pattern, whatever t
 A *thread* is one way in which the engine has come to a part of the pattern. Part by part the walk keeps how many
 threads can be at one place of a text at most, how many there are at all places together, and what a thread has read
 last: `\w+` entered behind a blank has one place in a word to begin at, `\w+` at the start of a search has as many as
-the word is long. A repeated part through which one text leads in two ways, `(a|aa)*`, has no bound at all.
+the word is long. A repeated part through which one text leads in two ways, `(a|aa)*`, is bounded in short texts alone.
 
-A step is some 30 nanoseconds. Characters that two parts share are looked for among a sample (`letters.are_disjoint`):
-a bound decides who searches a text, and never what is found.
+Of a text that is known, no more threads pass an atom than there are characters that it matches, and a loop reads no
+further than the longest stretch of such characters: a line for `.*`, a word for `\w+`. So most texts of a length take
+far fewer steps than the worst one.
+
+A step is some 30 nanoseconds. Characters that two parts share are looked for among a sample (`atoms.are_disjoint`): a
+bound decides whether a text is searched, and never what is found.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from itertools import combinations, product
+from itertools import chain, combinations, product
+from math import inf
 from typing import NamedTuple
 
 from evalstore.languages.limits import PATTERNS
-from evalstore.languages.patterns.letters import are_disjoint
+from evalstore.languages.patterns.atoms import are_disjoint, find_matched
 from evalstore.languages.patterns.syntax_tree import (
     Alternation,
     Anchor,
@@ -40,6 +46,7 @@ from evalstore.languages.patterns.syntax_tree import (
     can_be_empty,
     get_children,
     iterate_tree,
+    replace_children,
 )
 
 _EDGE, _START = Anchor(AnchorKind.WORD_EDGE), Anchor(AnchorKind.TEXT_START)
@@ -60,6 +67,31 @@ class _Threads(NamedTuple):
     last: frozenset[Atom | Anchor] | None
 
 
+class _Text:
+    """A text of which the length is known, and perhaps what it says."""
+
+    def __init__(self, length: int, content: str | None = None) -> None:
+        self.length, self._content = length, content
+        self._counts = Counter(content or "")
+        self._runs: dict[Atoms, int] = {}
+
+    def count_chars(self, atom: Atom) -> int:
+        """Return how many characters an atom matches at most."""
+        if self._content is None:
+            return self.length
+        return sum(self._counts[char] for char in find_matched(self._counts, [atom]))
+
+    def measure_run(self, atoms: Atoms) -> int:
+        """Return how many characters stand in a row at most that some atom matches."""
+        if self._content is None:
+            return self.length
+        if atoms not in self._runs:
+            matched = find_matched(self._counts, atoms)
+            marked = self._content.translate({ord(char): "x" if char in matched else " " for char in self._counts})
+            self._runs[atoms] = max(map(len, marked.split()), default=0)
+        return self._runs[atoms]
+
+
 class _UnboundedError(Exception):
     """One text leads through a repeated part in more and more ways."""
 
@@ -69,7 +101,14 @@ class WorkBound:
 
     def __init__(self, tree: RegexTree, mode: str) -> None:
         self._tree, self._mode = tree, mode
-        self.count_steps = lru_cache(maxsize=64)(self._count_steps)
+
+    def count_steps(self, length: int) -> float:
+        """Return the most steps that a text of a length takes; infinite where there is no bound."""
+        return self._count_steps(_Text(length))
+
+    def count_steps_in(self, text: str) -> float:
+        """Return the most steps that a text takes with such characters in such stretches; infinite without a bound."""
+        return self._count_steps(_Text(len(text), text))
 
     def find_longest(self, steps: int, longest: int) -> int:
         """Return the greatest length, up to `longest`, of which every text takes no more than some steps."""
@@ -77,35 +116,32 @@ class WorkBound:
         while low < high:
             # The longest first: it is the answer for most patterns.
             middle = high if low == 0 and high == longest else (low + high + 1) // 2
-            count = self.count_steps(middle)
-            if count is None:
-                return 0
-            low, high = (middle, high) if count <= steps else (low, middle - 1)
+            low, high = (middle, high) if self.count_steps(middle) <= steps else (low, middle - 1)
         return low
 
-    def _count_steps(self, length: int) -> int | None:
-        """Return the most steps that a text of a length takes; None where there is no bound."""
+    def _count_steps(self, text: _Text) -> float:
         start = _Threads(1, 1, frozenset({_START}))
         if self._mode in {"search", "findall"}:
             # After an empty match, all matches are looked for at the same place again.
             tries = 2 if self._mode == "findall" and can_be_empty(self._tree) else 1
-            start = _Threads(tries, tries * (length + 1), None)
-        try:
-            counts = [_count_walk(self._tree, start, length, self._groups)]
-            if self._mode != "fullmatch":
-                counts.append(self._count_until_match(start, length))
-        except _UnboundedError:
-            return None
+            start = _Threads(tries, tries * (text.length + 1), None)
+        counts = [inf]
+        with suppress(_UnboundedError):
+            counts.append(_count_walk(self._tree, start, text, self._groups))
+        if self._mode != "fullmatch":
+            with suppress(_UnboundedError):
+                counts.append(self._count_until_match(start, text))
         return min(counts)
 
-    def _count_until_match(self, start: _Threads, length: int) -> int:
+    def _count_until_match(self, start: _Threads, text: _Text) -> int:
         """Return the steps where what need not be there ends a pattern: the first way through it is the match."""
         needed, optional = _split_end(self._tree)
-        before = _count_walk(needed, start, length, self._groups)
+        before = _count_walk(needed, start, text, self._groups)
         if self._mode == "findall" and all(map(_is_run, optional)):
             return before + (len(optional) + 1) * start.total  # all matches together read the text once
         matches = start.total if self._mode == "findall" else 1
-        return before + _count_walk(Concatenation(optional), _Threads(1, matches, None), length, self._groups)
+        # Each can be passed without reading, so that nothing leads back into one before it.
+        return before + sum(_count_walk(part, _Threads(1, matches, None), text, self._groups) for part in optional)
 
     @cached_property
     def _groups(self) -> dict[int, RegexTree]:
@@ -114,17 +150,17 @@ class WorkBound:
         return {group.number: group.body for group in groups if seen[group.number] == 1}
 
 
-def _count_walk(tree: RegexTree, start: _Threads, length: int, groups: dict[int, RegexTree]) -> int:
-    walk = _Walk(start.total, length, groups)
+def _count_walk(tree: RegexTree, start: _Threads, text: _Text, groups: dict[int, RegexTree]) -> int:
+    walk = _Walk(start.total, text, groups)
     walk.follow(tree, start, None)
     return walk.steps
 
 
 class _Walk:
-    """One walk through a tree for texts of one length; `steps` is what it has counted."""
+    """One walk through a tree for a text, or for all texts of one length; `steps` is what it has counted."""
 
-    def __init__(self, steps: int, length: int, groups: dict[int, RegexTree]) -> None:
-        self.steps, self._length, self._groups = steps, length, groups
+    def __init__(self, steps: int, text: _Text, groups: dict[int, RegexTree]) -> None:
+        self.steps, self._text, self._length, self._groups = steps, text, text.length, groups
 
     def follow(self, tree: RegexTree, came: _Threads, rest: _Rest) -> _Threads:
         """Return the threads behind a part, by those that come to it; `rest` is what follows it."""
@@ -140,7 +176,8 @@ class _Walk:
             return self.follow(tree.body, came, rest)
         self.steps += came.total
         if isinstance(tree, Atom):
-            return came._replace(last=frozenset({tree}))
+            total = min(came.total, came.at_one * (self._text.count_chars(tree) + 1))
+            return came._replace(total=total, last=frozenset({tree}))
         if isinstance(tree, Anchor):
             return _pass_anchor(tree, came)
         if isinstance(tree, BackReference):
@@ -166,10 +203,12 @@ class _Walk:
         again: _Rest = (Repetition(tree.body, 0, None), rest)
         if not can_be_empty(tree.body) and self._has_one_way(tree.body, again):
             return self._follow_loop(tree, came, rest)
-        if tree.most is None or tree.most > PATTERNS.rounds:
+        # The engine ends a loop with a round that reads nothing.
+        most = min(self._measure(tree) + 1, self._length + 1 if tree.most is None else tree.most)
+        if most > PATTERNS.rounds or self.steps > PATTERNS.steps:
             raise _UnboundedError
         rounds = [came]
-        for _ in range(tree.most):
+        for _ in range(most):
             rounds.append(self.follow(tree.body, rounds[-1], again))
         done = rounds[tree.least :]
         total = sum(one.total for one in done)
@@ -198,9 +237,8 @@ class _Walk:
 
     def _count_inner(self, tree: Lookahead | Lookbehind) -> int:
         # Behind a place, a body is read from its end to its beginning.
-        if isinstance(tree, Lookbehind) and any(isinstance(node, Repetition) for node in iterate_tree(tree)):
-            raise _UnboundedError
-        return _count_walk(tree.body, _Threads(1, 1, None), self._length, self._groups)
+        body = _turn_round(tree.body) if isinstance(tree, Lookbehind) else tree.body
+        return _count_walk(body, _Threads(1, 1, None), self._text, self._groups)
 
     def _measure(self, tree: RegexTree) -> int:
         """Return how many characters a part reads at most."""
@@ -208,7 +246,7 @@ class _Walk:
             return 1
         if isinstance(tree, Repetition):
             rounds = self._length if tree.most is None else tree.most
-            return min(rounds * self._measure(tree.body), self._length)
+            return min(rounds * self._measure(tree.body), self._measure_run(tree))
         if isinstance(tree, BackReference):
             body = self._groups.get(tree.number)
             return self._length if body is None else self._measure(body)
@@ -216,6 +254,12 @@ class _Walk:
             return 0
         widths = list(map(self._measure, get_children(tree)))
         return min(sum(widths) if isinstance(tree, Concatenation) else max(widths, default=0), self._length)
+
+    def _measure_run(self, tree: Repetition) -> int:
+        """Return how many characters the text has at most in a row that a loop can read."""
+        if any(isinstance(node, BackReference) for node in iterate_tree(tree)):
+            return self._length
+        return self._text.measure_run(_list_atoms(tree))
 
     def _has_one_way(self, tree: RegexTree, rest: _Rest) -> bool:
         """Whether from one place one text leads through a part in one way, given what follows it."""
@@ -279,6 +323,12 @@ class _Walk:
         return _unite([self._find_last(part) for part in parts])
 
 
+def _turn_round(tree: RegexTree) -> RegexTree:
+    """Return the tree of the same texts read from the end to the beginning."""
+    turned = replace_children(tree, _turn_round)
+    return Concatenation(turned.parts[::-1]) if isinstance(turned, Concatenation) else turned
+
+
 def _list_rests(parts: Sequence[RegexTree], rest: _Rest) -> list[tuple[RegexTree, _Rest]]:
     """Return each part with what follows it."""
     behind = [rest]
@@ -322,6 +372,9 @@ def _split_end(tree: RegexTree) -> tuple[RegexTree, tuple[RegexTree, ...]]:
         return Concatenation(()), (tree,)
     if isinstance(tree, Repetition) and tree.most is None:
         return replace(tree, most=tree.least), (replace(tree, least=0),)
+    if isinstance(tree, Alternation):
+        ends = [_split_end(part) for part in tree.parts]
+        return Alternation(tuple(needed for needed, _ in ends)), tuple(chain.from_iterable(more for _, more in ends))
     if not isinstance(tree, Concatenation):
         return tree, ()
     needed, optional = _split_end(tree.parts[-1])

@@ -11,7 +11,7 @@ from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.errors import SchemaError
 from evalstore.languages.limits import PATTERNS
 from evalstore.languages.patterns.engine import count_items, find_dialect_difference
-from evalstore.languages.patterns.matcher import TOO_MANY_STEPS, PatternMatcher, compile_matcher
+from evalstore.languages.patterns.matcher import PatternMatcher, compile_matcher
 from evalstore.languages.schemas.compiled import Schema, compile_schema, find_flaws
 from evalstore.languages.schemas.guard import Flaw, Guard
 from evalstore.text import make_excerpt
@@ -39,11 +39,11 @@ class _SchemaPatterns:
             matcher = self.matchers[pattern]
             try:
                 budget.spend(matcher.count_steps(text))
-                found = matcher.is_found(text)
             except OutOfStepsError:
-                found = None
+                raise SchemaError(f"the pattern {make_excerpt(pattern, 60)!r} takes too many steps") from None
+            found = matcher.is_found(text)
             if found is None:
-                raise SchemaError(f"the pattern {make_excerpt(pattern, 60)!r} {TOO_MANY_STEPS}")
+                raise SchemaError(f"the pattern {make_excerpt(pattern, 60)!r} {matcher.describe_excess(text)}")
             return found
 
         return search
