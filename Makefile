@@ -9,7 +9,7 @@ QUICK := project ground checks cli schema api
 
 unexport PYTHONDONTWRITEBYTECODE  # else every process of a test compiles the whole package again
 
-.PHONY: demo docs quick test lint types style fresh sockets bench bench-quick fuzz clean
+.PHONY: demo docs quick test lint types style fresh sockets bench bench-quick findings fuzz clean
 
 demo: .venv/run.stamp  ## replay the sample store's history into a folder to play in
 	@$(BIN)/evalstore demo "$$(mktemp -d)/store"
@@ -54,6 +54,10 @@ bench-quick: .venv/dev.stamp .venv/peers.stamp  ## the same of small inputs, in 
 fuzz: .venv/dev.stamp  ## the long forms of what the test suite samples: COUNT=1000000 SEED=new
 	$(BIN)/python -m tests.diff.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 	$(PYTEST) -m 'slow or sampling' --hypothesis-profile=anew
+
+findings:  ## what surprised us in other programs, tried again, each installed aside: NAME=gto-candidate
+	@changed=0; for script in findings/$(or $(NAME),*).sh; do \
+	  printf '%s: ' "$$(basename "$$script" .sh)"; sh "$$script" || changed=1; done; exit $$changed
 
 clean:
 	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
