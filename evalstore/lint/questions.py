@@ -57,6 +57,7 @@ def lint_questions(artifact: Artifact, root: Path | None, context: ValidationCon
     value, find_line = artifact.document.value, partial(_find_id_line, artifact.document.locate)
     defaults, unscored = get_mapping(value, "defaults"), []
     values = ValueLinter(context.lookup, defaults)
+    yield from _lint_facts(defaults, ("defaults",))
     for index, row in list_mappings(value, "questions"):
         pointer: Pointer = ("questions", index)
         if (before := _find_first(row, pointer, first)) is not None:
@@ -195,6 +196,7 @@ def _lint_row(
     bundle = context.bundles.find_bundle(*bundled) if bundled else None
     declared = context.cosmetic.union(bundle.fields if bundle else (), read)
     yield from lint_keys(QUESTION, row, pointer, declared=declared)
+    yield from _lint_facts(row, pointer)
     if bundled and bundle is None and (hint := suggest_name(bundled.name, context.bundles.list_names(bundled.root))):
         yield make_note("bundle-unknown", (*pointer, "bundle"), found=bundled.name, hint=hint)
     if bundled and bundle and bundle.broken:
@@ -206,6 +208,20 @@ def _lint_row(
                 yield from (note._replace(soft=True) for note in note_violation(violation, pointer))
         except SchemaError as error:
             yield note_broken_bundle(bundled.name, error, None)
+
+
+def _lint_facts(row: Mapping[str, Any], pointer: Pointer) -> Iterator[Note]:
+    """Yield the expected facts of white space alone, which leave a question unscored; the schema refuses empty ones."""
+    for index, fact in enumerate(get_list(row, "expected_facts")):
+        text = fact.get("value") if isinstance(fact, dict) else fact
+        if isinstance(text, str) and text and not text.strip():
+            message = "this fact is only white space, so the question cannot be graded by its facts"
+            yield make_note(
+                "check-broken",
+                (*pointer, "expected_facts", index),
+                message=message,
+                hint="write the fact, or remove it",
+            )
 
 
 def _find_first(row: dict[str, Any], here: _At, first: dict[str, _At]) -> _At | None:
