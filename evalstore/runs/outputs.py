@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import islice
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +53,7 @@ _COLUMN_END = re.compile('[",;\t]+')
 def detect_container(path: Path) -> str:
     """Return the container of a file (`ARCHIVE`, `OBJECT`, …) by its first bytes or its first character."""
     if not is_text_format(path):
-        return EMPTY if next(read_lines(path), None) is None else OBJECT
+        return EMPTY if _read_columns(path) is None else OBJECT
     with open_user_file(path) as file:
         head = file.read(4)
         if magic := next(filter(head.startswith, _MAGIC), None):
@@ -77,13 +76,28 @@ def read_names(path: Path, kind: str) -> Iterator[str]:
         with open_archive(path) as archive:
             yield from archive.members
     elif kind == OBJECT and not is_text_format(path):
-        yield from (key for _, line in islice(read_lines(path), 1) for key in json.loads(line))
+        yield from _read_columns(path) or ()
     elif kind == OBJECT:
         with open_user_file(path) as file:
             yield from _read_keys(JsonStream(file, str(path)), "")
     elif kind == OTHER:
         with open_user_file(path) as file:
             yield from _COLUMN_END.split(file.readline(4_096).decode("utf-8", "replace").strip())
+
+
+def _read_columns(path: Path) -> tuple[str, ...] | None:
+    """Return the names in the first row of a table, or None where it has no row.
+
+    They are kept, for one command asks for them five times, and a process reads them.
+    """
+    found = path.stat()
+    return _read_unchanged_columns(path, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=64)
+def _read_unchanged_columns(path: Path, *_: int) -> tuple[str, ...] | None:
+    row = next(read_lines(path), None)
+    return tuple(json.loads(row[1])) if row else None
 
 
 def _read_keys(stream: JsonStream, above: str) -> Iterator[str]:

@@ -27,6 +27,7 @@ from evalstore.runs import (
     write_run,
 )
 from evalstore.runs import parquet as parquet_rows
+from evalstore.runs.outputs import OUTPUT_FORMATS, detect_format
 from evalstore.runs.row_formats import ROW_FORMATS, read_lines
 from evalstore.runs.row_index import RowIndex
 
@@ -153,6 +154,21 @@ def test_a_row_group_is_read_by_itself(table: Callable[..., Path]) -> None:
         assert [row for span in cut.spans for row in parquet_rows.read_parquet_lines(path, span)] == whole
         assert [span.start for span in cut.spans[1:]] == [span.end for span in cut.spans[:-1]]
         assert all(compute_span_sha256(path, span) == span.sha256 for span in cut.spans)
+
+
+def test_a_format_is_detected_by_one_process_until_the_file_changes(
+    table: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    start = parquet_rows._start_child
+    monkeypatch.setattr(parquet_rows, "_start_child", lambda *given: (started.append(given[2]), start(*given))[1])
+    path = table({"id": "a", "output": "x"})
+    assert [detect_format(path).name for _ in range(3)] == [OUTPUT_FORMATS[0].name] * 3
+    assert len(started) == 1
+    table({"answer": "y"})
+    with pytest.raises(LoadError, match="holds outputs in no shape"):
+        detect_format(path)
+    assert len(started) == 2
 
 
 def test_a_damaged_file_is_one_sentence(table: Callable[..., Path], samples: Callable[[int], int]) -> None:
