@@ -55,7 +55,7 @@ def test_nothing_that_a_killed_command_leaves_is_committed(
     (origin / "outputs.jsonl").write_text('{"id": "B01", "output": "a"}\n')
     assert cli("-C", origin, "migrate", "evals.json").code == 0
     (origin / "rubrics/tone.yaml").write_text(MISSPELT if name == "fix" else MISSPELT.replace("valuess", "values"))
-    died, at, stride = 0, 0, 1 if samples(40) == 40 else 5
+    died, at, every = 0, 0, samples(40) == 40
     while True:
         store = tmp_path / f"store{at}"
         shutil.copytree(origin, store)
@@ -67,7 +67,7 @@ def test_nothing_that_a_killed_command_leaves_is_committed(
         assert [path for path in store.rglob("*.tmp/**/*") if path.is_file()] == []
         if ended.returncode == 0:
             break
-        died, at = died + 1, at + stride
+        died, at = died + 1, at + (1 if every else 5 + at // 2)
     assert died > 1
 
 
