@@ -15,7 +15,7 @@ class _Patterns(NamedTuple):
     lookarounds: int = 30
     repeat_count: int = 2_000  # that a repeat counts to
     steps: int = 1 << 27  # of the engine in one text, by `work_bound`: a second or two
-    ordinary: int = 2_000  # characters of an output: a comparison asks only whether these are always searched
+    ordinary: int = 2_000  # characters of an output: up to here, two patterns are searched alike or not compared
     rounds: int = 64  # of a repeat, walked one by one: with two ways in each, more are beyond every limit
     parts_ahead: int = 16  # parts that are looked at behind a loop
     first_atoms: int = 32  # that these may begin with

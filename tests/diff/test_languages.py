@@ -95,7 +95,6 @@ SLOW = [
     "(?:a|aa)+$",
     "(a*)*b",
     "(x+x+)+y",
-    "(?:a?){30}a{30}",
     r"(\w+\s?)*$",
     "(?:ab?b?)*c",
     "(a|a)*b",
@@ -129,28 +128,36 @@ def test_what_is_not_known_for_sure_is_left_open(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "tree"), [("[^a]|[^b]", r"[\s\S]"), ("x[^a]|x[^b]", r"x[\s\S]"), ("(?:[^a]|x)|[^b]", r"[\s\S]")]
 )
-def test_what_the_engine_gets_wrong_is_not_asked_of_it(pattern: str, tree: str) -> None:
+def test_what_the_engine_gets_wrong_is_left_open(pattern: str, tree: str) -> None:
     for old, new in ((pattern, tree), (tree, pattern)):
-        assert compare_patterns(Expression(old), Expression(new)) == LanguageComparison(EQUAL)
+        assert compare_patterns(Expression(old), Expression(new)).relation is UNDECIDED
 
 
 @pytest.mark.parametrize("pattern", SLOW)
-def test_what_an_engine_tries_in_many_ways_is_compared_like_any_other(pattern: str) -> None:
+def test_what_an_engine_tries_in_many_ways_is_left_open_with_a_text(pattern: str) -> None:
     answer = compare_patterns(Expression(pattern), Expression("zz"))
-    assert answer.relation in {INCOMPARABLE, NARROWER}
+    assert answer.relation is UNDECIDED
     assert answer.only_old is not None
 
 
-@pytest.mark.parametrize(("old", "new"), [("a*[bc]", "a*a*a*[bc]"), ("(a|a)*b", "b"), ("(a+)+$", "a$")])
-def test_another_way_to_say_it_moves_no_text_however_long(old: str, new: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "new"), [("a*[bc]", "a*a*a*[bc]"), ("(a|a)*b", "b"), ("(a+)+$", "a$"), ("(?:a?){30}a{30}", "a{30}")]
+)
+def test_a_slower_way_to_say_it_is_left_open(old: str, new: str) -> None:
+    for one, other in ((old, new), (new, old)):
+        assert compare_patterns(Expression(one), Expression(other)).relation is UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("(a+)+b", "(?:a+)+b"), (r"\s*(foo|bar)", "(foo|bar)"), ("foo.*bar", "foo(.*)bar")]
+)
+def test_another_way_to_say_it_that_is_as_fast_is_equal(old: str, new: str) -> None:
     assert compare_patterns(Expression(old), Expression(new)) == LanguageComparison(EQUAL)
-    for text in ("a" * 1000, "a" * 1000 + "b", "a" * 100_000):
-        assert found(Expression(old), text) is found(Expression(new), text) is not None
 
 
 def test_what_can_take_too_many_steps_is_left_open_and_still_shown() -> None:
     answer = compare_patterns(Expression("q|x(?:a?b?){150}y"), Expression("zz"))
-    assert (answer.relation, answer.why) == (UNDECIDED, "one of them can take too many steps")
+    assert answer.relation is UNDECIDED
     assert answer.only_old is not None
 
 

@@ -69,9 +69,7 @@ def test_another_score_type_claims_what_only_one_type_reads(old: dict[str, Any],
     assert moving == ["judge-score-type-changed"]
 
 
-@pytest.mark.parametrize(
-    "pattern", ["(a{100000000})", "((x{9000}){9000}){9000}(b)", "(" * 240 + "a" + ")" * 240, "(x*)*y"]
-)
+@pytest.mark.parametrize("pattern", ["(a{100000000})", "((x{9000}){9000}){9000}(b)", "(" * 240 + "a" + ")" * 240])
 def test_a_pattern_that_matches_long_or_deep_texts_only_ends_at_once(pattern: str) -> None:
     (finding,) = _compare({}, {"reply_pattern": pattern}).findings
     assert str(finding.level) == "major"

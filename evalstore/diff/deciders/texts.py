@@ -18,6 +18,7 @@ from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import PROOFS
 from evalstore.diff.rubric_state import CheckState
 from evalstore.languages import pattern_comparison  # its names are imported where a pattern is compared
+from evalstore.languages.patterns import compile_matcher
 from evalstore.model import Output, Sample
 from evalstore.text import make_excerpt
 
@@ -181,7 +182,9 @@ def _find_limit(check: CheckState) -> object:
     if check.kind != "regex":
         count = len(check.params["values"])
         return count if count > PHRASE_LIMIT else None
-    return _read_expression(check.params) if check.may_err else None
+    expression = _read_expression(check.params)
+    matcher = compile_matcher(*expression)
+    return expression if isinstance(matcher, str) else matcher.ordinary_length
 
 
 def _build_language(check: CheckState) -> RegexTree:

@@ -15,8 +15,8 @@ engine is asked which characters a class has (`alphabet`), and the scorer whethe
 (`is_confirmed_by`); an answer that it contradicts is withdrawn.
 
 What is given up, as "undecided" with the reason: syntax beyond `parser`'s list (references, look-behind, atomic and
-possessive parts, ...), patterns that can take too many steps on a text (`PatternMatcher.may_exceed`), more than 1,000
-items, and whatever takes too many steps to compare.
+possessive parts, ...), patterns of which one may take too many steps on an ordinary text that the other searches
+(`PatternMatcher.ordinary_length`), more than 1,000 items, and whatever takes too many steps to compare.
 
 How, a module a step:
 

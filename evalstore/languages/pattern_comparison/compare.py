@@ -68,7 +68,7 @@ def compare_patterns(old: Expression, new: Expression, budget: SharedBudget | No
         return LanguageComparison(LanguageRelation.UNDECIDED, why=str(error))
     if not compared.is_confirmed_by(partial(_match, old), partial(_match, new)):
         return LanguageComparison(LanguageRelation.UNDECIDED, why="the engine and the comparison disagree")
-    if languages[0] != languages[1] and (_may_exceed(old) or _may_exceed(new)):
+    if languages[0] != languages[1] and _find_limit(old) != _find_limit(new):
         return replace(compared, relation=LanguageRelation.UNDECIDED, why="one of them can take too many steps")
     return compared
 
@@ -96,9 +96,10 @@ _RELATIONS = {
 }
 
 
-def _may_exceed(expression: Expression) -> bool:
+def _find_limit(expression: Expression) -> object:
+    """Return what says on which ordinary texts a pattern takes too many steps; None where it never does."""
     matcher = compile_matcher(*expression)
-    return isinstance(matcher, str) or matcher.may_exceed
+    return expression if isinstance(matcher, str) else matcher.ordinary_length
 
 
 def _match(expression: Expression, text: str) -> bool | None:

@@ -37,16 +37,21 @@ class PatternMatcher:
         return self._bound.find_longest(PATTERNS.steps, OUTPUT_LIMIT)
 
     @property
+    def ordinary_length(self) -> int | None:
+        """The length up to which every text is searched, where that is less than an ordinary output may have."""
+        return self.longest if self.longest < PATTERNS.ordinary else None
+
+    @property
     def limit_problem(self) -> str | None:
         """Say from which length on a text may not be searched, or None where every output is."""
-        if self.longest == OUTPUT_LIMIT:
+        if not self.may_exceed:
             return None
         return f"an output longer than {self.longest:,} characters may be unscored: the pattern can take too many steps"
 
     @property
     def may_exceed(self) -> bool:
-        """Whether some text of an ordinary length takes too many steps."""
-        return self.longest < PATTERNS.ordinary
+        """Whether some text of up to `OUTPUT_LIMIT` characters may take too many steps."""
+        return self.longest < OUTPUT_LIMIT
 
     def is_found(self, text: str) -> bool | None:
         """Whether the text has a match; None where that takes too many steps."""
