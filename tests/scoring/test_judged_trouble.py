@@ -316,7 +316,11 @@ TAG = "is not a valid template tag"
         (", samples: 100000000", "template: a", "it asks 100,000,000 times about one output, and 1,000 is the limit"),
         ("", "template: a\nreply_pattern: '('", "judge/odd@1.0.0: reply_pattern: the pattern does not compile"),
         ("", "template: a\nreply_pattern: 'a'", "judge/odd@1.0.0: reply_pattern: the pattern has no group"),
-        ("", "template: a\nreply_pattern: '(x+)(x+)(x+)\\1y'", "judge/odd@1.0.0: reply_pattern takes too many steps"),
+        (
+            "",
+            "template: a\nreply_pattern: '(x+)(x+)(x+)\\1y'",
+            "judge/odd@1.0.0: reply_pattern can take too many steps on",
+        ),
         ("", "template: a\nreply_pattern: '(x)'", ""),
     ],
 )

@@ -43,10 +43,10 @@ class PatternMatcher:
 
     @property
     def limit_problem(self) -> str | None:
-        """Say from which length on a text may not be searched, or None where every output is."""
-        if not self.may_exceed:
+        """Say from which length on a text may not be searched, or None where every ordinary output is."""
+        if self.ordinary_length is None:
             return None
-        return f"an output longer than {self.longest:,} characters may be unscored: the pattern can take too many steps"
+        return f"an output longer than {self.ordinary_length:,} characters may be unscored: the pattern can take too many steps"
 
     @property
     def may_exceed(self) -> bool:
