@@ -46,7 +46,8 @@ class PatternMatcher:
         """Say from which length on a text may not be searched, or None where every ordinary output is."""
         if self.ordinary_length is None:
             return None
-        return f"an output longer than {self.ordinary_length:,} characters may be unscored: the pattern can take too many steps"
+        length = f"{self.ordinary_length:,} characters"
+        return f"an output longer than {length} may be unscored: the pattern can take too many steps"
 
     @property
     def may_exceed(self) -> bool:
