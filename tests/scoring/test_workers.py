@@ -336,7 +336,7 @@ def test_no_worker_outlives_its_parent(how: signal.Signals, code: int, store: Ar
         start_new_session=True,
     )
     runs = root / "runs"
-    wait_until(lambda: runs.is_dir() and any(path.stat().st_size for path in runs.iterdir()))
+    wait_until(lambda: runs.is_dir() and any(path.stat().st_size for path in runs.rglob("data")))
     started = list_descendants(process.pid, "")
     assert len(started) > 1  # what keeps account of resources, and the workers
     # A terminal sends Ctrl-C to the workers, too.
