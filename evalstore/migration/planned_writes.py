@@ -22,7 +22,7 @@ from evalstore.migration.outcome import FileState, PlannedFile
 from evalstore.migration.suite_artifacts import PlannedArtifact
 from evalstore.model import Kind
 from evalstore.model.artifact import build_rows_name
-from evalstore.store.scratch import merge_texts
+from evalstore.store.text_merge import merge_texts
 
 _COMMENT_LINE = re.compile(r"\s*(?:#.*)?\s*")
 _LINE_TAIL = re.compile(r"\s+#.*\s*")

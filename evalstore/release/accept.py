@@ -18,7 +18,7 @@ from evalstore.release.locking import lock_repository, write_locked_file
 from evalstore.release.status import survey_store
 from evalstore.release.values import ArtifactState, ArtifactStatus
 from evalstore.store import ArtifactStore
-from evalstore.store.repository.git import read_config
+from evalstore.store.repository.config import read_config
 from evalstore.versions import Bump, Version, parse_version
 
 _LOWER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH}

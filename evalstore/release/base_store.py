@@ -14,10 +14,10 @@ from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.places import LEDGER_FOLDER, SETTINGS_FILE
 from evalstore.store import ArtifactStore
-from evalstore.store.contents import read_tag_prefix
 from evalstore.store.ledger import Ledger, list_ledgers, parse_ledger
 from evalstore.store.repository.objects import has_entry, is_regular
 from evalstore.store.revisions import find_fork, find_head, list_merged_tags, resolve_revision
+from evalstore.store.root_settings import read_tag_prefix
 from evalstore.store.tags import TAG_REFS
 from evalstore.text import SHORT_DIGEST
 

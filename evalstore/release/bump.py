@@ -26,7 +26,7 @@ from evalstore.release.recovery import recover_interrupted
 from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
 from evalstore.release.values import Released
 from evalstore.store import ArtifactStore
-from evalstore.store.repository.git import ConfigSetting, read_config
+from evalstore.store.repository.config import ConfigSetting, read_config
 from evalstore.store.revisions import Head, read_head
 from evalstore.store.signers import is_signature_required, read_required_signers
 

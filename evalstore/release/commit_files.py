@@ -22,7 +22,8 @@ from evalstore.release.step import ReleaseStep
 from evalstore.release.validity import check_ledger_complete
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.ledger import locate_ledger, parse_ledger
-from evalstore.store.repository.git import NAME_ENCODING, ConfigSetting, Git, find_hooks_path
+from evalstore.store.repository.config import ConfigSetting, find_hooks_path
+from evalstore.store.repository.git import NAME_ENCODING, Git
 from evalstore.store.repository.index import IndexState, describe_abort, find_unfinished, read_index, wait_for_index
 from evalstore.store.repository.object_reader import compute_object_id
 from evalstore.store.repository.objects import find_file

@@ -20,7 +20,7 @@ from evalstore.release.references import ArtifactReference, ReferenceGraph, read
 from evalstore.release.values import ArtifactState, ArtifactStatus, MovedReference, VersionRule
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.artifacts import ARTIFACT_LIMIT
-from evalstore.store.repository.git import describe_missing_history
+from evalstore.store.repository.shallow import describe_missing_history
 from evalstore.store.resolve import can_mean, find_locked_version
 from evalstore.store.revisions import is_ancestor
 from evalstore.store.tags import find_last_release

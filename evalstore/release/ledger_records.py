@@ -15,9 +15,9 @@ from evalstore.places import LEDGER_FOLDER
 from evalstore.release.integrity_rules import make_finding
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.ledger import Ledger, LedgerLine, locate_ledger, parse_ledger, split_ledger
-from evalstore.store.repository.git import describe_missing_history
 from evalstore.store.repository.object_reader import compute_object_id
 from evalstore.store.repository.objects import find_committed_blobs, find_file, find_sizes
+from evalstore.store.repository.shallow import describe_missing_history
 from evalstore.store.revisions import find_head, list_branch_tips
 from evalstore.store.store_moves import PathChange, read_changes
 from evalstore.store.tags import TAG_REFS

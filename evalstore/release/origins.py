@@ -25,9 +25,9 @@ from evalstore.release.artifact_parts import (
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.file_history import FileHistory, read_file_history
 from evalstore.store.lineage import list_former_names
-from evalstore.store.repository.git import describe_missing_history
 from evalstore.store.repository.object_reader import MissingObjectError
 from evalstore.store.repository.objects import read_tagger
+from evalstore.store.repository.shallow import describe_missing_history
 from evalstore.store.revisions import find_head
 from evalstore.store.rows import list_renames, list_rows_paths, read_rows
 from evalstore.store.tags import list_patterns

@@ -56,12 +56,11 @@ from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.revisions import find_refs
 from evalstore.store.scratch import open_scratch_repository
 from evalstore.store.signers import open_signature_check
+from evalstore.store.signing import sign_commit, sign_tags
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.writing import (
     REGULAR_MODE,
     RefUpdate,
-    sign_commit,
-    sign_tags,
     update_refs,
     write_commit,
     write_on_tip,

@@ -17,7 +17,8 @@ from evalstore.release.release_parts import Contradiction, find_contradiction
 from evalstore.release.values import Push, PushOutcome, Released
 from evalstore.store import ArtifactStore, Release, remote
 from evalstore.store.remote import PushAnswer, Remote
-from evalstore.store.repository.git import CommandError, ConfigSetting, Git
+from evalstore.store.repository.config import ConfigSetting
+from evalstore.store.repository.git import CommandError, Git
 from evalstore.store.repository.index import has_staged_changes
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS, find_new_commits, find_refs
 from evalstore.store.tags import TAG_REFS, find_last_release

@@ -30,7 +30,7 @@ from evalstore.release.values import Released
 from evalstore.store import ArtifactStore
 from evalstore.store.ledger import locate_ledger
 from evalstore.store.remote import fetch_objects, list_remote_refs
-from evalstore.store.repository.git import read_config
+from evalstore.store.repository.config import read_config
 from evalstore.store.repository.index import read_index
 from evalstore.store.repository.objects import find_entry
 from evalstore.store.repository.trees import TreeEntry
@@ -43,7 +43,7 @@ from evalstore.store.revisions import (
     list_refs,
     read_head,
 )
-from evalstore.store.scratch import CloneSeed, ScratchClone, open_scratch_clone
+from evalstore.store.scratch_clone import CloneSeed, ScratchClone, open_scratch_clone
 from evalstore.store.signers import is_signature_required
 from evalstore.store.store_moves import read_changes
 from evalstore.store.tags import TAG_REFS

@@ -46,7 +46,7 @@ from evalstore.release.release_tags import (
 )
 from evalstore.release.working_scan import scan_working_files
 from evalstore.store import ArtifactStore, Resolved
-from evalstore.store.repository.git import read_config
+from evalstore.store.repository.config import read_config
 from evalstore.store.resolve import (
     ASKED_TAGS,
     build_unknown_error,

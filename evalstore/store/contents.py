@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from evalstore.documents import Document, read_yaml
-from evalstore.errors import ArgumentError, EvalstoreError, GitError, LoadError, UsageError
-from evalstore.files import MIDDLE_FILE, FolderReader, list_below, read_below
+from evalstore.errors import ArgumentError, UsageError
+from evalstore.files import MIDDLE_FILE, FolderReader, list_below
 from evalstore.model import Kind, PinType, Ref, WorktreePins, is_id
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
@@ -24,12 +20,13 @@ from evalstore.notebook import format_repr
 from evalstore.places import SETTINGS_FILE
 from evalstore.store.ledger import Ledgers
 from evalstore.store.locate import Repository, find_repository, find_root, resolve_folder
+from evalstore.store.release_reader import ReleaseReader
 from evalstore.store.repository.git import Git
 from evalstore.store.repository.object_reader import ObjectReader
-from evalstore.store.repository.objects import Commit, expect_folder, find_file, read_commit
-from evalstore.store.revisions import find_head
+from evalstore.store.repository.objects import Commit, find_file, read_commit
+from evalstore.store.root_settings import find_bare_prefix, parse_settings, read_root_file, read_tag_prefix
 from evalstore.store.store_moves import StoreMoves
-from evalstore.store.tags import GitTag, Release, TagGrammar, Tags
+from evalstore.store.tags import Release, TagGrammar, Tags
 from evalstore.text import SHORT_DIGEST, make_excerpt
 
 
@@ -50,147 +47,6 @@ class ParsedDocuments:
             self._room -= len(data)
             self._by_content[data] = document
         return document
-
-
-_BATCH = 512  # releases at once: their files are some hundred kilobytes
-# A tag of a commit, as git writes it.
-_TAG = re.compile(rb"object ([0-9a-f]{40}|[0-9a-f]{64})\ntype commit\ntag ([^\n]*)\n")
-
-
-class ReleaseFile(NamedTuple):
-    """The file of a release: a tag without flaw, its object's bytes, the file's path and blob at its commit, its bytes.
-
-    Every hash was checked: of the tag object, the commit, the trees and the file.
-    """
-
-    tag: GitTag
-    tag_data: bytes
-    path: str
-    blob: str
-    data: bytes
-    sha256: str
-
-
-@dataclass(slots=True)
-class ReleaseReader:
-    """Reads ahead the releases that somebody expects to need, in the order in which they will be needed.
-
-    A release that it does not find is one to be read by itself: its tag may be lightweight, moved, missing or damaged,
-    and nothing is said of it here.
-    """
-
-    objects: ObjectReader
-    tags: Tags
-    moves: StoreMoves
-    commits: dict[str, str] = field(default_factory=dict)  # of all releases that were found, by the names of their tags
-    _expected: dict[str, tuple[Sequence[tuple[str, str]], int]] = field(default_factory=dict)
-    _read: dict[str, ReleaseFile] = field(default_factory=dict)
-
-    def expect(self, releases: Iterable[tuple[str, str]]) -> None:
-        """Say which releases will be read, in this order: the name of each tag, and the file's path in the store."""
-        sequence = list(dict.fromkeys(releases))
-        self._expected |= {name: (sequence, index) for index, (name, _) in enumerate(sequence)}
-
-    def find(self, name: str) -> ReleaseFile | None:
-        """Return an expected release by the name of its tag, which may be forgotten after the next few hundred."""
-        if (expected := self._expected.get(name)) and name not in self._read:
-            sequence, start = expected
-            batch = dict(sequence[start : start + _BATCH])
-            for one in batch:
-                self._expected.pop(one, None)
-            self._read = {file.tag.name: file for file in self._read_batch(batch)}
-            self.commits |= {file.tag.name: file.tag.commit for file in self._read.values()}
-        return self._read.get(name)
-
-    def forget(self) -> None:
-        """Forget what was expected and read, because a tag was made or moved."""
-        self._expected.clear()
-        self._read.clear()
-        self.commits.clear()
-
-    def _read_batch(self, paths: dict[str, str]) -> Iterator[ReleaseFile]:
-        listed = self.tags.list_unread()
-        oids = {name: ref.oid for name in paths if (ref := listed.get(name)) and not ref.symref}
-        objects = self.objects.read_many(oids.values())
-        tags: list[tuple[GitTag, bytes]] = []
-        folders: defaultdict[str, list[str]] = defaultdict(list)
-        for name, oid in oids.items():
-            object_ = objects.get(oid)
-            match = _TAG.match(object_.data) if object_ and object_.type == "tag" else None
-            if object_ is None or match is None or match[2] != name.encode("ascii", "replace"):
-                continue
-            commit = match[1].decode("ascii")
-            tags.append((GitTag(name, oid, "", "tag", commit, "commit", name), object_.data))
-            folders[paths[name].rpartition("/")[0]].append(commit)
-        for folder, commits in folders.items():
-            expect_folder(self.objects, commits, self.moves.prefix + folder)
-        found = [(*tag, *file) for tag in tags if (file := self._find_file(tag[0].commit, paths[tag[0].name]))]
-        blobs = self.objects.read_many(blob for *_, blob in found)
-        for tag, tag_data, path, blob in found:
-            if (object_ := blobs.get(blob)) and object_.type == "blob":
-                yield ReleaseFile(tag, tag_data, path, blob, object_.data, hashlib.sha256(object_.data).hexdigest())
-
-    def _find_file(self, commit: str, path: str) -> tuple[str, str] | None:
-        """Return where a file of the store lies at a commit, and its blob."""
-        try:
-            path_then = self.moves.find_prefix(commit) + path
-            blob = find_file(self.objects, commit, path_then)
-        except EvalstoreError:
-            return None
-        return (path_then, blob) if blob else None
-
-
-# A prefix becomes part of ref names: what git allows there, without the characters of git's patterns.
-_PREFIX = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._/-]*)?")
-_FOLDERS = tuple(f"{kind.folder}/" for kind in Kind)
-_NOT_IN_REFS = re.compile(r"\.\.|//|/\.|\./|\.lock/")
-
-
-def find_bare_prefix(git: Git) -> str:
-    """Return the folder of the store in a bare repository's HEAD: its root, else the one folder with settings."""
-    head = find_head(git)
-    if head is None:
-        return ""
-    out = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", head)
-    paths = [path for path in os.fsdecode(out).split("\0") if "\n" not in path]
-    if any(path == SETTINGS_FILE or path.startswith(_FOLDERS) for path in paths):
-        return ""
-    folders = [path.removesuffix(SETTINGS_FILE) for path in paths if path.endswith(f"/{SETTINGS_FILE}")]
-    if len(folders) > 1:
-        raise GitError(
-            f"this bare repository has {len(folders)} stores: {', '.join(folders)}", hint="name one in a clone"
-        )
-    return folders[0] if folders else ""
-
-
-def _parse_settings(data: bytes, file: str) -> Document:
-    document = read_yaml(data, file)
-    if document.value is not None and not isinstance(document.value, dict):
-        raise LoadError("settings must be a mapping", place=document.locate(), hint="see .evalstore/schema")
-    return document
-
-
-def read_tag_prefix(settings: Document) -> str:
-    """Return the setting `tag_prefix`; `LoadError` for one that cannot be part of a ref name."""
-    prefix = (settings.value or {}).get("tag_prefix", "")
-    if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix) or _NOT_IN_REFS.search(prefix):
-        raise LoadError(
-            "tag_prefix cannot be part of a tag name",
-            place=settings.locate(("tag_prefix",)),
-            hint='use letters, digits, . _ - and /, as in tag_prefix: "evals/"',
-        )
-    return prefix
-
-
-def _read_root_file(  # noqa: PLR0913  # where to look, for which file, and how much of it
-    repository: Repository, objects: ObjectReader, *, root: Path | None, prefix: str, name: str, limit: int
-) -> bytes | None:
-    if root is not None:
-        # Anything there but a file is an error: without its settings a strict store would be a lenient one.
-        return read_below(root, name, limit) if os.path.lexists(root / name) else None
-    head = find_head(repository.git)
-    blob = find_file(objects, head, prefix + name) if head else None
-    return objects.read(blob, limit).data if blob else None
 
 
 @dataclass(slots=True)
@@ -235,8 +91,8 @@ class StoreReader:
         # A bare repository has no files on disk: its store is found in HEAD.
         root, prefix = find_root(start, repository.top) if repository.top else (None, find_bare_prefix(repository.git))
         objects = ObjectReader(repository.git)
-        data = _read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=MIDDLE_FILE)
-        settings = _parse_settings(data or b"", SETTINGS_FILE)
+        data = read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=MIDDLE_FILE)
+        settings = parse_settings(data or b"", SETTINGS_FILE)
         tags = Tags(repository.git, TagGrammar.from_prefix(read_tag_prefix(settings)))
         moves = StoreMoves(repository.git, objects, prefix)
         ledgers = Ledgers(repository.git, objects, moves)
@@ -319,13 +175,11 @@ class StoreReader:
 
     def read_root_file(self, name: str, limit: int = MIDDLE_FILE) -> bytes | None:
         """Return a file at the root of the store, from disk or (of a bare repository) from HEAD; None without one."""
-        return _read_root_file(
-            self.repository, self.objects, root=self.root, prefix=self.prefix, name=name, limit=limit
-        )
+        return read_root_file(self.repository, self.objects, root=self.root, prefix=self.prefix, name=name, limit=limit)
 
     def read_settings(self) -> Document:
         """Return the settings of the store, as they are now; an empty document when it has none."""
-        return _parse_settings(self.read_root_file(SETTINGS_FILE) or b"", SETTINGS_FILE)
+        return parse_settings(self.read_root_file(SETTINGS_FILE) or b"", SETTINGS_FILE)
 
     def find_file_at(self, commit: str, path: str) -> str | None:
         """Return the blob of a file of the store at a commit, wherever the store lay then; None where there is none."""
@@ -339,7 +193,7 @@ class StoreReader:
     def read_settings_at(self, commit: str) -> Document:
         """Return the settings of the store at a commit; an empty document where it had no such file."""
         data = self.read_file_at(commit, SETTINGS_FILE)
-        return _parse_settings(data or b"", f"git:{commit[:SHORT_DIGEST]}:{SETTINGS_FILE}")
+        return parse_settings(data or b"", f"git:{commit[:SHORT_DIGEST]}:{SETTINGS_FILE}")
 
     def commit(self, oid: str) -> Commit:
         """Return a commit by its full id."""

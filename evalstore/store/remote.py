@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evalstore.store.locate import Repository
-from evalstore.store.repository.git import ConfigSetting, Git, describe_missing_history, find_extra_headers, find_remote
+from evalstore.store.repository.config import ConfigSetting, find_extra_headers, find_remote
+from evalstore.store.repository.git import Git
+from evalstore.store.repository.shallow import describe_missing_history
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
 from evalstore.store.tags import TAG_REFS
 from evalstore.text import LONG_DIGEST, make_excerpt

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from evalstore.errors import GitError, RefError
-from evalstore.store.repository.git import NAME_ENCODING, CommandError, Git, describe_missing_history, is_shallow
+from evalstore.store.repository.git import NAME_ENCODING, CommandError, Git
 from evalstore.store.repository.object_reader import ObjectReader
 from evalstore.store.repository.objects import read_tag
+from evalstore.store.repository.shallow import describe_missing_history, is_shallow
 from evalstore.store.tags import TAG_REFS
 
 BRANCH_REFS = "refs/heads/"

@@ -12,7 +12,8 @@ from evalstore.errors import LoadError
 from evalstore.files import FolderReader, iterate_pieces, open_below
 from evalstore.model import Ref
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_version
-from evalstore.store.repository.git import NAME_ENCODING, Git, is_autocrlf_on
+from evalstore.store.repository.config import is_autocrlf_on
+from evalstore.store.repository.git import NAME_ENCODING, Git
 from evalstore.store.repository.index import read_index
 from evalstore.store.repository.object_reader import compute_object_id, start_object_hash
 from evalstore.store.store import ArtifactStore

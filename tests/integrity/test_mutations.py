@@ -13,7 +13,7 @@ import pytest
 from evalstore.errors import EvalstoreError
 from evalstore.release.verify import Verification, verify
 from evalstore.store import ArtifactStore
-from evalstore.store.contents import ReleaseReader
+from evalstore.store.release_reader import ReleaseReader
 from tests.rows import mark_slow
 
 from .conftest import World, rubric

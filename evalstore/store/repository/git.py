@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 import signal
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -25,7 +24,7 @@ USER_CONFIG = {
     "GIT_CONFIG_NOSYSTEM": None,
 }  # for `env`: lets the user's own settings be read
 
-_REFETCH = "git fetch {}--refetch --no-filter --tags, in a partial clone; else clone again in full"
+REFETCH = "git fetch {}--refetch --no-filter --tags, in a partial clone; else clone again in full"
 
 # Subcommands that only read. They are started without GitPython, whose import takes longer than most of them.
 _READING = frozenset(
@@ -58,7 +57,7 @@ _EXPLANATIONS = (
         (text, "the repository has dangerous ref names", "clean packed-refs; until then evalstore reads no tag")
         for text in ("bad ref name", "refname is dangerous")
     ),
-    ("from promisor remote", "an object is missing from this clone", _REFETCH.format("")),
+    ("from promisor remote", "an object is missing from this clone", REFETCH.format("")),
     ("shallow file has changed", "the repository changed during the command", "run the command again"),
     *(
         (text, "another git process has a lock", "wait for it, or remove the .lock file it left behind")
@@ -73,6 +72,7 @@ _EXPLANATIONS = (
     ("bad config", "the repository's configuration cannot be read", "look at .git/config"),
     ("unknown repository", "this git cannot read the repository's format", "use a newer git"),
 )
+_AT_IMPORT = {"GIT_PYTHON_GIT_EXECUTABLE": os.devnull, "GIT_PYTHON_REFRESH": "quiet"}
 
 
 class CommandError(GitError):
@@ -204,9 +204,6 @@ def _start_process(
     )
 
 
-_AT_IMPORT = {"GIT_PYTHON_GIT_EXECUTABLE": os.devnull, "GIT_PYTHON_REFRESH": "quiet"}
-
-
 @cache
 def _load_gitpython() -> Any:
     # At import GitPython runs `git version` twice, to find a git that it is never asked for: it gets whole commands.
@@ -246,89 +243,3 @@ def _explain_failure(command: str, status: int, stderr: str) -> tuple[str, str |
     lines = [line for line in stderr.splitlines() if line.strip()]
     words = lines[-1].removeprefix("fatal: ").removeprefix("error: ") if lines else f"exit code {status}"
     return f"git {command} failed: {make_excerpt(hide_url_secrets(words))}", None
-
-
-_TRUE = frozenset({"true", "yes", "on", "1", "input"})  # values of core.autocrlf that convert on commit
-
-
-class ConfigSetting(NamedTuple):
-    """One setting of git's config; its key is a section, perhaps a name (which may contain dots), and a variable."""
-
-    key: str
-    value: str
-
-
-def read_config(git: Git) -> list[ConfigSetting]:
-    """Return all settings of the user and the repository, in the order in which one overrides another, ours last.
-
-    Section and variable of a key are in lower case.
-    """
-    return _find_settings(git, "--list")
-
-
-def find_remote(git: Git) -> tuple[str, str]:
-    """Return the remote that releases come from ("" without one), and its name as `git fetch` has to be told it.
-
-    git takes the one that is called origin, where it is the only one.
-    """
-    keys = (key for key, _ in read_config(git) if key.startswith("remote.") and key.endswith(".url"))
-    names = dict.fromkeys(key.removeprefix("remote.").removesuffix(".url") for key in keys)
-    name = next((name for name in ("upstream", "origin", *names) if name in names), "")
-    return name, "" if [*names] in ([], ["origin"]) else f"{shlex.quote(name)} "
-
-
-def describe_missing_history(git: Git) -> str:
-    """Say how a clone that lacks history, or objects, gets them: by the remote that has the releases."""
-    name, source = find_remote(git)
-    source = source if name else "<address of a clone that has it> "
-    return f"git fetch {source}--unshallow --tags" if is_shallow(git) else _REFETCH.format(source)
-
-
-def is_shallow(git: Git) -> bool:
-    """Whether a repository has git's list of the commits at which a shallow clone ends."""
-    return (git.common / "shallow").exists()
-
-
-def find_extra_headers(git: Git) -> list[ConfigSetting]:
-    """Return the HTTP headers in the repository's own config: a build server hands its token to a clone in one."""
-    return _find_settings(git, "--local", "--get-regexp", r"^http\..+\.extraheader$")
-
-
-def find_global_settings(git: Git) -> list[ConfigSetting]:
-    """Return the settings of the user's global config; none when there is no such file."""
-    try:
-        return _find_settings(git, "--global", "--list")
-    except CommandError as failure:
-        if "unable to read config file" in failure.stderr:  # there is none
-            return []
-        raise
-
-
-def find_hooks_path(config: Iterable[ConfigSetting]) -> str:
-    """Return the folder of hooks that the user or the repository has configured; empty when there is none."""
-    paths = [setting.value for setting in config if setting.key == "core.hookspath"]
-    # The last is ours, which sends git to no hook at all.
-    return os.path.expanduser(next(reversed(paths[:-1]), ""))  # noqa: PTH111  # Path's raises where there is no such user
-
-
-def is_autocrlf_on(git: Git) -> bool:
-    """Whether core.autocrlf has git commit CRLF as LF."""
-    values = [setting.value for setting in read_config(git) if setting.key == "core.autocrlf"]
-    return bool(values) and values[-1].lower() in _TRUE
-
-
-def has_merge_driver(git: Git) -> bool:
-    """Whether this clone knows evalstore as a merge driver."""
-    return any(setting.key == "merge.evalstore.driver" for setting in read_config(git))
-
-
-def _find_settings(git: Git, *options: str) -> list[ConfigSetting]:
-    try:
-        out = git.run("config", "--includes", "--null", *options, env=USER_CONFIG).decode(*NAME_ENCODING)
-    except CommandError as failure:
-        if failure.status == 1:  # no setting matches
-            return []
-        raise
-    pairs = (line.partition("\n") for line in out.split("\0") if line)
-    # A key without `=` is a bool that is true (git-config(1)).
-    return [ConfigSetting(key, value if separator else "true") for key, separator, value in pairs]

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalstore.errors import ConflictError
-from evalstore.store.repository.git import NAME_ENCODING, Git, has_merge_driver
+from evalstore.store.repository.config import has_merge_driver
+from evalstore.store.repository.git import NAME_ENCODING, Git
 from evalstore.store.repository.trees import TreeEntry
 
 _TRIES, _PAUSE = 300, 0.01

@@ -15,11 +15,15 @@ from typing import Any, NamedTuple
 
 from evalstore.errors import GitError, LoadError
 from evalstore.files import CHUNK, MIDDLE_FILE
-from evalstore.store.repository.git import TIMEOUT, Git, describe_missing_history
+from evalstore.store.repository.git import TIMEOUT, Git
+from evalstore.store.repository.shallow import describe_missing_history
 from evalstore.store.repository.trees import TreeIndexes
 from evalstore.store.repository.watchdog import wait_for_output
 
 _CACHED_TYPES = frozenset({"commit", "tree"})  # each is needed for many files
+_SHA256_DIGITS = 64  # in hex, of an id
+_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_HEADER = re.compile(rb"([0-9a-f]+) (blob|tree|commit|tag) ([0-9]+)\n")
 
 
 class _ReaderLimits(NamedTuple):
@@ -33,11 +37,6 @@ class _ReaderLimits(NamedTuple):
 
 
 _LIMITS = _ReaderLimits()
-_SHA256_DIGITS = 64  # in hex, of an id
-
-
-_OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_HEADER = re.compile(rb"([0-9a-f]+) (blob|tree|commit|tag) ([0-9]+)\n")
 
 
 class GitObject(NamedTuple):

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from evalstore.errors import EvalstoreError, GitError, RefusedError
 from evalstore.store.repository.git import Git
 from evalstore.store.repository.object_reader import ObjectReader
-from evalstore.store.repository.trees import FOLDER_MODE, TreeEntry, list_entries
+from evalstore.store.repository.tree_editor import FOLDER_MODE
+from evalstore.store.repository.trees import TreeEntry, list_entries
 
 _PERSON = re.compile(rb"(.*?) ?<([^<>\n]*)>(?: (-?[0-9]{1,12}) ([+-])([0-9]{2})([0-9]{2}))?")
 # A tag as git writes it; its headers are read one by one where somebody else wrote it.

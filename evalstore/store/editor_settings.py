@@ -1,0 +1,47 @@
+"""Writes the settings with which editors complete the files of a store by its schemas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from evalstore.documents.json_reader import add_members
+from evalstore.model import Kind
+from evalstore.places import SETTINGS_FILE
+from evalstore.store.pipeline_files import read_template
+
+SCHEMAS = ".evalstore/schema"
+VS_CODE = ".vscode/settings.json"
+JETBRAINS = ".idea/jsonSchemas.xml"
+_KEY = "yaml.schemas"
+# A schema -> the files that editors complete with it.
+MAPPED = {
+    **{str(kind): f"{kind.folder}/*.yaml" for kind in Kind},
+    "evalstore": SETTINGS_FILE,
+    "accepted": ".evalstore/accepted.yaml",
+}
+
+
+def write_vs_code(old: bytes | None, prefix: str) -> bytes:
+    """Return the settings of VS Code with the schemas of the store at `prefix` (`evals/`) among them.
+
+    Everything else in `old` stays, comments too. Raises `LoadError` or `RefusedError` where nothing can be added.
+    """
+    if old is None or not old.strip():
+        return (json.dumps({_KEY: map_schemas(prefix)}, indent=2) + "\n").encode()
+    return add_members(old, VS_CODE, (_KEY,), map_schemas(prefix))
+
+
+def map_schemas(prefix: str) -> Mapping[str, str]:
+    """Return which schema completes which files, by paths from the root of the repository."""
+    return {f"./{prefix}{SCHEMAS}/{name}.schema.json": f"{prefix}{files}" for name, files in MAPPED.items()}
+
+
+def write_jetbrains(prefix: str) -> bytes:
+    """Return the mapping file of JetBrains editors."""
+    entry = read_template("jetbrains_entry.xml")
+    entries = (
+        entry.format(name=name, schema=f"{prefix}{SCHEMAS}/{name}.schema.json", files=f"{prefix}{files}")
+        for name, files in MAPPED.items()
+    )
+    return read_template("jetbrains.xml").format(entries="".join(entries)).encode()

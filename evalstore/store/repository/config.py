@@ -1,0 +1,83 @@
+"""Reads git's config: of the user and of the repository."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from evalstore.store.repository.git import NAME_ENCODING, USER_CONFIG, CommandError, Git
+
+_TRUE = frozenset({"true", "yes", "on", "1", "input"})  # values of core.autocrlf that convert on commit
+
+
+class ConfigSetting(NamedTuple):
+    """One setting of git's config; its key is a section, perhaps a name (which may contain dots), and a variable."""
+
+    key: str
+    value: str
+
+
+def read_config(git: Git) -> list[ConfigSetting]:
+    """Return all settings of the user and the repository, in the order in which one overrides another, ours last.
+
+    Section and variable of a key are in lower case.
+    """
+    return _find_settings(git, "--list")
+
+
+def find_remote(git: Git) -> tuple[str, str]:
+    """Return the remote that releases come from ("" without one), and its name as `git fetch` has to be told it.
+
+    git takes the one that is called origin, where it is the only one.
+    """
+    keys = (key for key, _ in read_config(git) if key.startswith("remote.") and key.endswith(".url"))
+    names = dict.fromkeys(key.removeprefix("remote.").removesuffix(".url") for key in keys)
+    name = next((name for name in ("upstream", "origin", *names) if name in names), "")
+    return name, "" if [*names] in ([], ["origin"]) else f"{shlex.quote(name)} "
+
+
+def find_extra_headers(git: Git) -> list[ConfigSetting]:
+    """Return the HTTP headers in the repository's own config: a build server hands its token to a clone in one."""
+    return _find_settings(git, "--local", "--get-regexp", r"^http\..+\.extraheader$")
+
+
+def find_global_settings(git: Git) -> list[ConfigSetting]:
+    """Return the settings of the user's global config; none when there is no such file."""
+    try:
+        return _find_settings(git, "--global", "--list")
+    except CommandError as failure:
+        if "unable to read config file" in failure.stderr:  # there is none
+            return []
+        raise
+
+
+def find_hooks_path(config: Iterable[ConfigSetting]) -> str:
+    """Return the folder of hooks that the user or the repository has configured; empty when there is none."""
+    paths = [setting.value for setting in config if setting.key == "core.hookspath"]
+    # The last is ours, which sends git to no hook at all.
+    return os.path.expanduser(next(reversed(paths[:-1]), ""))  # noqa: PTH111  # Path's raises where there is no such user
+
+
+def is_autocrlf_on(git: Git) -> bool:
+    """Whether core.autocrlf has git commit CRLF as LF."""
+    values = [setting.value for setting in read_config(git) if setting.key == "core.autocrlf"]
+    return bool(values) and values[-1].lower() in _TRUE
+
+
+def has_merge_driver(git: Git) -> bool:
+    """Whether this clone knows evalstore as a merge driver."""
+    return any(setting.key == "merge.evalstore.driver" for setting in read_config(git))
+
+
+def _find_settings(git: Git, *options: str) -> list[ConfigSetting]:
+    try:
+        out = git.run("config", "--includes", "--null", *options, env=USER_CONFIG).decode(*NAME_ENCODING)
+    except CommandError as failure:
+        if failure.status == 1:  # no setting matches
+            return []
+        raise
+    pairs = (line.partition("\n") for line in out.split("\0") if line)
+    # A key without `=` is a bool that is true (git-config(1)).
+    return [ConfigSetting(key, value if separator else "true") for key, separator, value in pairs]
