@@ -16,7 +16,7 @@ from evalstore.audits.wording import write_answer
 from evalstore.diff import Diff
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, parse_ref
-from evalstore.release.references import ReferenceGraph, build_working_graph
+from evalstore.release.reference_graph import ReferenceGraph, build_working_graph
 from evalstore.release.release_log import ReleaseLog, read_release_log
 from evalstore.runs import Run
 from evalstore.runs.read import find_run_time, iterate_runs

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from evalstore.release.base_policy import judge_by_base
     from evalstore.release.blame import blame
     from evalstore.release.bump import bump
-    from evalstore.release.commit_files import VARIABLES
+    from evalstore.release.checkout import VARIABLES
     from evalstore.release.comparison import make_loader
     from evalstore.release.gate import GateOptions, check_change
     from evalstore.release.impact import find_impact
@@ -175,7 +175,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.base_policy": ("judge_by_base",),
     "evalstore.release.blame": ("blame",),
     "evalstore.release.bump": ("bump",),
-    "evalstore.release.commit_files": ("VARIABLES",),
+    "evalstore.release.checkout": ("VARIABLES",),
     "evalstore.release.rebase_releases": ("bump_again",),
     "evalstore.release.comparison": ("make_loader",),
     "evalstore.release.gate": ("GateOptions", "check_change"),

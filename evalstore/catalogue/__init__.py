@@ -20,7 +20,7 @@ from evalstore.lint.wording import list_check_kinds
 from evalstore.model import Severity
 from evalstore.model.findings import ValidationRule
 from evalstore.release.integrity_rules import RULES as RELEASES
-from evalstore.release.values import RULES as VERSIONS
+from evalstore.release.version_rules import RULES as VERSIONS
 from evalstore.text import find_nearest, make_excerpt
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from evalstore.documents.edit import put_item
 from evalstore.errors import RefError, RefusedError, UsageError
 from evalstore.lint import ACCEPTED
 from evalstore.release.acceptances import Acceptance, read_accepted_file, read_change_policy
-from evalstore.release.commit_files import complete_signature
+from evalstore.release.checkout import complete_signature
 from evalstore.release.locking import lock_repository, write_locked_file
 from evalstore.release.status import survey_store
 from evalstore.release.values import ArtifactState, ArtifactStatus

@@ -9,7 +9,8 @@ from evalstore.errors import RefusedError, UsageError
 from evalstore.files import open_below, write_below
 from evalstore.model import find_rows_path
 from evalstore.release.acceptances import find_uncommitted_acceptances
-from evalstore.release.commit_files import complete_signature, find_bypassed_hooks, find_checkout, list_commit_files
+from evalstore.release.checkout import complete_signature, find_bypassed_hooks, find_checkout
+from evalstore.release.commit_files import list_commit_files
 from evalstore.release.locking import LockedRepository, lock_repository
 from evalstore.release.pins import move_pins_in_rows
 from evalstore.release.plan import BumpPlan, choose_working_files, make_plan
@@ -23,8 +24,9 @@ from evalstore.release.publish import (
 )
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
 from evalstore.release.recovery import recover_interrupted
-from evalstore.release.step import BumpOptions, ReleaseStep, check_prerelease_label
+from evalstore.release.step import BumpOptions, ReleaseStep
 from evalstore.release.values import Released
+from evalstore.release.version_choice import check_prerelease_label
 from evalstore.store import ArtifactStore
 from evalstore.store.repository.config import ConfigSetting, read_config
 from evalstore.store.revisions import Head, read_head

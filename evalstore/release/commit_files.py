@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,12 +21,9 @@ from evalstore.release.step import ReleaseStep
 from evalstore.release.validity import check_ledger_complete
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.ledger import locate_ledger, parse_ledger
-from evalstore.store.repository.config import ConfigSetting, find_hooks_path
-from evalstore.store.repository.git import NAME_ENCODING, Git
-from evalstore.store.repository.index import IndexState, describe_abort, find_unfinished, read_index, wait_for_index
 from evalstore.store.repository.object_reader import compute_object_id
 from evalstore.store.repository.objects import find_file
-from evalstore.store.revisions import BRANCH_REFS, Head, list_merged_tags
+from evalstore.store.revisions import list_merged_tags
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import (
     find_normalized,
@@ -155,80 +151,6 @@ def extend_ledger(ledger: bytes, version: Version, content: bytes, *, signed: bo
     """Return the ledger with the line of one more release, whose tag is signed or not."""
     whole = ledger if ledger.endswith(b"\n") or not ledger else ledger + b"\n"
     return whole + f"{version} {hashlib.sha256(content).hexdigest()}{' signed' if signed else ''}\n".encode()
-
-
-_ROLES = ("AUTHOR", "COMMITTER")
-VARIABLES = tuple(f"GIT_{role}_{part}" for role in _ROLES for part in ("NAME", "EMAIL", "DATE"))
-_COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction")
-_PUSH_HOOKS = ("pre-push",)
-
-
-@dataclass(frozen=True, slots=True)
-class Checkout:
-    """The branch that is checked out: its full ref name, its commit (None before the first one), and the index."""
-
-    branch: str
-    tip: str | None
-    index: IndexState
-
-    @property
-    def name(self) -> str:
-        """The branch as people call it."""
-        return self.branch.removeprefix(BRANCH_REFS)
-
-
-def find_checkout(git: Git, head: Head) -> Checkout:
-    """Return the branch that is checked out; `RefusedError` during a merge or the like, and on a detached HEAD."""
-    wait_for_index(git.directory)
-    index = read_index(git)
-    if unfinished := find_unfinished(git):
-        what, abort = unfinished
-        hint = describe_abort(git) or f"finish it, or {abort}; then run the bump again"
-        raise RefusedError(f"{what} is still in progress", hint=hint)
-    if index.conflict:
-        raise RefusedError(
-            f"{index.conflict} has an unresolved conflict", hint="resolve it, git add it, then run the bump again"
-        )
-    if head.branch is None:
-        raise RefusedError(
-            "HEAD is detached, so the release would be on no branch",
-            hint="git switch to a branch, then run the bump again",
-        )
-    return Checkout(BRANCH_REFS + head.branch, head.commit, index)
-
-
-def find_bypassed_hooks(
-    repository: LockedRepository, config: Sequence[ConfigSetting], *, push: bool
-) -> tuple[str, ...]:
-    """Return the names of the user's hooks that git would have run: evalstore runs none."""
-    configured = find_hooks_path(config)
-    folder = repository.top / configured if configured else repository.git.common / "hooks"
-    names = (*_COMMIT_HOOKS, *(_PUSH_HOOKS if push else ()))
-    return tuple(name for name in names if (folder / name).is_file() and os.access(folder / name, os.X_OK))
-
-
-def complete_signature(config: Sequence[ConfigSetting], source: Mapping[str, str]) -> dict[str, str]:
-    """Return git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, from `source` or git's config; dates may be missing.
-
-    Raises `RefusedError` where a name or an email is set nowhere: git would guess one.
-    """
-    settings = {key: value.encode(*NAME_ENCODING).decode("utf-8", "replace") for key, value in config}
-    signature = {name: source[name] for name in VARIABLES if source.get(name)}
-    for role in _ROLES:
-        for part in ("name", "email"):
-            value = settings.get(f"{role.lower()}.{part}") or settings.get(f"user.{part}")
-            _fill_variable(signature, f"GIT_{role}_{part.upper()}", value)
-    return signature
-
-
-def _fill_variable(signature: dict[str, str], variable: str, value: str | None) -> None:
-    if variable not in signature and not value:
-        part = variable.rpartition("_")[2].lower()
-        raise RefusedError(
-            f"git has no user.{part} to sign the release with",
-            hint=f'git config --global user.{part} "…", or set {variable}',
-        )
-    signature.setdefault(variable, value or "")
 
 
 class FileBlobs(NamedTuple):

@@ -12,7 +12,7 @@ from evalstore.release.acceptances import read_rules_policy
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.release_parts import list_artifact_files
 from evalstore.release.status import survey_store
-from evalstore.release.values import VersionRule
+from evalstore.release.version_rules import VersionRule
 from evalstore.store import ArtifactStore
 from evalstore.store.revisions import find_head
 from evalstore.store.working_files import is_blob

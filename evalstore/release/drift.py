@@ -16,8 +16,11 @@ from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.release.acceptances import ChangePolicy
 from evalstore.release.comparison import compare_versions
-from evalstore.release.references import ArtifactReference, ReferenceGraph, read_references, scan_working_file
-from evalstore.release.values import ArtifactState, ArtifactStatus, MovedReference, VersionRule
+from evalstore.release.mentions import scan_working_file
+from evalstore.release.reference_graph import ReferenceGraph
+from evalstore.release.references import ArtifactReference, read_references
+from evalstore.release.values import ArtifactState, ArtifactStatus, MovedReference
+from evalstore.release.version_rules import VersionRule
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.artifacts import ARTIFACT_LIMIT
 from evalstore.store.repository.shallow import describe_missing_history

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from evalstore.errors import EvalstoreError, Place, RefError, RefusedError
 from evalstore.model import Kind, PinType, Ref, parse_ref
-from evalstore.release.references import ArtifactReference, ReferenceGraph, build_full_graph, build_working_graph
+from evalstore.release.reference_graph import ReferenceGraph, build_full_graph, build_working_graph
+from evalstore.release.references import ArtifactReference
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.resolve import build_unknown_error, can_mean
 from evalstore.store.tags import find_last_release

@@ -7,33 +7,26 @@ readable.
 from __future__ import annotations
 
 import json
-import os
 import re
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
-from evalstore.files import LARGE_FILE, remove_below, sweep_below
+from evalstore.files import LARGE_FILE
 from evalstore.model import parse_ref
-from evalstore.own_files import has_own, read_own, write_own
-from evalstore.release.locking import (
-    REFLOG_REASON,
-    STATE_FOLDER,
-    LockedRepository,
-    lock_repository,
-)
-from evalstore.store import ArtifactStore
-from evalstore.store.remote import Remote, find_tracking_refs
+from evalstore.own_files import read_own, write_own
+from evalstore.release.locking import LockedRepository
 from evalstore.versions import Bump
 
 PENDING_REFS = "refs/evalstore/pending/"
 _REF = re.compile(r"refs/(?:heads|tags)/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
 _OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NAMED_LIMIT = 3  # artifacts of an interrupted bump that are named; of more only their number
+REMOVED = "0"
+# Not synced: it is git that prunes, and after a power cut nobody has anything to publish.
+_UPDATE = ("-c", "core.fsync=all,-reference", "update-ref", "--stdin")
 
 
 class PinMove(NamedTuple):
@@ -53,9 +46,6 @@ class ReleasedVersion:
     previous: str | None
     bump: Bump
     moved: tuple[PinMove, ...] = ()
-
-
-REMOVED = "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +148,6 @@ def describe_interrupted(common: Path, name: str) -> str:
     return f"a bump of {what} was interrupted; finish it: {again}"
 
 
-# Not synced: it is git that prunes, and after a power cut nobody has anything to publish.
-_UPDATE = ("-c", "core.fsync=all,-reference", "update-ref", "--stdin")
-
-
 def hold_pending(repository: LockedRepository, journal: Journal) -> None:
     """Hold the objects of a journal, and all that they need, until `release_pending`."""
     lines = "".join(f"update {name} {oid}\n" for name, oid in journal.pending.items())
@@ -172,67 +158,3 @@ def release_pending(repository: LockedRepository, journal: Journal) -> None:
     """Let go of what a journal holds, whether or not it was ever held."""
     lines = "".join(f"delete {name}\n" for name in journal.pending)
     repository.git.run(*_UPDATE, stdin=lines.encode())
-
-
-def remove_stale_locks(repository: LockedRepository, refs: Iterable[str], written: Path) -> None:
-    """Remove the locks that a killed git left on refs: younger than the note of them, and not in use.
-
-    `written` is the file that notes the refs, written before git was started. git holds a lock for milliseconds: one
-    that is the same file with the same time a second later belongs to nobody.
-    """
-    note_time = written.stat().st_mtime_ns
-    suspects = [
-        (path, identity)
-        for path in _list_lock_paths(repository, refs)
-        if (identity := _identify_file(path)) and identity[1] >= note_time
-    ]
-    if suspects:
-        time.sleep(1.0)  # a live git may hold a lock on a ref for milliseconds
-    for path, identity in suspects:
-        if _identify_file(path) == identity:
-            path.unlink(missing_ok=True)
-
-
-def _list_lock_paths(repository: LockedRepository, refs: Iterable[str]) -> list[Path]:
-    names = [*refs, "packed-refs", "reftable/tables.list"]
-    return [repository.git.directory / "HEAD.lock", *(repository.git.common / f"{name}.lock" for name in names)]
-
-
-def _identify_file(path: Path) -> tuple[int, int] | None:
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns
-
-
-_NOTE = f"{STATE_FOLDER}/push.json"
-_PUSH_REF = re.compile(r"refs/remotes/(?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]+")
-
-
-def record_push(store: ArtifactStore, remote: Remote, refs: Mapping[str, str]) -> None:
-    """Set the remote-tracking branches to what was just pushed; a failure is no harm: the next fetch sets them too."""
-    tracking = find_tracking_refs(remote, refs)
-    if not tracking:
-        return
-    lines = "".join(f"update {name} {oid}\n" for name, oid in tracking.items())
-    with suppress(EvalstoreError, OSError), lock_repository(store, {}) as repository:
-        forget_push(repository)
-        # Killed from here on: a lock of git may stay, which would stop every fetch; the next bump removes it.
-        write_own(repository.git.common, _NOTE, json.dumps(list(tracking)).encode())
-        repository.git.run("update-ref", "-m", REFLOG_REASON, "--stdin", stdin=lines.encode())
-        remove_below(repository.git.common, _NOTE)
-
-
-def forget_push(repository: LockedRepository) -> None:
-    """Remove the locks that a killed push has left on remote-tracking branches, and its note of them."""
-    sweep_below(repository.git.common, _NOTE)
-    if not has_own(repository.git.common, _NOTE):
-        return
-    try:
-        names = json.loads(read_own(repository.git.common, _NOTE, 1 << 16))
-    except (LoadError, ValueError):
-        names = []
-    refs = [name for name in names if isinstance(name, str) and _PUSH_REF.fullmatch(name)]
-    remove_stale_locks(repository, refs, repository.git.common / _NOTE)
-    remove_below(repository.git.common, _NOTE)

@@ -21,15 +21,9 @@ from typing import NamedTuple
 from evalstore.errors import ConflictError, EvalstoreError, RefusedError
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.asked_changes import TRAILER
-from evalstore.release.commit_files import Checkout, CommitFile, write_blobs
-from evalstore.release.journal import (
-    FileChange,
-    Journal,
-    ReleasedVersion,
-    hold_pending,
-    remove_stale_locks,
-    write_journal,
-)
+from evalstore.release.checkout import Checkout
+from evalstore.release.commit_files import CommitFile, write_blobs
+from evalstore.release.journal import FileChange, Journal, ReleasedVersion, hold_pending, write_journal
 from evalstore.release.locking import REFLOG_REASON, LockedRepository
 from evalstore.release.recovery import (
     end_journal,
@@ -39,6 +33,7 @@ from evalstore.release.recovery import (
     list_tag_updates,
     stage_files,
 )
+from evalstore.release.ref_locks import remove_stale_locks
 from evalstore.release.step import BumpOptions, ReleaseStep
 from evalstore.store import ArtifactStore
 from evalstore.store.repository.git import CommandError

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from evalstore.errors import EvalstoreError, GitError, Place, RefusedError
 from evalstore.model import parse_ref
 from evalstore.model.lock import LOCK_FILE
-from evalstore.release.journal import record_push
+from evalstore.release.push_record import record_push
 from evalstore.release.release_parts import Contradiction, find_contradiction
 from evalstore.release.values import Push, PushOutcome, Released
 from evalstore.store import ArtifactStore, Release, remote

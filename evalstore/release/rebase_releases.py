@@ -17,12 +17,13 @@ from evalstore.model import parse_ref
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock, write_lock
 from evalstore.release.bump import build_write_error, release_under_lock
-from evalstore.release.commit_files import Checkout, complete_signature, find_checkout
-from evalstore.release.journal import REMOVED, FileChange, Journal, record_push
+from evalstore.release.checkout import Checkout, complete_signature, find_checkout
+from evalstore.release.journal import REMOVED, FileChange, Journal
 from evalstore.release.lock import merge_locks
 from evalstore.release.locking import LockedRepository, lock_repository
 from evalstore.release.publish import publish_once
 from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
+from evalstore.release.push_record import record_push
 from evalstore.release.recovery import recover_interrupted
 from evalstore.release.release_parts import Renumbering, list_mentions, list_part_files, write_renumbered_parts
 from evalstore.release.step import BumpOptions

@@ -12,17 +12,10 @@ from contextlib import suppress
 from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
 from evalstore.files import list_below, place_below, remove_below, sweep_below, write_aside_below, write_folders_below
 from evalstore.progress import Watch
-from evalstore.release.journal import (
-    REMOVED,
-    FileChange,
-    Journal,
-    ReleasedVersion,
-    forget_push,
-    read_journal,
-    release_pending,
-    remove_stale_locks,
-)
+from evalstore.release.journal import REMOVED, FileChange, Journal, ReleasedVersion, read_journal, release_pending
 from evalstore.release.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository
+from evalstore.release.push_record import forget_push
+from evalstore.release.ref_locks import remove_stale_locks
 from evalstore.store.disk_sync import can_sync_all, wait_for_disk
 from evalstore.store.packs import release_packs
 from evalstore.store.repository.index import (

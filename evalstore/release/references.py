@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any
 
-from evalstore.errors import EvalstoreError, LoadError, Place, RefError
-from evalstore.files import BLOCK, open_below
+from evalstore.errors import Place, RefError
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, find_rows_path, parse_ref
 from evalstore.places import SETTINGS_FILE
 from evalstore.progress import Watch
-from evalstore.store import ArtifactStore, Release, Resolved
+from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import list_committed_artifacts
 from evalstore.store.resolve import expect_releases, resolve_unlocked
 from evalstore.store.revisions import resolve_head
-from evalstore.store.working_files import read_working_files
 
 # Where a reference is written: computed on demand, for the position of a key costs a second parse of its file.
 FindPlace = Callable[[], Place]
@@ -203,169 +199,3 @@ def find_working_rows(store: ArtifactStore, ref: Ref, data: bytes) -> str | None
     """
     # The key stands in the file as it is, unless an escape hides it.
     return find_rows_path(store.read_artifact(ref)) if b"rows" in data or b"\\" in data else None
-
-
-# One expression a kind, tried where its first letters are found: most rows name no artifact at all.
-_MENTIONS = {
-    first: re.compile(rb"(%s[a-z][a-z0-9_]{0,63}(?![a-z0-9_]))(@[0-9])?" % first)
-    for first in (f"{kind}/".encode() for kind in Kind)
-}
-# Escapes by which YAML (1.2, section 5.7) and JSON (RFC 8259, section 7) may spell the letters of a reference.
-_HIDING = re.compile(rb"\\[xuU/\r\n]")
-
-
-@dataclass(frozen=True, slots=True)
-class Mentions:
-    """The names that some bytes may refer to.
-
-    `floating`: perhaps one without an exact version. `hidden`: escapes could spell any name, so it must be parsed.
-    """
-
-    names: frozenset[str] = frozenset()
-    floating: bool = False
-    hidden: bool = False
-
-
-ANYTHING = Mentions(floating=True, hidden=True)
-
-
-def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
-    """Return what bytes mention, read piece by piece; never less than what they refer to."""
-    names: set[str] = set()
-    floating = hidden = False
-    rest = b""
-    for piece in pieces:
-        data = rest + piece
-        mentions = [found for first, pattern in _MENTIONS.items() if first in data for found in pattern.findall(data)]
-        names |= {name.decode("ascii") for name, _ in mentions}
-        floating = floating or not all(pin for _, pin in mentions)
-        hidden = hidden or (b"\\" in data and _HIDING.search(data) is not None)
-        # A mention may begin in one piece and end in the next; found twice it changes nothing.
-        rest = data[-128:]  # more bytes than any mention has
-    return Mentions(frozenset(names), floating or hidden, hidden)
-
-
-def scan_working_file(store: ArtifactStore, ref: Ref, data: bytes | None) -> Mentions:
-    """Return what a working file and the rows beside it mention; `ANYTHING` where they cannot be read (None)."""
-    if data is None:
-        return ANYTHING
-    if ref.kind is not Kind.DATASET:
-        return scan_mentions([data])
-    try:
-        rows = find_working_rows(store, ref, data)
-        # What ends one file is not a beginning of the next.
-        return scan_mentions(chain([data, b"\n"], _read_file_pieces(store, rows)) if rows else [data])
-    except LoadError:
-        return ANYTHING
-
-
-def _read_file_pieces(store: ArtifactStore, path: str) -> Iterator[bytes]:
-    if store.root is None:
-        return
-    with open_below(store.root, path) as file:
-        yield from iter(partial(file.read, BLOCK), b"")
-
-
-def scan_release(store: ArtifactStore, release: Release, blob: str) -> Mentions:
-    """Return what the file of a release mentions; `ANYTHING` where it cannot be read, or has rows beside it."""
-    try:
-        data = store.objects.read(blob).data
-    except EvalstoreError:
-        return ANYTHING
-    # Rows are another blob, possibly a large one, which is read only when somebody asks for its references.
-    return ANYTHING if release.kind is Kind.DATASET and b"rows" in data else scan_mentions([data])
-
-
-_NOTHING = FileReferences("", 0, ())
-
-
-@dataclass(frozen=True, slots=True)
-class ReachedArtifacts:
-    """What depends on an artifact, directly or not: names of rubrics, and the number of graded questions by dataset."""
-
-    rubrics: frozenset[str] = frozenset()
-    questions: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class ReferenceGraph:
-    """The references between files; a file goes by the reference that names it (`<kind>/<id>@<version or worktree>`).
-
-    `mentions` says of each file which names stand in it. A file that cannot be read refers to nothing, and `unread`
-    says why; it is filled while the graph is asked.
-    """
-
-    store: ArtifactStore
-    mentions: Mapping[str, Mentions]
-    unread: dict[str, EvalstoreError] = field(default_factory=dict)
-    _read_files: dict[str, FileReferences] = field(default_factory=dict)
-    _users: dict[str, tuple[ArtifactReference, ...]] = field(default_factory=dict)
-    _by_name: Mapping[str, list[str]] = field(init=False)
-    _hidden: list[str] = field(init=False)  # files that must be parsed for every name
-
-    def __post_init__(self) -> None:
-        # The index from a name to the files that mention it: each question parses these alone, and the hidden ones.
-        by_name = defaultdict(list)
-        for key, mentions in self.mentions.items():
-            for name in () if mentions.hidden else mentions.names:
-                by_name[name].append(key)
-        self._by_name = by_name
-        self._hidden = [key for key, mentions in self.mentions.items() if mentions.hidden]
-
-    def read_references(self, key: str) -> FileReferences:
-        """Return what one of the files refers to, read once."""
-        if key not in self._read_files:
-            try:
-                self._read_files[key] = read_references(self.store, self.store.resolve(key), key)
-            except EvalstoreError as error:
-                self.unread[key] = error
-                self._read_files[key] = _NOTHING
-        return self._read_files[key]
-
-    def find_references_to(self, name: str) -> tuple[ArtifactReference, ...]:
-        """Return every reference to an artifact (`<kind>/<id>`), whatever its pin."""
-        if name not in self._users:
-            keys = sorted({*self._by_name.get(name, ()), *self._hidden})
-            self._users[name] = tuple(
-                reference
-                for key in keys
-                for reference in self.read_references(key).references
-                if reference.ref.name == name
-            )
-        return self._users[name]
-
-    def find_reached(self, name: str) -> ReachedArtifacts:
-        """Return everything whose scores depend on an artifact, whatever the pins on the way."""
-        seen, waiting = {name}, [name]
-        questions: defaultdict[str, int] = defaultdict(int)
-        while waiting:
-            for reference in self.find_references_to(waiting.pop()):
-                # A judge records what it was measured on: no score goes through that.
-                if not reference.scores:
-                    continue
-                if reference.ref.kind is Kind.RUBRIC and reference.name.startswith(Kind.DATASET):
-                    questions[reference.name] += reference.questions
-                if reference.name not in seen:
-                    seen.add(reference.name)
-                    waiting.append(reference.name)
-        rubrics = frozenset(other for other in seen - {name} if other.startswith(Kind.RUBRIC))
-        return ReachedArtifacts(rubrics, dict(questions))
-
-
-def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
-    """Return the graph of the working files, their rows included."""
-    return ReferenceGraph(
-        store,
-        {str(ref): scan_working_file(store, ref, data) for ref, data in read_working_files(store, store.working())},
-    )
-
-
-def build_full_graph(store: ArtifactStore) -> ReferenceGraph:
-    """Return the graph of working files and of all releases, by one listing of tags and one pass over blobs."""
-    blobs = store.moves.find_blobs({release: (release.commit, release.path) for release in store.releases()})
-    released = {
-        f"{release.name}@{release.version}": scan_release(store, release, blob)
-        for release, blob in blobs.items()
-        if blob
-    }
-    return ReferenceGraph(store, {**build_working_graph(store).mentions, **released})

@@ -26,24 +26,18 @@ from evalstore.release.drift import (
     make_lagging_findings,
 )
 from evalstore.release.locking import open_leftover_journal
-from evalstore.release.references import ArtifactReference, ReferenceGraph, list_references
+from evalstore.release.reference_graph import ReferenceGraph
+from evalstore.release.references import ArtifactReference, list_references
 from evalstore.release.renames import describe_proposal, propose_renames
-from evalstore.release.store_diff import find_store_changes
+from evalstore.release.store_changes import find_store_changes
 from evalstore.release.validity import (
     check_gradable,
     check_pins,
     check_tags_complete,
     require_version,
 )
-from evalstore.release.values import (
-    ArtifactState,
-    ArtifactStatus,
-    ReachCounts,
-    StalePin,
-    Status,
-    VersionJudgement,
-    judge_version,
-)
+from evalstore.release.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status
+from evalstore.release.version_rules import VersionJudgement, judge_version
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.repository.index import add_abort
 from evalstore.store.resolve import may_mean

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -10,20 +9,20 @@ from typing import NamedTuple
 
 from evalstore.diff import Detail, DiffFinding
 from evalstore.documents import encode_document, replace_scalar
-from evalstore.errors import RefusedError, UsageError
+from evalstore.errors import RefusedError
 from evalstore.model import Artifact
 from evalstore.progress import Watch
 from evalstore.release.acceptances import ChangePolicy, read_settings_at
 from evalstore.release.asked_changes import format_trailer
-from evalstore.release.base_policy import find_loosenings
 from evalstore.release.comparison import Load, compare_with_release, find_base_release, name_line
 from evalstore.release.drift import MovedReferenceFinder, find_kept_moves, find_moved_level
 from evalstore.release.journal import FileChange
+from evalstore.release.loosenings import find_loosenings
 from evalstore.release.pins import PinMoves, move_artifact_pins, move_row_pin
 from evalstore.release.validity import check_gradable, check_tags_complete, require_version
+from evalstore.release.version_choice import choose_prerelease, choose_version
 from evalstore.store import ArtifactStore, Release, Resolved
-from evalstore.text import make_excerpt
-from evalstore.versions import Bump, Version, bump_version, compute_bump
+from evalstore.versions import Bump, Version
 
 # The trailers of a tag that say what let a change count for less.
 _OVERRIDE, _ACCEPTED, _LOOSENED = "Evalstore-Override", "Evalstore-Accepted", "Evalstore-Loosened"
@@ -253,51 +252,3 @@ def _set_version(artifact: Artifact, version: Version) -> Artifact:
         return artifact
     edited = replace_scalar(artifact.document, ("version",), str(version))
     return replace(artifact, version=str(version), document=edited)
-
-
-_LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}")  # an option in its place is none: --pre --dry-run
-
-
-def choose_version(released: Version, working: Version, required: Bump, level: Bump | None) -> tuple[Version, Bump]:
-    """Return the version to release, and its bump: the file's where it says enough, else the least that does."""
-    if level is not None and bump_version(released, level) < (needed := bump_version(released, required)):
-        raise RefusedError(f"--level {level} is too small: the change needs {needed}", hint=f"use --level {required}")
-    bump = max(required, level or Bump.NONE)
-    least = bump_version(released, bump)
-    if bump and (working == least or not _is_enough(released, working, bump)):
-        return least, bump
-    return working, compute_bump(released.without_build, working.final)
-
-
-def check_prerelease_label(label: str | None) -> None:
-    """Refuse a label that cannot name pre-releases (`UsageError`)."""
-    if label is not None and not _LABEL.fullmatch(label):
-        raise UsageError(
-            f"'{make_excerpt(label)}' cannot name a pre-release", hint="use rc, beta or similar, as in --pre rc"
-        )
-
-
-def choose_prerelease(final: Version, label: str, known: Iterable[Version], working: Version) -> Version:
-    """Return the next of a label before `final`: `rc.1` first, and the file's own where that is further."""
-    others = [version for version in known if version.final == final.final]
-    numbers = [number for version in others if (number := _prerelease_number(version, label))]
-    version = final.with_prerelease(f"{label}.{max(numbers, default=0) + 1}")
-    if working.final == final.final and _prerelease_number(working, label) and working not in others:
-        version = max(version, working)
-    if others and version < max(others):
-        raise RefusedError(
-            f"{version} would come before the released {max(others)}",
-            hint="choose a later label, or release the final version",
-        )
-    return version
-
-
-def _prerelease_number(version: Version, label: str) -> int:
-    head, _, number = (version.prerelease or "").partition(".")
-    return int(number) if head == label and number.isdigit() else 0
-
-
-def _is_enough(released: Version, version: Version, bump: Bump) -> bool:
-    # A pre-release counts as the final version that it prepares; the gate of `status` alone does not accept it.
-    old, final = released.without_build, version.final
-    return final > old and compute_bump(old, final) >= bump

@@ -18,14 +18,8 @@ from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock
 from evalstore.progress import Watch
 from evalstore.release.base_store import BaseStore
 from evalstore.release.integrity_rules import make_finding
-from evalstore.release.ledger_records import (
-    ReleaseRecords,
-    check_depth,
-    check_ledger,
-    check_ledger_history,
-    check_rewritten,
-    report_untagged_line,
-)
+from evalstore.release.ledger_history import check_depth, check_ledger_history
+from evalstore.release.ledger_records import ReleaseRecords, check_ledger, check_rewritten, report_untagged_line
 from evalstore.release.lock import (
     LockBlock,
     check_block,
@@ -36,14 +30,8 @@ from evalstore.release.lock import (
 )
 from evalstore.release.references import FindPlace, ReferenceResolver, walk_references
 from evalstore.release.release_bumps import BumpChecker
-from evalstore.release.release_tags import (
-    ReleaseTag,
-    SignatureTerms,
-    TagListing,
-    check_release,
-    check_signatures,
-    list_tag_refs,
-)
+from evalstore.release.release_tags import ReleaseTag, TagListing, check_release, list_tag_refs
+from evalstore.release.tag_signatures import SignatureTerms, check_signatures
 from evalstore.release.working_scan import scan_working_files
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.repository.config import read_config

@@ -11,7 +11,8 @@ from typing import Any
 from evalstore.errors import LoadError
 from evalstore.model import Kind, Ref
 from evalstore.progress import Watch
-from evalstore.release.references import Mentions, find_working_rows, scan_working_file
+from evalstore.release.mentions import Mentions, scan_working_file
+from evalstore.release.references import find_working_rows
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.working_files import is_blob, is_release, read_working_files
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import Place
 from evalstore.model import Findings, Severity, parse_ref
-from evalstore.release.values import MOVED_HINT, VersionRule
+from evalstore.release.version_rules import MOVED_HINT, VersionRule
 from evalstore.report import findings as validated
 from evalstore.report import gate as gates
 from evalstore.report import status as standings

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.release.values import MOVED_HINT
+from evalstore.release.version_rules import MOVED_HINT
 from evalstore.report.diff_words import describe_adjustments
 from evalstore.report.findings import format_groups
 from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, join_names, wrap_rows

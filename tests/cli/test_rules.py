@@ -16,8 +16,8 @@ from evalstore.diff.settings import RULE_SETS
 from evalstore.errors import RefError
 from evalstore.lint import VALIDATION_RULES as FILES
 from evalstore.release.integrity_rules import RULES as RELEASES
-from evalstore.release.values import RULES as VERSIONS
-from evalstore.release.values import VersionRule
+from evalstore.release.version_rules import RULES as VERSIONS
+from evalstore.release.version_rules import VersionRule
 from evalstore.report.explain import document, text
 from tests.rows import each
 

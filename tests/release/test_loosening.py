@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.release.base_policy import find_loosenings
+from evalstore.release.loosenings import find_loosenings
 from tests.release.conftest import Shop, rubric
 from tests.rows import mark_slow
 

@@ -14,7 +14,8 @@ from evalstore.errors import ConflictError, GitError, RefusedError
 from evalstore.release import references
 from evalstore.release.bump import bump
 from evalstore.release.step import BumpOptions
-from evalstore.release.values import ArtifactState, VersionRule
+from evalstore.release.values import ArtifactState
+from evalstore.release.version_rules import VersionRule
 from evalstore.store import ArtifactStore
 from evalstore.store import working_files as blobs
 from evalstore.store.artifacts import ARTIFACT_LIMIT

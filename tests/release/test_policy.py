@@ -6,9 +6,9 @@ import pytest
 
 from evalstore.errors import Place, RefusedError
 from evalstore.release.commit_files import extend_ledger
-from evalstore.release.step import choose_version
 from evalstore.release.validity import check_ledger_complete
-from evalstore.release.values import VersionRule, judge_version
+from evalstore.release.version_choice import choose_version
+from evalstore.release.version_rules import VersionRule, judge_version
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump, parse_version
 from tests.release.conftest import Shop

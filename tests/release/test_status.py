@@ -8,7 +8,8 @@ import pytest
 
 from evalstore.diff.settings import RULE_SETS
 from evalstore.release.status import read_status
-from evalstore.release.values import ArtifactState, VersionRule
+from evalstore.release.values import ArtifactState
+from evalstore.release.version_rules import VersionRule
 from evalstore.store import ArtifactStore
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, judged, rubric
