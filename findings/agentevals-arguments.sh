@@ -1,10 +1,12 @@
 #!/bin/sh
 # agentevals 0.0.9 (PyPI), the trajectory match evaluator
 #
-# Expected: tool_args_match_mode="superset" means one thing. Its documentation says: a call counts as equal if it has at
-#   least the arguments of the reference call; trajectory_match_mode says how the lists of calls are compared.
-# Seen: "superset" accepts a call with an argument more than the reference in the modes strict and superset, refuses it
-#   in subset, where it accepts a call with an argument less, and refuses both in unordered, as "exact" does.
+# Expected: tool_args_match_mode="superset" means one thing. Its documentation says: a call counts
+#   as equal if it has at least the arguments of the reference call; trajectory_match_mode says how
+#   the lists of calls are compared.
+# Seen: "superset" accepts a call with an argument more than the reference in the modes strict and
+#   superset, refuses it in subset, where it accepts a call with an argument less, and refuses both
+#   in unordered, as "exact" does.
 # Tried on 2026-11-29 with Python 3.11.7.
 set -eu
 work=$(mktemp -d)

@@ -1,11 +1,12 @@
 #!/bin/sh
 # agentv 4.42.4 (npm), the aggregators of a composite grader
 #
-# Expected: a composite with the aggregator minimum scores as its worst member. The guide to writing suites that the
-#   package ships lists weighted_average, all_or_nothing, minimum, maximum and safety_gate.
-# Seen: the validator calls the suite valid; the run leaves the composite out, with one line of warning, and averages
-#   what remains. So the test scores 1, although a member fails. With weighted_average the same composite counts, and the
-#   test scores 0.75.
+# Expected: a composite with the aggregator minimum scores as its worst member. The guide to writing
+#   suites that the package ships lists weighted_average, all_or_nothing, minimum, maximum and
+#   safety_gate.
+# Seen: the validator calls the suite valid; the run leaves the composite out, with one line of
+#   warning, and averages what remains. So the test scores 1, although a member fails. With
+#   weighted_average the same composite counts, and the test scores 0.75.
 # Tried on 2026-11-29 with Node.js 20.20.2.
 set -eu
 work=$(mktemp -d)

@@ -1,10 +1,11 @@
 #!/bin/sh
 # gto 1.10.1 (PyPI), which keeps an artifact's versions as git tags
 #
-# Expected: after the candidate v2.0.0-rc.1, `gto register` without a version makes the release v2.0.0, which `next_version`
-#   of the semver library under it gives, too. The page of the command does not speak of candidates.
-# Seen: it tags v2.0.1, so there is never a v2.0.0. Until then tone@latest is the candidate, not the release v1.0.0,
-#   and the table of artifacts prints it without its last part, as "v2.0.0-".
+# Expected: after the candidate v2.0.0-rc.1, `gto register` without a version makes the release
+#   v2.0.0, which `next_version` of the semver library under it gives, too. The page of the command
+#   does not speak of candidates.
+# Seen: it tags v2.0.1, so there is never a v2.0.0. Until then tone@latest is the candidate, not the
+#   release v1.0.0, and the table of artifacts prints it without its last part, as "v2.0.0-".
 # Tried on 2026-11-29 with Python 3.11.7 and git 2.39.
 set -eu
 work=$(mktemp -d)

@@ -1,11 +1,12 @@
 #!/bin/sh
 # jsonsubschema 0.0.8 (PyPI), which decides whether every document of one JSON Schema fits another
 #
-# Expected: "yes" is a proof. Its documentation calls it useful to see that newer schemas stay compatible; a keyword that
-#   it cannot reason about would have to be refused.
-# Seen: `dependencies`, which draft-04 has, the draft that it checks its input by, is left out without a word: any object
-#   is said to fit a schema that wants "unit" wherever there is a "size". Not every keyword is: `required` is understood.
-#   jsonschema 4.26.0 shows a document that fits the first schema and not the second.
+# Expected: "yes" is a proof. Its documentation calls it useful to see that newer schemas stay
+#   compatible; a keyword that it cannot reason about would have to be refused.
+# Seen: `dependencies`, which draft-04 has, the draft that it checks its input by, is left out
+#   without a word: any object is said to fit a schema that wants "unit" wherever there is a "size".
+#   Not every keyword is: `required` is understood. jsonschema 4.26.0 shows a document that fits the
+#   first schema and not the second.
 # Tried on 2026-11-29 with Python 3.11.7.
 set -eu
 work=$(mktemp -d)

@@ -1,10 +1,12 @@
 #!/bin/sh
 # judgy 0.1.0 (PyPI), which corrects a pass rate for a judge's errors and gives a 95 % interval
 #
-# Expected: an interval for a rate that was seen in 4 of 8 outputs, checked by 6 labels, is wide: the plain binomial
-#   interval (Wilson) goes from 22 to 78 %. Its documentation calls it a bootstrap interval for the true pass rate.
-# Seen: if the judge agreed with all labels, the interval has no width: from 0.500 to 0.500, and from 1 to 1 where all
-#   outputs passed. Only the labels are drawn again, so what a small sample of outputs leaves open is not in it.
+# Expected: an interval for a rate that was seen in 4 of 8 outputs, checked by 6 labels, is wide:
+#   the plain binomial interval (Wilson) goes from 22 to 78 %. Its documentation calls it a
+#   bootstrap interval for the true pass rate.
+# Seen: if the judge agreed with all labels, the interval has no width: from 0.500 to 0.500, and
+#   from 1 to 1 where all outputs passed. Only the labels are drawn again, so what a small sample of
+#   outputs leaves open is not in it.
 # Tried on 2026-11-29 with Python 3.11.7.
 set -eu
 work=$(mktemp -d)

@@ -2,10 +2,11 @@
 # lm-eval 0.4.13 (PyPI), its task MGSM: school mathematics whose answers are numbers
 #
 # Expected: to the question whose answer is 250, the reply 2.50 is wrong, and to 12, -12.
-# Seen: both are right, under both of the task's filters, and so is 1.8 for 18. The task compares texts and asks for
-#   ignore_punctuation, which removes the decimal point and the minus sign. The settings are read from the installed
-#   task; only its questions, which would be downloaded, are replaced. The same settings are in the tasks made from it
-#   (afrimgsm, and MGSM in Basque, Catalan and Galician).
+# Seen: both are right, under both of the task's filters, and so is 1.8 for 18. The task compares
+#   texts and asks for ignore_punctuation, which removes the decimal point and the minus sign. The
+#   settings are read from the installed task; only its questions, which would be downloaded, are
+#   replaced. The same settings are in the tasks made from it (afrimgsm, and MGSM in Basque, Catalan
+#   and Galician).
 # Tried on 2026-11-29 with Python 3.11.7.
 set -eu
 work=$(mktemp -d)

@@ -2,9 +2,9 @@
 # math-verify 0.9.0 (PyPI), which decides whether two mathematical answers are equal
 #
 # Expected: answers that equal a third answer equal each other.
-# Seen: "10%" equals 10, 0.1 and 1/10, as a percentage may be meant either way; 10 does not equal 0.1, and 1000% equals 10
-#   but not "10%". So the verdict on a right answer depends on which of the equal forms the data set has as its gold
-#   answer. The documentation does not mention percentages.
+# Seen: "10%" equals 10, 0.1 and 1/10, as a percentage may be meant either way; 10 does not equal
+#   0.1, and 1000% equals 10 but not "10%". So the verdict on a right answer depends on which of the
+#   equal forms the data set has as its gold answer. The documentation does not mention percentages.
 # Tried on 2026-11-29 with Python 3.11.7.
 set -eu
 work=$(mktemp -d)

@@ -2,9 +2,10 @@
 # mlcroissant 1.1.1 (PyPI), the reader of data sets described as Croissant
 #
 # Expected: a field declared as sc:Text holds the text of the file: the id "01" stays "01".
-# Seen: it comes out as "1", and the answer "2.50" as "2.5", from CSV and from JSON Lines, where the values are texts in
-#   the file. A column is read as numbers first, if all of its values look like numbers, and the type that the
-#   description declares is applied to what is left. Adding one row with another id brings the zeros back.
+# Seen: it comes out as "1", and the answer "2.50" as "2.5", from CSV and from JSON Lines, where the
+#   values are texts in the file. A column is read as numbers first, if all of its values look like
+#   numbers, and the type that the description declares is applied to what is left. Adding one row
+#   with another id brings the zeros back.
 # Tried on 2026-11-29 with Python 3.11.7.
 set -eu
 work=$(mktemp -d)

@@ -1,9 +1,11 @@
 #!/bin/sh
 # openevals 0.2.2 (PyPI), the evaluator of JSON
 #
-# Expected: an answer that equals its reference scores 1, and if all keys match, their average is 1, too.
-# Seen: an empty object that equals its reference scores 1 with the aggregator "all" and 0 with "average", so an answer
-#   that rightly holds nothing gets the worst mark. With no aggregator it has no result, and leaves every mean.
+# Expected: an answer that equals its reference scores 1, and if all keys match, their average is 1,
+#   too.
+# Seen: an empty object that equals its reference scores 1 with the aggregator "all" and 0 with
+#   "average", so an answer that rightly holds nothing gets the worst mark. With no aggregator it
+#   has no result, and leaves every mean.
 # Tried on 2026-11-29 with Python 3.11.7.
 set -eu
 work=$(mktemp -d)

@@ -1,10 +1,11 @@
 #!/bin/sh
 # promptfoo 0.121.20 (npm), the assertion levenshtein in a table of tests and in YAML
 #
-# Expected: "levenshtein:hello" in the column __expected of a CSV file is the assertion that YAML writes with the type
-#   levenshtein and the value hello, and which allows a distance of 5 where nothing else is said.
-# Seen: the output "hallo" fails in CSV and passes in YAML. The CSV reader adds a threshold of 0.75, as for a likeness
-#   between 0 and 1; compared with a distance, it allows no difference at all.
+# Expected: "levenshtein:hello" in the column __expected of a CSV file is the assertion that YAML
+#   writes with the type levenshtein and the value hello, and which allows a distance of 5 where
+#   nothing else is said.
+# Seen: the output "hallo" fails in CSV and passes in YAML. The CSV reader adds a threshold of 0.75,
+#   as for a likeness between 0 and 1; compared with a distance, it allows no difference at all.
 # Tried on 2026-11-29 with Node.js 20.20.2.
 set -eu
 work=$(mktemp -d)
@@ -25,7 +26,8 @@ export PROMPTFOO_CONFIG_DIR="$work/home" PROMPTFOO_DISABLE_TELEMETRY=1 PROMPTFOO
 ask() {
   printf '%s\n' 'prompts: ["{{say}}"]' 'providers: ["file://echo.js"]' "tests: tests.$1" >config.yaml
   node_modules/.bin/promptfoo eval -c config.yaml -o "$1.json" --no-cache --no-write >log 2>&1 || test $? = 100
-  node -p "const [row] = require('./$1.json').results.results; [row.success, row.testCase.assert[0].threshold].join(' ')"
+  node -p "const [row] = require('./$1.json').results.results;
+    [row.success, row.testCase.assert[0].threshold].join(' ')"
 }
 
 seen="CSV $(ask csv), YAML $(ask yaml)"

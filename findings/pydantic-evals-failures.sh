@@ -1,9 +1,11 @@
 #!/bin/sh
 # pydantic-evals 2.62.0 (PyPI), the averages of a report
 #
-# Expected: a model that answers one question of four, and fails on the others, does not reach 100 %.
-# Seen: the average of the assertions is 1.0, and the table prints 100.0%. A case whose task raises is in a table of
-#   failures and leaves the denominator; so do a case whose evaluator raises, and one without expected_output.
+# Expected: a model that answers one question of four, and fails on the others, does not reach 100
+#   %.
+# Seen: the average of the assertions is 1.0, and the table prints 100.0%. A case whose task raises
+#   is in a table of failures and leaves the denominator; so do a case whose evaluator raises, and
+#   one without expected_output.
 # Tried on 2026-11-29 with Python 3.11.7.
 set -eu
 work=$(mktemp -d)

@@ -1,10 +1,11 @@
 #!/bin/sh
 # sarif-tools 3.0.5 (PyPI), which counts and compares the results in SARIF files
 #
-# Expected: a result with the baselineState "absent" is gone: SARIF 2.1.0 (3.27.24) uses that state for what an earlier
-#   run found and this one did not. A summary leaves it out, --check passes, and diff says that it is resolved.
-# Seen: it is counted like any other, as an error, so --check error exits with 1 on a file whose only problem was solved,
-#   and diff between the file before and this one finds no change.
+# Expected: a result with the baselineState "absent" is gone: SARIF 2.1.0 (3.27.24) uses that state
+#   for what an earlier run found and this one did not. A summary leaves it out, --check passes, and
+#   diff says that it is resolved.
+# Seen: it is counted like any other, as an error, so --check error exits with 1 on a file whose
+#   only problem was solved, and diff between the file before and this one finds no change.
 # Tried on 2026-11-29 with Python 3.11.7.
 set -eu
 work=$(mktemp -d)

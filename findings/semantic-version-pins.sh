@@ -1,10 +1,11 @@
 #!/bin/sh
 # semantic-version 2.10.0 (PyPI), class NpmSpec, next to npm's own semver 7.8.6
 #
-# Expected: NpmSpec reads a range as npm does; its documentation claims all of npm's range syntax, without exceptions.
-# Seen: a pinned prerelease also accepts the final release, and "<2.0.0" accepts the candidates of 2.0.0, which npm
-#   leaves out. A range with an older candidate as its floor does not accept that candidate. A report of
-#   the upper bound has been open since 2020.
+# Expected: NpmSpec reads a range as npm does; its documentation claims all of npm's range syntax,
+#   without exceptions.
+# Seen: a pinned prerelease also accepts the final release, and "<2.0.0" accepts the candidates of
+#   2.0.0, which npm leaves out. A range with an older candidate as its floor does not accept that
+#   candidate. A report of the upper bound has been open since 2020.
 # Tried on 2026-11-29 with Python 3.11.7 and Node.js 20.20.2.
 set -eu
 work=$(mktemp -d)

@@ -2,9 +2,9 @@
 # ustache 0.1.6 (PyPI), a renderer of Mustache, the language of many judges' prompts
 #
 # Expected: {{text}} escapes a value so that a reader of HTML gets it back.
-# Seen: the apostrophe comes out as &#x60;, which is the grave accent: "it's" is read as "it`s", and so is every quoted
-#   phrase of an output that a judge is shown. It is ustache's newest release, and brings mstache 0.2.0 along, which does
-#   the same; mstache 0.4.0 writes the apostrophe.
+# Seen: the apostrophe comes out as &#x60;, which is the grave accent: "it's" is read as "it`s", and
+#   so is every quoted phrase of an output that a judge is shown. It is ustache's newest release,
+#   and brings mstache 0.2.0 along, which does the same; mstache 0.4.0 writes the apostrophe.
 # Tried on 2026-11-29 with Python 3.11.7.
 set -eu
 work=$(mktemp -d)
