@@ -203,8 +203,9 @@ class _Walk:
         again: _Rest = (Repetition(tree.body, 0, None), rest)
         if not can_be_empty(tree.body) and self._has_one_way(tree.body, again):
             return self._follow_loop(tree, came, rest)
-        # The engine ends a loop with a round that reads nothing.
-        most = min(self._measure(tree) + 1, self._length + 1 if tree.most is None else tree.most)
+        # Beyond the least rounds, the engine ends a loop with one that reads nothing.
+        most = tree.least + self._measure(tree) + 1
+        most = most if tree.most is None else min(most, tree.most)
         if most > PATTERNS.rounds or self.steps > PATTERNS.steps:
             raise _UnboundedError
         rounds = [came]
