@@ -196,7 +196,7 @@ def samples(request: pytest.FixtureRequest) -> Callable[[int], int]:
 
 
 def _few(count: int) -> int:
-    return max(1, min(count // 12, 25))
+    return max(1, min(count // 16, 16))
 
 
 @pytest.fixture
