@@ -57,7 +57,7 @@ fuzz: .venv/dev.stamp  ## the long forms of what the test suite samples: COUNT=1
 
 findings:  ## what surprised us in other programs, tried again, each installed aside: NAME=gto-candidate
 	@changed=0; for script in findings/$(or $(NAME),*).sh; do \
-	  printf '%s: ' "$$(basename "$$script" .sh)"; sh "$$script" || changed=1; done; exit $$changed
+	  answer=$$(sh "$$script") || changed=1; echo "$$(basename "$$script" .sh): $$answer"; done; exit $$changed
 
 clean:
 	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
