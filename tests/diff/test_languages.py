@@ -48,8 +48,7 @@ def expression(spec: str | tuple[str, ...]) -> Expression:
 
 def found(one: Expression, text: str) -> bool | None:
     matcher = compile_matcher(*one)
-    assert not isinstance(matcher, str)
-    return matcher.is_found(text)
+    return None if isinstance(matcher, str) else matcher.is_found(text)
 
 
 EQUALS: list[tuple[Any, Any]] = [
@@ -156,7 +155,7 @@ def test_another_way_to_say_it_that_is_as_fast_is_equal(old: str, new: str) -> N
 
 
 def test_what_can_take_too_many_steps_is_left_open_and_still_shown() -> None:
-    answer = compare_patterns(Expression("q|x(?:a?b?){150}y"), Expression("zz"))
+    answer = compare_patterns(Expression("q|x(?:a?b?){50}y"), Expression("zz"))
     assert answer.relation is UNDECIDED
     assert answer.only_old is not None
 
@@ -324,6 +323,7 @@ LONG = settings(QUICK, max_examples=20_000)
 
 
 def holds_as_the_engine_does(one: Expression, texts: list[str]) -> None:
+    assume(not isinstance(compile_matcher(*one), str))
     try:
         read = reader(build_pattern_language(one), CHARS)
         for text in texts:
