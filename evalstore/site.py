@@ -19,7 +19,7 @@ from evalstore.model import Kind, parse_ref
 from evalstore.release.reference_graph import ReferenceGraph, build_working_graph
 from evalstore.release.release_log import ReleaseLog, read_release_log
 from evalstore.runs import Run
-from evalstore.runs.read import find_run_time, iterate_runs
+from evalstore.runs.run_search import find_run_time, iterate_runs
 from evalstore.store import ArtifactStore
 from evalstore.store.listing import ArtifactSummary, list_artifacts, read_artifact_file
 from evalstore.versions import Bump

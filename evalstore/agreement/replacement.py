@@ -33,7 +33,7 @@ from evalstore.model import Artifact, Check, CheckResult, Kind, RubricResult, Un
 from evalstore.release.acceptances import read_change_policy
 from evalstore.release.comparison import compare_with_release, find_base_release, make_loader, name_line
 from evalstore.runs import GradedRow
-from evalstore.runs.values import compute_question_mean
+from evalstore.runs.question_mean import compute_question_mean
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
 from evalstore.scoring.judging import CallPlan, Endpoint, Judges, JudgeSession, open_session
 from evalstore.store import ArtifactStore, Resolved

@@ -17,7 +17,7 @@ from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import MALFORMED_ERRORS, Kind, Question, parse_ref, read_rubric
 from evalstore.release.comparison import compare_by_rules
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_run
-from evalstore.runs.values import QuestionMean
+from evalstore.runs.question_mean import QuestionMean
 from evalstore.scoring.judging import JudgeSession
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.text import make_excerpt

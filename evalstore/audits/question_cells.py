@@ -21,7 +21,7 @@ from evalstore.checks.kinds.composite import grade_inner_result
 from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, Sample, Verdict
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow
-from evalstore.runs.values import QuestionMean, compute_question_mean
+from evalstore.runs.question_mean import QuestionMean, compute_question_mean
 
 
 class Content(NamedTuple):

@@ -42,7 +42,7 @@ from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, UnscoredReason, Verdict
 from evalstore.model.question import compute_asked_digest
 from evalstore.runs import GradedRow
-from evalstore.runs.read import find_run_time
+from evalstore.runs.run_search import find_run_time
 from evalstore.scoring.judging import JudgeSession
 from evalstore.text import make_excerpt
 

@@ -15,7 +15,7 @@ from evalstore.audits.shapley import Estimate, list_bits, list_unions
 from evalstore.audits.values import OWN_PLAYERS, EditSource, PlayerName
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import Combine, Sample, Verdict
-from evalstore.runs.values import QuestionMean
+from evalstore.runs.question_mean import QuestionMean
 
 # The score of a list with one item that does not hit; of all other lists it is 1.
 _IDLE_SCORES: Mapping[str, Fraction] = {"must_contain_any": Fraction(0)}

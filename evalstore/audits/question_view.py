@@ -30,7 +30,7 @@ from evalstore.checks import combine_results
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Sample, Verdict
 from evalstore.runs import GradedRow
-from evalstore.runs.values import compute_question_mean
+from evalstore.runs.question_mean import compute_question_mean
 from evalstore.scoring.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore
 from evalstore.text import find_nearest

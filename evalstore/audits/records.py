@@ -16,9 +16,9 @@ from evalstore.errors import RefusedError
 from evalstore.model import Verdict, has_failed_check
 from evalstore.runs import Run
 from evalstore.runs.eee_rows import BareRow
+from evalstore.runs.question_mean import Outcome, compute_question_mean
 from evalstore.runs.records import open_record
 from evalstore.runs.row_index import make_doubled_error
-from evalstore.runs.values import Outcome, compute_question_mean
 from evalstore.statistics import ChangeEstimate, Conclusion, ExactMean, count_units, estimate_change
 
 # What the rows of a pair may have in common, in the order of `_RecordRow.contents`.

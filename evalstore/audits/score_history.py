@@ -14,8 +14,8 @@ from evalstore.audits.side_replay import OutputGrader, RunTotals, grade_with_jud
 from evalstore.audits.values import Audit
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import parse_ref
-from evalstore.runs.read import find_run_time
-from evalstore.runs.values import QuestionMean
+from evalstore.runs.question_mean import QuestionMean
+from evalstore.runs.run_search import find_run_time
 from evalstore.scoring.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.listing import ReleaseSummary, read_history

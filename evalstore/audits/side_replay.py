@@ -42,8 +42,8 @@ from evalstore.model import (
     read_rubric,
 )
 from evalstore.runs import GradedRow, Run
+from evalstore.runs.question_mean import QuestionMean, compute_question_mean
 from evalstore.runs.run_files import read_json_objects
-from evalstore.runs.values import QuestionMean, compute_question_mean
 from evalstore.scoring.judging import Judges, JudgeSession, open_session
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore, Resolved

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from evalstore.documents import Pointer, format_json_pointer
 from evalstore.errors import RefusedError
 from evalstore.model import is_id
-from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, encode_name, encode_whole_name, strip_run_ending
+from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, encode_name, encode_whole_name, strip_run_ending
 
 _HEX = 6
 _CHECK_ID = 56  # characters: within an id, this leaves room for a number

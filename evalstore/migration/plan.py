@@ -47,7 +47,7 @@ from evalstore.migration.shared_rubrics import Share, SharedCase, share_extracti
 from evalstore.migration.suite_artifacts import PlannedArtifact, StoreTarget, SuiteBatch
 from evalstore.migration.suite_names import SuiteFacts, SuiteIdentity, find_nearest_id
 from evalstore.model import Kind
-from evalstore.runs.run_files import STORED_PATH, decode_path
+from evalstore.runs.run_names import STORED_PATH, decode_path
 
 # Who shares the rubrics of a suite that is new, where nobody says it.
 NEW_SUITES = Share.SUITE

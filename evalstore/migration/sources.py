@@ -14,7 +14,7 @@ from evalstore.errors import LoadError, Place
 from evalstore.files import LARGE_FILE, read_below, read_user_file
 from evalstore.migration.extraction import SUFFIXES, parse_companion
 from evalstore.migration.staging import STAGE
-from evalstore.runs.run_files import STORED_PATH, decode_path
+from evalstore.runs.run_names import STORED_PATH, decode_path
 from evalstore.store.file_history import was_committed
 from evalstore.store.locate import find_top
 

@@ -24,7 +24,7 @@ from evalstore.files import LARGE_FILE, move_below, remove_below, remove_folder_
 from evalstore.migration.merging.stored_artifacts import hash_file
 from evalstore.model import Kind
 from evalstore.own_files import create_own, has_own, read_own, write_own
-from evalstore.runs.run_files import STORED_PATH
+from evalstore.runs.run_names import STORED_PATH
 from evalstore.store.locate import find_repository, find_top
 
 STAGE = ".evalstore-migrating"

@@ -12,7 +12,8 @@ from evalstore.runs.tables import build_frame, build_table
 from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, StoredOutput, UsedArtifact, register_readers
 
 if TYPE_CHECKING:
-    from evalstore.runs.imports.entry import MissingOutput, SeriesFilter, SeriesNames
+    from evalstore.runs.imports.entry import MissingOutput
+    from evalstore.runs.imports.series_filter import SeriesFilter, SeriesNames
     from evalstore.runs.outputs import (
         cut_outputs,
         find_label_doubts,
@@ -57,7 +58,8 @@ __all__ = [
 __getattr__ = import_lazily(
     __name__,
     {
-        ".imports.entry": ("MissingOutput", "SeriesFilter", "SeriesNames"),
+        ".imports.entry": ("MissingOutput",),
+        ".imports.series_filter": ("SeriesFilter", "SeriesNames"),
         ".outputs": (
             *("cut_outputs", "find_label_doubts", "find_log_status", "find_samples", "read_output_span"),
             "read_outputs",

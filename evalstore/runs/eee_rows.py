@@ -19,12 +19,16 @@ from evalstore.model.outcome import read_output_end
 from evalstore.runs.eee_versions import find_row_doubt
 from evalstore.runs.imports.entry import read_asked, read_id
 from evalstore.runs.record_fields import get_mapping, parse_exact_score, read_number, read_text_or, require_text
-from evalstore.runs.run_files import ToolCalls, collect_calls, read_calls
+from evalstore.runs.tool_calls import ToolCalls, collect_calls, read_calls
 from evalstore.runs.values import UNKNOWN, GradedRow, StoredOutput
 from evalstore.text import find_nearest, make_excerpt
 
 Turns = Sequence[Mapping[str, Any]]
 _SAMPLE = re.compile("[0-9]{1,9}", re.ASCII)
+OUTPUT_SHAPES = (
+    'a line must be {"id": "…", "output": "…", "input"?: "…", "sample"?: 0}, or a row of Every Eval Ever with its '
+    "`sample_id`"
+)
 
 
 def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
@@ -129,12 +133,6 @@ def _eee_calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls 
     if not isinstance(exact, str):
         return collect_calls(turns, place)
     return read_calls(read_row(exact.encode(), place.file, place.line or 0), place)
-
-
-OUTPUT_SHAPES = (
-    'a line must be {"id": "…", "output": "…", "input"?: "…", "sample"?: 0}, or a row of Every Eval Ever with its '
-    "`sample_id`"
-)
 
 
 def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:

@@ -21,6 +21,8 @@ _KEYS = frozenset({
     "sample_hash", "interaction_type", "input", "output", "messages", "interactions", "answer_attribution",
     "evaluation", "token_usage", "performance", "error", "metadata",
 })  # fmt: skip
+# Labels are spelled with and without the prefix, and drafts of the format left out the patch.
+_LABEL = re.compile(r"(?:instance_level_eval_)?v?([0-9]\.[0-9])(\.[0-9])?", re.ASCII)
 
 
 class VersionTrait(NamedTuple):
@@ -133,10 +135,6 @@ AGGREGATE_TRAITS = (
     VersionTrait("its model has no `deployment_type`", _lacks_deployment_type, last="0.2.2"),
     VersionTrait("a bound of its scores is a text", _has_text_bound, first="0.2.3"),
 )
-
-
-# Labels are spelled with and without the prefix, and drafts of the format left out the patch.
-_LABEL = re.compile(r"(?:instance_level_eval_)?v?([0-9]\.[0-9])(\.[0-9])?", re.ASCII)
 
 
 @lru_cache(maxsize=32)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from fractions import Fraction
 from functools import lru_cache
 from json.encoder import encode_basestring, encode_basestring_ascii
@@ -18,45 +17,18 @@ from evalstore.documents import LINE_LIMIT, write_canonical
 from evalstore.errors import LimitError, RefusedError
 from evalstore.identity_cache import IdentityCache
 from evalstore.model import CheckResult, Verdict
-from evalstore.runs.run_files import format_calls
-from evalstore.runs.values import COUNTS, LATEST, UNKNOWN, CheckSummary, GradedRow, Run, UsedArtifact, digest_plain_text
+from evalstore.runs.tool_calls import format_calls
+from evalstore.runs.values import LATEST, UNKNOWN, GradedRow, Run, digest_plain_text
 from evalstore.text import make_excerpt
 
 # version -> the label of its rows; until 0.2.3 it had a prefix, which the label of an aggregate never had.
 LABELS = {LATEST: LATEST, "0.2.2": "instance_level_eval_0.2.2"}
 SCORE, PASS_RATE = "score", "pass_rate"
-_METRICS = {SCORE: "mean score of the scored questions", PASS_RATE: "share of the scored questions that pass"}
-_SOURCE = {
-    "source_name": "evalstore",
-    "source_type": "evaluation_run",
-    "source_organization_name": "unknown",
-    "evaluator_relationship": "other",
-}
 # Encoders are made once: `json.dumps` makes one for every call that is not its default.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
-_encode_dense = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_MODEL_DETAILS = {"deployment_type": "unknown", "model_availability": "unknown"}
-
-
-def format_aggregate(run: Run) -> dict[str, Any]:
-    """Return a run as an aggregate record with two results, the mean score and the pass rate."""
-    return {
-        "schema_version": run.eee_version,
-        "evaluation_id": run.id,
-        "evaluation_timestamp": run.at,
-        "retrieved_timestamp": run.at,
-        "source_metadata": _SOURCE,
-        "eval_library": {
-            "name": "evalstore",
-            "version": run.harness["evalstore"],
-            "additional_details": _library_details(run),
-        },
-        "model_info": {"name": run.model, "id": run.model, "additional_details": _MODEL_DETAILS},
-        "evaluation_results": [
-            _format_result(run, SCORE, run.score, _score_details(run)),
-            _format_result(run, PASS_RATE, run.pass_rate, {"evalstore_score": format_exact_score(run.pass_rate)}),
-        ],
-    }
+encode_dense = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+# Legal in JSON, but readers that split lines as `str.splitlines` does would cut a row there.
+_BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def format_exact_score(score: Fraction | None) -> str:
@@ -64,79 +36,9 @@ def format_exact_score(score: Fraction | None) -> str:
     return "" if score is None else str(score)
 
 
-def _format_result(run: Run, metric: str, score: Fraction | None, details: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "evaluation_result_id": metric,
-        "evaluation_name": run.name,
-        "source_data": {
-            "dataset_name": run.name,
-            "source_type": "other",
-            "additional_details": {"evalstore_dataset": _encode_dense(run.dataset and _format_used(run.dataset))},
-        },
-        "metric_config": {
-            "evaluation_description": _METRICS[metric],
-            "metric_id": f"evalstore.{metric}",
-            "metric_name": metric,
-            "metric_kind": metric,
-            "metric_unit": "proportion",
-            "lower_is_better": False,
-            "score_type": "continuous",
-            "min_score": 0,
-            "max_score": 1,
-        },
-        "score_details": {"score": write_score(score), "details": dict(details)},
-    }
-
-
-def _format_used(pinned: UsedArtifact) -> dict[str, str | None]:
-    """Return a pin as a mapping; `rows` only where it has them, so that earlier versions read all other runs."""
-    return {key: value for key, value in asdict(pinned).items() if key != "rows" or value is not None}
-
-
-def _library_details(run: Run) -> dict[str, str]:
-    return {
-        "evalstore_harness": _encode_dense(dict(run.harness)),
-        "evalstore_commit": run.commit or "",
-        "evalstore_rubrics": _encode_dense([_format_used(pinned) for pinned in run.rubrics]),
-        "evalstore_judges": _encode_dense([_format_used(pinned) for pinned in run.judges]),
-        "evalstore_outputs_sha256": run.outputs_sha256,
-        "evalstore_samples": run.samples.name,
-        **({"evalstore_log_status": run.log_status} if run.log_status else {}),
-    }
-
-
-def _score_details(run: Run) -> dict[str, str]:
-    return {
-        "evalstore_score": format_exact_score(run.score),
-        **{f"evalstore_{name}": str(getattr(run, name)) for name in COUNTS},
-        "evalstore_missing_outputs": _encode_dense(dict(run.missing_outputs)),
-        "evalstore_checks": _encode_dense({id_: _format_summary(check) for id_, check in run.checks.items()}),
-        "evalstore_notes": _encode_dense(list(run.notes)),
-        **(_format_rest(run) if run.is_withheld else {}),
-    }
-
-
-def _format_rest(run: Run) -> dict[str, str]:
-    """Return what a run without a score says in its place: what was not graded, and what the rest comes to."""
-    return {
-        "evalstore_ungraded": run.ungraded,
-        "evalstore_rest_score": format_exact_score(run.rest_score),
-        "evalstore_rest_pass_rate": format_exact_score(run.rest_pass_rate),
-    }
-
-
-def _format_summary(check: CheckSummary) -> dict[str, Any]:
-    fields = {**asdict(check), "mean": format_exact_score(check.mean)}
-    return fields if check.partial else {key: value for key, value in fields.items() if key != "partial"}
-
-
 def write_score(score: Fraction | None) -> float:
     """Return a score as the format has it: a number, -1 for none."""
     return UNKNOWN if score is None else float(score)
-
-
-# Legal in JSON, but readers that split lines as `str.splitlines` does would cut a row there.
-_BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def _write_text(text: str) -> str:
@@ -233,7 +135,7 @@ def _write_checks(checks: tuple[CheckResult, ...]) -> str:
 @lru_cache(maxsize=1024)
 def _write_check(check: CheckResult) -> str:
     """Return a check's result as JSON."""
-    return _encode_dense(
+    return encode_dense(
         {
             "id": check.id,
             "kind": check.kind,

@@ -17,27 +17,19 @@ from evalstore.errors import LoadError, Place
 from evalstore.files import open_user_file
 from evalstore.runs.eee_rows import OUTPUT_SHAPES, read_stored_output
 from evalstore.runs.imports import promptfoo, skill_creator
-from evalstore.runs.imports.entry import (
-    MissingOutput,
-    OutputEntry,
-    Series,
-    SeriesFilter,
-    SeriesNames,
-    filter_entries,
-    make_unread_entry,
-)
+from evalstore.runs.imports.entry import MissingOutput, OutputEntry, Series, make_unread_entry
+from evalstore.runs.imports.inspect_archive import MAGIC, open_archive
+from evalstore.runs.imports.inspect_log import SAMPLES_KEY as SAMPLES
 from evalstore.runs.imports.inspect_log import (
-    MAGIC,
     is_json_log,
     is_log_archive,
-    open_archive,
     read_archive_status,
     read_json_log,
     read_json_status,
     read_log_archive,
 )
-from evalstore.runs.imports.inspect_log import SAMPLES_KEY as SAMPLES
 from evalstore.runs.imports.promptfoo import RESULTS_KEY as RESULTS
+from evalstore.runs.imports.series_filter import SeriesFilter, SeriesNames, filter_entries
 from evalstore.runs.read import read_run
 from evalstore.runs.row_formats import cut_rows, is_text_format, read_lines
 from evalstore.runs.run_files import find_aggregate, is_existing_file, parse_json_object, read_embedded_samples

@@ -34,6 +34,8 @@ _COPY = "copy the file yourself and name the copy"
 _MOST_WAITING = 8  # pieces that have come and are not yet written
 _BLANK = re.compile(r"[\s\x00-\x20\x7f]")
 _URL = re.compile(r"([a-z][a-z0-9+.-]*)://(.+)", re.DOTALL)
+# Wraps the iteration over the pieces of a file (a progress bar).
+Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
 
 
 class UrlBudget(NamedTuple):
@@ -42,10 +44,6 @@ class UrlBudget(NamedTuple):
     size: int = 4 << 30
     seconds: float = 900
     silence: float = 30
-
-
-# Wraps the iteration over the pieces of a file (a progress bar).
-Watch = Callable[[Iterable[bytes]], Iterable[bytes]]
 
 
 class _CopyFolder:

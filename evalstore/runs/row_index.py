@@ -17,6 +17,19 @@ from evalstore.runs.record_fields import explain_shape_errors, get_mapping
 from evalstore.runs.row_formats import open_seekable_lines
 from evalstore.runs.values import GradedRow, Run, merge_samples
 
+_CREATE = (
+    "CREATE TABLE row (number INTEGER PRIMARY KEY, id BLOB, sample INTEGER, rubric BLOB, offset INTEGER, line INTEGER,"
+    " UNIQUE (id, sample))"
+)
+_INSERT = "INSERT INTO row (id, sample, rubric, offset, line) VALUES (?, ?, ?, ?, ?)"
+_FIND = "SELECT offset, line FROM row WHERE id = ? ORDER BY number"
+_LIST = "SELECT id FROM row ORDER BY number"
+_LIST_FROM = "SELECT id, offset, line FROM row WHERE number >= (SELECT number FROM row WHERE id = ?) ORDER BY number"
+# Of questions with samples each at its first row.
+_LIST_FIRST = "SELECT id FROM row AS one WHERE number = (SELECT min(number) FROM row WHERE id = one.id) ORDER BY number"
+_COUNT = "SELECT count(DISTINCT id) FROM row"
+_RUBRIC_OF = "SELECT rubric FROM row WHERE id = ? ORDER BY number LIMIT 1"
+
 
 class _RowKey(NamedTuple):
     """What the index holds of a row: its question, the number of its sample, and its rubric."""
@@ -31,20 +44,6 @@ class _RowPlace(NamedTuple):
 
     offset: int
     line: int
-
-
-_CREATE = (
-    "CREATE TABLE row (number INTEGER PRIMARY KEY, id BLOB, sample INTEGER, rubric BLOB, offset INTEGER, line INTEGER,"
-    " UNIQUE (id, sample))"
-)
-_INSERT = "INSERT INTO row (id, sample, rubric, offset, line) VALUES (?, ?, ?, ?, ?)"
-_FIND = "SELECT offset, line FROM row WHERE id = ? ORDER BY number"
-_LIST = "SELECT id FROM row ORDER BY number"
-_LIST_FROM = "SELECT id, offset, line FROM row WHERE number >= (SELECT number FROM row WHERE id = ?) ORDER BY number"
-# Of questions with samples each at its first row.
-_LIST_FIRST = "SELECT id FROM row AS one WHERE number = (SELECT min(number) FROM row WHERE id = one.id) ORDER BY number"
-_COUNT = "SELECT count(DISTINCT id) FROM row"
-_RUBRIC_OF = "SELECT rubric FROM row WHERE id = ? ORDER BY number LIMIT 1"
 
 
 class RowIndex(Mapping[str, GradedRow]):

@@ -1,59 +1,24 @@
-"""Opens the files of a run, under the names that a store keeps of them, and converts their tool calls."""
+"""Opens the files of a run, under the names that a store keeps of them."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import quote, unquote
 
-from evalstore.documents import JsonStream, read_row, write_canonical
+from evalstore.documents import JsonStream, read_row
 from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.files import BLOCK, open_user_file
-from evalstore.model import read_call, read_call_args, read_call_name
 from evalstore.runs.imports.skill_creator import is_grading, translate_gradings
 from evalstore.runs.record_fields import get_mapping
 from evalstore.runs.row_formats import ROW_FORMATS, read_lines
+from evalstore.runs.run_names import encode_name
 from evalstore.runs.spans import OutputSpan
-from evalstore.text import is_device_name, make_excerpt
-
-RUNS_FOLDER = "runs"
-# The paths below the store that such a file may have.
-STORED_PATH = re.compile(rf"{RUNS_FOLDER}(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]{{0,250}})+\.(?i:jsonl?|ndjson)", re.ASCII)
-_ENDING = re.compile(r"(?:_samples)?\.(?:jsonl?|ndjson)\Z", re.IGNORECASE | re.ASCII)
-
-
-def encode_name(name: str) -> str:
-    """Return the stored name of a file or folder `name`: what is not portable becomes `%` and two hex digits a byte."""
-    plain = quote(name, safe="").replace("~", "%7E")
-    if plain[0] in "._-" or is_device_name(plain):
-        plain = _percent_encode(plain[0]) + plain[1:]
-    return f"{plain[:-1]}%2E" if plain.endswith(".") else plain
-
-
-def encode_whole_name(name: str) -> str:
-    """Return `name` with its whole stem percent-encoded, so that names that differ in case alone stay apart."""
-    stem = strip_run_ending(name)
-    return _percent_encode(stem) + name[len(stem) :]
-
-
-def strip_run_ending(name: str) -> str:
-    """Return the run that a file belongs to: its name without `.json`/`.jsonl` and without `_samples`."""
-    return _ENDING.sub("", name)
-
-
-def decode_path(path: str) -> str:
-    """Return the original path of the file stored at `runs/…`."""
-    return "/".join(unquote(part) for part in PurePosixPath(path).parts[1:])
-
-
-def _percent_encode(text: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in text.encode())
-
+from evalstore.text import make_excerpt
 
 _EMBEDDED = "detailed_evaluation_results_per_samples"
 _LOOKED_AT, _SHOWN = 200, 3  # aggregates in one folder: those that are read, and named
@@ -200,48 +165,3 @@ def compute_file_sha256(path: Path) -> str:
         while block := file.read(BLOCK):
             found.update(block)
     return found.hexdigest()
-
-
-ToolCalls = tuple[Mapping[str, Any], ...]
-
-
-def read_calls(value: Any, place: Place) -> ToolCalls | None:
-    """Return recorded calls unchanged, after checking that each has a name; None when none were recorded (`[]` was)."""
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(call, dict) and read_call_name(call) for call in value):
-        raise LoadError("`tool_calls` is not a list of calls", place=place, hint='a call is {"name": "…", "args": {…}}')
-    return tuple(value)
-
-
-def collect_calls(messages: Sequence[Mapping[str, Any]], place: Place) -> ToolCalls | None:
-    """Return the calls of a transcript as `{name, args}`, in order; None when no message has `tool_calls`."""
-    recorded = [message["tool_calls"] for message in messages if message.get("tool_calls") is not None]
-    if not recorded:
-        return None
-    return tuple(_plain_call(call) for several in recorded for call in read_calls(several, place) or ())
-
-
-def format_calls(calls: ToolCalls) -> Iterator[dict[str, Any]]:
-    """Yield calls as messages of Every Eval Ever hold them: an id, a name, and arguments that are all text."""
-    for number, call in enumerate(calls, 1):
-        arguments = _call_arguments(call)
-        yield {
-            "id": call["id"] if isinstance(call.get("id"), str) else f"call_{number}",
-            "name": read_call_name(call),
-            "arguments": arguments and {key: _argument_text(value) for key, value in arguments.items()},
-        }
-
-
-def _plain_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    args = read_call(call).args
-    return {"name": read_call_name(call), "args": _call_arguments(call) if args is None else args}
-
-
-def _call_arguments(call: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    written = read_call_args(call)
-    return written if isinstance(written, dict) or written is None else {"arguments": written}
-
-
-def _argument_text(value: Any) -> str:
-    return value if isinstance(value, str) else write_canonical(value)

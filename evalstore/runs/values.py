@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from evalstore.documents import compute_digest, write_canonical
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
 from evalstore.notebook import PageValue, format_repr
+from evalstore.runs.question_mean import QuestionMean, compute_question_mean
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 # The version of Every Eval Ever that runs are written in where none is asked for.
@@ -20,6 +21,10 @@ LATEST = "0.3.0"
 
 _PASSED, _FAILED = Fraction(1), Fraction(0)
 _NAMED_CHECKS = 3  # of those that could not grade everything
+# The counts of a `Run` that its aggregate holds under their names.
+COUNTS = ("scored", "unscored", "without_output", "without_question", "outputs", "asked_otherwise", "unread_rows")
+UNKNOWN = -1  # the score of Every Eval Ever that means none
+_READERS: dict[str, Callable[[Any], Any]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +162,6 @@ class CheckSummary:
         return f"graded {self.gradings - self.failed_gradings:,} of {self.gradings:,}"
 
 
-# The counts of a `Run` that its aggregate holds under their names.
-COUNTS = ("scored", "unscored", "without_output", "without_question", "outputs", "asked_otherwise", "unread_rows")
-UNKNOWN = -1  # the score of Every Eval Ever that means none
-_READERS: dict[str, Callable[[Any], Any]] = {}
-
-
 def register_readers(**readers: Callable[[Any], Any]) -> None:
     """Say how a `Run` reads its own files: what reads runs builds them, so it stands above this module."""
     _READERS.update(readers)
@@ -286,35 +285,6 @@ class Run(PageValue):
         if self.failed_gradings <= most * self.gradings and self.silent_check[1] <= most * self.outputs:
             return self
         return replace(self, score=None, pass_rate=None, rest_score=self.score, rest_pass_rate=self.pass_rate)
-
-
-_ZERO, _ONE, _HALF = Fraction(0), Fraction(1), Fraction(1, 2)
-Outcome = tuple[Fraction | None, Verdict]
-
-
-class QuestionMean(NamedTuple):
-    """The exact mean score of a question's samples, and the share of them that pass; None where none has a score."""
-
-    score: Fraction | None
-    pass_share: Fraction | None
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict of the samples, which is that of most of them: where half of them fail, it fails."""
-        if self.score is None or self.pass_share is None:
-            return Verdict.UNSCORED
-        return Verdict.PASS if self.pass_share > _HALF else Verdict.FAIL
-
-
-def compute_question_mean(outcomes: Iterable[Outcome]) -> QuestionMean:
-    """Return the mean over the samples that have a score; the others are in no mean."""
-    scored = [(score, verdict) for score, verdict in outcomes if score is not None]
-    if not scored:
-        return QuestionMean(None, None)
-    if len(scored) == 1:
-        return QuestionMean(scored[0][0], _ONE if scored[0][1] is Verdict.PASS else _ZERO)
-    passed = sum(verdict is Verdict.PASS for _, verdict in scored)
-    return QuestionMean(sum((score for score, _ in scored), Fraction(0)) / len(scored), Fraction(passed, len(scored)))
 
 
 def merge_samples(rows: Sequence[GradedRow]) -> GradedRow:

@@ -20,7 +20,8 @@ from typing import Any
 
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.files import OWN_FOLDER, UNSEEN, UNSEEN_DATA, iterate_pieces, make_write_error
-from evalstore.runs.eee_write import format_aggregate, write_row_line
+from evalstore.runs.eee_aggregate import format_aggregate
+from evalstore.runs.eee_write import write_row_line
 from evalstore.runs.row_formats import RowFormat, find_row_format
 from evalstore.runs.values import GradedRow, Run
 

@@ -15,7 +15,7 @@ from evalstore.identity_cache import IdentityCache
 from evalstore.model import CheckResult, Verdict
 from evalstore.model.outcome import MissingSetting
 from evalstore.runs import CheckSummary, Run
-from evalstore.runs.values import Outcome, compute_question_mean
+from evalstore.runs.question_mean import Outcome, compute_question_mean
 from evalstore.scoring.judging import NO_REPLY
 from evalstore.statistics import ExactMean
 from evalstore.text import make_excerpt

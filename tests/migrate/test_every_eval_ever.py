@@ -28,7 +28,7 @@ from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict
 from evalstore.runs import read_outputs, read_rows, read_run
-from evalstore.runs.run_files import decode_path, encode_name, encode_whole_name
+from evalstore.runs.run_names import decode_path, encode_name, encode_whole_name
 
 TABLE = load_tables("every_eval_ever")[0]
 VERSIONS = Path(__file__).resolve().parents[1] / "runs/versions"

@@ -13,7 +13,7 @@ import pytest
 from evalstore.errors import LoadError
 from evalstore.model import Verdict
 from evalstore.runs import MissingOutput, Run, read_bare_rows, read_outputs, read_run
-from evalstore.runs.read import iterate_runs
+from evalstore.runs.run_search import iterate_runs
 
 Cli = Callable[..., Any]
 

@@ -18,7 +18,7 @@ from evalstore.errors import RefusedError
 from evalstore.model import Verdict
 from evalstore.places import find_resource_folder
 from evalstore.runs import Run, read_rows, read_run
-from evalstore.runs.values import compute_question_mean
+from evalstore.runs.question_mean import compute_question_mean
 from evalstore.scoring.tally import QuestionSums
 
 Scored = Callable[..., Run]

@@ -11,7 +11,7 @@ from evalstore.report.log import list_rules
 from evalstore.report.pages.html import FilteredList, FilterMenu, filter_items, render_page, render_template
 from evalstore.report.pages.run_chart import ChartRun, draw_runs, read_releases
 from evalstore.report.text_layout import DAY
-from evalstore.runs.read import find_run_time
+from evalstore.runs.run_search import find_run_time
 from evalstore.text import count_noun
 
 if TYPE_CHECKING:

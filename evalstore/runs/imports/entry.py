@@ -1,17 +1,16 @@
-"""One entry of a file of outputs, of any format, and the choice of one series among several; opens no file."""
+"""One entry of a file of outputs, of any format; opens no file."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from evalstore.errors import LoadError, Place, RefusedError, UsageError
+from evalstore.errors import LoadError, Place
 from evalstore.model import Output
 from evalstore.runs.values import StoredOutput
-from evalstore.text import EXCERPT, find_nearest, make_excerpt
+from evalstore.text import EXCERPT, make_excerpt
 
 _EPOCH = re.compile("[1-9][0-9]{0,8}", re.ASCII)
 
@@ -100,125 +99,3 @@ def shorten_reason(reason: Any, otherwise: str) -> str:
 def describe_unexpected_shape(part: str, place: Place) -> LoadError:
     """Return the error for a part that has another shape than its tool writes."""
     return LoadError(f"{part} has another shape than its tool writes", place=place)
-
-
-NamesByPart = dict[str, list[str]]
-
-_PARTS = Series._fields
-_SHOWN = 6
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesFilter:
-    """The wanted names by part of a `Series`, exact or ending in `*`; `any_model` treats all models as one."""
-
-    only: Mapping[str, str] = field(default_factory=dict)
-    any_model: bool = False
-
-    def __post_init__(self) -> None:
-        for part in self.only:
-            if part not in _PARTS:
-                near = find_nearest(part, _PARTS)
-                hint = f"did you mean `{near}`?" if near else f"use one of {', '.join(_PARTS)}"
-                raise UsageError(f"--only does not know '{make_excerpt(part, 40)}'", hint=hint)
-
-    def is_wanted(self, series: Series) -> bool:
-        """Whether `series` is wanted."""
-        return all(_matches_name(getattr(series, part), wanted) for part, wanted in self.only.items())
-
-    @property
-    def single_parts(self) -> tuple[str, ...]:
-        """The parts in which all outputs of a run must agree: all but the epochs, which are samples."""
-        return tuple(part for part in _PARTS if part != "epoch" and not (part == "model" and self.any_model))
-
-    def describe(self) -> Iterator[str]:
-        """Yield the note for the run's record that says which outputs were taken."""
-        if self.only:
-            yield f"of the outputs, only those of {self}"
-
-    def __str__(self) -> str:
-        return " and ".join(f"{part} '{make_excerpt(name, 60)}'" for part, name in self.only.items())
-
-
-@dataclass(slots=True)
-class SeriesNames:
-    """The first name of each part among the wanted entries of a stretch of a file; `wanted`: there is such an entry."""
-
-    first: dict[str, str] = field(default_factory=dict)
-    wanted: bool = False
-
-    def join(self, other: SeriesNames, alike: tuple[str, ...]) -> bool:
-        """Add the names of another stretch; False where the two differ in one of the parts `alike`."""
-        self.wanted |= other.wanted
-        return all(self.first.setdefault(part, name) == name for part, name in other.first.items() if part in alike)
-
-
-def filter_entries(
-    read: Callable[[], Iterator[OutputEntry]], choice: SeriesFilter, file: str, names: SeriesNames | None = None
-) -> Iterator[OutputEntry]:
-    """Yield the wanted entries; raises `RefusedError`, listing the names, when they form several series or none.
-
-    With `names`, the entries are a stretch of the file: `names` collects theirs, and none of them need be wanted.
-    """
-    found = names or SeriesNames()
-    matching: dict[Series, bool] = {}
-    for entry in read():
-        if not entry.is_read:
-            yield entry
-            continue
-        wanted = matching.get(entry.series)
-        if wanted is None:
-            wanted = matching[entry.series] = choice.is_wanted(entry.series)
-            found.wanted |= wanted
-            if wanted and _is_another_series(entry.series, found.first, choice.single_parts):
-                raise _several_series_error(_collect_names(read(), choice), choice, file)
-        if wanted:
-            yield entry
-    if names is None and choice.only and not found.wanted:
-        raise _no_series_error(_collect_names(read(), SeriesFilter()), choice, file)
-
-
-def _is_another_series(series: Series, first: dict[str, str], alike: tuple[str, ...]) -> bool:
-    """Whether `series` differs in a part from the first name seen there, which `first` collects."""
-    names = ((part, getattr(series, part)) for part in alike)
-    return any(name is not None and first.setdefault(part, name) != name for part, name in names)
-
-
-def _matches_name(name: str | None, wanted: str) -> bool:
-    if name is None or not wanted.endswith("*"):
-        return name == wanted
-    return name.startswith(wanted[:-1])
-
-
-def _collect_names(entries: Iterable[OutputEntry], choice: SeriesFilter) -> NamesByPart:
-    found: dict[str, dict[str, None]] = {part: {} for part in _PARTS}
-    for entry in entries:
-        for part in _PARTS if choice.is_wanted(entry.series) else ():
-            name = getattr(entry.series, part)
-            if name is not None:
-                found[part][name] = None
-    return {part: list(names) for part, names in found.items()}
-
-
-def _several_series_error(names: NamesByPart, choice: SeriesFilter, file: str) -> RefusedError:
-    differing = {part: names[part] for part in choice.single_parts if len(names[part]) > 1}
-    counted = " and ".join(f"{len(several):,} {part}s" for part, several in differing.items())
-    options = "; ".join(f"--only {part}={_list_names(several)}" for part, several in differing.items())
-    all_ = "; or take them for one with --model NAME" if list(differing) == ["model"] else ""
-    return RefusedError(
-        f"contains outputs of {counted}, but a run can have only one",
-        place=Place(file),
-        hint=f"choose with {options}{all_}",
-    )
-
-
-def _no_series_error(names: NamesByPart, choice: SeriesFilter, file: str) -> RefusedError:
-    there = "; ".join(f"{part} {_list_names(names[part])}" for part in choice.only if names[part])
-    unnamed = " or ".join(part for part in choice.only if not names[part])
-    hint = f"there is {there}" if there else f"its outputs name no {unnamed}"
-    return RefusedError(f"holds no output of {choice}", place=Place(file), hint=hint)
-
-
-def _list_names(names: list[str]) -> str:
-    listing = " | ".join(f"'{make_excerpt(name, 60)}'" for name in names[:_SHOWN])
-    return listing if len(names) <= _SHOWN else f"{listing} | … ({len(names):,} in all)"

@@ -1,0 +1,130 @@
+"""Opens the archive of a log of Inspect AI, within bounds of memory and time."""
+
+from __future__ import annotations
+
+import copy
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from io import RawIOBase
+from pathlib import Path
+from typing import Any
+
+from evalstore.about import suggest_install
+from evalstore.documents import JsonStream
+from evalstore.errors import LimitError, LoadError, Place
+from evalstore.files import open_user_file
+from evalstore.runs.unpack_budget import UnpackBudget
+
+MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_ZSTD = 93
+_VALUE_LIMIT = 16 << 20  # bytes of memory for the text of one value; reading it takes some times as much
+_STEPS = 8  # that each byte of an archive may take; logs take about two
+_MEMBER_STEPS = 1_000  # to open a member
+_MEMBER_LIMIT = 1 << 30  # bytes that one member may unpack to, however large the archive is
+_BROKEN = (
+    zipfile.BadZipFile,
+    struct.error,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+
+
+class Archive:
+    """An open archive: its members by name (of several with one name the last counts), and their content as streams."""
+
+    def __init__(self, file: zipfile.ZipFile, name: str, budget: UnpackBudget) -> None:
+        self.name, self._budget = name, budget
+        self.members: Mapping[str, zipfile.ZipInfo] = {member.filename: member for member in file.infolist()}
+        self._file = file
+
+    @contextmanager
+    def open_member(self, member: str) -> Iterator[JsonStream]:
+        """Open a member for reading; `LimitError` when the archive takes more steps than its size allows."""
+        place = self.place_of(member)
+        with ArchiveMember(self._file, self.members[member], place) as source:
+            self._budget.spend_steps(_MEMBER_STEPS)
+            yield JsonStream(source, place.file, spend=self._budget.spend_steps, limit=_VALUE_LIMIT)
+
+    def place_of(self, member: str) -> Place:
+        """Return where a member is, written like a path into the archive."""
+        return Place(f"{self.name}/{member}")
+
+
+class ArchiveMember(RawIOBase):
+    """A member's bytes, no more than it announces; `LoadError` where they are damaged or not as announced."""
+
+    def __init__(self, file: zipfile.ZipFile, member: zipfile.ZipInfo, place: Place) -> None:
+        self._place, self._announced = place, member
+        self._sum, self._read = 0, 0
+        self._broken: tuple[type[Exception], ...] = _BROKEN
+        with _explain_damage(place, _BROKEN):
+            self._source = self._open_zstandard(file) if member.compress_type == _ZSTD else file.open(member)
+
+    def read(self, size: int = -1) -> bytes:
+        """Read at most `size` bytes."""
+        left = self._announced.file_size - self._read
+        with _explain_damage(self._place, self._broken):
+            data: bytes = self._source.read(min(size, left + 1) if size >= 0 else left + 1)
+        self._read += len(data)
+        self._sum = zlib.crc32(data, self._sum)
+        ended = size != 0 and not data
+        whole = self._read == self._announced.file_size and self._sum == self._announced.CRC
+        if self._read > self._announced.file_size or (ended and not whole):
+            raise LoadError("is damaged: its content does not match the archive's index", place=self._place)
+        return data
+
+    def _open_zstandard(self, file: zipfile.ZipFile) -> Any:
+        """Open what `zipfile` cannot unpack, or only without bounds: the packed bytes are read as if merely stored."""
+        try:
+            import zstandard
+        except ImportError:
+            raise LoadError(
+                "this archive is packed with Zstandard, which is unpacked by an optional package",
+                place=self._place,
+                hint=f"{suggest_install('inspect')}, or pip install zstandard alone",
+            ) from None
+        self._broken = (*_BROKEN, zstandard.ZstdError)
+        packed = copy.copy(self._announced)
+        packed.compress_type, packed.file_size = zipfile.ZIP_STORED, packed.compress_size
+        del packed.CRC  # it is that of the unpacked bytes
+        return zstandard.ZstdDecompressor().stream_reader(file.open(packed), read_across_frames=True)
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[Archive]:
+    """Open a zip archive; `LoadError` when it is none or not whole, `LimitError` when it was made to fill memory."""
+    with open_user_file(path) as raw:
+        with _explain_damage(Place(str(path)), _BROKEN):
+            file = zipfile.ZipFile(raw)
+        with file:
+            size, place = raw.seek(0, 2), Place(str(path))
+            budget = UnpackBudget(size, place, steps=_STEPS, advice="convert the log: inspect log convert --to json")
+            _check_sizes(file.infolist(), size, place, budget)
+            yield Archive(file, str(path), budget)
+
+
+def _check_sizes(members: list[zipfile.ZipInfo], size: int, place: Place, budget: UnpackBudget) -> None:
+    """Refuse an archive by what it announces, before anything of it is unpacked."""
+    if any(member.flag_bits & 1 for member in members):
+        raise LoadError("this archive is encrypted", place=place)
+    packed, unpacked = (sum(getattr(member, key) for member in members) for key in ("compress_size", "file_size"))
+    largest = max((member.file_size for member in members), default=0)
+    if packed > size or largest > _MEMBER_LIMIT:
+        raise LimitError("this archive unpacks to far more than a log can have", place=place)
+    budget.spend_bytes(unpacked)
+
+
+@contextmanager
+def _explain_damage(place: Place, broken: tuple[type[Exception], ...]) -> Iterator[None]:
+    try:
+        yield
+    except broken as error:
+        raise LoadError(f"cannot be unpacked: {str(error) or 'it is damaged'}", place=place) from None

@@ -1,0 +1,42 @@
+"""The names and paths under which a store keeps the files of runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from urllib.parse import quote, unquote
+
+from evalstore.text import is_device_name
+
+RUNS_FOLDER = "runs"
+# The paths below the store that such a file may have.
+STORED_PATH = re.compile(rf"{RUNS_FOLDER}(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]{{0,250}})+\.(?i:jsonl?|ndjson)", re.ASCII)
+_ENDING = re.compile(r"(?:_samples)?\.(?:jsonl?|ndjson)\Z", re.IGNORECASE | re.ASCII)
+
+
+def encode_name(name: str) -> str:
+    """Return the stored name of a file or folder `name`: what is not portable becomes `%` and two hex digits a byte."""
+    plain = quote(name, safe="").replace("~", "%7E")
+    if plain[0] in "._-" or is_device_name(plain):
+        plain = _percent_encode(plain[0]) + plain[1:]
+    return f"{plain[:-1]}%2E" if plain.endswith(".") else plain
+
+
+def encode_whole_name(name: str) -> str:
+    """Return `name` with its whole stem percent-encoded, so that names that differ in case alone stay apart."""
+    stem = strip_run_ending(name)
+    return _percent_encode(stem) + name[len(stem) :]
+
+
+def strip_run_ending(name: str) -> str:
+    """Return the run that a file belongs to: its name without `.json`/`.jsonl` and without `_samples`."""
+    return _ENDING.sub("", name)
+
+
+def decode_path(path: str) -> str:
+    """Return the original path of the file stored at `runs/…`."""
+    return "/".join(unquote(part) for part in PurePosixPath(path).parts[1:])
+
+
+def _percent_encode(text: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in text.encode())

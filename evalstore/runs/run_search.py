@@ -1,0 +1,60 @@
+"""Finds the runs below a folder, and when each was made."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evalstore.errors import EvalstoreError, LoadError
+from evalstore.runs.read import read_run
+from evalstore.runs.run_files import read_aggregate
+from evalstore.runs.values import Run
+
+_SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,12})?", re.ASCII)
+
+
+def iterate_runs(folder: Path) -> Iterator[tuple[Path, Run | EvalstoreError]]:
+    """Yield each run below a folder by its aggregate, or why it cannot be read, in the order of their paths."""
+    unlisted: list[OSError] = []
+    for path in sorted(_iterate_json_files(folder, unlisted.append)):
+        try:
+            found = read_run(path)
+        except EvalstoreError as error:
+            if _may_be_run(path):
+                yield path, error
+        else:
+            if found.path == path:
+                yield path, found
+    for refusal in unlisted:
+        reason = (refusal.strerror or str(refusal)).lower()
+        yield Path(os.fsdecode(refusal.filename or folder)), LoadError(f"cannot be listed: {reason}")
+
+
+def find_run_time(run: Run) -> datetime | None:
+    """Return when a run was made, in UTC: its seconds since 1970, or its ISO 8601 text; None for what is neither."""
+    try:
+        if _SECONDS.fullmatch(run.at):
+            return datetime.fromtimestamp(float(run.at), UTC)
+        found = datetime.fromisoformat(run.at)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _iterate_json_files(folder: Path, on_error: Callable[[OSError], None]) -> Iterator[Path]:
+    for base, _, names in os.walk(folder, onerror=on_error) if folder.is_dir() else ():
+        for name in names:
+            path = Path(base, name)
+            if name.endswith(".json") and path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _may_be_run(path: Path) -> bool:
+    """Whether a file that cannot be read as a run looks like one, or cannot be read at all."""
+    try:
+        return "evaluation_results" in read_aggregate(path)
+    except EvalstoreError:
+        return True
