@@ -22,7 +22,8 @@ from evalstore.documents.edit import Scalar
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Artifact, Check, Grade, Kind, Question, Rubric, Sample, parse_ref, read_rubric
 from evalstore.model.judge import FACT_VARIABLE, STATEMENT_VARIABLE
-from evalstore.model.rubric import JUDGED_THRESHOLD, list_question_values
+from evalstore.model.question_params import list_question_values
+from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
 from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_session

@@ -28,7 +28,7 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
-from evalstore.model.question import match_renames
+from evalstore.model.question_ids import match_renames
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.runs.row_index import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples

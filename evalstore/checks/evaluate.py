@@ -37,7 +37,8 @@ from evalstore.model import (
     read_rubric,
 )
 from evalstore.model.outcome import MissingSetting, grade_error
-from evalstore.model.rubric import DETERMINISTIC_THRESHOLD, QuestionValue, list_question_values
+from evalstore.model.question_params import QuestionValue, list_question_values
+from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
 from evalstore.text import find_nearest, make_excerpt
 
 # The reasons of every check of an output, or of a question, that is not graded: no policy for errors makes a score.

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.model import Grade, Question
 from evalstore.model.outcome import grade_error, grade_missing
-from evalstore.model.rubric import QuestionValue, fill_params, find_question_key, is_empty, list_question_values
+from evalstore.model.question_params import (
+    QuestionValue,
+    fill_params,
+    find_question_key,
+    is_empty,
+    list_question_values,
+)
 from evalstore.places import find_resource_folder
 from evalstore.text import make_excerpt
 

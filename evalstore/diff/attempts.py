@@ -18,7 +18,7 @@ from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.errors import Place
 from evalstore.model import Output, Question, Sample
-from evalstore.model.rubric import list_question_values
+from evalstore.model.question_params import list_question_values
 
 Row = Mapping[str, Any]
 

@@ -21,7 +21,7 @@ from evalstore.diff.references import ArtifactLoader, import_reference
 from evalstore.diff.settings import SETTINGS_FILE, ComparisonSettings
 from evalstore.documents import Pointer, compute_digest, format_json_pointer, write_canonical
 from evalstore.model import Artifact, list_check_ids
-from evalstore.model.question import list_later_ids
+from evalstore.model.question_ids import list_later_ids
 from evalstore.text import LONG_DIGEST
 from evalstore.versions import Bump, bump_version, find_version
 

@@ -19,7 +19,7 @@ from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_cosmetic, parse_ref, select_scoring_part
 from evalstore.model.judge import BUILTIN_VARIABLES
-from evalstore.model.rubric import is_empty, list_question_values
+from evalstore.model.question_params import is_empty, list_question_values
 from evalstore.versions import Bump
 
 RULE = "question-reference-changed"

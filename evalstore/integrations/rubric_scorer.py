@@ -29,7 +29,7 @@ from evalstore.model import (
     read_rubric,
 )
 from evalstore.model.question import REFERENCE_KEYS
-from evalstore.model.rubric import list_value_keys
+from evalstore.model.question_params import list_value_keys
 from evalstore.runs import UsedArtifact
 from evalstore.scoring.grading import ArtifactResolver
 from evalstore.scoring.judging import Judges, open_session

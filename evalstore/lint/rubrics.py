@@ -33,7 +33,7 @@ from evalstore.lint.wording import is_valid_by_schema, lint_artifact_shape, list
 from evalstore.model import Artifact, Kind, RubricResult, Severity, Verdict, is_check_id, list_check_ids
 from evalstore.model.example import EXAMPLES
 from evalstore.model.judge import BUILTIN_VARIABLES, FACT_VARIABLE, STATEMENT_VARIABLE
-from evalstore.model.rubric import list_question_values
+from evalstore.model.question_params import list_question_values
 from evalstore.text import EXCERPT, find_only_near, make_excerpt
 
 

@@ -15,7 +15,7 @@ from evalstore.lint.references import ReferenceLookup, find_referenced
 from evalstore.lint.wording import is_valid_by_schema, list_check_kinds
 from evalstore.model import Artifact, Kind, list_check_ids
 from evalstore.model.question import find_slip
-from evalstore.model.rubric import QuestionValue, is_empty, list_question_values
+from evalstore.model.question_params import QuestionValue, is_empty, list_question_values
 
 # Of questions that lack one value, before any question is known to have it.
 _HELD_NOTES = 1000

@@ -31,7 +31,7 @@ from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, find_rows_path, is_id, iterate_questions, parse_ref
-from evalstore.model.rubric import list_value_keys
+from evalstore.model.question_params import list_value_keys
 from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact

@@ -17,7 +17,7 @@ from evalstore.migration.remainder import is_same_data
 from evalstore.migration.shared_rubrics import fill_rubric, restore_judge
 from evalstore.migration.table import FormatTable
 from evalstore.model import Artifact, Kind, Question, Ref, parse_ref, select_scoring_part
-from evalstore.model.rubric import list_value_keys
+from evalstore.model.question_params import list_value_keys
 
 _PLACES = ("here", "in the source")
 LoadArtifact = Callable[[Ref], Artifact]

@@ -21,14 +21,14 @@ from evalstore.migration.extraction import BRACES, ArtifactDraft, Extraction, Le
 from evalstore.migration.merging.artifact_merge import list_refs
 from evalstore.migration.table import FormatTable
 from evalstore.model.question import INPUT_KEYS, REFERENCE_KEYS
-from evalstore.model.refs import ID_LENGTH
-from evalstore.model.rubric import (
+from evalstore.model.question_params import (
     QUESTION_PARAMS,
     find_question_key,
     is_empty,
     list_question_values,
     list_value_keys,
 )
+from evalstore.model.refs import ID_LENGTH
 
 
 class Share(StrEnum):

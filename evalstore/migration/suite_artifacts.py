@@ -33,8 +33,8 @@ from evalstore.migration.outcome import FileState
 from evalstore.migration.shared_rubrics import Share
 from evalstore.migration.suite_names import SuiteIdentity
 from evalstore.model import Kind, select_scoring_part
+from evalstore.model.question_params import list_value_keys
 from evalstore.model.refs import ID_LENGTH
-from evalstore.model.rubric import list_value_keys
 
 _MOVED_ON = "{} was changed here, and no release of it says what the source says: this one is its own"
 _TAKEN = "{} is taken here already: this one has another id"

@@ -12,19 +12,8 @@ from evalstore.model.artifact import (
     is_cosmetic,
     select_scoring_part,
 )
-from evalstore.model.refs import (
-    Kind,
-    Pin,
-    PinType,
-    Ref,
-    WorktreePins,
-    find_check_pins,
-    find_kind,
-    find_pins,
-    is_check_id,
-    is_id,
-    parse_ref,
-)
+from evalstore.model.pins import Pin, find_check_pins, find_pins
+from evalstore.model.refs import Kind, PinType, Ref, WorktreePins, find_kind, is_check_id, is_id, parse_ref
 
 if TYPE_CHECKING:
     from evalstore.model.findings import Finding, Findings, MendedPlace, Severity, SourceLine, TextEdit
@@ -41,17 +30,9 @@ if TYPE_CHECKING:
         format_exact_score,
         has_failed_check,
     )
-    from evalstore.model.question import (
-        INPUT_KEYS,
-        Question,
-        Sample,
-        ToolCall,
-        iterate_questions,
-        read_call,
-        read_call_args,
-        read_call_name,
-    )
+    from evalstore.model.question import INPUT_KEYS, Question, Sample, iterate_questions
     from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction, read_rubric
+    from evalstore.model.tool_call import ToolCall, read_call, read_call_args, read_call_name
 
 __all__ = [
     "COSMETIC_KEYS",
@@ -128,10 +109,8 @@ __getattr__ = import_lazily(
             "format_exact_score",
             "has_failed_check",
         ),
-        ".question": (
-            *("INPUT_KEYS", "Question", "Sample", "ToolCall", "iterate_questions"),
-            *("read_call", "read_call_args", "read_call_name"),
-        ),
+        ".question": ("INPUT_KEYS", "Question", "Sample", "iterate_questions"),
         ".rubric": ("Check", "Combine", "Rubric", "Scoring", "list_check_ids", "parse_fraction", "read_rubric"),
+        ".tool_call": ("ToolCall", "read_call", "read_call_args", "read_call_name"),
     },
 )

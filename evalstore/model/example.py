@@ -10,7 +10,8 @@ from typing import Any
 
 from evalstore.documents import Pointer, write_canonical
 from evalstore.model.outcome import Output, RubricResult, Verdict, format_decimal
-from evalstore.model.question import Question, Sample, read_call_args, read_call_name
+from evalstore.model.question import Question, Sample
+from evalstore.model.tool_call import read_call_args, read_call_name
 
 EXAMPLES = "examples"
 _FEW_PLACES = 1  # decimals with which a score means exactly that: 0.7 is not 0.66

@@ -30,14 +30,14 @@ _TYPES = {
 FACT_VARIABLE = "fact"
 # The one that holds the statement which an `llm_judge` with `each` asks about.
 STATEMENT_VARIABLE = "statement"
+# What a check may fill in place of the question, where the judge lists it among its variables.
+CRITERIA = "criteria"
 
 
 def _read_row_key(key: str) -> Callable[[Sample], Any]:
     return lambda sample: sample.question.row.get(key) if sample.question else None
 
 
-# What a check may fill in place of the question, where the judge lists it among its variables.
-CRITERIA = "criteria"
 # What the question and the output fill; every other name comes from the check's `variables`.
 BUILTIN_VARIABLES: Mapping[str, Callable[[Sample], Any]] = {
     "input": lambda sample: sample.question.input if sample.question else None,

@@ -1,26 +1,37 @@
-"""A question of a dataset and the ids it has had, a sample (an output with its question), and tool calls of chats."""
+"""A question of a dataset, and a sample: an output with its question."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from evalstore.documents import compute_digest, read_row
-from evalstore.errors import LoadError, SchemaError
+from evalstore.documents import compute_digest
+from evalstore.errors import SchemaError
 from evalstore.model.artifact import COSMETIC_KEYS
 from evalstore.model.outcome import Output
+from evalstore.model.tool_call import ToolCall, read_call
 from evalstore.text import SLIPS, find_near_word, make_excerpt, spell_out
 
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One tool call; `args` is None where the recorded arguments are not a mapping."""
-
-    name: str
-    args: Mapping[str, Any] | None
+# What the model saw; an edit of it moves a score through the outputs. And what else a grader may read.
+INPUT_KEYS = ("input", "messages")
+REFERENCE_KEYS = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools")
+# Words of other tools for a key of a question.
+SYNONYMS: Mapping[str, str] = {
+    **dict.fromkeys(("prompt", "query", "question", "user_input"), "input"),
+    **dict.fromkeys(
+        ("answer", "expected_answer", "expected_output", "ground_truth", "ideal", "reference", "target"), "expected"
+    ),
+    "facts": "expected_facts",
+    **dict.fromkeys(("expected_tool_calls", "tools"), "expected_tools"),
+    **dict.fromkeys(("conversation", "turns"), "messages"),
+}
+_TEXT_KEYS = ("id", "input", "rubric_ref")
+# What is a question's own, whatever the defaults of its dataset say; and what grades it, or is for people.
+_OWN_KEYS = frozenset({"id", "input", "messages"})
+_UNREAD_KEYS = _OWN_KEYS | COSMETIC_KEYS | {"rubric_ref", "bundle", "group"}
+_DIGEST_OF_NOTHING = compute_digest({})
 
 
 # Without slots, which cached properties cannot be kept in.
@@ -46,61 +57,6 @@ class Sample:
         """The output's tool calls in order; None where none were recorded."""
         calls = self.output.tool_calls
         return None if calls is None else tuple(read_call(call) for call in calls)
-
-
-def read_call(call: Mapping[str, Any]) -> ToolCall:
-    """Read `{name, args}` or `{name, arguments}`, also within `function`; null and blank text are not arguments."""
-    args = read_call_args(call)
-    args = _parse_args(args) if isinstance(args, str) else args
-    args = {} if args is None else args
-    return ToolCall(read_call_name(call), args if isinstance(args, Mapping) else None)
-
-
-def read_call_name(call: Mapping[str, Any]) -> str:
-    """Return the name of the tool that was called; empty when there is none."""
-    name = _find_function(call).get("name")
-    return name if isinstance(name, str) else ""
-
-
-def read_call_args(call: Mapping[str, Any]) -> Any:
-    """Return the arguments as written: a mapping, its JSON text, or None without any."""
-    function = _find_function(call)
-    return function.get("args", function.get("arguments"))
-
-
-def _find_function(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the part with name and arguments; chat APIs keep it one level deeper."""
-    inner = call.get("function")
-    return inner if isinstance(inner, Mapping) else call
-
-
-def _parse_args(text: str) -> Any:
-    if not text.strip():
-        return None
-    try:
-        return read_row(text.encode("utf-8", "surrogatepass"), "arguments", 1)
-    except LoadError:  # not JSON: it stays a text
-        return text
-
-
-# What the model saw; an edit of it moves a score through the outputs. And what else a grader may read.
-INPUT_KEYS = ("input", "messages")
-REFERENCE_KEYS = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools")
-# Words of other tools for a key of a question.
-SYNONYMS: Mapping[str, str] = {
-    **dict.fromkeys(("prompt", "query", "question", "user_input"), "input"),
-    **dict.fromkeys(
-        ("answer", "expected_answer", "expected_output", "ground_truth", "ideal", "reference", "target"), "expected"
-    ),
-    "facts": "expected_facts",
-    **dict.fromkeys(("expected_tool_calls", "tools"), "expected_tools"),
-    **dict.fromkeys(("conversation", "turns"), "messages"),
-}
-_TEXT_KEYS = ("id", "input", "rubric_ref")
-# What is a question's own, whatever the defaults of its dataset say; and what grades it, or is for people.
-_OWN_KEYS = frozenset({"id", "input", "messages"})
-_UNREAD_KEYS = _OWN_KEYS | COSMETIC_KEYS | {"rubric_ref", "bundle", "group"}
-_DIGEST_OF_NOTHING = compute_digest({})
 
 
 def _find_no_line() -> int | None:
@@ -232,41 +188,3 @@ def read_defaults(value: Mapping[str, Any]) -> Mapping[str, Any]:
     written = value.get("defaults")
     # A row's own keys win over the defaults of the dataset.
     return {key: item for key, item in written.items() if key not in _OWN_KEYS} if isinstance(written, Mapping) else {}
-
-
-def read_former_id(row: Mapping[str, Any]) -> str | None:
-    """Return the id that a question had before its source renamed it."""
-    source = row.get("x_source")
-    former = source.get("renamed_from") if isinstance(source, Mapping) else None
-    return former if isinstance(former, str) else None
-
-
-def list_noted_renames(rows: Iterable[Any]) -> dict[str, str]:
-    """Return the ids that a migration noted of questions which their source renamed, by the old ones."""
-    known = (row for row in rows if isinstance(row, Mapping) and isinstance(row.get("id"), str))
-    return {former: row["id"] for row in known if (former := read_former_id(row))}
-
-
-def list_later_ids(renames: Mapping[str, str], id_: str) -> list[str]:
-    """Return the later ids of a question, one rename after the other; a circle ends them."""
-    names = [id_]
-    while (after := renames.get(names[-1])) is not None and after not in names:
-        names.append(after)
-    return names[1:]
-
-
-def match_renames(
-    renames: Mapping[str, str], is_before: Callable[[str], bool], is_after: Callable[[str], bool]
-) -> dict[str, str]:
-    """Return the ids that questions of one side have on the other, by their old ones.
-
-    Where two questions could have become one, neither has.
-    """
-    found: dict[str, str] = {}
-    for id_ in renames:
-        if is_before(id_) and not is_after(id_):
-            later = list_later_ids(renames, id_)
-            name = next((name for name in later if is_after(name) and not is_before(name)), None)
-            found |= {} if name is None else {id_: name}
-    taken = Counter(found.values())
-    return {id_: name for id_, name in found.items() if taken[name] == 1}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from itertools import count
-from typing import Any, NamedTuple
-
-from evalstore.documents import Pointer
+from typing import Any
 
 DETERMINISTIC_THRESHOLD = Fraction(1)
 JUDGED_THRESHOLD = Fraction(7, 10)
@@ -145,61 +143,3 @@ def _read_policy(name: str, scoring: Mapping[str, Any]) -> str:
     if word not in POLICIES[name]:
         raise ValueError(f"{name} is {word!r}, not one of {', '.join(POLICIES[name])}")
     return _require_type(name, word, str)  # type: ignore[no-any-return]  # checked there
-
-
-# The parameters that may come from the question, whatever the kind; of `variables`, each text by itself.
-QUESTION_PARAMS = frozenset(
-    {"values", "facts", "tools", "forbidden", "pattern", "schema", "expected_fields", "each"}
-    | {"required_sections", "forbidden_patterns", "min_headings", "max_heading_level", "min_code_blocks"}
-    | {"min_paragraphs", "min_chars", "max_chars", "min_matches"}
-)
-_FROM = "from"
-_VARIABLES = "variables"
-
-
-class QuestionValue(NamedTuple):
-    """A place in a check's parameters whose value is the question's, under `key`."""
-
-    pointer: Pointer
-    key: str
-
-
-def find_question_key(value: Any) -> str | None:
-    """Return the key that `{from: key}` names; None for any other value. Beside `from`, nothing is read."""
-    key = value.get(_FROM) if isinstance(value, Mapping) else None
-    return key if isinstance(key, str) and key else None
-
-
-def is_empty(value: Any) -> bool:
-    """Whether a question that has this value gives a check nothing to grade by."""
-    return value is None or (isinstance(value, str | list | tuple | dict) and not value)
-
-
-def list_question_values(params: Mapping[str, Any]) -> tuple[QuestionValue, ...]:
-    """Return the places of a check's mapping that are filled from the question, in order."""
-    return tuple(_find_question_values(params))
-
-
-def list_value_keys(rubrics: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the keys of questions from which some check of these rubrics takes a value."""
-    checks = (check for rubric in rubrics for check in rubric["checks"])
-    return {place.key for check in checks for place in list_question_values(check)}
-
-
-def _find_question_values(params: Mapping[str, Any]) -> Iterator[QuestionValue]:
-    for name, value in params.items():
-        if name in QUESTION_PARAMS and (key := find_question_key(value)):
-            yield QuestionValue((name,), key)
-        elif name == _VARIABLES and isinstance(value, Mapping):
-            for variable, text in value.items():
-                if key := find_question_key(text):
-                    yield QuestionValue((name, variable), key)
-
-
-def fill_params(params: Mapping[str, Any], values: Mapping[Pointer, Any]) -> dict[str, Any]:
-    """Return a check's mapping with these values written at their places."""
-    filled = dict(params)
-    for pointer, value in values.items():
-        name = str(pointer[0])
-        filled[name] = value if len(pointer) == 1 else {**filled[name], pointer[1]: value}
-    return filled

@@ -13,25 +13,17 @@ from evalstore.statistics.claims import (
     Conclusion,
     bound_rate,
     compute_holm_p_values,
-    compute_mcnemar_p,
     compute_noise_reach,
-    compute_sign_flip_p,
     estimate_change,
     estimate_rest,
     estimate_rest_mean,
     estimate_shift,
 )
 from evalstore.statistics.corrected_share import CorrectedShare, Rate, correct_share
-from evalstore.statistics.paired_mean import (
-    ExactMean,
-    Interval,
-    MeanEstimate,
-    ShareMoves,
-    UnitTotals,
-    count_units,
-    estimate_mean,
-    find_student_quantile,
-)
+from evalstore.statistics.exact_mean import ExactMean
+from evalstore.statistics.paired_mean import Interval, MeanEstimate, ShareMoves, UnitTotals, count_units, estimate_mean
+from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip_p
+from evalstore.statistics.student import find_student_quantile
 
 __all__ = [
     "FEWEST_ANCHORS",

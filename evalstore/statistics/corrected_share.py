@@ -14,7 +14,8 @@ from math import sqrt
 from typing import NamedTuple
 
 from evalstore.statistics.claims import compute_wilson_interval
-from evalstore.statistics.paired_mean import Interval, Unit, estimate_mean, find_student_quantile
+from evalstore.statistics.paired_mean import Interval, Unit, estimate_mean
+from evalstore.statistics.student import find_student_quantile
 
 _SURE = 0.975
 

@@ -13,7 +13,8 @@ from evalstore.errors import LoadError, Place
 from evalstore.files import iterate_pieces, open_below, read_below
 from evalstore.model import Artifact, Kind, Question, find_rows_path
 from evalstore.model.artifact import ROWS_KEY
-from evalstore.model.question import list_noted_renames, make_question, read_defaults
+from evalstore.model.question import make_question, read_defaults
+from evalstore.model.question_ids import list_noted_renames
 from evalstore.model.refs import ArtifactIdentity
 from evalstore.store.artifacts import ARTIFACT_LIMIT, require_blob
 from evalstore.store.contents import StoreReader

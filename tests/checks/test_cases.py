@@ -19,7 +19,7 @@ from evalstore.checks.question_values import find_value_problems
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, JudgeCall, JudgeReply, parse_ref
-from evalstore.model.rubric import QUESTION_PARAMS
+from evalstore.model.question_params import QUESTION_PARAMS
 from tests.rows import each
 
 ROOT = Path(__file__).resolve().parents[1] / "cases" / "checks"

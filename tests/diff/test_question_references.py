@@ -19,7 +19,7 @@ from evalstore.diff.question_references import fill_from_question
 from evalstore.documents import compute_digest, read_json, write_canonical
 from evalstore.errors import RefError
 from evalstore.model import Artifact, JudgeCall, JudgeReply, UnscoredReason, Verdict, parse_ref
-from evalstore.model.rubric import list_question_values
+from evalstore.model.question_params import list_question_values
 from evalstore.versions import Bump
 from tests.rows import thin
 

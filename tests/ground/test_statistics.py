@@ -28,7 +28,7 @@ from evalstore.statistics import (
     estimate_shift,
     find_student_quantile,
 )
-from evalstore.statistics.paired_mean import compute_student_middle
+from evalstore.statistics.student import compute_student_middle
 from tests.ground.null_populations import ESTIMATED, NULLS, SKEWED, Shares, measure_answers, measure_rates
 from tests.rows import mark_slow
 

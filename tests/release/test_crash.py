@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, RefusedError
-from evalstore.release import journal, locking, publish, recovery
+from evalstore.release import locking, publish, recovery, ref_locks
 from evalstore.release.locking import lock_repository
 from evalstore.report.status import text as told
 from evalstore.store import ArtifactStore
@@ -205,7 +205,7 @@ def test_a_lock_that_is_alive_is_not_removed(released: Shop, monkeypatch: pytest
     def passed(seconds: float) -> None:
         os.utime(lock)
 
-    monkeypatch.setattr(journal.time, "sleep", passed)
+    monkeypatch.setattr(ref_locks.time, "sleep", passed)
     with pytest.raises(Exception, match="has a lock"):
         released.bump()
     assert lock.exists()

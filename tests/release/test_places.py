@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalstore.errors import ConflictError, GitError, RefusedError
-from evalstore.release import references
+from evalstore.release import mentions
 from evalstore.release.bump import bump
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import ArtifactState
@@ -382,7 +382,7 @@ def test_a_file_that_is_too_large_to_be_an_artifact_is_not_read_to_its_end(
     for name in ("tone", "new"):
         os.truncate(released.write(f"rubrics/{name}.yaml", rubric(name)), ARTIFACT_LIMIT + 1)
     monkeypatch.setattr(blobs, "iterate_pieces", None)
-    monkeypatch.setattr(references, "scan_mentions", lambda pieces: pytest.fail(str(sum(map(len, pieces)))))
+    monkeypatch.setattr(mentions, "scan_mentions", lambda pieces: pytest.fail(str(sum(map(len, pieces)))))
     assert {(one.ref, one.state) for one in released.status().artifacts} == {
         ("rubric/new", ArtifactState.BROKEN),
         ("rubric/tone", ArtifactState.BROKEN),

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from evalstore.checks.context import Phrase, read_phrase
 from evalstore.documents import write_canonical
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
-from evalstore.model.rubric import list_question_values
+from evalstore.model.question_params import list_question_values
 
 # The id of a check in one version -> its name along the path, which is its first id.
 CheckNames = Mapping[str, str]

@@ -25,7 +25,8 @@ from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample, parse_fraction
 from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA, STATEMENT_VARIABLE
 from evalstore.model.outcome import grade_error
-from evalstore.model.rubric import JUDGED_THRESHOLD, find_question_key
+from evalstore.model.question_params import find_question_key
+from evalstore.model.rubric import JUDGED_THRESHOLD
 
 
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:

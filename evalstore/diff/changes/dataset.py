@@ -10,7 +10,7 @@ from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import build_key_change, find_key_changes
 from evalstore.documents import Pointer, write_canonical
 from evalstore.model import is_cosmetic
-from evalstore.model.question import list_noted_renames, match_renames
+from evalstore.model.question_ids import list_noted_renames, match_renames
 
 Row = Mapping[str, Any]
 # The keys of a question that ask and that grade, in the order in which they are edited.

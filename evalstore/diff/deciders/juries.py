@@ -38,7 +38,7 @@ from evalstore.diff.direction import (
 from evalstore.diff.findings import Direction
 from evalstore.diff.limits import PROOFS
 from evalstore.model import parse_fraction
-from evalstore.model.rubric import find_question_key
+from evalstore.model.question_params import find_question_key
 
 # How the scores of one judge alone are joined, too.
 SINGLE_JUDGE_AGGREGATE = "mean"

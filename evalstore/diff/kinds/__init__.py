@@ -17,7 +17,7 @@ from evalstore.diff.limits import CANDIDATES
 from evalstore.documents import Pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.lazy_names import KindTable
-from evalstore.model.rubric import find_question_key, list_question_values
+from evalstore.model.question_params import find_question_key, list_question_values
 from evalstore.text import make_excerpt
 
 Params = Mapping[str, Any]

@@ -27,7 +27,7 @@ from evalstore.diff.kinds import (
 )
 from evalstore.diff.plain_data import describe_value, is_same, pair_items
 from evalstore.documents import Pointer
-from evalstore.model.rubric import find_question_key, list_question_values
+from evalstore.model.question_params import find_question_key, list_question_values
 
 _read_aggregate = read_one_of(*AGGREGATES)
 _EACH = "each"

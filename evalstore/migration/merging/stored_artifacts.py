@@ -18,7 +18,7 @@ from evalstore.files import LARGE_FILE, list_below, read_below
 from evalstore.migration.extraction import ArtifactDraft
 from evalstore.model import Artifact, Kind, find_rows_path, is_id
 from evalstore.model.artifact import build_rows_name
-from evalstore.model.question import read_former_id
+from evalstore.model.question_ids import read_former_id
 from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path
 
 # The whole value of an artifact at its last release; None where there is none to be had.

@@ -1,0 +1,53 @@
+"""A tool call of a chat, as its APIs write it and as checks read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalstore.documents import read_row
+from evalstore.errors import LoadError
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One tool call; `args` is None where the recorded arguments are not a mapping."""
+
+    name: str
+    args: Mapping[str, Any] | None
+
+
+def read_call(call: Mapping[str, Any]) -> ToolCall:
+    """Read `{name, args}` or `{name, arguments}`, also within `function`; null and blank text are not arguments."""
+    args = read_call_args(call)
+    args = _parse_args(args) if isinstance(args, str) else args
+    args = {} if args is None else args
+    return ToolCall(read_call_name(call), args if isinstance(args, Mapping) else None)
+
+
+def read_call_name(call: Mapping[str, Any]) -> str:
+    """Return the name of the tool that was called; empty when there is none."""
+    name = _find_function(call).get("name")
+    return name if isinstance(name, str) else ""
+
+
+def read_call_args(call: Mapping[str, Any]) -> Any:
+    """Return the arguments as written: a mapping, its JSON text, or None without any."""
+    function = _find_function(call)
+    return function.get("args", function.get("arguments"))
+
+
+def _find_function(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part with name and arguments; chat APIs keep it one level deeper."""
+    inner = call.get("function")
+    return inner if isinstance(inner, Mapping) else call
+
+
+def _parse_args(text: str) -> Any:
+    if not text.strip():
+        return None
+    try:
+        return read_row(text.encode("utf-8", "surrogatepass"), "arguments", 1)
+    except LoadError:  # not JSON: it stays a text
+        return text
