@@ -30,6 +30,13 @@ _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 OWN_FOLDER, UNSEEN, UNSEEN_DATA = 0o700, ".git", ".git/data"
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9]+\.tmp", re.DOTALL)
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_WRITE_HINTS = {
+    errno.EROFS: "work in a writable copy",
+    errno.EACCES: "check the permissions of the file and its folder",
+    errno.EPERM: "check the permissions of the file and its folder",
+    errno.ENOSPC: "free some space, then run it again",
+    errno.EDQUOT: "free some space, then run it again",
+}
 
 
 def read_user_file(path: Path, limit: int) -> bytes:
@@ -359,15 +366,6 @@ def read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
     if max(size, len(data)) > limit:
         raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(label))
     return data
-
-
-_WRITE_HINTS = {
-    errno.EROFS: "work in a writable copy",
-    errno.EACCES: "check the permissions of the file and its folder",
-    errno.EPERM: "check the permissions of the file and its folder",
-    errno.ENOSPC: "free some space, then run it again",
-    errno.EDQUOT: "free some space, then run it again",
-}
 
 
 def make_folder(path: Path) -> None:

@@ -13,6 +13,7 @@ Folder = str | os.PathLike[str]
 SETTINGS_FILE = "evalstore.yaml"
 LEDGER_FOLDER = ".evalstore/sums"
 _GIT_NAMES = ("HEAD", "objects", "refs")
+_PACKAGE = Path(__file__).resolve().parent
 
 
 def has_settings(folder: Folder) -> bool:
@@ -40,9 +41,6 @@ def _has_type(path: str, is_type: Callable[[int], bool]) -> bool:
         return is_type(os.lstat(path).st_mode)
     except OSError:
         return False
-
-
-_PACKAGE = Path(__file__).resolve().parent
 
 
 @cache

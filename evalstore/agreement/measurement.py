@@ -9,7 +9,8 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from evalstore.agreement.confusion import QUESTION_KEYS, Agreement, LabelledCase, LabelledRow, LabelTally, read_labels
+from evalstore.agreement.confusion import Agreement, LabelledCase, LabelTally
+from evalstore.agreement.labels import QUESTION_KEYS, LabelledRow, read_labels
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.checks.judges import prepare_judge
 from evalstore.errors import LoadError, Place, RefusedError, UsageError

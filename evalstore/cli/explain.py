@@ -47,11 +47,11 @@ def command(settings: CommandSettings, name: str | None, *, of_rules: bool, of_s
 
 def _find_result(settings: CommandSettings, name: str | None, *, of_rules: bool, of_schemas: bool) -> Any:
     if of_rules:
-        from evalstore.catalogue import list_rules
+        from evalstore.catalogue.rule_catalogue import list_rules
 
         return list_rules()
     if of_schemas:
-        from evalstore.catalogue.schema_topics import list_schemas, load_schema
+        from evalstore.catalogue.schemas import list_schemas, load_schema
 
         return load_schema(name) if name else list_schemas()
     from evalstore.catalogue import FINGERPRINT, explain_change, explain_name, list_topics

@@ -211,7 +211,7 @@ def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:
 
 def _list_topics(_: Path, __: str) -> Iterable[str]:
     from evalstore.catalogue import list_names
-    from evalstore.catalogue.schema_topics import list_schema_names
+    from evalstore.catalogue.schemas import list_schema_names
 
     return dict.fromkeys([*list_names(), *list_schema_names()])
 

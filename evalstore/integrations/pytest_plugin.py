@@ -23,6 +23,9 @@ from evalstore.scoring import score
 from evalstore.scoring.judging import Judges
 from evalstore.store import ArtifactStore
 
+_GRADED = "evalstore_graded"  # what a worker of pytest-xdist hands to the one who started it
+_GRADER = pytest.StashKey["PytestGrader"]()
+
 
 @dataclass(slots=True)
 class PytestGrader:
@@ -104,10 +107,6 @@ def write_run(grader: PytestGrader, dataset: str, folder: Path) -> str:
         at = datetime.now(UTC)
         run = score(dataset, outputs, store=store, out=folder.absolute(), at=at, judges=Judges(offline=True))
     return f"run {run.path}" + (f", which has no score: {run.ungraded}" if run.is_withheld else "")
-
-
-_GRADED = "evalstore_graded"  # what a worker of pytest-xdist hands to the one who started it
-_GRADER = pytest.StashKey["PytestGrader"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -36,6 +36,8 @@ from evalstore.scoring.judging import Judges, open_session
 from evalstore.store import ArtifactStore
 from evalstore.text import make_printable
 
+_PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
+
 
 def explain_result(result: RubricResult) -> str:
     """Return the verdict with its score, then a line for each check that failed or is unscored, with its reason."""
@@ -146,9 +148,6 @@ def load_ruler(used: ArtifactResolver, ref: str) -> Ruler:
     return Ruler(
         prepared.pin, resolved.artifact, used.artifacts, used.list_pins(Kind.JUDGE), used.model, used.store.strict
     )
-
-
-_PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,10 @@ from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.catalogue import ExplainedRule, Explanation, FoundChange, RuleCatalogue, TopicList
-    from evalstore.catalogue.schema_topics import SchemaFile, SchemaListing, SchemaTopic
+    from evalstore.catalogue import Explanation, FoundChange, TopicList
+    from evalstore.catalogue.rule_catalogue import ExplainedRule, RuleCatalogue
+    from evalstore.catalogue.schema_topics import SchemaTopic
+    from evalstore.catalogue.schemas import SchemaFile, SchemaListing
     from evalstore.diff.change import ChangeRule
 
 
@@ -215,7 +217,7 @@ def text_rules(catalogue: RuleCatalogue, screen: Screen = PAPER) -> str:
 
 
 def _rule_row(rule: ChangeRule) -> tuple[str, ...]:
-    from evalstore.catalogue import render_template
+    from evalstore.catalogue.rule_catalogue import render_template
 
     level = f"{rule.level}*" if rule.deciders else str(rule.level)
     moves = rule.direction.words if rule.direction.words in _ONE_WAY else "as told"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.agreement.confusion import LabelledRow, read_labels
+from evalstore.agreement.labels import LabelledRow, read_labels
 from evalstore.errors import LoadError
 from evalstore.model import Verdict
 

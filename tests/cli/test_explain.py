@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from evalstore.catalogue import explain_name, find_topics, list_names
-from evalstore.catalogue.schema_topics import TopicSort, list_schema_names, load_topics, read_schema
+from evalstore.catalogue.schema_topics import TopicSort, load_topics, read_schema
+from evalstore.catalogue.schemas import list_schema_names
 from evalstore.checks import KINDS
 from evalstore.documents import read_yaml, write_yaml
 from evalstore.errors import RefError
@@ -179,7 +180,7 @@ def test_names_are_completed(cli: Cli) -> None:
 
 @each(list_schema_names())
 def test_a_schema_is_printed_as_it_is(name: str) -> None:
-    from evalstore.catalogue.schema_topics import load_schema
+    from evalstore.catalogue.schemas import load_schema
     from evalstore.report import render
 
     for format_ in ("text", "json"):

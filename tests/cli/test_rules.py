@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from evalstore.catalogue import RuleSubject, explain_name, render_template
+from evalstore.catalogue import explain_name
+from evalstore.catalogue.rule_catalogue import RuleSubject, render_template
 from evalstore.diff.rules import RULES as CHANGES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.errors import RefError

@@ -246,7 +246,7 @@ def test_one_that_reads_an_old_file_sees_it_moved_by_another(at: At, path: Path)
 def test_a_move_that_is_cut_short_leaves_the_old_file(at: At, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(OLD_FILE.read_bytes())
     monkeypatch.setattr(
-        "evalstore.scoring.judging.reply_cache._INDEX", "CREATE INDEX kept_reply_by_key ON nothing (key)"
+        "evalstore.scoring.judging.cache_file._INDEX", "CREATE INDEX kept_reply_by_key ON nothing (key)"
     )
     with pytest.raises(RefusedError):
         at().put(CALL, LATER)

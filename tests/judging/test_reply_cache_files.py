@@ -15,7 +15,7 @@ import pytest
 from evalstore.errors import RefusedError
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.scoring.judging import ReplyCache
-from evalstore.scoring.judging.reply_cache import _INDEX, _TABLE
+from evalstore.scoring.judging.cache_file import _INDEX, _TABLE
 from tests.judging.conftest import CALL, At, sql
 
 REPLY = JudgeReply("yes", "small-2026", "stop")
@@ -209,7 +209,7 @@ with ReplyCache(pathlib.Path(sys.argv[1])) as cache:
 
 
 def test_a_file_that_others_keep_locked_is_one_sentence(at: At, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalstore.scoring.judging.reply_cache._PATIENCE", 0.05)
+    monkeypatch.setattr("evalstore.scoring.judging.cache_file._PATIENCE", 0.05)
     cache = at()
     cache.put(CALL, REPLY)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:

@@ -6,13 +6,8 @@ import pytest
 
 from evalstore.scoring.judging import Endpoint
 from evalstore.scoring.judging.dispatch import choose_pause
-from evalstore.scoring.judging.response import (
-    FailureEffect,
-    SecretMask,
-    read_failure,
-    read_retry_after,
-    read_shutdown_dates,
-)
+from evalstore.scoring.judging.response import FailureEffect, read_failure, read_retry_after, read_shutdown_dates
+from evalstore.scoring.judging.secret_mask import SecretMask
 
 DATE = "Mon, 05 Oct 2026 10:00:00 GMT"
 

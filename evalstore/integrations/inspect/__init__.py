@@ -53,7 +53,7 @@ from evalstore.integrations.inspect.samples import (
 )
 from evalstore.integrations.rubric_scorer import Ruler
 from evalstore.model import JudgeCall, JudgeReply, RubricResult, Sample
-from evalstore.scoring.judging.response import SAMPLING
+from evalstore.scoring.judging.request import SAMPLING
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 
@@ -64,6 +64,9 @@ __all__ = ["dataset_samples", "pass_rate", "rubric_scorer"]
 InspectJudge = str | Model | Mapping[str, str | Model] | None
 
 _FINISH = MappingProxyType({"max_tokens": "length", "model_length": "length"})
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_one_at_a_time: RunVar[CapacityLimiter] = RunVar("evalstore_turn")
 
 
 async def ask_inspect_model(call: JudgeCall, judge: InspectJudge) -> JudgeReply:
@@ -119,11 +122,6 @@ def _read_reply(output: ModelOutput, model: str) -> JudgeReply:
         return JudgeReply(problem=f"{model}: {make_excerpt(output.error)}")
     finish = "" if output.empty else output.stop_reason
     return JudgeReply(output.completion, served=output.model or model, finish=_FINISH.get(finish, finish))
-
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-_one_at_a_time: RunVar[CapacityLimiter] = RunVar("evalstore_turn")
 
 
 def rubric_scorer(

@@ -35,6 +35,7 @@ from evalstore.text import make_excerpt
 
 GRADER_ROLE = "grader"
 _log = getLogger(__name__)
+_MESSAGES: TypeAdapter[list[ChatMessage]] = TypeAdapter(list[ChatMessage])
 
 
 @dataclass(slots=True)
@@ -78,9 +79,6 @@ def _add_hints_as_notes() -> Iterator[None]:
         if error.hint:
             error.add_note(error.hint)
         raise
-
-
-_MESSAGES: TypeAdapter[list[ChatMessage]] = TypeAdapter(list[ChatMessage])
 
 
 def dataset_samples(ref: str, store: ArtifactStore | Path | str = ".") -> MemoryDataset:

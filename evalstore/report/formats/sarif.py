@@ -68,7 +68,7 @@ def _rule_descriptor(rule: str, severity: Severity, command: str) -> dict[str, A
 
 
 def _explain_rule(rule: str, command: str) -> tuple[str, str, str]:
-    from evalstore.catalogue import find_rules
+    from evalstore.catalogue.rule_catalogue import find_rules
 
     explanations = find_rules(rule)
     if not explanations:

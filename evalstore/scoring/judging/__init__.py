@@ -5,19 +5,12 @@ from typing import TYPE_CHECKING
 from evalstore.lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from evalstore.scoring.judging.client import Endpoint
+    from evalstore.scoring.judging.call_queue import CallGroup, CallPlan, CallQueue
     from evalstore.scoring.judging.dispatch import Failures, ask_all
+    from evalstore.scoring.judging.endpoint import Endpoint
     from evalstore.scoring.judging.reply_cache import ReplyCache
     from evalstore.scoring.judging.response import REFUSAL_FINISH
-    from evalstore.scoring.judging.session import (
-        NO_REPLY,
-        CallGroup,
-        CallPlan,
-        CallQueue,
-        Judges,
-        JudgeSession,
-        open_session,
-    )
+    from evalstore.scoring.judging.session import NO_REPLY, Judges, JudgeSession, open_session
 
 __all__ = [
     "NO_REPLY",
@@ -38,10 +31,11 @@ __all__ = [
 __getattr__ = import_lazily(
     __name__,
     {
-        ".client": ("Endpoint",),
+        ".call_queue": ("CallGroup", "CallPlan", "CallQueue"),
         ".dispatch": ("Failures", "ask_all"),
+        ".endpoint": ("Endpoint",),
         ".reply_cache": ("ReplyCache",),
         ".response": ("REFUSAL_FINISH",),
-        ".session": ("NO_REPLY", "CallGroup", "CallPlan", "CallQueue", "JudgeSession", "Judges", "open_session"),
+        ".session": ("NO_REPLY", "JudgeSession", "Judges", "open_session"),
     },
 )

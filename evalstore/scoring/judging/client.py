@@ -2,222 +2,35 @@
 
 from __future__ import annotations
 
-import queue
 import re
-import socket
 import threading
-import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import date
 from http import HTTPStatus
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from evalstore.about import suggest_install
-from evalstore.errors import RefusedError, UsageError
-from evalstore.files import CHUNK
+from evalstore.errors import RefusedError
 from evalstore.model import JudgeCall, JudgeReply
+from evalstore.scoring.judging.deadline import ExchangeDeadline
+from evalstore.scoring.judging.endpoint import Endpoint
+from evalstore.scoring.judging.request import build_body
 from evalstore.scoring.judging.response import (
     LOCATION,
     CallFailure,
     FailureEffect,
-    SecretMask,
-    build_body,
     read_completion,
     read_date,
     read_failure,
     read_shutdown_dates,
 )
+from evalstore.scoring.judging.secret_mask import SecretMask
 from evalstore.text import hide_url_secrets, make_excerpt
 
 if TYPE_CHECKING:
-    import httpcore
     import httpx
-
-
-class ExchangeDeadline(threading.local):
-    """The end of the exchange that a thread is having, in seconds of the monotonic clock.
-
-    Connections are shared by threads, and an exchange is of one thread.
-    """
-
-    end = 0.0
-
-    def start(self, seconds: float) -> None:
-        """Begin an exchange of this thread."""
-        self.end = time.monotonic() + seconds
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the time is up."""
-        return time.monotonic() > self.end
-
-    def limit(self, timeout: float | None) -> float | None:
-        """Return the timeout of one read or write; 0 when the time is up."""
-        left = max(0.0, self.end - time.monotonic())
-        return left if timeout is None else min(timeout, left)
-
-    def trace(self, event: str, info: dict[str, Any]) -> None:
-        """Look up a host that is about to be connected to, or bound a stream that was just opened.
-
-        This is the `trace` extension of httpx; `info` are the arguments of the connection, or its stream.
-        """
-        import httpcore
-
-        if event.endswith("connect_tcp.started"):
-            limit = self.limit(info.get("timeout"))
-            info["host"] = _look_up(info["host"], info["port"], self.end if limit is None else time.monotonic() + limit)
-        elif isinstance(stream := info.get("return_value"), httpcore.NetworkStream):
-            _bound_stream(stream, self)
-
-
-def _look_up(host: str, port: int, end: float) -> str:
-    """Return the address of a host that can be connected to; raises as httpcore does where there is none in time."""
-    import httpcore
-
-    answers: queue.SimpleQueue[list[Any] | OSError | UnicodeError] = queue.SimpleQueue()
-
-    def ask_system() -> None:
-        try:
-            answers.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        except (OSError, UnicodeError) as error:
-            answers.put(error)
-
-    # Nobody waits for this thread when the program ends.
-    threading.Thread(target=ask_system, daemon=True).start()
-    try:
-        answer = answers.get(timeout=max(0.0, end - time.monotonic()))
-    except queue.Empty:
-        raise httpcore.ConnectTimeout(f"looking up the name {host} took too long") from None
-    if isinstance(answer, Exception):
-        raise httpcore.ConnectError(str(answer)) from answer
-    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in answer))
-    return next((one for one in addresses[:-1] if _accepts(one, port, end)), addresses[-1])
-
-
-def _accepts(address: str, port: int, end: float) -> bool:
-    """Whether one of several addresses of a host can be connected to."""
-    try:
-        # 0 would be no waiting at all, and a refusal of every address.
-        socket.create_connection((address, port), max(0.001, end - time.monotonic())).close()
-    except OSError:
-        return False
-    return True
-
-
-def _bound_stream(stream: httpcore.NetworkStream, deadline: ExchangeDeadline) -> None:
-    import httpcore
-
-    read, write = stream.read, stream.write
-
-    def read_in_time(max_bytes: int, timeout: float | None = None) -> bytes:
-        # What has arrived already is read without waiting: an endless head would meet any timeout.
-        if not (limit := deadline.limit(timeout)):
-            raise httpcore.ReadTimeout
-        return read(max_bytes, limit)
-
-    def write_in_time(buffer: bytes, timeout: float | None = None) -> None:
-        for start in range(0, len(buffer), CHUNK):
-            if not (limit := deadline.limit(timeout)):
-                raise httpcore.WriteTimeout
-            write(buffer[start : start + CHUNK], limit)
-
-    stream.read, stream.write = read_in_time, write_in_time  # type: ignore[method-assign]
-
-
-_LABEL = "[A-Za-z0-9_-]{1,63}"
-_URL = re.compile(
-    rf"https?://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?(?P<path>(?:/[\w.~%+-]*)*)"
-    r"(?:\?api-version=[\w.-]+)?",
-    re.ASCII,
-)
-_URL_HINT = (
-    "give http(s)://host[:port][/v1][?api-version=…], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
-)
-_DAY = 86_400  # seconds; a system's clock takes no time of any length
-_BOUNDS = {
-    "timeout": (0.001, _DAY),
-    "retries": (0, 10_000),
-    "concurrency": (1, 256),
-    "first_wait": (0, _DAY),
-    "longest_wait": (0, _DAY),
-    "patience": (1, 1_000_000_000),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where judges' models are asked, and how patiently; a value out of bounds is a `UsageError`.
-
-    All times are in seconds. A call is tried up to `retries` times more; the pauses double from `first_wait` to
-    `longest_wait`, which is also the longest pause that the endpoint may ask for. When `patience` calls in a row have
-    failed for good, no more are made.
-    """
-
-    url: str
-    key: str = field(default="", repr=False)
-    timeout: float = 60
-    retries: int = 5
-    concurrency: int = 8
-    first_wait: float = 1
-    longest_wait: float = 60
-    patience: int = 32
-
-    def __post_init__(self) -> None:
-        # No message shows the URL, because people put keys into it.
-        if not _can_ask_url(self.url):
-            raise UsageError("the URL of the judge's endpoint is not valid", hint=_URL_HINT)
-        if not re.fullmatch("[!-~]*", self.key):
-            raise UsageError(
-                "the key of the judge's endpoint contains a space or an odd character; did you copy all of it?"
-            )
-        for name, (least, most) in _BOUNDS.items():
-            if not least <= (value := getattr(self, name)) <= most:
-                raise UsageError(f"the judge's endpoint has {name} {value}; it can be from {least:,} to {most:,}")
-
-    @property
-    def base(self) -> str:
-        """The URL below which paths are asked; of a bare host it is /v1."""
-        url = self.url.partition("?")[0].rstrip("/")
-        return url if urlsplit(url).path else f"{url}/v1"
-
-    @property
-    def chat_url(self) -> str:
-        """The URL that answers questions, with the version of its API where Azure wants one."""
-        return self._build_url("chat/completions")
-
-    @property
-    def models_url(self) -> str:
-        """The URL that lists the models."""
-        return self._build_url("models")
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The headers that carry the key; Azure reads it from a header of its own."""
-        azure = {"api-key": self.key} if "?" in self.url else {}
-        return {"Authorization": f"Bearer {self.key}", **azure} if self.key else {}
-
-    def _build_url(self, path: str) -> str:
-        _, mark, query = self.url.partition("?")
-        return f"{self.base}/{path}{mark}{query}"
-
-
-def _can_ask_url(url: str) -> bool:
-    """Whether a URL is plain: http or https, a host, perhaps a port, a path and Azure's `api-version`; no user."""
-    match = _URL.fullmatch(url)
-    if match is None or match["path"].rstrip("/").endswith("/completions"):
-        return False
-    try:
-        host = match["host"].strip("[]")
-        if not re.search("[A-Za-z]", host.rpartition(".")[2]) or ":" in host:
-            ip_address(host)
-        return urlsplit(url).port != 0
-    except ValueError:
-        return False
-
 
 _BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a reply of a judge has a few thousand
 _LIST_SECONDS = 10.0  # for the list of models, which nothing depends on

@@ -12,7 +12,8 @@ from typing import Generic, TypeVar
 
 from evalstore.errors import EvalstoreError, Place
 from evalstore.model import JudgeCall, JudgeReply
-from evalstore.scoring.judging.client import Endpoint, JudgeClient
+from evalstore.scoring.judging.client import JudgeClient
+from evalstore.scoring.judging.endpoint import Endpoint
 from evalstore.scoring.judging.reply_cache import ReplyCache
 from evalstore.scoring.judging.response import CallFailure, FailureEffect
 

@@ -1,18 +1,24 @@
-"""Writes the request of a call, and reads the response: a reply, or a failure with its effect on other calls; pure."""
+"""Reads the response of a call: a reply, or a failure with its effect on other calls; pure."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from evalstore.model import JudgeCall, JudgeReply
+from evalstore.model import JudgeReply
 from evalstore.text import hide_url_secrets, make_excerpt
+
+REFUSAL_FINISH = "refusal"  # `finish` of a reply in which the model refuses
+_MAY_BE_EMPTY = {"length", "content_filter", REFUSAL_FINISH}  # such a reply is complete without a text
+LONGEST_REQUESTED_WAIT = 600  # seconds; an endpoint that asks for more has a limit by the hour or by the day
+LOCATION = "x-location"  # the header into which the client moves the target of a redirect
+_KEY_HINT = "look at EVALSTORE_JUDGE_KEY"
+_URL_HINT = "look at EVALSTORE_JUDGE_URL, which often ends in /v1"
+_NAMES_HINT = "look at EVALSTORE_JUDGE_MODEL and EVALSTORE_JUDGE_URL, which often ends in /v1"
 
 
 class FailureEffect(StrEnum):
@@ -34,41 +40,6 @@ class CallFailure:
     wait: float | None = None
 
 
-_MASK = "[key]"
-_LEAST_LENGTH = 8  # characters of a key that is one; servers without keys are given a word, as in `none`
-
-
-@dataclass(frozen=True, slots=True)
-class SecretMask:
-    """The spellings of one key; an endpoint may echo it as it is, or escaped in JSON, and in JSON within JSON."""
-
-    key: str = field(repr=False)
-    _spellings: re.Pattern[str] | None = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        # Bounded backslashes: a body of them alone would else take a time of its square.
-        parts = (rf"(?:\\{{0,7}}{re.escape(char)}|\\{{1,7}}[uU]00(?i:{ord(char):02x}))" for char in self.key)
-        object.__setattr__(self, "_spellings", re.compile("".join(parts)) if self.key else None)
-
-    def hide(self, text: str) -> str:
-        """Return a text without the key."""
-        return self._spellings.sub(_MASK, text) if self._spellings else text
-
-    def hide_in_reply(self, text: str) -> str:
-        """Return the text of a reply without the key; a word too short for a key may be a word of the reply."""
-        return self.hide(text) if len(self.key) >= _LEAST_LENGTH else text
-
-
-REFUSAL_FINISH = "refusal"  # `finish` of a reply in which the model refuses
-_MAY_BE_EMPTY = {"length", "content_filter", REFUSAL_FINISH}  # such a reply is complete without a text
-
-LONGEST_REQUESTED_WAIT = 600  # seconds; an endpoint that asks for more has a limit by the hour or by the day
-
-LOCATION = "x-location"  # the header into which the client moves the target of a redirect
-
-_KEY_HINT = "look at EVALSTORE_JUDGE_KEY"
-_URL_HINT = "look at EVALSTORE_JUDGE_URL, which often ends in /v1"
-_NAMES_HINT = "look at EVALSTORE_JUDGE_MODEL and EVALSTORE_JUDGE_URL, which often ends in /v1"
 _STATUS_MEANINGS = {  # status -> meaning, effect, hint
     400: ("refuses the request", FailureEffect.SKIP, "check the model's parameters and the length of the prompt"),
     401: ("refuses the key", FailureEffect.STOP_ALL, _KEY_HINT),
@@ -257,24 +228,3 @@ def _read_day(value: Any) -> date | None:
         return datetime.fromtimestamp(value, UTC).date() if type(value) in {int, float} else None
     except (OSError, OverflowError, ValueError):
         return None
-
-
-SAMPLING = ("temperature", "top_p", "max_tokens", "seed")  # parameters that a request has by the model's own names
-
-
-def build_body(call: JudgeCall) -> dict[str, Any]:
-    """Return the body of a request: the model, its messages, and the parameters that the call's model names."""
-    model = {key: _to_plain_numbers(value) for key, value in call.model.items()}
-    system = [{"role": "system", "content": model["system"]}] if "system" in model else []
-    messages = [*system, {"role": "user", "content": call.prompt}]
-    parameters = {name: model[name] for name in (*SAMPLING, "response_format") if name in model}
-    # What is written under `extra` is sent as it is, but never in place of the question.
-    return {**parameters, **model.get("extra", {}), "model": model["id"], "messages": messages}
-
-
-def _to_plain_numbers(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _to_plain_numbers(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_to_plain_numbers(item) for item in value]
-    return float(value) if isinstance(value, Decimal) else value

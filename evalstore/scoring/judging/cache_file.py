@@ -1,0 +1,211 @@
+"""Opens the SQLite file of the replies, whoever made it, and creates it; says in words what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from evalstore.errors import Place, RefusedError
+from evalstore.own_files import FOLDER_MODE, create_own, find_own, open_own_folder
+
+_APPLICATION = 0x65767372  # "evsr", by which `file` knows it too
+_OLD_TABLE = (
+    "CREATE TABLE reply (key TEXT PRIMARY KEY, judge TEXT, model TEXT, served TEXT, finish TEXT, text TEXT, sum TEXT)"
+)
+_TABLE = (
+    "CREATE TABLE kept_reply (number INTEGER PRIMARY KEY, key TEXT, judge TEXT, model TEXT, served TEXT, finish TEXT, "
+    "text TEXT, at TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, sum TEXT)"
+)
+_INDEX = "CREATE INDEX kept_reply_by_key ON kept_reply (key)"
+# Form 1 kept one reply for a call; form 2 only ever adds. A file of form 1 is read as it is until the first write.
+ONE_REPLY, ALL_REPLIES = 1, 2
+_SCHEMAS = {
+    ONE_REPLY: [("table", "reply", _OLD_TABLE), ("index", "sqlite_autoindex_reply_1", None)],
+    ALL_REPLIES: [("table", "kept_reply", _TABLE), ("index", "kept_reply_by_key", _INDEX)],
+}
+_OLD_ROWS = "SELECT rowid, key, judge, model, served, finish, text, '', NULL, NULL, sum FROM reply"
+# By form: the rows of one call, the first kept first.
+REPLY_QUERIES = {
+    ONE_REPLY: f"{_OLD_ROWS} WHERE key = ?",
+    ALL_REPLIES: "SELECT * FROM kept_reply WHERE key = ? ORDER BY number",
+}
+LAST_NUMBER_QUERIES = {
+    ONE_REPLY: "SELECT coalesce(max(rowid), 0) FROM reply",
+    ALL_REPLIES: "SELECT coalesce(max(number), 0) FROM kept_reply",
+}
+INSERT_REPLY = "INSERT INTO kept_reply VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PATIENCE = 60.0  # seconds for other processes to finish their writes; each takes about a millisecond
+_SAFE_PRAGMAS = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL")
+_SIDE_FILES = ("-journal", "-wal", "-shm")
+_ELSEWHERE = "name another file for the replies (--cache), or move this one away"
+_ERROR_MESSAGES = {  # the beginning of SQLite's name for an error -> what happened, what to do
+    "SQLITE_BUSY": ("another process kept it locked for a minute", "run this again when it is done"),
+    "SQLITE_CANTOPEN": ("cannot be opened", "check the permissions of its folder, or name another file (--cache)"),
+    "SQLITE_CORRUPT": ("is damaged", _ELSEWHERE),
+    "SQLITE_FULL": ("cannot grow: the disk is full", "free some space and run this again; its content is kept"),
+    "SQLITE_IOERR": ("cannot be read or written: the system reports an error", _ELSEWHERE),
+    "SQLITE_NOTADB": ("is not a cache of replies", _ELSEWHERE),
+    "SQLITE_READONLY": ("cannot be written: it is read-only", "name another file for the replies (--cache)"),
+}
+
+
+class _Identity(NamedTuple):
+    device: int
+    number: int
+
+
+def has_file(path: Path) -> bool:
+    """Whether the file exists; `RefusedError` where somebody else could have written it, or a part of it."""
+    return _find_identity(path) is not None
+
+
+def _find_identity(path: Path) -> _Identity | None:
+    """Return which file it is, and None where there is none; what SQLite keeps beside it is looked at, too."""
+    if not path.name:
+        raise _make_error(path, "is not a regular file", _ELSEWHERE)
+    try:
+        with open_own_folder(path.parent) as folder:
+            for suffix in _SIDE_FILES:
+                find_own(folder, path.with_name(path.name + suffix))
+            status = find_own(folder, path)
+    except FileNotFoundError:
+        return None
+    except RefusedError as error:
+        raise RefusedError(error.message, place=error.place, hint=f"{error.hint}, or name another (--cache)") from None
+    return None if status is None else _Identity(status.st_dev, status.st_ino)
+
+
+def open_connection(path: Path) -> sqlite3.Connection:
+    """Open the file; triggers and views of a hostile file do not run.
+
+    SQLite opens it by its name: another one that took its place since it was looked at is a `RefusedError`.
+    """
+    identity = _find_identity(path)
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 16 << 20)  # more than any reply that an endpoint may give
+    database.text_factory = _decode_text
+    with _close_on_failure(database):
+        for pragma in _SAFE_PRAGMAS:
+            database.execute(f"PRAGMA {pragma}")
+        if identity not in set(_list_open_files()):
+            raise _make_error(
+                path,
+                "was replaced while it was opened",
+                "check who can write the folders above it, or name another (--cache)",
+            )
+    return database
+
+
+def _list_open_files() -> Iterator[_Identity]:
+    """Yield which files this process has open."""
+    for name in os.listdir("/dev/fd"):  # noqa: PTH208  # names are all that is wanted
+        with suppress(OSError):  # that of the listing itself
+            status = os.fstat(int(name))
+            yield _Identity(status.st_dev, status.st_ino)
+
+
+def find_form(database: sqlite3.Connection, path: Path) -> int:
+    """Return the form of the file, 0 of an empty one. Anything more or other than the table of a form is refused."""
+    ids = [database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    schema = database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid").fetchall()
+    if (ids, schema) == ([0, 0], []):
+        return 0
+    form: int = ids[1]
+    if ids[0] == _APPLICATION and form not in _SCHEMAS:
+        raise _make_error(path, f"was written by another version of evalstore (cache format {form})", _ELSEWHERE)
+    if ids[0] != _APPLICATION or schema != _SCHEMAS[form]:
+        raise _make_error(path, "is not a cache of replies", _ELSEWHERE)
+    return form
+
+
+def create_database(path: Path) -> sqlite3.Connection:
+    """Open the file for writing; create what is missing, and move the replies of form 1 into the new table."""
+    _make_file(path)
+    database = open_connection(path)
+    with _close_on_failure(database), hold_write_lock(database):
+        if (form := find_form(database, path)) != ALL_REPLIES:
+            database.execute(_TABLE)
+            database.execute(_INDEX)
+            # In one transaction: whatever kills it, the file is whole in its old form or in the new one.
+            if form == ONE_REPLY:
+                database.execute(f"INSERT INTO kept_reply {_OLD_ROWS} ORDER BY rowid")
+                database.execute("DROP TABLE reply")
+            database.execute(f"PRAGMA application_id = {_APPLICATION}")
+            database.execute(f"PRAGMA user_version = {ALL_REPLIES}")
+    return database
+
+
+def _make_file(path: Path) -> None:
+    """Make an empty file, and its folders, unless it is there."""
+    path.parent.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+    if not has_file(path):
+        with suppress(FileExistsError):  # another process was first
+            create_own(path.parent, path.name, b"")
+
+
+@contextmanager
+def hold_write_lock(database: sqlite3.Connection) -> Iterator[None]:
+    """Hold the write lock from the first read on: two writers that upgrade a read lock would block each other."""
+    with _begin(database, "BEGIN IMMEDIATE"):
+        yield
+        database.execute("COMMIT")
+
+
+def hold_snapshot(database: sqlite3.Connection) -> AbstractContextManager[None]:
+    """Let several statements read one snapshot, whoever writes meanwhile."""
+    return _begin(database, "BEGIN")
+
+
+@contextmanager
+def _begin(database: sqlite3.Connection, statement: str) -> Iterator[None]:
+    database.execute(statement)
+    try:
+        yield
+    finally:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+
+
+@contextmanager
+def translate_errors(path: Path) -> Iterator[None]:
+    """Translate errors of SQLite and of the system about the file into a `RefusedError`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", None)
+        # Python raises errors without a name for misuse of its module, which is a bug of ours.
+        if name is None:
+            raise
+        known = next((words for start, words in _ERROR_MESSAGES.items() if name.startswith(start)), None)
+        raise _make_error(path, *(known or (f"cannot be used: {error}", _ELSEWHERE))) from None
+    except UnicodeDecodeError:  # raised where SQLite quotes a damaged name of a table
+        raise make_damage_error(path) from None
+    except OSError as error:
+        raise _make_error(path, f"cannot be opened: {(error.strerror or str(error)).lower()}", _ELSEWHERE) from None
+
+
+def make_damage_error(path: Path) -> RefusedError:
+    """Return the error for a file that does not hold what was written into it."""
+    return _make_error(path, *_ERROR_MESSAGES["SQLITE_CORRUPT"])
+
+
+def _make_error(path: Path, message: str, hint: str) -> RefusedError:
+    return RefusedError(message, place=Place(str(path)), hint=hint)
+
+
+@contextmanager
+def _close_on_failure(database: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        database.close()
+        raise
+
+
+def _decode_text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")  # bytes that are not UTF-8 then fail their checksum

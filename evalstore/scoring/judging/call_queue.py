@@ -1,0 +1,112 @@
+"""The calls that one job would make: each once, on disk, and their number by judge and model."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Self
+
+from evalstore.errors import RefusedError
+from evalstore.model import JudgeCall
+from evalstore.model.judge import accept_reply
+
+_TABLE = "CREATE TABLE call (place BLOB PRIMARY KEY, pickled BLOB)"
+_GroupKey = tuple[str, str]  # judge, model
+
+
+@dataclass(frozen=True, slots=True)
+class CallGroup:
+    """The calls of one judge to one model: how many, and how many characters their prompts have."""
+
+    judge: str
+    model: str
+    calls: int
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlan:
+    """The calls that would be made, by judge, then model; `reuse_count` answers come from the cache."""
+
+    groups: tuple[CallGroup, ...]
+    reuse_count: int = 0
+
+    def join(self, other: CallPlan) -> CallPlan:
+        """Return both together, this one's calls first."""
+        return CallPlan((*self.groups, *other.groups), self.reuse_count + other.reuse_count)
+
+    @property
+    def calls(self) -> int:
+        """How many calls would be made."""
+        return sum(planned.calls for planned in self.groups)
+
+
+def _open_database() -> sqlite3.Connection:
+    # An empty name is a temporary file that SQLite deletes when this process ends.
+    database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    for statement in ("PRAGMA journal_mode = OFF", _TABLE, "BEGIN"):
+        database.execute(statement)
+    return database
+
+
+@dataclass(slots=True)
+class CallQueue:
+    """Calls, each once, in memory that does not grow with them, and in a random order of this queue.
+
+    In one order, two processes that ask the same calls at the same time would make every call twice, side by side.
+    """
+
+    _calls: Counter[_GroupKey] = field(default_factory=Counter)
+    _characters: Counter[_GroupKey] = field(default_factory=Counter)
+    _database: sqlite3.Connection = field(default_factory=_open_database)
+    _salt: bytes = field(default_factory=lambda: os.urandom(16))
+
+    def add_call(self, call: JudgeCall) -> None:
+        """Add a call, unless one with the same key is there."""
+        # A keyed hash is the primary key: it drops repeats and shuffles the order by the salt.
+        place = blake2b(call.key.encode(), digest_size=16, key=self._salt).digest()
+        # Who reads the reply is not asked: the reader may hold a whole output.
+        asked = replace(call, is_readable=accept_reply)
+        row = place, pickle.dumps(asked, pickle.HIGHEST_PROTOCOL)
+        try:
+            new = self._database.execute("INSERT OR IGNORE INTO call VALUES (?, ?)", row).rowcount
+        except sqlite3.Error as error:
+            raise RefusedError(f"the calls to judges cannot be noted: {error}") from None
+        group = call.judge, str(call.model.get("id", ""))
+        self._calls[group] += new
+        self._characters[group] += new * len(call.prompt)
+
+    def plan_calls(self, *, reuse_count: int = 0) -> CallPlan:
+        """Return what asking these calls comes to, beside `reuse_count` answers from the cache."""
+        groups = sorted(group for group, calls in self._calls.items() if calls)
+        return CallPlan(
+            tuple(CallGroup(*group, self._calls[group], self._characters[group]) for group in groups), reuse_count
+        )
+
+    def clear(self) -> None:
+        """Forget the calls."""
+        self._database.execute("DELETE FROM call")
+        self._calls.clear()
+        self._characters.clear()
+
+    def close(self) -> None:
+        """Forget the calls, and delete the file."""
+        self._database.close()
+
+    def __len__(self) -> int:
+        return self._calls.total()
+
+    def __iter__(self) -> Iterator[JudgeCall]:
+        for (pickled,) in self._database.execute("SELECT pickled FROM call ORDER BY place"):
+            yield pickle.loads(pickled)  # noqa: S301  # bytes that this process wrote, in a file without a name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,100 @@
+"""The endpoint at which judges' models are asked, and how patiently."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from evalstore.errors import UsageError
+
+_LABEL = "[A-Za-z0-9_-]{1,63}"
+_URL = re.compile(
+    rf"https?://(?P<host>{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?(?P<path>(?:/[\w.~%+-]*)*)"
+    r"(?:\?api-version=[\w.-]+)?",
+    re.ASCII,
+)
+_URL_HINT = (
+    "give http(s)://host[:port][/v1][?api-version=…], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
+)
+_DAY = 86_400  # seconds; a system's clock takes no time of any length
+_BOUNDS = {
+    "timeout": (0.001, _DAY),
+    "retries": (0, 10_000),
+    "concurrency": (1, 256),
+    "first_wait": (0, _DAY),
+    "longest_wait": (0, _DAY),
+    "patience": (1, 1_000_000_000),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where judges' models are asked, and how patiently; a value out of bounds is a `UsageError`.
+
+    All times are in seconds. A call is tried up to `retries` times more; the pauses double from `first_wait` to
+    `longest_wait`, which is also the longest pause that the endpoint may ask for. When `patience` calls in a row have
+    failed for good, no more are made.
+    """
+
+    url: str
+    key: str = field(default="", repr=False)
+    timeout: float = 60
+    retries: int = 5
+    concurrency: int = 8
+    first_wait: float = 1
+    longest_wait: float = 60
+    patience: int = 32
+
+    def __post_init__(self) -> None:
+        # No message shows the URL, because people put keys into it.
+        if not _can_ask_url(self.url):
+            raise UsageError("the URL of the judge's endpoint is not valid", hint=_URL_HINT)
+        if not re.fullmatch("[!-~]*", self.key):
+            raise UsageError(
+                "the key of the judge's endpoint contains a space or an odd character; did you copy all of it?"
+            )
+        for name, (least, most) in _BOUNDS.items():
+            if not least <= (value := getattr(self, name)) <= most:
+                raise UsageError(f"the judge's endpoint has {name} {value}; it can be from {least:,} to {most:,}")
+
+    @property
+    def base(self) -> str:
+        """The URL below which paths are asked; of a bare host it is /v1."""
+        url = self.url.partition("?")[0].rstrip("/")
+        return url if urlsplit(url).path else f"{url}/v1"
+
+    @property
+    def chat_url(self) -> str:
+        """The URL that answers questions, with the version of its API where Azure wants one."""
+        return self._build_url("chat/completions")
+
+    @property
+    def models_url(self) -> str:
+        """The URL that lists the models."""
+        return self._build_url("models")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that carry the key; Azure reads it from a header of its own."""
+        azure = {"api-key": self.key} if "?" in self.url else {}
+        return {"Authorization": f"Bearer {self.key}", **azure} if self.key else {}
+
+    def _build_url(self, path: str) -> str:
+        _, mark, query = self.url.partition("?")
+        return f"{self.base}/{path}{mark}{query}"
+
+
+def _can_ask_url(url: str) -> bool:
+    """Whether a URL is plain: http or https, a host, perhaps a port, a path and Azure's `api-version`; no user."""
+    match = _URL.fullmatch(url)
+    if match is None or match["path"].rstrip("/").endswith("/completions"):
+        return False
+    try:
+        host = match["host"].strip("[]")
+        if not re.search("[A-Za-z]", host.rpartition(".")[2]) or ":" in host:
+            ip_address(host)
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False

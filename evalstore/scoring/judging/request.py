@@ -1,0 +1,28 @@
+"""Writes the request of a call."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from evalstore.model import JudgeCall
+
+SAMPLING = ("temperature", "top_p", "max_tokens", "seed")  # parameters that a request has by the model's own names
+
+
+def build_body(call: JudgeCall) -> dict[str, Any]:
+    """Return the body of a request: the model, its messages, and the parameters that the call's model names."""
+    model = {key: _to_plain_numbers(value) for key, value in call.model.items()}
+    system = [{"role": "system", "content": model["system"]}] if "system" in model else []
+    messages = [*system, {"role": "user", "content": call.prompt}]
+    parameters = {name: model[name] for name in (*SAMPLING, "response_format") if name in model}
+    # What is written under `extra` is sent as it is, but never in place of the question.
+    return {**parameters, **model.get("extra", {}), "model": model["id"], "messages": messages}
+
+
+def _to_plain_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _to_plain_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_to_plain_numbers(item) for item in value]
+    return float(value) if isinstance(value, Decimal) else value

@@ -1,0 +1,30 @@
+"""Hides the key of an endpoint in what it answers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_MASK = "[key]"
+_LEAST_LENGTH = 8  # characters of a key that is one; servers without keys are given a word, as in `none`
+
+
+@dataclass(frozen=True, slots=True)
+class SecretMask:
+    """The spellings of one key; an endpoint may echo it as it is, or escaped in JSON, and in JSON within JSON."""
+
+    key: str = field(repr=False)
+    _spellings: re.Pattern[str] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Bounded backslashes: a body of them alone would else take a time of its square.
+        parts = (rf"(?:\\{{0,7}}{re.escape(char)}|\\{{1,7}}[uU]00(?i:{ord(char):02x}))" for char in self.key)
+        object.__setattr__(self, "_spellings", re.compile("".join(parts)) if self.key else None)
+
+    def hide(self, text: str) -> str:
+        """Return a text without the key."""
+        return self._spellings.sub(_MASK, text) if self._spellings else text
+
+    def hide_in_reply(self, text: str) -> str:
+        """Return the text of a reply without the key; a word too short for a key may be a word of the reply."""
+        return self.hide(text) if len(self.key) >= _LEAST_LENGTH else text
