@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalstore.release.accept import WrittenAcceptance
     from evalstore.release.lock import LockedRef, LockResult
     from evalstore.report.text_layout import Screen
-    from evalstore.site import WrittenSite
+    from evalstore.site.values import WrittenSite
     from evalstore.store.init import CreatedStore
 
 

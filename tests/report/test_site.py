@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from evalstore.report.pages.reference_graph import write_page
-from evalstore.site import SiteReference, build_graph
+from evalstore.site.graph import build_graph
+from evalstore.site.values import SiteReference
 
 Cli = Callable[..., Any]
 RUBRIC = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from evalstore.report.pages.html import read_style, render_page
 
 if TYPE_CHECKING:
-    from evalstore.site import SiteGraph
+    from evalstore.site.values import SiteGraph
 
 # All in pixels at the width that each of the two is drawn for, boxes as in `references.html.jinja`; a letter is
 # about 7 wide.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from evalstore.release.release_log import ReleaseLogEntry
-    from evalstore.site import SiteArtifact, SiteAudit, SiteEntry, SiteIndex, SiteRelease, SiteRun
+    from evalstore.site.values import SiteArtifact, SiteAudit, SiteEntry, SiteIndex, SiteRelease, SiteRun
 
 _FEW = 3  # datasets whose last two runs are told of at the top
 _MOST_PEOPLE = 60  # in a filter

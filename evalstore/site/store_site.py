@@ -1,0 +1,154 @@
+"""Reads from a store what the pages of its site show, one page after the other; writes nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+from evalstore.audits import Audit, audit
+from evalstore.audits.wording import write_answer
+from evalstore.errors import EvalstoreError
+from evalstore.model import parse_ref
+from evalstore.release.reference_graph import ReferenceGraph, build_working_graph
+from evalstore.release.release_log import ReleaseLog, read_release_log
+from evalstore.runs import Run
+from evalstore.runs.run_search import find_run_time, iterate_runs
+from evalstore.site.graph import build_graph
+from evalstore.site.values import (
+    SiteArtifact,
+    SiteAudit,
+    SiteEntry,
+    SiteGraph,
+    SiteIndex,
+    SiteReference,
+    SiteRun,
+    SiteStep,
+    StepDiff,
+)
+from evalstore.store import ArtifactStore
+from evalstore.store.listing import ArtifactSummary, list_artifacts, read_artifact_file
+
+RUNS_LIMIT, AUDITS_LIMIT = 500, 50
+_NO_TIME = datetime.fromtimestamp(0, UTC)  # of a run that does not say when it was made
+GRAPH_PATH = "references.html"
+
+
+@dataclass
+class StoreSite:
+    """The site of one store, with the runs below `folder`."""
+
+    store: ArtifactStore
+    folder: Path
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def artifacts(self) -> tuple[ArtifactSummary, ...]:
+        """All artifacts."""
+        return list_artifacts(self.store).artifacts
+
+    @cached_property
+    def runs(self) -> tuple[SiteRun, ...]:
+        """The runs that can be read, oldest first; files that are not runs are passed over."""
+        read = (run for _, run in iterate_runs(self.folder) if isinstance(run, Run))
+        found = sorted(read, key=lambda run: (find_run_time(run) or _NO_TIME, str(run.path)))
+        if len(found) > RUNS_LIMIT:
+            self.notes.append(f"of {len(found):,} runs the newest {RUNS_LIMIT:,} have a page")
+        named = ((run, run.path.relative_to(self.folder).with_suffix("").as_posix()) for run in found[-RUNS_LIMIT:])
+        return tuple(SiteRun(run, f"runs/{place}.html", name) for place, (run, name) in enumerate(named, start=1))
+
+    @cached_property
+    def audits(self) -> tuple[SiteAudit, ...]:
+        """Each run with the one before it of the same dataset, newest last; not yet computed.
+
+        A run without a score, because gradings failed, is compared with none.
+        """
+        by_dataset: defaultdict[str, list[SiteRun]] = defaultdict(list)
+        for run in self.runs:
+            if not run.run.is_withheld:
+                by_dataset[run.run.name].append(run)
+        pairs = [pair for runs in by_dataset.values() for pair in pairwise(runs)]
+        if len(pairs) > AUDITS_LIMIT:
+            self.notes.append(f"of {len(pairs):,} pairs of runs the last {AUDITS_LIMIT:,} are audited")
+        kept = pairs[-AUDITS_LIMIT:]
+        return tuple(SiteAudit(a, b, f"audits/{place}.html") for place, (a, b) in enumerate(kept, start=1))
+
+    def build_index(self, artifacts: Sequence[SiteEntry], audits: Sequence[SiteAudit]) -> SiteIndex:
+        """Return the first page; `audits` are those of `audits`, with what they say or their problems."""
+        path = GRAPH_PATH if self.graph.references else ""
+        return SiteIndex(self.title, tuple(artifacts), self.runs, tuple(audits), tuple(self.notes), path)
+
+    @property
+    def title(self) -> str:
+        """The name of the store's folder."""
+        return (self.store.root or self.store.git.directory).resolve().name
+
+    @cached_property
+    def graph(self) -> SiteGraph:
+        """The picture of references between the working files."""
+        names = [one.name for one in self.artifacts]
+        return build_graph(self.title, names, {*self._iterate_references(names)})
+
+    def read_artifact(self, summary: ArtifactSummary) -> SiteArtifact:
+        """Return the page of one artifact."""
+        name = summary.name
+        log = self._read_log(name) if summary.releases else None
+        file = read_artifact_file(self.store, f"{name}@worktree" if summary.working else name)
+        title = file.resolved.artifact.value.get("title")
+        return SiteArtifact(
+            summary=summary,
+            title=title if isinstance(title, str) else "",
+            version=file.resolved.version,
+            log=log,
+            steps=tuple(_list_steps(log)) if log else (),
+            references=tuple(
+                sorted({one.ref.name for one in self._graph.read_references(f"{name}@worktree").references})
+            ),
+            users=tuple(sorted({one.user.partition("@")[0] for one in self._graph.find_references_to(name)})),
+            text=file.data.decode("utf-8", "replace"),
+        )
+
+    def iterate_diffs(self, artifact: SiteArtifact) -> Iterator[StepDiff]:
+        """Yield what each step of an artifact changed, as its log has it: by the rules, without overrides."""
+        diffs = {str(entry.logged.version): entry.diff for entry in artifact.log.releases} if artifact.log else {}
+        for step in artifact.steps:
+            if found := diffs[step.new]:
+                yield StepDiff(step, found)
+
+    def audit_runs(self, pair: SiteAudit) -> tuple[Audit | None, SiteAudit]:
+        """Return the audit of two runs and what it says, or None and why they cannot be audited."""
+        try:
+            found = audit(pair.a.run, pair.b.run, self.store)
+        except EvalstoreError as error:
+            return None, replace(pair, problem=error.message)
+        found = replace(found, a=replace(found.a, run=pair.a.name), b=replace(found.b, run=pair.b.name))
+        return found, replace(pair, sentence=found.sentence, answer=write_answer(found))
+
+    @cached_property
+    def _graph(self) -> ReferenceGraph:
+        return build_working_graph(self.store)
+
+    def _iterate_references(self, names: Sequence[str]) -> Iterator[SiteReference]:
+        for name in names:
+            scores = defaultdict[str, bool](bool)
+            for one in self._graph.read_references(f"{name}@worktree").references:
+                scores[one.ref.name] |= one.scores
+            yield from (SiteReference(name, used, scored) for used, scored in scores.items())
+
+    def _read_log(self, name: str) -> ReleaseLog | None:
+        try:
+            return read_release_log(self.store, parse_ref(name))
+        except EvalstoreError as error:
+            self.notes.append(f"{name}: {error.message}")
+            return None
+
+
+def _list_steps(log: ReleaseLog) -> Iterator[SiteStep]:
+    for entry in log.releases:
+        if entry.before is not None and entry.rules:
+            old, new = str(entry.before), str(entry.logged.version)
+            yield SiteStep(old, new, f"{log.name}/{old}--{new}.html")

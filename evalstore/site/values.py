@@ -1,0 +1,145 @@
+"""What the pages of a site show, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from evalstore.diff import Diff
+from evalstore.release.release_log import ReleaseLog
+from evalstore.runs import Run
+from evalstore.store.listing import ArtifactSummary
+from evalstore.versions import Bump
+
+
+@dataclass(frozen=True, slots=True)
+class SiteStep:
+    """A release against the one before it, and the path of the page that shows what changed."""
+
+    old: str
+    new: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteArtifact:
+    """One artifact: its releases (None: never released), what it refers to, what refers to it, and its file's text.
+
+    Names are `<kind>/<id>`; `version` and `title` are those of the file, the working one or else the last release's.
+    """
+
+    summary: ArtifactSummary
+    title: str
+    version: str
+    log: ReleaseLog | None
+    steps: tuple[SiteStep, ...]
+    references: tuple[str, ...]
+    users: tuple[str, ...]
+    text: str
+
+
+class SiteRelease(NamedTuple):
+    """A release in the words of its tag and of the log: the version, the date, who released it, and the level."""
+
+    version: str
+    date: str
+    author: str
+    level: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteEntry:
+    """An artifact on the first page: its title, and its releases, newest first."""
+
+    summary: ArtifactSummary
+    title: str
+    releases: tuple[SiteRelease, ...]
+
+
+def summarize_artifact(page: SiteArtifact) -> SiteEntry:
+    """Return what the first page says of an artifact."""
+    releases = (
+        SiteRelease(
+            str(entry.logged.version),
+            entry.logged.date,
+            entry.logged.author,
+            "first" if entry.before is None else str(entry.required or Bump.NONE),
+        )
+        for entry in (page.log.releases if page.log else ())
+    )
+    return SiteEntry(page.summary, page.title, tuple(releases))
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRun:
+    """A stored run, the path of its page, and the name by which people know it."""
+
+    run: Run
+    path: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SiteAudit:
+    """Two runs of one dataset that follow each other, and the path of their audit; `problem`: why there is none.
+
+    `sentence` and `answer` are those of the audit.
+    """
+
+    a: SiteRun
+    b: SiteRun
+    path: str
+    problem: str = ""
+    sentence: str = ""
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SiteReference:
+    """A line of the picture of references, between names (`<kind>/<id>`); `scores`: whether a score goes through it."""
+
+    user: str
+    used: str
+    scores: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SiteGraph:
+    """The picture of references: a layer of names for each kind, in order, and notes on what was left out."""
+
+    title: str
+    layers: tuple[tuple[str, ...], ...]
+    references: tuple[SiteReference, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SiteIndex:
+    """The first page: all artifacts, runs and audits, and notes on what was left out.
+
+    `graph`: the path of the picture of references, empty where there are none.
+    """
+
+    title: str
+    artifacts: tuple[SiteEntry, ...]
+    runs: tuple[SiteRun, ...]
+    audits: tuple[SiteAudit, ...]
+    notes: tuple[str, ...] = ()
+    graph: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSite:
+    """What `evalstore site` wrote: the folder, how many pages, and notes on what was left out."""
+
+    folder: str
+    pages: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepDiff:
+    """One step of an artifact, compared."""
+
+    step: SiteStep
+    diff: Diff
