@@ -15,7 +15,7 @@ from evalstore.audits.values import Flips, RunSide
 from evalstore.errors import RefusedError
 from evalstore.model import Verdict, has_failed_check
 from evalstore.runs import Run
-from evalstore.runs.eee_rows import BareRow
+from evalstore.runs.graded_rows import BareRow
 from evalstore.runs.question_mean import Outcome, compute_question_mean
 from evalstore.runs.records import open_record
 from evalstore.runs.row_index import make_doubled_error

@@ -1,4 +1,4 @@
-"""Reads one row of Every Eval Ever, of any published version, as a stored output or as a graded row; opens no file.
+"""Reads one row of Every Eval Ever, of any published version, as a stored output; opens no file.
 
 A row is read by its shape: `output.raw` as a text or a list of one, a transcript as `messages` or `interactions`, or
 the `response` of a sample embedded in an old aggregate. Nothing is guessed: any other shape is refused.
@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from evalstore.documents import read_row, write_row
 from evalstore.errors import LoadError, Place
-from evalstore.model import CheckResult, Output, OutputEnd, UnscoredReason, Verdict
+from evalstore.model import Output, OutputEnd
 from evalstore.model.outcome import read_output_end
 from evalstore.runs.eee_versions import find_row_doubt
 from evalstore.runs.imports.entry import read_asked, read_id
-from evalstore.runs.record_fields import get_mapping, parse_exact_score, read_number, read_text_or, require_text
+from evalstore.runs.record_fields import get_mapping
 from evalstore.runs.tool_calls import ToolCalls, collect_calls, read_calls
-from evalstore.runs.values import UNKNOWN, GradedRow, StoredOutput
+from evalstore.runs.values import StoredOutput
 from evalstore.text import find_nearest, make_excerpt
 
 Turns = Sequence[Mapping[str, Any]]
@@ -33,7 +31,7 @@ OUTPUT_SHAPES = (
 
 def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one row records; None when its model gave no output."""
-    id_, model, output = _sample_id(row, place), row.get("model_id"), _read_eee_answer(row, place)
+    id_, model, output = read_sample_id(row, place), row.get("model_id"), read_eee_answer(row, place)
     if output is None:
         return None
     return StoredOutput(
@@ -43,7 +41,7 @@ def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None
         model=model if isinstance(model, str) else None,
         from_eee_row=True,
         doubt=find_row_doubt(row),
-        sample=_read_eee_sample(row),
+        sample=read_eee_sample(row),
         asked=_list_asked(row),
     )
 
@@ -56,13 +54,14 @@ def _list_asked(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (asked,) if asked else ()
 
 
-def _read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
+def read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
+    """Return the output of a row of Every Eval Ever; None when its model gave none."""
     turns = _transcript(row, place)
     text = _raw_output(row, place) if turns is None else _final_answer(row, turns, place)
     return None if text is None else Output(text, _eee_calls(row, turns or (), place), _read_eee_end(row))
 
 
-def _read_eee_sample(row: Mapping[str, Any]) -> int:
+def read_eee_sample(row: Mapping[str, Any]) -> int:
     """Return the number of the sample where evalstore wrote the row; the format has no place for it."""
     sample = get_mapping(row, "metadata").get("evalstore_sample")
     return int(sample) if isinstance(sample, str) and _SAMPLE.fullmatch(sample) else 0
@@ -74,7 +73,8 @@ def _read_eee_end(row: Mapping[str, Any]) -> OutputEnd | None:
     return next((one for one in OutputEnd if one == end), None)
 
 
-def _sample_id(row: Mapping[str, Any], place: Place) -> str:
+def read_sample_id(row: Mapping[str, Any], place: Place) -> str:
+    """Return the question that a row of Every Eval Ever names; raises `LoadError` where it names none."""
     id_ = row.get("sample_id")
     # Some rows labelled 0.2.0 number their samples.
     if isinstance(id_, str | int) and not isinstance(id_, bool):
@@ -137,7 +137,7 @@ def _eee_calls(row: Mapping[str, Any], turns: Turns, place: Place) -> ToolCalls 
 
 def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one line records; None when its model gave no output."""
-    if _is_eee_row(row):
+    if is_eee_row(row):
         return read_eee_output(row, place)
     id_ = read_id(row.get("id"))
     if id_ is None or "output" not in row:
@@ -167,7 +167,7 @@ def find_output_key(row: Mapping[str, Any], place: Place) -> tuple[str, int] | N
     # Most rows have one plain text, which needs no closer look.
     is_plain = isinstance(raw, list) and len(raw) == 1 and isinstance(raw[0], str)
     if is_plain and isinstance(id_, str) and row.get("messages") is None and row.get("interactions") is None:
-        return id_, _read_eee_sample(row)
+        return id_, read_eee_sample(row)
     found = read_stored_output(row, place)
     return (found.id, found.sample) if found else None
 
@@ -180,121 +180,6 @@ def _read_sample(value: Any, place: Place) -> int:
     )
 
 
-def _is_eee_row(row: Mapping[str, Any]) -> bool:
+def is_eee_row(row: Mapping[str, Any]) -> bool:
+    """Whether a row has the shape of Every Eval Ever, and not of our own outputs."""
     return "sample_id" in row or "schema_version" in row
-
-
-def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
-    """Return a row with its grade; None when its model gave no output. In rows of others, -1 means unscored."""
-    id_, sample, output = _read_answer(value, place)
-    return None if output is None else _build_graded_row(value, (id_, sample), output, place)
-
-
-class BareRow(NamedTuple):
-    """A row with its grade; an output that is not stored is an empty text, of which the run recorded the digest."""
-
-    row: GradedRow
-    is_stored: bool
-    output_digest: str
-
-
-def read_bare_row(value: Mapping[str, Any], place: Place) -> BareRow:
-    """Return a row with its grade, whether its output is stored, and the digest that the run recorded of it."""
-    id_, sample, output = _read_answer(value, place)
-    row = _build_graded_row(value, (id_, sample), output or Output(""), place)
-    return BareRow(row, output is not None, read_text_or(value.get("metadata") or {}, "evalstore_output_digest"))
-
-
-def _build_graded_row(value: Mapping[str, Any], key: tuple[str, int], output: Output, place: Place) -> GradedRow:
-    details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
-    score, verdict = _score_and_verdict(value, details)
-    return GradedRow(
-        id=key[0],
-        input=prompt,
-        reference=reference,
-        output=output,
-        score=score,
-        verdict=verdict,
-        rubric=read_text_or(details, "evalstore_rubric"),
-        rubric_digest=read_text_or(details, "evalstore_rubric_digest"),
-        checks=_load_checks(read_text_or(details, "evalstore_checks", "[]"), place),
-        reason=read_text_or(details, "evalstore_reason", read_text_or(value, "error")),
-        input_digest=read_text_or(details, "evalstore_input_digest"),
-        reference_digest=read_text_or(details, "evalstore_reference_digest"),
-        group=read_text_or(details, "evalstore_group") if "evalstore_group" in details else None,
-        sample=key[1],
-        asked=read_text_or(details, "evalstore_asked") or None,
-    )
-
-
-def _read_answer(value: Mapping[str, Any], place: Place) -> tuple[str, int, Output | None]:
-    """Return the question, the sample and the output of a line; what its label says is no matter here."""
-    if _is_eee_row(value):
-        return _sample_id(value, place), _read_eee_sample(value), _read_eee_answer(value, place)
-    recorded = read_stored_output(value, place)
-    return (recorded.id, recorded.sample, recorded.output) if recorded else ("", 0, None)
-
-
-def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Return what the model was asked, and the expected answers; the samples of the first aggregates are flat."""
-    flat, input_ = "response" in row, row["input"]
-    reference = row.get("ground_truth") if flat else input_.get("reference")
-    several = reference if isinstance(reference, list) else [] if reference is None else [reference]
-    if not all(isinstance(text, str) for text in several):
-        raise ValueError("its reference is not text")
-    return require_text(row, "input") if flat else require_text(input_, "raw"), tuple(several)
-
-
-def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction | None, Verdict]:
-    if "evalstore_score" in details:
-        return _read_consistent_grade(details["evalstore_score"], details["evalstore_verdict"])
-    if "response" in row:
-        return None, Verdict.UNSCORED
-    evaluation = row["metrics"] if "metrics" in row and "evaluation" not in row else row["evaluation"]
-    score = read_number(evaluation.get("score"))
-    if score is None or score == UNKNOWN:
-        return None, Verdict.UNSCORED
-    if isinstance(correct := evaluation["is_correct"], bool):
-        return score, Verdict.PASS if correct else Verdict.FAIL
-    raise ValueError("its `is_correct` is not true or false")
-
-
-# Runs have few different grades.
-@lru_cache(maxsize=1024)
-def _read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
-    """Return a grade as evalstore writes it; `ValueError` where the verdict contradicts the score."""
-    grade = parse_exact_score(score), Verdict(verdict)
-    if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
-        return grade
-    raise ValueError(f"the verdict '{verdict}' contradicts the score '{make_excerpt(score, 40)}'")
-
-
-def _load_checks(text: str, place: Place) -> tuple[CheckResult, ...]:
-    """Return the results of checks from the JSON that a row holds."""
-    try:
-        return _read_checks(text)
-    except LoadError as error:
-        error.place = place
-        raise
-
-
-# Of a run without judges many rows have equal results.
-@lru_cache(maxsize=256)
-def _read_checks(text: str) -> tuple[CheckResult, ...]:
-    return tuple(map(_read_check, read_row(text.encode(), "", 0)))
-
-
-def _read_check(check: Mapping[str, Any]) -> CheckResult:
-    score, verdict = _read_consistent_grade(check["score"], check["verdict"])
-    id_, kind, reason, engine = (require_text(check, key) for key in ("id", "kind", "reason", "engine"))
-    unscored = UnscoredReason(check["unscored"]) if check["unscored"] else None
-    replies = read_text_or(check, "replies") if "replies" in check else ""
-    digests, inner = (_read_texts(check, key) for key in ("reply_digests", "inner_errors"))
-    return CheckResult(id_, kind, score, verdict, reason, unscored, engine, replies, digests, inner)
-
-
-def _read_texts(check: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    value = check.get(key, [])
-    if isinstance(value, list) and all(isinstance(text, str) for text in value):
-        return tuple(value)
-    raise ValueError(f"its `{key}` are not strings")

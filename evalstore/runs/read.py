@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 from evalstore.documents import read_row
 from evalstore.errors import Place
-from evalstore.runs.eee_rows import BareRow, read_bare_row, read_graded_row
 from evalstore.runs.eee_versions import find_aggregate_doubt, parse_label
 from evalstore.runs.eee_write import PASS_RATE, SCORE
+from evalstore.runs.graded_rows import BareRow, read_bare_row, read_graded_row
 from evalstore.runs.record_fields import (
     explain_shape_errors,
     get_mapping,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from evalstore.errors import LoadError, Place
-from evalstore.runs.eee_rows import BareRow
+from evalstore.runs.graded_rows import BareRow
 from evalstore.runs.outputs import EVERY_EVAL_EVER, detect_format, is_bare_outputs
 from evalstore.runs.read import read_bare_rows, read_lone_rows, read_run
 from evalstore.runs.values import Run

@@ -1,0 +1,132 @@
+"""Reads one row of a run as a graded row; opens no file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from evalstore.documents import read_row
+from evalstore.errors import LoadError, Place
+from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
+from evalstore.runs.eee_rows import is_eee_row, read_eee_answer, read_eee_sample, read_sample_id, read_stored_output
+from evalstore.runs.record_fields import parse_exact_score, read_number, read_text_or, require_text
+from evalstore.runs.values import UNKNOWN, GradedRow
+from evalstore.text import make_excerpt
+
+
+def read_graded_row(value: Mapping[str, Any], place: Place) -> GradedRow | None:
+    """Return a row with its grade; None when its model gave no output. In rows of others, -1 means unscored."""
+    id_, sample, output = _read_answer(value, place)
+    return None if output is None else _build_graded_row(value, (id_, sample), output, place)
+
+
+class BareRow(NamedTuple):
+    """A row with its grade; an output that is not stored is an empty text, of which the run recorded the digest."""
+
+    row: GradedRow
+    is_stored: bool
+    output_digest: str
+
+
+def read_bare_row(value: Mapping[str, Any], place: Place) -> BareRow:
+    """Return a row with its grade, whether its output is stored, and the digest that the run recorded of it."""
+    id_, sample, output = _read_answer(value, place)
+    row = _build_graded_row(value, (id_, sample), output or Output(""), place)
+    return BareRow(row, output is not None, read_text_or(value.get("metadata") or {}, "evalstore_output_digest"))
+
+
+def _build_graded_row(value: Mapping[str, Any], key: tuple[str, int], output: Output, place: Place) -> GradedRow:
+    details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
+    score, verdict = _score_and_verdict(value, details)
+    return GradedRow(
+        id=key[0],
+        input=prompt,
+        reference=reference,
+        output=output,
+        score=score,
+        verdict=verdict,
+        rubric=read_text_or(details, "evalstore_rubric"),
+        rubric_digest=read_text_or(details, "evalstore_rubric_digest"),
+        checks=_load_checks(read_text_or(details, "evalstore_checks", "[]"), place),
+        reason=read_text_or(details, "evalstore_reason", read_text_or(value, "error")),
+        input_digest=read_text_or(details, "evalstore_input_digest"),
+        reference_digest=read_text_or(details, "evalstore_reference_digest"),
+        group=read_text_or(details, "evalstore_group") if "evalstore_group" in details else None,
+        sample=key[1],
+        asked=read_text_or(details, "evalstore_asked") or None,
+    )
+
+
+def _read_answer(value: Mapping[str, Any], place: Place) -> tuple[str, int, Output | None]:
+    """Return the question, the sample and the output of a line; what its label says is no matter here."""
+    if is_eee_row(value):
+        return read_sample_id(value, place), read_eee_sample(value), read_eee_answer(value, place)
+    recorded = read_stored_output(value, place)
+    return (recorded.id, recorded.sample, recorded.output) if recorded else ("", 0, None)
+
+
+def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """Return what the model was asked, and the expected answers; the samples of the first aggregates are flat."""
+    flat, input_ = "response" in row, row["input"]
+    reference = row.get("ground_truth") if flat else input_.get("reference")
+    several = reference if isinstance(reference, list) else [] if reference is None else [reference]
+    if not all(isinstance(text, str) for text in several):
+        raise ValueError("its reference is not text")
+    return require_text(row, "input") if flat else require_text(input_, "raw"), tuple(several)
+
+
+def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction | None, Verdict]:
+    if "evalstore_score" in details:
+        return _read_consistent_grade(details["evalstore_score"], details["evalstore_verdict"])
+    if "response" in row:
+        return None, Verdict.UNSCORED
+    evaluation = row["metrics"] if "metrics" in row and "evaluation" not in row else row["evaluation"]
+    score = read_number(evaluation.get("score"))
+    if score is None or score == UNKNOWN:
+        return None, Verdict.UNSCORED
+    if isinstance(correct := evaluation["is_correct"], bool):
+        return score, Verdict.PASS if correct else Verdict.FAIL
+    raise ValueError("its `is_correct` is not true or false")
+
+
+# Runs have few different grades.
+@lru_cache(maxsize=1024)
+def _read_consistent_grade(score: str, verdict: str) -> tuple[Fraction | None, Verdict]:
+    """Return a grade as evalstore writes it; `ValueError` where the verdict contradicts the score."""
+    grade = parse_exact_score(score), Verdict(verdict)
+    if (grade[0] is None) == (grade[1] is Verdict.UNSCORED):
+        return grade
+    raise ValueError(f"the verdict '{verdict}' contradicts the score '{make_excerpt(score, 40)}'")
+
+
+def _load_checks(text: str, place: Place) -> tuple[CheckResult, ...]:
+    """Return the results of checks from the JSON that a row holds."""
+    try:
+        return _read_checks(text)
+    except LoadError as error:
+        error.place = place
+        raise
+
+
+# Of a run without judges many rows have equal results.
+@lru_cache(maxsize=256)
+def _read_checks(text: str) -> tuple[CheckResult, ...]:
+    return tuple(map(_read_check, read_row(text.encode(), "", 0)))
+
+
+def _read_check(check: Mapping[str, Any]) -> CheckResult:
+    score, verdict = _read_consistent_grade(check["score"], check["verdict"])
+    id_, kind, reason, engine = (require_text(check, key) for key in ("id", "kind", "reason", "engine"))
+    unscored = UnscoredReason(check["unscored"]) if check["unscored"] else None
+    replies = read_text_or(check, "replies") if "replies" in check else ""
+    digests, inner = (_read_texts(check, key) for key in ("reply_digests", "inner_errors"))
+    return CheckResult(id_, kind, score, verdict, reason, unscored, engine, replies, digests, inner)
+
+
+def _read_texts(check: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = check.get(key, [])
+    if isinstance(value, list) and all(isinstance(text, str) for text in value):
+        return tuple(value)
+    raise ValueError(f"its `{key}` are not strings")
