@@ -29,6 +29,7 @@ from evalstore.diff.direction import (
     LOOSER,
     NONE,
     STRICTER,
+    VERDICT_MODES,
     bound_direction,
     intersect_directions,
     is_always_scored,
@@ -79,7 +80,7 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         if answer.text is not None and not has_failed_check(results):
             texts.setdefault(answer.text, _Extent()).add(old, new)
     scores, verdicts = extent.directions
-    if answers.continuous:
+    if answers.continuous and any(state.combine not in VERDICT_MODES for state in answers.states):
         # The ways are corners: between two of them the score, and so the verdict, may be any other.
         verdicts = join_directions(scores, _compare_thresholds(*(state.threshold for state in answers.states)))
     return RubricEffect(

@@ -24,7 +24,7 @@ from evalstore.text import make_excerpt
 from evalstore.versions import Bump
 
 _RULES = {"scoring-combine-changed": "scoring-combine-equivalent"}
-_TWO = (Fraction(0), Fraction(1))
+_ONE, _TWO = (Fraction(1),), (Fraction(0), Fraction(1))
 
 
 def prove_by_enumeration(change: Change) -> Proof | None:
@@ -43,6 +43,8 @@ def explain_same_result(effect: RubricEffect) -> str:
 
 def list_scores(check: CheckState) -> tuple[Fraction, ...]:
     """Return every score that a check can have, or nothing where these are not known to be few."""
+    if KINDS[check.kind].passes_all(check.params):
+        return _ONE
     if check.two_valued:
         return _TWO
     if check.facts:

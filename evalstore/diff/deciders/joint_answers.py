@@ -31,6 +31,7 @@ from evalstore.diff.deciders.output_traits import (
 )
 from evalstore.diff.deciders.texts import TextScore, read_text_score
 from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.kinds import KINDS, Params
 from evalstore.diff.limits import PROOFS
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
@@ -197,12 +198,23 @@ def number_variables(states: Iterable[RubricState]) -> VariableNumbers:
 
 def is_same_question(one: CheckState, other: CheckState) -> bool:
     """Whether two checks always answer alike, before they are turned round and held to a bar."""
-    if one.kind != other.kind or not is_same(one.params, other.params):
+    if one.kind != other.kind or (one.may_miss, one.may_err) != (other.may_miss, other.may_err):
+        return False
+    if not is_same(one.params, other.params) and not is_same(*map(_simplify_params, (one, other))):
         return False
     if one.reads_threshold and one.threshold != other.threshold:
         return False
     # A rubric that is not at hand has a bar that nobody knows: whether its score passes does not tell it of 1 - score.
     return one.negate is other.negate or None not in {one.bar, other.bar}
+
+
+def _simplify_params(check: CheckState) -> Params:
+    """Return parameters that answer alike: limits as they count, and of what is listed twice the first."""
+    kind, params = KINDS[check.kind], check.params
+    limits = {name: param.limit.of(params) for name, param in kind.params.items() if param.limit}
+    # How long a list is may decide which outputs take too many steps.
+    listed = [name for name, param in kind.params.items() if param.is_set and param.items and not check.may_err]
+    return kind.simplify({**params, **limits, **{name: sorted({*params[name]}) for name in listed}})
 
 
 def _list_variables(states: States, numbers: VariableNumbers) -> dict[_Key, list[CheckState]]:

@@ -125,7 +125,8 @@ def _grade_traits(
     told = {demand for trait in traits for held in trait for demand in held if demand[1] or len(trait[0]) == 1}
     for chosen in product(*traits):
         held = frozenset[_Demand]().union(*chosen)
-        if _lacks_heading(held, told - held):
+        failed = told - held
+        if _lacks_heading(held, failed) or any(_follows(demand, held) for demand in failed):
             continue
         answers = tuple(PASSED if asked.keys() <= held else FAILED for asked in demands)
         yield answers
@@ -139,6 +140,16 @@ def _lacks_heading(held: frozenset[_Demand], failed: set[_Demand]) -> bool:
     shown = {dialect for (dialect, name, *_), _ in failed if name in {_LEVEL, _NO_H1}}
     shown |= {dialect for (dialect, name, *_), _ in held if name == _SECTION}
     return not bare.isdisjoint(shown)
+
+
+def _follows(demand: _Demand, held: frozenset[_Demand]) -> bool:
+    """Whether a demand holds where these do: a heading with the longer text has the shorter one, too."""
+    (dialect, name, *texts), _ = demand
+    if name == _NO_H1:
+        return ((dialect, _LEVEL), DEEPEST_HEADING) in held
+    others = [key[2] for key, _ in held if key[:2] == (dialect, name) and texts]
+    # A text without the shorter one lacks the longer one.
+    return any(texts[0] in other if name == _SECTION else other in texts[0] for other in others)
 
 
 def _list_held(chain: Sequence[_Demand]) -> Iterator[frozenset[_Demand]]:

@@ -173,7 +173,7 @@ class CheckKind:
     parameters that ask for the same (None: the parameter goes). `sample_texts`: outputs that may tell two forms of
     it apart, one that passes first; `ungraded_texts`: outputs beyond its limits, on any machine. `bans`: what it looks
     for makes it fail. `score_parts`: how many equal parts its score is a share of, 0 where that is not known.
-    `passes_all`: whatever it grades scores 1.
+    `passes_all`: whatever it grades scores 1. `simplify`: parameters that answer alike on every output.
     `signs`: 1 where its score rises with what its judges say, -1 where it falls; both where some of each, nothing where
     a question says so. `reads_threshold`: its threshold moves its score, not its verdict alone. `asks_judges`,
     `reads_more_than_text`: no text alone shows that it moves. `is_portable`: it needs no program that other machines
@@ -190,6 +190,7 @@ class CheckKind:
     ungraded_texts: Sequence[str] = ()
     bans: bool = False
     score_parts: Callable[[Params], int] = lambda _: 0
+    simplify: Callable[[Params], Params] = lambda params: params
     reads_threshold: Predicate = say_never
     passes_all: Predicate = say_never
     signs: Callable[[Params], frozenset[int]] = count_upwards

@@ -71,6 +71,14 @@ def _count_parts(params: Params) -> int:
     return 0 if _asks_judge(params) else len(params["facts"] or ())
 
 
+def _simplify(params: Params) -> Params:
+    """Return the parameters with the facts as they are looked for; a judge reads them as they are written."""
+    if params["facts"] is None or params["judge_prompt_ref"] is not None:
+        return params
+    facts = params["facts"] if params["case_sensitive"] else [fact.lower() for fact in params["facts"]]
+    return {**params, "facts": sorted(" ".join(fact.split()) for fact in facts)}
+
+
 KIND = CheckKind(
     params={
         "facts": Param(None, _read_facts, rule="fact-changed", edits=_yield_fact_changes, is_set=True),
@@ -82,6 +90,7 @@ KIND = CheckKind(
     may_err=lambda params: params["facts"] is None or _asks_judge(params) or len(params["facts"]) > PHRASE_LIMIT,
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
+    simplify=_simplify,
     sample_texts=_yield_texts,
     score_parts=_count_parts,
     asks_judges=_asks_judge,

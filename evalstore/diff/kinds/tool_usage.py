@@ -197,6 +197,28 @@ def _asks_nothing(params: Params) -> bool:
     return not any(entry["min"] or "max" in entry for entry in params["tools"])
 
 
+def _simplify(params: Params) -> Params:
+    """Return the parameters without what decides nothing, beside those of their limits."""
+    if params["tools"] is None or len(params["tools"]) > TOOL_LIMIT:
+        return params
+    tools, forbidden, mode, partial = (params[name] for name in ("tools", "forbidden", "mode", "partial"))
+    if (count_required_tools(params) or 0) < 2:  # noqa: PLR2004  # an order, and shares, are of two
+        mode, partial = "any_order" if mode == "in_order" else mode, False
+    if mode == "exact":
+        # A call that no entry asks for is one too many anyway.
+        named = {entry["name"] for entry in tools}
+        forbidden = [name for name in forbidden if name in named]
+    # How arguments match is nothing without arguments.
+    tools = [entry if "args" in entry else {**entry, "args_match": _DEFAULTS["args_match"]} for entry in tools]
+    if mode != "exact":
+        tools = [entry for entry in tools if entry["min"] or "max" in entry]
+    if mode == "any_order":
+        by_text = {write_canonical(entry): entry for entry in tools}
+        texts = sorted(map(write_canonical, tools)) if partial else sorted(by_text)
+        tools = [by_text[text] for text in texts]
+    return {**params, "tools": tools, "forbidden": forbidden, "mode": mode, "partial": partial}
+
+
 # Tools are compared in the mode that asks for less, and without partial credit.
 KIND = CheckKind(
     params={
@@ -216,6 +238,7 @@ KIND = CheckKind(
     may_err=lambda params: params["tools"] is None or len(params["tools"]) > TOOL_LIMIT,
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
+    simplify=_simplify,
     passes_all=_asks_nothing,
     score_parts=lambda params: count_required_tools(params) or 0,
 )
