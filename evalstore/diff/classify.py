@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
-from evalstore.diff.deciders.bounds import prove_by_enumeration
 from evalstore.diff.direction import EITHER, NONE, bound_share, lift_direction, turn_direction
 from evalstore.diff.effects import narrow_effect
 from evalstore.diff.findings import Certainty, Claim, Diff, DiffFinding, Direction, Profile, TotalEffect
@@ -14,7 +13,6 @@ from evalstore.diff.plain_data import describe_value, list_differences
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import format_json_pointer
-from evalstore.versions import Bump
 
 
 def classify(change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]) -> DiffFinding:
@@ -57,9 +55,8 @@ def _find_rule(id_: str, rule_set: int) -> ChangeRule:
 
 
 def _find_proof(change: Change, rule: ChangeRule, rule_set: int) -> Proof | None:
-    # The first proof counts, in the order of the row; what all that the checks can answer proves comes last.
-    moves = rule.level is Bump.MAJOR and rule.scope is not Scope.NOTHING
-    proofs = (decider(change) for decider in (*rule.deciders, *([prove_by_enumeration] if moves else [])))
+    # The first proof counts, in the order of the row.
+    proofs = (decider(change) for decider in rule.deciders)
     return next((proof for proof in proofs if proof and proof.since <= rule_set), None)
 
 

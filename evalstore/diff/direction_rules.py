@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from evalstore.diff.change import Change, DirectionRule
-from evalstore.diff.deciders.bounds import find_limit, find_modes_direction
 from evalstore.diff.deciders.judges import find_levels_direction
 from evalstore.diff.deciders.juries import (
     find_added_judge_direction,
     find_aggregate_direction,
     find_jury_weights_direction,
 )
-from evalstore.diff.deciders.texts import find_rewording_direction
-from evalstore.diff.deciders.tool_calls import (
-    find_tool_demand_direction,
-    find_tool_verdict_direction,
-    is_all_tools_threshold,
-)
+from evalstore.diff.deciders.unmoved import is_all_tools_threshold
 from evalstore.diff.direction import (
     ADDED_CHECK_DIRECTIONS,
     EITHER,
     LOOSER,
     NONE,
     STRICTER,
+    bound_direction,
     direct_unscored,
     flip_direction,
     join_directions,
 )
 from evalstore.diff.findings import Direction
-from evalstore.diff.kinds import KINDS
+from evalstore.diff.kinds import KINDS, Limit
+from evalstore.diff.tool_directions import find_tool_demand_direction, find_tool_verdict_direction
+from evalstore.model import Combine
+
+_ALL, _ANY, _AVG = Combine.ALL_PASS, Combine.ANY_PASS, Combine.WEIGHTED_AVG
+_MIN, _MAX, _MEDIAN = Combine.MIN, Combine.MAX, Combine.MEDIAN
+
+# Every pair (lower, higher) that holds for any scores and weights.
+_GRADED = frozenset({(_MIN, _AVG), (_AVG, _MAX), (_MIN, _MEDIAN), (_MEDIAN, _MAX), (_MIN, _MAX), (_ALL, _ANY)})
+# With checks that are 0 or 1 and say so: the lowest, the two that are not comparable, the highest.
+_BINARY = {_ALL: 0, _MIN: 0, _AVG: 1, _MEDIAN: 1, _ANY: 2, _MAX: 2}
 
 
 def fix_direction(direction: Direction) -> DirectionRule:
@@ -91,9 +96,23 @@ def _errors_may_oppose(change: Change) -> bool:
     return any(check.may_err and (fatal or not check.binary) for check in change.checks)
 
 
+def _find_limit(change: Change) -> Limit | None:
+    """Return the limit that the changed parameter of a check is; None for any other parameter."""
+    return KINDS[change.checks[1].kind].params[change.name].limit
+
+
+def _direct_modes(change: Change) -> Direction:
+    """Return whether the new mode can only raise, or only lower, the score."""
+    before, after = change.states
+    old, new = before.combine, after.combine
+    if all(check.binary for check in before.checks) and _BINARY[old] != _BINARY[new]:
+        return LOOSER if _BINARY[old] < _BINARY[new] else STRICTER
+    return bound_direction(below=(old, new) in _GRADED, above=(new, old) in _GRADED)
+
+
 def _direct_bound(change: Change) -> Direction:
     before, after = change.checks
-    limit = find_limit(change)
+    limit = _find_limit(change)
     if limit is None or before.may_miss is not after.may_miss or (limit.ends_grading and _errors_may_oppose(change)):
         return EITHER
     raised = limit.of(after.params) > limit.of(before.params)
@@ -101,7 +120,7 @@ def _direct_bound(change: Change) -> Direction:
 
 
 def _direct_format(change: Change) -> Direction:
-    if find_limit(change):
+    if _find_limit(change):
         return _direct_bound(change)
     if change.checks[1].kind != "format" or _errors_may_oppose(change):
         return EITHER
@@ -155,14 +174,14 @@ def _direct_partial_verdict(change: Change) -> Direction:
 
 
 BY_COMBINE = DirectionRule("by combine; a gate, or an error that fails all, stricter", _direct_added_check)
-BY_MODES = DirectionRule("by the order of the two modes", find_modes_direction)
+BY_MODES = DirectionRule("by the order of the two modes", _direct_modes)
 BY_PANEL = DirectionRule(
     "added: min stricter, max looser; removed back; either where a failure can raise it", find_added_judge_direction
 )
 BY_WAYS = DirectionRule("by the order min, mean and median, max; majority either", find_aggregate_direction)
 BY_LEVELS = DirectionRule("raised looser, lowered stricter, both either", find_levels_direction)
 BY_VOTES = DirectionRule("either; a majority by the groups that win", find_jury_weights_direction)
-BY_INCLUSION = DirectionRule("by inclusion of one wording in the other, else either", find_rewording_direction)
+BY_ANSWERS = DirectionRule("by the outputs that both wordings find, else either", lambda _: EITHER)
 BY_CASE = DirectionRule(
     "ignoring case finds more: contain looser, ban stricter; either with a capital sigma", _direct_case
 )

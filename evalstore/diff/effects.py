@@ -225,6 +225,15 @@ def _list_settings(rubric: RubricState) -> tuple[object, ...]:
     return rubric.combine, rubric.threshold, rubric.missing, rubric.errors
 
 
+def _list_read_settings(rubric: RubricState) -> tuple[object, ...]:
+    """Return the settings without those that nothing reads: a policy for what cannot be, a bar between 0 and 1."""
+    threshold = rubric.threshold
+    if rubric.combine in VERDICT_MODES and threshold:
+        threshold = Fraction(1)
+    missing = rubric.missing if any(check.may_miss for check in rubric.checks) else None
+    return rubric.combine, threshold, missing, rubric.errors if any(check.may_err for check in rubric.checks) else None
+
+
 def _list_parts(check: CheckState) -> tuple[object, ...]:
     return check.token, check.kind, check.params, check.threshold, check.negate, check.weight, check.is_gate
 
@@ -256,7 +265,7 @@ def _prove_still(
     What the changed checks give to the rubric's score is the same on both sides, whatever the others answer.
     """
     old, new = pair
-    if _list_settings(old) != _list_settings(new):
+    if _list_read_settings(old) != _list_read_settings(new):
         return None
     changed = drop_unchanged(pair, numbers)
     if all(len(state.checks) == len(part.checks) for state, part in zip(pair, changed, strict=True)):

@@ -13,6 +13,7 @@ from evalstore.checks import combine_results
 from evalstore.diff import DiffFinding
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
+from evalstore.diff.effects import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import CheckState, read_rubric
 from evalstore.model import CheckResult, Combine, RubricResult, UnscoredReason, Verdict
@@ -40,7 +41,7 @@ def test_a_changed_policy_does_what_is_claimed(mode: str, name: str, pair: tuple
         )
         assert before is not None
         assert after is not None
-        for step in find_rubric_changes(before, after):
+        for step in attach_effects(list(find_rubric_changes(before, after)), None)[0]:
             claim, (old, new) = classify(step), step.states
             proved += claim.level < Bump.MAJOR
             for results in product(*map(answers, old.checks)):

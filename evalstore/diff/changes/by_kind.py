@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
+from evalstore.diff.attainable_scores import find_attainable_scores
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.check_judging import list_model_edits
 from evalstore.diff.changes.composites import load_inner_rubric
@@ -14,7 +15,6 @@ from evalstore.diff.changes.dataset import find_question_changes, read_question_
 from evalstore.diff.changes.edit_script import build_key_change, find_extra_key_changes, find_key_changes
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
-from evalstore.diff.deciders.bounds import find_attainable_scores
 from evalstore.diff.direction import is_always_scored
 from evalstore.diff.document import Sides
 from evalstore.diff.findings import Certainty, Direction

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import combinations, islice
 
 from evalstore.diff.change import Change, Proof, RubricEffect
-from evalstore.diff.deciders.bounds import explain_same_result
+from evalstore.diff.deciders.unmoved import explain_same_result
 from evalstore.diff.direction import HIGHEST, LOWEST, VERDICT_MODES
 from evalstore.diff.effects import find_effects
 from evalstore.diff.limits import COMPARED

@@ -218,6 +218,16 @@ def _edit_after_combine(script: EditScript) -> Edits:
     yield from _change_gates(script)
 
 
+def _prove_rescaled(rubric: RubricState, after: tuple[CheckState, ...]) -> Proof | None:
+    """Prove that the weights of several checks, where they are read, were multiplied by one positive number."""
+    old, new = [check.weight for check in rubric.checks], [check.weight for check in after]
+    factor = next((mine / theirs for theirs, mine in zip(old, new, strict=True) if theirs), Fraction(0))
+    is_read = rubric.combine is Combine.WEIGHTED_AVG and len(old) > 1
+    if not is_read or not factor or [weight * factor for weight in old] != new:
+        return None
+    return Proof(f"every weight is multiplied by {factor}, which the average cancels", rule="check-weights-rescaled")
+
+
 def _change_weights(script: EditScript) -> Edits:
     moved = [check for check in script.current.checks if check.weight != script.goal[check.token].weight]
     if not moved:
@@ -236,6 +246,7 @@ def _change_weights(script: EditScript) -> Edits:
         new=new if lone is None else new[lone],
         old_pointer=at,
         new_pointer=at,
+        proof=_prove_rescaled(script.current, after),
         words={
             "checks": ", ".join(old),
             "old": ", ".join(map(str, old.values())),

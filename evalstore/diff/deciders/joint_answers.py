@@ -18,7 +18,7 @@ from itertools import chain, product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalstore.diff.deciders.bounds import list_scores
+from evalstore.diff.attainable_scores import list_scores
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.deciders.output_traits import (
     ERROR,
@@ -308,7 +308,7 @@ _ZERO = Fraction(0)
 
 def drop_unchanged(pair: States, numbers: VariableNumbers) -> States:
     """Return both sides without the checks that are on both and count alike, one for one."""
-    sides = [[(_identify_part(check, numbers), check) for check in state.checks] for state in pair]
+    sides = [[(_identify_part(check, state, numbers), check) for check in state.checks] for state in pair]
     common = Counter(part for part, _ in sides[0]) & Counter(part for part, _ in sides[1])
     kept: list[RubricState] = []
     for state, side in zip(pair, sides, strict=True):
@@ -322,8 +322,11 @@ def drop_unchanged(pair: States, numbers: VariableNumbers) -> States:
     return kept[0], kept[1]
 
 
-def _identify_part(check: CheckState, numbers: VariableNumbers) -> tuple[object, ...]:
-    return numbers[id(check)], check.negate, check.threshold, check.weight, check.is_gate
+def _identify_part(check: CheckState, state: RubricState, numbers: VariableNumbers) -> tuple[object, ...]:
+    """Return what the rubric reads of a check: a weight is read in an average, a gate where nothing else shuts it."""
+    bar = None if check.binary else check.threshold
+    weight = check.weight if state.combine is Combine.WEIGHTED_AVG else None
+    return numbers[id(check)], check.negate, bar, weight, check.is_gate and state.combine is not Combine.ALL_PASS
 
 
 def measure_part(state: RubricState, results: Sequence[CheckResult]) -> tuple[object, ...]:

@@ -11,8 +11,8 @@ from typing import Any
 
 from evalstore.checks.reply import find_pattern_problem, is_pattern_idle
 from evalstore.checks.template import Template, compile_template
+from evalstore.diff.attainable_scores import list_scores
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.deciders.bounds import list_scores
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, join_directions
 from evalstore.diff.findings import Direction
 from evalstore.diff.limits import COMPARED

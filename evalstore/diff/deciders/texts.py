@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -11,16 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.budget import SharedBudget
 from evalstore.checks.context import PHRASE_LIMIT
-from evalstore.diff.change import Change, Proof
-from evalstore.diff.direction import NONE, bound_direction, flip_direction
-from evalstore.diff.findings import Direction
-from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import PROOFS
 from evalstore.diff.rubric_state import CheckState
 from evalstore.languages import pattern_comparison  # its names are imported where a pattern is compared
 from evalstore.languages.patterns import compile_matcher
 from evalstore.model import Output, Sample
-from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.languages.pattern_comparison import Expression, LanguageComparison, Membership, RegexTree
@@ -119,62 +113,6 @@ def _compare_outputs(old: CheckState, new: CheckState, question: SharedBudget) -
         why = "one of them can take too many steps on a very long output"
         return replace(compared, relation=pattern_comparison.LanguageRelation.UNDECIDED, why=why)
     return compared
-
-
-def prove_redundant(change: Change) -> Proof | None:
-    """Prove that an added or removed phrase decides nothing, since another listed phrase is part of it."""
-    listed = min((check.params["values"] for check in change.checks), key=len)
-    if change.item in listed:
-        return Proof("it is listed twice, and counts once", rule="phrase-redundant")
-    if not all(_needs_one_phrase(check) and _find_limit(check) is None for check in change.checks):
-        return None
-    phrase, *others = _fold_case([change.item, *listed], change.checks[0])
-    part = next((text for text, other in zip(listed, others, strict=True) if other in phrase), None)
-    if part is None:
-        return None
-    return Proof(
-        f"{make_excerpt(part, 60)!r}, also listed, is part of it, so only that one matters", rule="phrase-redundant"
-    )
-
-
-def prove_rewording_equivalent(change: Change) -> Proof | None:
-    """Prove that both wordings are found in the same outputs."""
-    if find_rewording_direction(change) is not NONE:
-        return None
-    return Proof("both lists match the same outputs: each phrase contains one from the other list")
-
-
-def find_rewording_direction(change: Change) -> Direction:
-    """Return what a rewording does to the outputs that a list of any length finds, turned round for a ban."""
-    before, after = change.checks
-    (old,), (new,) = _fold_case([change.old], before), _fold_case([change.new], after)
-    if _needs_one_phrase(before) and _needs_one_phrase(after):
-        finds_more = any(part in old for part in _fold_case(after.params["values"], after))
-        finds_less = any(part in new for part in _fold_case(before.params["values"], before))
-    else:
-        finds_more, finds_less = new in old, old in new
-    found = bound_direction(below=finds_more, above=finds_less)
-    return flip_direction(found) if KINDS[before.kind].bans else found
-
-
-def prove_same_share(change: Change) -> Proof | None:
-    """Prove that every fact has the same part in both lists, however long these are."""
-    old, new = map(_weigh_facts, change.checks)
-    if not old or old != new:
-        return None
-    return Proof("both lists have the same facts, apart from white space and ignored case")
-
-
-def _weigh_facts(check: CheckState) -> Mapping[str, Fraction]:
-    """Return the part of each fact as it is looked for; a judge reads it as it is written."""
-    facts = check.params["facts"] or []
-    if check.params["judge_prompt_ref"] is None:
-        facts = [" ".join(fact.split()) for fact in _fold_case(facts, check)]
-    return {fact: Fraction(number, len(facts)) for fact, number in Counter(facts).items()}
-
-
-def _fold_case(texts: Sequence[str], check: CheckState) -> list[str]:
-    return [*texts] if check.params["case_sensitive"] else [text.lower() for text in texts]
 
 
 def _find_limit(check: CheckState) -> object:

@@ -197,6 +197,14 @@ def _asks_nothing(params: Params) -> bool:
     return not any(entry["min"] or "max" in entry for entry in params["tools"])
 
 
+def _drop_repeated(entries: list[Entry]) -> list[Entry]:
+    kept: list[Entry] = []
+    for entry in entries:
+        if not any(is_same(entry, other) for other in kept):
+            kept.append(entry)
+    return kept
+
+
 def _simplify(params: Params) -> Params:
     """Return the parameters without what decides nothing, beside those of their limits."""
     if params["tools"] is None or len(params["tools"]) > TOOL_LIMIT:
@@ -212,10 +220,8 @@ def _simplify(params: Params) -> Params:
     tools = [entry if "args" in entry else {**entry, "args_match": _DEFAULTS["args_match"]} for entry in tools]
     if mode != "exact":
         tools = [entry for entry in tools if entry["min"] or "max" in entry]
-    if mode == "any_order":
-        by_text = {write_canonical(entry): entry for entry in tools}
-        texts = sorted(map(write_canonical, tools)) if partial else sorted(by_text)
-        tools = [by_text[text] for text in texts]
+    if mode == "any_order" and not partial:
+        tools = _drop_repeated(tools)
     return {**params, "tools": tools, "forbidden": forbidden, "mode": mode, "partial": partial}
 
 

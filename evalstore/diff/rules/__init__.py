@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from evalstore.diff.change import CHECK_SCOPES, NEVER, ChangeRule, Scope
-from evalstore.diff.deciders.bounds import prove_weightless
+from evalstore.diff.deciders.unmoved import prove_by_enumeration, prove_weightless
 from evalstore.diff.rules import checks, dataset, judge, rubric, shared
+from evalstore.versions import Bump
 
 
 def _complete_row(rule: ChangeRule) -> ChangeRule:
     """Return a row with what follows from the rest of it: its mirror, and no direction of what moves nothing.
 
-    All rules of checks share a proof, the last to be tried.
+    What all that the checks can answer proves is tried last.
     """
     shared_by_all = (prove_weightless,) if rule.scope in CHECK_SCOPES else ()
+    if rule.level is Bump.MAJOR and rule.scope is not Scope.NOTHING:
+        shared_by_all = (*shared_by_all, prove_by_enumeration)
     direction = NEVER if rule.scope is Scope.NOTHING else rule.direction
     return replace(rule, direction=direction, mirror=rule.mirror or rule.id, deciders=(*rule.deciders, *shared_by_all))
 

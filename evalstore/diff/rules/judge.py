@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from evalstore.diff.change import Change, ChangeRule, Proof, Scope
-from evalstore.diff.deciders.bounds import prove_no_share_between, prove_verdict_unread, prove_weightless
 from evalstore.diff.deciders.judges import (
     bound_level_shift,
     prove_domain_unread,
@@ -17,6 +16,7 @@ from evalstore.diff.deciders.judges import (
     prove_variable_unread,
 )
 from evalstore.diff.deciders.juries import bound_jury_shift, bound_member_shift, prove_jury_equivalent
+from evalstore.diff.deciders.unmoved import prove_verdict_unread, prove_weightless
 from evalstore.diff.direction_rules import BY_LEVELS, BY_PANEL, BY_VOTES, BY_WAYS, COMPOSITE_MARK
 from evalstore.diff.findings import Certainty
 from evalstore.diff.references import prove_default_unused, prove_harmless, prove_locked_harmless, prove_same_content
@@ -84,7 +84,7 @@ _REFERENCE_ROWS = (
         reason="its score must reach another threshold",
         example="rubric_ref: rubric/inner@1.0.0, threshold: 0.5 → rubric_ref: rubric/inner@1.0.0, threshold: 0.6",
         instead="combine: all_pass → combine: min (which reads its score, not its threshold)",
-        deciders=(prove_no_share_between, prove_verdict_unread),
+        deciders=(prove_verdict_unread,),
     ),
     ChangeRule(
         id="composite-inlined",

@@ -5,21 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.change import Change, ChangeRule, Scope
-from evalstore.diff.deciders.bounds import (
-    prove_binary_threshold,
-    prove_by_enumeration,
-    prove_gate_idle,
-    prove_modes_equivalent,
-    prove_no_share_between,
-    prove_nothing_errs,
-    prove_nothing_missing,
-    prove_rescaled,
-    prove_unattainable,
-    prove_verdict_unread,
-    prove_weightless,
-    prove_weights_unread,
-)
-from evalstore.diff.deciders.tool_calls import prove_one_share, prove_tool_share_unread
+from evalstore.diff.deciders.unmoved import prove_tool_share_unread, prove_verdict_unread, prove_weightless
 from evalstore.diff.direction import LOOSER, STRICTER, bound_share, bound_weight_variation
 from evalstore.diff.direction_rules import (
     BY_COMBINE,
@@ -58,7 +44,7 @@ ROWS = (
         mirror="check-removed",
         example="nothing → {id: b, kind: must_not_contain, values: [bar]}",
         instead="nothing → weights: {b: 0} (a new check that only advises)",
-        deciders=(prove_weightless, prove_by_enumeration),
+        deciders=(prove_weightless,),
         shift=_bound_check_share,
     ),
     ChangeRule(
@@ -69,7 +55,7 @@ ROWS = (
         mirror="check-added",
         example="{id: b, kind: must_not_contain, values: [bar]} → nothing",
         instead="weights: {b: 0} → nothing (a check that only advised)",
-        deciders=(prove_weightless, prove_by_enumeration),
+        deciders=(prove_weightless,),
         shift=_bound_check_share,
     ),
     ChangeRule(
@@ -111,7 +97,6 @@ ROWS = (
         reason="each check's share of the average changes",
         example="weights: {a: 1} → weights: {a: 3}",
         instead="weights: {a: 2, b: 1} → weights: {a: 0.2, b: 0.1} (all by one factor)",
-        deciders=(prove_weights_unread, prove_rescaled, prove_by_enumeration),
         shift=lambda change: bound_weight_variation(*change.states),
     ),
     ChangeRule(
@@ -131,7 +116,7 @@ ROWS = (
         mirror="check-threshold-lowered",
         example="nothing → threshold: 0.8",
         instead="threshold: 0.2 → nothing (a check that scores 0 or 1)",
-        deciders=(prove_binary_threshold, prove_no_share_between, prove_verdict_unread),
+        deciders=(prove_verdict_unread,),
     ),
     ChangeRule(
         id="check-threshold-lowered",
@@ -142,7 +127,7 @@ ROWS = (
         mirror="check-threshold-raised",
         example="nothing → threshold: 0.5",
         instead="nothing → threshold: 0.2 (a check that scores 0 or 1)",
-        deciders=(prove_binary_threshold, prove_no_share_between, prove_verdict_unread),
+        deciders=(prove_verdict_unread,),
     ),
     ChangeRule(
         id="check-negate-changed",
@@ -187,7 +172,7 @@ ROWS = (
         reason="with partial credit a share of the demands counts, without it all or nothing",
         example="nothing → partial: true",
         instead="nothing → partial: true (with one required tool, whose share is all or nothing)",
-        deciders=(prove_one_share, prove_tool_share_unread),
+        deciders=(prove_tool_share_unread,),
     ),
     ChangeRule(
         id="scoring-combine-changed",
@@ -196,7 +181,6 @@ ROWS = (
         reason="the same results give another score",
         example="combine: weighted_avg → combine: min",
         instead="combine: median → combine: weighted_avg (of two checks with equal weights)",
-        deciders=(prove_modes_equivalent, prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-combine-equivalent",
@@ -214,7 +198,6 @@ ROWS = (
         reason="the pass rate can move although the scores stay",
         example="threshold: 0.5 → threshold: 0.6",
         instead="threshold: 0.6 → threshold: 0.9 (no score is between the two)",
-        deciders=(prove_unattainable, prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-missing-policy-changed",
@@ -223,7 +206,6 @@ ROWS = (
         reason="checks are left out of the score instead of counting as 0, or the reverse",
         example="nothing → missing: zero",
         instead="nothing → missing: zero (under max, where another check always has a score)",
-        deciders=(prove_nothing_missing, prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-errors-policy-changed",
@@ -232,7 +214,6 @@ ROWS = (
         reason="failed checks are left out, count as 0 or fail the rubric, and that changes",
         example="nothing → errors: fail",
         instead="nothing → errors: fail (where every check can always grade)",
-        deciders=(prove_nothing_errs, prove_by_enumeration),
     ),
     ChangeRule(
         id="scoring-required-changed",
@@ -241,6 +222,5 @@ ROWS = (
         reason="when a required check fails, the whole rubric scores 0",
         example="nothing → required: [b]",
         instead="nothing → required: [b] (under all_pass, which fails with it anyway)",
-        deciders=(prove_gate_idle, prove_by_enumeration),
     ),
 )
