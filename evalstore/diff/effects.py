@@ -11,8 +11,7 @@ from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.diff.change import AnswerGoal, Change, RubricEffect
-from evalstore.diff.deciders.joint_answers import (
+from evalstore.diff.answers.joint import (
     JointAnswer,
     JointAnswers,
     States,
@@ -23,7 +22,8 @@ from evalstore.diff.deciders.joint_answers import (
     number_variables,
     read_text_check,
 )
-from evalstore.diff.deciders.texts import TextScore
+from evalstore.diff.answers.texts import TextScore
+from evalstore.diff.change import AnswerGoal, Change, RubricEffect
 from evalstore.diff.direction import (
     EITHER,
     LOOSER,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain, islice
 
+from evalstore.diff.answers.joint import States, is_same_question
+from evalstore.diff.answers.traits import RawAnswer, grade_answer
 from evalstore.diff.attempts import Attempt, repeat_sample, yield_answers, yield_outputs, yield_texts
 from evalstore.diff.candidates import (
     OutputAssembly,
@@ -16,9 +18,7 @@ from evalstore.diff.candidates import (
     order_texts,
 )
 from evalstore.diff.change import Change, RubricEffect
-from evalstore.diff.deciders.joint_answers import States, is_same_question
 from evalstore.diff.deciders.judges import list_possible_scores
-from evalstore.diff.deciders.output_traits import RawAnswer, grade_answer
 from evalstore.diff.direction import EITHER, LOOSER
 from evalstore.diff.findings import Direction, Witness
 from evalstore.diff.kinds import KINDS

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
+from evalstore.diff.answers.texts import compare_checks
 from evalstore.diff.change import Change, Decision, Proof
-from evalstore.diff.deciders.texts import compare_checks
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, flip_direction
 from evalstore.diff.findings import Certainty
 from evalstore.diff.limits import COMPARED

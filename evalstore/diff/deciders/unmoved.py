@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from evalstore.diff.answers.joint import is_same_question
 from evalstore.diff.attainable_scores import list_scores
 from evalstore.diff.change import Change, Proof, RubricEffect
-from evalstore.diff.deciders.joint_answers import is_same_question
 from evalstore.diff.direction import VERDICT_MODES, is_advisory
 from evalstore.diff.kinds.tool_usage import count_required_tools
 from evalstore.diff.rubric_state import CheckState

@@ -1,4 +1,4 @@
-"""Checks that look for text, compared by the outputs that they pass: patterns and phrases, negated or not."""
+"""What a check that looks for text says of any text, by the languages that the text is in; and two such checks compared."""
 
 from __future__ import annotations
 

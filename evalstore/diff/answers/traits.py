@@ -1,6 +1,6 @@
 """Lists what several checks of one kind answer together, because they read the same traits of the output.
 
-Such a trait is its length, whether there is PHP and whether that is valid, or how many headings it has. Traits may be
+Only a source of joint answers: it proves nothing. Such a trait is its length, whether there is PHP and whether that is valid, or how many headings it has. Traits may be
 listed together that no output has: what is concluded from all ways to answer holds all the more.
 """
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstore.checks import prepare_check
-from evalstore.diff.deciders.output_traits import RawAnswer, list_trait_answers
+from evalstore.diff.answers.traits import RawAnswer, list_trait_answers
 from evalstore.diff.kinds import DEEP_JSON, read_params
 from evalstore.diff.rubric_state import read_rubric
 from evalstore.model import Output, Question, Sample

@@ -18,9 +18,8 @@ from itertools import chain, product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalstore.diff.attainable_scores import list_scores
-from evalstore.diff.deciders.judges import list_possible_scores
-from evalstore.diff.deciders.output_traits import (
+from evalstore.diff.answers.texts import TextScore, read_text_score
+from evalstore.diff.answers.traits import (
     ERROR,
     FAILED,
     MISSING,
@@ -29,7 +28,8 @@ from evalstore.diff.deciders.output_traits import (
     grade_answer,
     list_trait_answers,
 )
-from evalstore.diff.deciders.texts import TextScore, read_text_score
+from evalstore.diff.attainable_scores import list_scores
+from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.kinds import KINDS, Params
 from evalstore.diff.limits import PROOFS

@@ -1,0 +1,1 @@
+"""What checks can answer together to one output: by its text, by its traits, or freely."""
