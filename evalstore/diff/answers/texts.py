@@ -1,4 +1,4 @@
-"""What a check that looks for text says of any text, by the languages that the text is in; and two such checks compared."""
+"""What checks that look for text say of any text, by the languages that it is in; and two such checks compared."""
 
 from __future__ import annotations
 

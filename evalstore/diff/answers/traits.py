@@ -1,7 +1,8 @@
 """Lists what several checks of one kind answer together, because they read the same traits of the output.
 
-Only a source of joint answers: it proves nothing. Such a trait is its length, whether there is PHP and whether that is valid, or how many headings it has. Traits may be
-listed together that no output has: what is concluded from all ways to answer holds all the more.
+It is a source of joint answers, and proves nothing. Such a trait is its length, whether there is PHP and whether that
+is valid, or how many headings it has. Traits may be listed together that no output has: what is concluded from all ways
+to answer holds all the more.
 """
 
 from __future__ import annotations
