@@ -2,10 +2,9 @@
 
 from evalstore.migration.detect import detect_file
 from evalstore.migration.export import export
+from evalstore.migration.exporting.export_result import ExportedFile, ExportResult, UnexportedFile
 from evalstore.migration.migration import migrate
 from evalstore.migration.outcome import (
-    ExportedFile,
-    ExportResult,
     FileState,
     FormatGuess,
     LossKind,
@@ -15,7 +14,6 @@ from evalstore.migration.outcome import (
     MigrationSource,
     PinBehind,
     PlannedFile,
-    UnexportedFile,
 )
 from evalstore.migration.table import list_formats
 

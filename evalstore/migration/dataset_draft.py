@@ -8,8 +8,9 @@ from typing import Any
 
 from evalstore.documents import Document, format_json_pointer
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
+from evalstore.migration.folded_values import fold_value
 from evalstore.migration.merging.artifact_merge import is_same_artifact
-from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder, fold_value
+from evalstore.migration.remainder import encode_value, find_case_remainder, find_root_remainder
 from evalstore.migration.row_origins import fold_rows
 from evalstore.migration.shared_rubrics import SharedCase, fill_rubric
 from evalstore.migration.table import FormatTable

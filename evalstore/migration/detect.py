@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evalstore.files import LARGE_FILE, read_user_file
-from evalstore.migration.extraction import parse_legacy
+from evalstore.migration.legacy_files import parse_legacy
 from evalstore.migration.outcome import FormatGuess, MigrationOutcome
 from evalstore.migration.table import (
     ForeignShape,
@@ -31,6 +31,7 @@ SURE = 0.5
 _HEAD = 100  # rows that tell the format of a file of rows, however many follow
 MARGIN = Fraction(1, 5)  # of what the signs of two formats weigh: closer ones are for the user to decide
 _CAMEL_CASE = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+", re.ASCII)
+_LISTLESS = "nothing in it can be the cases of {}: it has no {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,6 @@ class FormatMatch:
         return self.weights[0].compute_margin(self.weights[1]) if self.weights[1:] else None
 
 
-_LISTLESS = "nothing in it can be the cases of {}: it has no {}"
 NO_MATCH = FormatMatch(None, None, 0.0, "this is not a format that evalstore migrates")
 OWN_MATCH = FormatMatch(None, None, 1.0, "a migration has made this")
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import NoneType
-from typing import Any, Self
+from typing import Any
 
-from evalstore.documents import Document, read_yaml
-from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError, require_types
+from evalstore.documents import Document
+from evalstore.errors import EvalstoreError, RefError, RefusedError, require_types
 from evalstore.files import (
     LARGE_FILE,
-    list_below,
     make_folder,
     read_below,
     refuse_links_below,
@@ -21,91 +20,28 @@ from evalstore.files import (
     write_below,
 )
 from evalstore.lint.references import is_behind, read_origin
-from evalstore.migration.extraction import LegacySource, find_companion_files, parse_whole, render_legacy
-from evalstore.migration.judge_prompts import collect_stored_prompts
-from evalstore.migration.merging.stored_artifacts import list_runs, read_stored_rows
-from evalstore.migration.outcome import EditedRubricError, ExportedFile, ExportResult, PinBehind, UnexportedFile
+from evalstore.migration.exporting.artifact_source import ArtifactSource
+from evalstore.migration.exporting.export_result import EditedRubricError, ExportedFile, ExportResult, UnexportedFile
+from evalstore.migration.exporting.round_trip import check_unchanged
+from evalstore.migration.extraction import LegacySource, find_companion_files
+from evalstore.migration.folded_values import has_references
+from evalstore.migration.legacy_files import parse_whole, render_legacy
+from evalstore.migration.merging.stored_artifacts import list_runs
+from evalstore.migration.outcome import PinBehind
+from evalstore.migration.prompts.judge_prompts import collect_stored_prompts
 from evalstore.migration.readers import has_remainder, has_run_files, restore_files, run_reader
-from evalstore.migration.remainder import has_references
-from evalstore.migration.round_trip import check_unchanged
 from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.table import FormatTable, load_tables
-from evalstore.model import Artifact, Kind, PinType, Question, Ref, find_rows_path, is_id, iterate_questions, parse_ref
-from evalstore.model.question_params import list_value_keys
-from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path
-from evalstore.store import ArtifactStore
-from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
-
-
-@dataclass(frozen=True, slots=True)
-class ArtifactSource:
-    """The artifacts of a store, or of a folder that is not a repository."""
-
-    root: Path | None
-    store: ArtifactStore | None
-
-    @classmethod
-    def open(cls, path: Path, stack: ExitStack) -> Self:
-        """Open the store of a folder, which the stack closes, or the folder itself."""
-        try:
-            store = stack.enter_context(ArtifactStore.open(path))
-        except GitError:
-            if not path.is_dir():
-                raise
-            return cls(path, None)
-        return cls(store.root, store)
-
-    def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
-        """Return the artifacts on disk that stand for sources of a format: datasets, and rubrics with a remainder."""
-        if self.root is None:
-            raise RefError("a bare repository has no files to export", hint="name releases: dataset/x@1.0.0")
-        names = [
-            (kind, name[:-5]) for kind in (Kind.DATASET, Kind.RUBRIC) for name in list_below(self.root, kind.folder)
-        ]
-        refs = [Ref(kind, id_, "worktree", PinType.WORKTREE) for kind, id_ in names if is_id(id_)]
-        return [ref for ref in refs if self._is_from_format(ref, format)]
-
-    def load_dataset(self, ref: Ref) -> tuple[Artifact, list[Question]]:
-        """Return a dataset and its questions; without a release, from the disk."""
-        if self.store:
-            try:
-                resolved = self.store.resolve(ref)
-                return resolved.artifact, list(self.store.questions(resolved))
-            except RefError:
-                # Only a bare reference falls back to the disk: a pinned version must exist as a release.
-                if ref.type is not PinType.NONE:
-                    raise
-        artifact = self._read_on_disk(ref)
-        path = find_rows_path(artifact)
-        rows = read_stored_rows(self.root, path) if path and self.root else None
-        return artifact, list(iterate_questions(artifact.value, rows))
-
-    def load_artifact(self, ref: Ref) -> Artifact:
-        """Return the rubric or judge at a reference: its release, or before the first release the file on disk."""
-        has_no_release = self.store is None or not self.store.releases(ref.kind, ref.id)
-        if self.store and not (has_no_release and ref.type in {PinType.EXACT, PinType.NONE}):
-            return self.store.read_artifact(ref)
-        artifact = self._read_on_disk(ref)
-        if ref.version and str(ref.version) != artifact.version:
-            raise RefError(f"{ref} is not here: the file has version {artifact.version}, and no release is tagged")
-        return artifact
-
-    def _read_on_disk(self, ref: Ref) -> Artifact:
-        if self.root is None:
-            raise RefError(f"{ref.name} has no release, and a bare repository has no files", hint="bump it first")
-        return read_artifact(ref, read_below(self.root, ref.path, ARTIFACT_LIMIT), ref.path)
-
-    def _is_from_format(self, ref: Ref, format: str) -> bool:  # noqa: A002
-        value = read_yaml(read_below(self.root or Path(), ref.path, ARTIFACT_LIMIT), ref.path).value
-        source = value.get("x_source") if isinstance(value, dict) else None
-        if not isinstance(source, dict) or source.get("format") != format:
-            return False
-        return ref.kind is Kind.DATASET or "kept" in source
-
+from evalstore.model import Kind, Ref, parse_ref
+from evalstore.model.rubric import list_value_keys
+from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
 _UNGRADED = "it has no rubric; there, any answer that is not empty passes"
 _ORIGIN_HINT = "only what came from this format can be given back in it"
+# Exceptions that artifacts cause which were edited by hand against the schema: a list in the place of a text, a missing
+# key, an invalid pointer, a file from which the reader extracts nothing.
+_MALFORMED = (AttributeError, LookupError, TypeError, ValueError, StopIteration, RuntimeError)
 
 
 def export(
@@ -177,11 +113,6 @@ def _parse_main_ref(text: str, table: FormatTable) -> Ref:
     if ref.kind is not Kind.DATASET and not has_remainder(table):
         raise RefError(f"{text} is a {ref.kind}; an export begins with a dataset", hint="its rubrics come with it")
     return ref
-
-
-# Exceptions that artifacts cause which were edited by hand against the schema: a list in the place of a text, a missing
-# key, an invalid pointer, a file from which the reader extracts nothing.
-_MALFORMED = (AttributeError, LookupError, TypeError, ValueError, StopIteration, RuntimeError)
 
 
 def _export_valid(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list[ExportedFile]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os.path
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
@@ -11,125 +10,12 @@ from typing import Any
 
 from evalstore.documents import (
     Document,
-    DoubledKey,
     Pointer,
-    Span,
     format_json_pointer,
-    read_legacy_json,
-    read_legacy_row,
-    read_legacy_yaml,
-    read_text,
-    write_json,
-    write_legacy_yaml,
-    write_row,
 )
-from evalstore.errors import LoadError, Place
+from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationEntry, MigrationOutcome
 from evalstore.model import Kind
-
-_LINES = frozenset({".jsonl", ".ndjson"})
-_YAML = frozenset({".yaml", ".yml"})
-# Prompt files that suites refer to: read as plain text, and never sources themselves.
-_TEXT = frozenset({".md", ".mustache", ".prompt", ".txt"})
-SUFFIXES = frozenset({".json"}) | _LINES | _YAML
-
-
-@dataclass(frozen=True, slots=True)
-class BrokenLine:
-    """A line of JSON Lines that cannot be parsed: the error, and the line unchanged."""
-
-    problem: LoadError
-    text: str
-
-    @property
-    def line(self) -> int | None:
-        """Its number."""
-        return self.problem.place.line if self.problem.place else None
-
-
-def parse_legacy(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
-    """Return a legacy file's document and its broken lines; the rows of JSON Lines are a list without the broken ones.
-
-    Raises `LoadError` with the place, also where more lines are broken than whole: such a file is not JSON Lines.
-    """
-    suffix = _get_suffix(file)
-    return _parse_rows(data, file) if suffix in _LINES else (_PARSERS.get(suffix, read_legacy_json)(data, file), ())
-
-
-def parse_whole(data: bytes, file: str) -> Document:
-    """Return the document of a legacy file without broken lines. Raises `LoadError` with the place."""
-    document, broken = parse_legacy(data, file)
-    if broken:
-        raise broken[0].problem
-    return document
-
-
-def parse_companion(data: bytes, file: str) -> Document:
-    """Return the document of a companion file; where its suffix names no format, the value is the text itself."""
-    return parse_whole(data, file) if _get_suffix(file) in SUFFIXES else _parse_text(data, file)
-
-
-def render_legacy(value: Any, file: str) -> str:
-    """Return the text of a legacy file with this value, in the format of its suffix."""
-    write = _WRITERS.get(_get_suffix(file), write_json)
-    return write(value)
-
-
-def has_key_mention(data: bytes, file: str, key: str) -> bool:
-    """Whether the bytes of an unparsable file mention a key where its format puts keys."""
-    # A byte pattern, as a file that does not parse may not decode either.
-    name = re.escape(key.encode())
-    pattern = rb"(?m)^%s\s*:" % name if _get_suffix(file) in _YAML else rb'"%s"' % name
-    return re.search(pattern, data.replace(b"\0", b"")) is not None  # NUL bytes: UTF-16
-
-
-def _parse_rows(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
-    rows: list[Any] = []
-    broken: list[BrokenLine] = []
-    marks: dict[Pointer, Span] = {}
-    doubled: list[DoubledKey] = []
-    opaque: list[Pointer] = []
-    # Split at LF only: other line separators may stand inside of JSON texts.
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = read_legacy_row(line, file, number)
-        except LoadError as error:
-            broken.append(BrokenLine(error, line.decode("utf-8", "backslashreplace")))
-        else:
-            place = len(rows)
-            marks[place,] = Span(number, 1, 0, 0)
-            doubled += (key._replace(pointer=(place, *key.pointer)) for key in row.doubled)
-            opaque += ((place, *pointer) for pointer in row.opaque)
-            rows.append(row.value)
-    # More broken lines than whole ones: the file is not JSON Lines at all.
-    if len(broken) > len(rows):
-        raise broken[0].problem
-    if not rows:
-        raise LoadError("the file has no row", place=Place(file, 1))
-    text = data.decode("utf-8", "replace")
-    return Document(file, text, rows, marks, {}, doubled=tuple(doubled), opaque=tuple(opaque)), tuple(broken)
-
-
-def _parse_text(data: bytes, file: str) -> Document:
-    text, bom = read_text(data, file)
-    return Document(file, text, text, {(): Span(1, 1, 0, len(text))}, {}, bom)
-
-
-def _get_suffix(file: str) -> str:
-    return PurePosixPath(file).suffix.lower()
-
-
-_PARSERS: Mapping[str, Callable[[bytes, str], Document]] = {
-    **dict.fromkeys(_YAML, read_legacy_yaml),
-    **dict.fromkeys(_TEXT, _parse_text),
-}
-_WRITERS: Mapping[str, Callable[[Any], str]] = {
-    **dict.fromkeys(_LINES, lambda value: "".join(map(write_row, value))),
-    **dict.fromkeys(_YAML, write_legacy_yaml),
-}
-
 
 VERSION = "1.0.0"
 
@@ -208,26 +94,6 @@ class LegacySource:
     dialect: str | None = None
     broken_lines: tuple[BrokenLine, ...] = ()
     prompts: JudgePrompts = NO_PROMPTS
-
-
-# The variables that stand for opening braces of foreign text in a judge template.
-BRACES: Mapping[str, str] = {"braces": "{{", "brace": "{"}
-
-
-def escape_braces(text: str) -> str:
-    """Return a text for a judge template: `{{` becomes the variable `braces`, so that foreign text is never a tag."""
-    return text.replace("{{", "{{ braces }}")
-
-
-def escape_literal(text: str) -> str:
-    """Return a text for a judge template, as `escape_braces` does, which a tag may follow."""
-    escaped = escape_braces(text)
-    return f"{escaped[:-1]}{{{{ brace }}}}" if escaped.endswith("{") else escaped
-
-
-def find_template_variables(template: str) -> dict[str, str]:
-    """Return the variables that a check must set for a template made with `escape_braces` or `escape_literal`."""
-    return {name: text for name, text in BRACES.items() if f"{{{{ {name} }}}}" in template}
 
 
 @dataclass(frozen=True, slots=True)

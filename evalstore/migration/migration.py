@@ -13,7 +13,6 @@ from typing import Any
 from evalstore.errors import ConflictError, EvalstoreError, GitError, RefusedError, require_types
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.dataset_draft import SourceContext
-from evalstore.migration.judge_prompts import ProgramFolder, find_prompts
 from evalstore.migration.merging.artifact_merge import (
     ConflictSide,
     digest_content,
@@ -25,12 +24,14 @@ from evalstore.migration.merging.stored_artifacts import StoredArtifact, StoredA
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.plan import SourcePlan, plan_source, survey_source
 from evalstore.migration.planned_writes import plan_file, refuse_late_files
+from evalstore.migration.prompts.program_prompts import ProgramFolder, find_prompts
 from evalstore.migration.shared_rubrics import Share
 from evalstore.migration.source_results import MigrationOptions, SourceResult, read_sources
 from evalstore.migration.sources import LegacyFile, find_gone, find_missing, find_sources
 from evalstore.migration.staging import StagedWrites, open_stage
-from evalstore.migration.suite_artifacts import StoreTarget
-from evalstore.migration.suite_names import SuiteFacts, SuiteIdentity, list_rubric_ids, place_suites
+from evalstore.migration.suites.suite_artifacts import StoreTarget
+from evalstore.migration.suites.suite_names import SuiteFacts
+from evalstore.migration.suites.suite_places import SuiteIdentity, list_rubric_ids, place_suites
 from evalstore.migration.table import check_dialect, check_dialect_use, load_tables
 from evalstore.model import Kind, PinType, Ref, parse_ref
 from evalstore.places import is_git_directory

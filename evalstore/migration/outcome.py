@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from evalstore.errors import RefusedError
 from evalstore.notebook import ReportValue, format_repr
 from evalstore.versions import find_version
+
+_ANOTHER_PROMPT = "another prompt"
 
 
 class MigrationOutcome(StrEnum):
@@ -71,7 +72,6 @@ class JudgeFacts:
 
 
 OUR_JUDGE = JudgeFacts()
-_ANOTHER_PROMPT = "another prompt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,58 +221,6 @@ class MigrationReport(ReportValue):
         """Whether it is complete, where some kinds of loss are allowed."""
         lost = {loss for entry in self.entries for loss in entry.losses}
         return bool(self.sources) and lost <= set(losses) and not self.conflicts
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedFile:
-    """One exported file: its path, the artifact or run it comes from, its text, and what the format cannot hold.
-
-    `behind` are pins of its dataset to rubrics that have a later version since their source changed.
-    """
-
-    file: str
-    ref: str
-    text: str
-    left_out: tuple[str, ...] = ()
-    behind: tuple[PinBehind, ...] = ()
-
-
-EDITED = "it was edited since it was migrated"
-EDIT_HINT = "export an earlier version, or take the edit back"
-
-
-class EditedRubricError(RefusedError):
-    """A rubric does not say what it said when it was migrated, so that a question of it cannot be given back."""
-
-    def __init__(self, question: str, rubric: str, reason: str = EDITED, *, hint: str = EDIT_HINT) -> None:
-        """Name the question and the reference of its rubric, and say what is the matter with that."""
-        # A rubric that is filled with the values of one question is named with that.
-        self.rubric = rubric.partition("#")[0]
-        super().__init__(f"{question}, graded by {self.rubric}: {reason}", hint=hint)
-
-
-@dataclass(frozen=True, slots=True)
-class UnexportedFile:
-    """A file that could not be given back, the artifact that stands for it, the rubric that is why, and the reason."""
-
-    file: str
-    ref: str
-    rubric: str | None
-    reason: str
-    hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class ExportResult:
-    """The files of one export; `out` is the folder they were written to, None when nothing was written.
-
-    `refused` are the files that could not be given back.
-    """
-
-    format: str
-    files: tuple[ExportedFile, ...]
-    out: str | None = None
-    refused: tuple[UnexportedFile, ...] = ()
 
 
 def find_judge_loss(judges: Collection[JudgeFacts], unseen: Collection[str]) -> str:

@@ -16,6 +16,7 @@ from evalstore.migration.dataset_draft import (
     fold_companions,
     read_stated_ref,
 )
+from evalstore.migration.exporting.round_trip import check_restorable
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -23,9 +24,10 @@ from evalstore.migration.extraction import (
     LegacySource,
     make_entry,
 )
+from evalstore.migration.folded_values import fold_value
+from evalstore.migration.merging.artifact_groups import CaseKey
 from evalstore.migration.merging.artifact_merge import list_refs
 from evalstore.migration.merging.stored_artifacts import (
-    CaseKey,
     StoredArtifact,
     find_former_ids,
     find_row_pins,
@@ -41,11 +43,11 @@ from evalstore.migration.outcome import (
     list_pins_behind,
 )
 from evalstore.migration.planned_writes import PlannedText, build_path, keep_source_text, list_texts, read_current
-from evalstore.migration.remainder import encode_value, fold_value
-from evalstore.migration.round_trip import check_restorable
+from evalstore.migration.remainder import encode_value
 from evalstore.migration.shared_rubrics import Share, SharedCase, share_extraction
-from evalstore.migration.suite_artifacts import PlannedArtifact, StoreTarget, SuiteBatch
-from evalstore.migration.suite_names import SuiteFacts, SuiteIdentity, find_nearest_id
+from evalstore.migration.suites.suite_artifacts import PlannedArtifact, StoreTarget, SuiteBatch
+from evalstore.migration.suites.suite_names import SuiteFacts
+from evalstore.migration.suites.suite_places import SuiteIdentity, find_nearest_id
 from evalstore.model import Kind
 from evalstore.runs.run_names import STORED_PATH, decode_path
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,66 +15,13 @@ from evalstore.errors import AbsentError, ConflictError, LoadError, RefusedError
 from evalstore.files import LARGE_FILE, read_below
 from evalstore.migration.extraction import ArtifactDraft, LegacySource
 from evalstore.migration.merging.artifact_merge import ConflictSide
+from evalstore.migration.merging.carried_comments import carry_comments
 from evalstore.migration.merging.stored_artifacts import ArtifactOrigin, locate_rows
 from evalstore.migration.outcome import FileState, PlannedFile
-from evalstore.migration.suite_artifacts import PlannedArtifact
+from evalstore.migration.suites.suite_artifacts import PlannedArtifact
 from evalstore.model import Kind
 from evalstore.model.artifact import build_rows_name
 from evalstore.store.text_merge import merge_texts
-
-_COMMENT_LINE = re.compile(r"\s*(?:#.*)?\s*")
-_LINE_TAIL = re.compile(r"\s+#.*\s*")
-
-
-class _LineComments(NamedTuple):
-    """The comments of a line of a text without layout of its own: lines above it, and what stands behind it."""
-
-    above: list[str]
-    tail: str = ""
-
-
-def carry_comments(base: str, current: str, new: str) -> str | None:
-    """Return `new` with the comments by which `current` differs from `base`; None where it differs by more.
-
-    A comment stays at its line; where that is gone, it stands above what follows. That the values are those of `new` is
-    for the caller to check: within a text of several lines a comment is none.
-    """
-    lines, target = base.splitlines(keepends=True), new.splitlines(keepends=True)
-    comments = _find_comments(lines, current.splitlines(keepends=True))
-    if comments is None:
-        return None
-    above: list[list[str]] = [[] for _ in range(len(target) + 1)]
-    for tag, start, stop, new_start, new_stop in SequenceMatcher(None, lines, target).get_opcodes():
-        for number in range(start, stop):
-            stays = tag == "equal" or (tag == "replace" and number - start < new_stop - new_start)
-            place = new_start + number - start if stays else new_stop
-            own, tail = comments[number]
-            above[place] += own
-            if tail and stays:
-                target[place] = target[place].rstrip("\r\n") + tail
-            elif tail:
-                indent = len(lines[number]) - len(lines[number].lstrip(" "))
-                above[place].append(" " * indent + tail.lstrip())
-    above[-1] += comments[-1].above
-    return "".join(part for comment, line in zip(above, [*target, ""], strict=True) for part in (*comment, line))
-
-
-def _find_comments(base: Sequence[str], current: Sequence[str]) -> list[_LineComments] | None:
-    """Return the comments of each line of `base`, and of its end; None where there is more between the two."""
-    comments, waiting = list[_LineComments](), list[str]()
-    for line in current:
-        expected = base[len(comments)] if len(comments) < len(base) else None
-        bare = None if expected is None else expected.rstrip("\r\n")
-        tail = line[len(bare) :] if bare and line.startswith(bare) else ""
-        if line == expected or _LINE_TAIL.fullmatch(tail):
-            comments.append(_LineComments(waiting, "" if line == expected else tail))
-            waiting = []
-        elif _COMMENT_LINE.fullmatch(line):
-            waiting.append(line)
-        else:
-            return None
-    return [*comments, _LineComments(waiting)] if len(comments) == len(base) else None
-
 
 # A dataset of a larger source has its rows in a `.jsonl` file: YAML files are limited to 1 MiB.
 _ROWS_FROM = 256 << 10

@@ -17,8 +17,9 @@ from evalstore.checks.template import find_tags
 from evalstore.documents import Pointer
 from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import number_names, shorten_slug
-from evalstore.migration.extraction import BRACES, ArtifactDraft, Extraction, LegacyCase
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.merging.artifact_merge import list_refs
+from evalstore.migration.prompts.template_braces import BRACES
 from evalstore.migration.table import FormatTable
 from evalstore.model.question import INPUT_KEYS, REFERENCE_KEYS
 from evalstore.model.question_params import (
@@ -29,15 +30,6 @@ from evalstore.model.question_params import (
     list_value_keys,
 )
 from evalstore.model.refs import ID_LENGTH
-
-
-class Share(StrEnum):
-    """Who shares a rubric: cases with equal checks, cases of a suite whose checks differ only in values, or of all."""
-
-    CASES = "cases"
-    SUITE = "suite"
-    ALL = "all"
-
 
 # Keys of a question that have a meaning of their own.
 _RESERVED = frozenset({*INPUT_KEYS, *REFERENCE_KEYS, "id", "rubric_ref", "bundle", "group", "format"}) | frozenset(
@@ -63,6 +55,14 @@ _WORDS: Mapping[str, str] = {
     "fact_match": "facts",
     "llm_judge": "judged",
 }
+
+
+class Share(StrEnum):
+    """Who shares a rubric: cases with equal checks, cases of a suite whose checks differ only in values, or of all."""
+
+    CASES = "cases"
+    SUITE = "suite"
+    ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,8 @@ from evalstore.documents import Document
 from evalstore.errors import LoadError
 from evalstore.migration.dataset_draft import SourceContext
 from evalstore.migration.detect import SURE, FormatMatch, count_cases, detect_format, take_format
-from evalstore.migration.extraction import (
-    JudgePrompts,
-    LegacySource,
-    find_companion_files,
-    has_key_mention,
-    make_entry,
-    parse_legacy,
-)
+from evalstore.migration.extraction import JudgePrompts, LegacySource, find_companion_files, make_entry
+from evalstore.migration.legacy_files import has_key_mention, parse_legacy
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, MigrationSource
 from evalstore.migration.plan import SourcePlan
 from evalstore.migration.readers import may_have_companions, run_reader

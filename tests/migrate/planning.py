@@ -13,8 +13,8 @@ from evalstore.migration.extraction import Extraction, LegacySource
 from evalstore.migration.merging.artifact_merge import ConflictSide
 from evalstore.migration.merging.stored_artifacts import StoredArtifacts
 from evalstore.migration.plan import SourcePlan, plan_source
-from evalstore.migration.suite_artifacts import StoreTarget
-from evalstore.migration.suite_names import SuiteIdentity
+from evalstore.migration.suites.suite_artifacts import StoreTarget
+from evalstore.migration.suites.suite_places import SuiteIdentity
 from evalstore.migration.table import FormatTable
 
 

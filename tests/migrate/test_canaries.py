@@ -24,7 +24,8 @@ from evalstore.documents import Document
 from evalstore.errors import LoadError
 from evalstore.migration import export, migrate
 from evalstore.migration.detect import detect_format, select_variant
-from evalstore.migration.extraction import SUFFIXES, Extraction, LegacySource, parse_whole, render_legacy
+from evalstore.migration.extraction import Extraction, LegacySource
+from evalstore.migration.legacy_files import SUFFIXES, parse_whole, render_legacy
 from evalstore.migration.readers import run_reader
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.table import load_tables

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalstore.migration import FileState, MigrationOutcome, MigrationReport, export, list_formats, migrate
-from evalstore.migration.extraction import parse_whole
+from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.planned_writes import render_rows
 from evalstore.migration.remainder import is_same_data
 from evalstore.model import parse_ref

@@ -14,15 +14,9 @@ from hypothesis import strategies as st
 from evalstore.documents import read_yaml
 from evalstore.errors import RefusedError
 from evalstore.migration import export, migrate
-from evalstore.migration.extraction import parse_whole
-from evalstore.migration.remainder import (
-    decode_value,
-    encode_value,
-    fold_value,
-    has_references,
-    is_same_data,
-    restore_parts,
-)
+from evalstore.migration.folded_values import fold_value, has_references, restore_parts
+from evalstore.migration.legacy_files import parse_whole
+from evalstore.migration.remainder import decode_value, encode_value, is_same_data
 
 LONG = "a statement that is longer than a reference to it would be"
 TREE = st.recursive(

@@ -15,8 +15,8 @@ import pytest
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_yaml
 from evalstore.migration import MigrationOutcome, MigrationReport, export, migrate
-from evalstore.migration.extraction import parse_whole
-from evalstore.migration.judge_prompts import InstalledPrompt, render_template, restore_text, select_prompt
+from evalstore.migration.legacy_files import parse_whole
+from evalstore.migration.prompts.judge_prompts import InstalledPrompt, render_template, restore_text, select_prompt
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, parse_ref

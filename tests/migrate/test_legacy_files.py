@@ -12,15 +12,8 @@ import pytest
 
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError
-from evalstore.migration.extraction import (
-    ArtifactDraft,
-    Extraction,
-    LegacyCase,
-    LegacySource,
-    parse_legacy,
-    parse_whole,
-    render_legacy,
-)
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
+from evalstore.migration.legacy_files import parse_legacy, parse_whole, render_legacy
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers import restore_files
 from evalstore.migration.remainder import is_same_data

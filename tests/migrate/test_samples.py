@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstore.migration import MigrationOutcome, MigrationReport, export, list_formats, migrate
-from evalstore.migration.extraction import parse_whole
+from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.remainder import is_same_data
 
 SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples"

@@ -13,7 +13,7 @@ import pytest
 
 from evalstore.documents import read_row, read_yaml
 from evalstore.migration import FileState, MigrationReport, export, migrate
-from evalstore.migration.extraction import parse_whole
+from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.shared_rubrics import fill_rubric, restore_judge
 from evalstore.model import Kind, select_scoring_part

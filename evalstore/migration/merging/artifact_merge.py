@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from evalstore.documents import compute_digest
 from evalstore.migration.artifact_names import REF_KEYS, replace_refs
 from evalstore.migration.extraction import VERSION
+from evalstore.migration.folded_values import expand_columns
 from evalstore.migration.merging.part_merge import PartNode, build_parts, count_notes, merge_parts, note_tree, read_tree
 from evalstore.migration.merging.stored_artifacts import ORIGIN_KEYS, index_rows
 from evalstore.migration.outcome import FileState
-from evalstore.migration.remainder import expand_columns
 from evalstore.migration.row_origins import fill_rows, fold_rows
 from evalstore.text import LONG_DIGEST, make_excerpt
 from evalstore.versions import find_version

@@ -6,16 +6,15 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from evalstore.documents import compute_digest, read_row, read_yaml
 from evalstore.errors import LoadError
 from evalstore.files import LARGE_FILE, list_below, read_below
-from evalstore.migration.extraction import ArtifactDraft
 from evalstore.model import Artifact, Kind, find_rows_path, is_id
 from evalstore.model.artifact import build_rows_name
 from evalstore.model.question_ids import read_former_id
@@ -238,76 +237,3 @@ def _read_source(source: Any) -> ArtifactOrigin:
     if not isinstance(source, dict):
         return ArtifactOrigin()
     return ArtifactOrigin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})
-
-
-class CaseKey(NamedTuple):
-    """A place in a suite by which an artifact is known again: the id of a question, and a pointer within its case."""
-
-    case: str
-    part: str = ""
-
-
-@dataclass(slots=True)
-class ArtifactGroup:
-    """Drafts with equal content, which share one artifact, and by their number the places in the suite that need it.
-
-    One that is named by what several cases ask for `is_shared`: none of the cases is its place. `moved_on` had this
-    content when it was migrated, and was changed here since. `base` is the digest of the content.
-    """
-
-    draft: ArtifactDraft
-    places: dict[int, CaseKey] = field(default_factory=dict)
-    base: str = ""
-    match: StoredArtifact | None = None
-    moved_on: StoredArtifact | None = None
-    reason: str = ""
-    is_shared: bool = False
-
-    @property
-    def keys(self) -> list[CaseKey]:
-        """Its places."""
-        return [*self.places.values()]
-
-    @property
-    def is_wanted_often(self) -> bool:
-        """Whether several cases have it for their own rubric."""
-        return len(self.keys) > 1 and not self.keys[0].part and self.draft.kind is Kind.RUBRIC
-
-    @property
-    def is_for_any_case(self) -> bool:
-        """Whether nothing in its rubric is of one case, not even the names of checks."""
-        checks = self.draft.value["checks"] if self.draft.is_shape else ()
-        return self.draft.is_shape and all("id" not in check or "each" in check for check in checks)
-
-    def select(self, places: Mapping[int, CaseKey]) -> ArtifactGroup:
-        """Return the group with some of its places; one place shares it with nobody."""
-        is_shared = self.is_shared and (len(places) > 1 or self.draft.is_shape)
-        return replace(self, places=dict(places), is_shared=is_shared)
-
-
-FileStored = Callable[[StoredArtifact, Container[str]], Any]
-ListKeys = Callable[[ArtifactGroup, Mapping[str, str]], list[Any]]
-# How an artifact of a suite is known again, the surest first: the key under which a stored one is filed (`cases` are
-# those that the suite still has), and the keys by which a group looks for it (`pins` are those of the questions).
-CONTENT_ROUNDS = 3  # the first rounds
-MATCH_ROUNDS: Sequence[tuple[FileStored, ListKeys]] = (
-    (
-        lambda item, _: (item.origin.case, item.origin.part, item.origin.base),
-        lambda group, _: [(*key, group.base) for key in group.keys],
-    ),
-    (
-        lambda item, _: (item.origin.case, item.origin.base),
-        lambda group, _: [(key.case, group.base) for key in group.keys],
-    ),
-    (lambda item, _: None if item.origin.case else item.origin.base, lambda group, _: [group.base]),
-    (
-        # A judge that the whole suite asks is a part of no case.
-        lambda item, _: (item.origin.case, item.origin.part) if item.origin.case or item.origin.part else None,
-        lambda group, _: [tuple(key) for key in group.keys],
-    ),
-    (lambda item, cases: None if item.origin.case in cases else item.origin.base, lambda group, _: [group.base]),
-    (
-        lambda item, cases: None if item.origin.case in cases else item.name,
-        lambda group, pins: [pins[key.case].partition("@")[0] for key in group.keys if key.case in pins],
-    ),
-)

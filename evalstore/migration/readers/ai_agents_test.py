@@ -27,7 +27,7 @@ from evalstore.migration.extraction import (
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.remainder import encode_value
-from evalstore.migration.suite_names import find_suite_name
+from evalstore.migration.suites.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
 from evalstore.migration.value_readings import describe_type, describe_unknown_keys
 from evalstore.model import Kind

@@ -11,10 +11,11 @@ from evalstore.documents import format_json_pointer
 from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.case_reading import CaseRow, RowLabel, draft_case_rubric, find_cases, read_rows
+from evalstore.migration.exporting.export_result import EditedRubricError
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
-from evalstore.migration.outcome import EditedRubricError, MigrationOutcome, find_worst_outcome
+from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome
 from evalstore.migration.remainder import decode_value, encode_value, is_same_data
-from evalstore.migration.suite_names import find_suite_name
+from evalstore.migration.suites.suite_names import find_suite_name
 from evalstore.migration.table import CheckRow, FormatTable
 from evalstore.migration.value_readings import ValueReading, describe_type, describe_unknown_keys, read_value
 from evalstore.model import Kind, is_cosmetic

@@ -11,14 +11,9 @@ from typing import Any
 from evalstore.documents import Pointer
 from evalstore.migration.artifact_names import make_check_ids
 from evalstore.migration.case_reading import CaseRow, RowLabel, draft_rubric, read_rows
-from evalstore.migration.extraction import (
-    ArtifactDraft,
-    Extraction,
-    LegacyCase,
-    LegacySource,
-    find_template_variables,
-)
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.migration.outcome import classify_losses
+from evalstore.migration.prompts.template_braces import find_template_variables
 from evalstore.migration.table import FormatTable, PromptRow
 from evalstore.migration.value_readings import describe_type, describe_unknown_keys
 from evalstore.model import Kind

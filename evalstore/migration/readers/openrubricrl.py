@@ -11,16 +11,9 @@ from typing import Any
 from evalstore.documents import Pointer
 from evalstore.migration.artifact_names import make_check_ids
 from evalstore.migration.case_reading import refuse_source
-from evalstore.migration.extraction import (
-    ArtifactDraft,
-    Extraction,
-    LegacyCase,
-    LegacySource,
-    MigrationNote,
-    escape_braces,
-    find_template_variables,
-)
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
+from evalstore.migration.prompts.template_braces import escape_braces, find_template_variables
 from evalstore.migration.table import FormatTable
 from evalstore.migration.value_readings import describe_type, is_number
 from evalstore.model import Kind

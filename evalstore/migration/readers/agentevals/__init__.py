@@ -14,28 +14,25 @@ from evalstore.migration.artifact_names import UniqueLabels
 from evalstore.migration.case_reading import refuse_source
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
-from evalstore.migration.readers.agentevals.grading import (
+from evalstore.migration.readers.agentevals.case_questions import build_question, find_input
+from evalstore.migration.readers.agentevals.dialects import (
     ORDER,
-    CrashError,
     DialectEvidence,
-    SuiteContext,
-    SuitePart,
     describe_tie,
     find_dialects,
     load_dialect,
 )
-from evalstore.migration.readers.agentevals.inheritance import (
-    build_question,
-    build_scope,
-    find_input,
-    grade_case,
-)
+from evalstore.migration.readers.agentevals.grading import CrashError, SuiteContext, SuitePart
+from evalstore.migration.readers.agentevals.inheritance import build_scope, grade_case
 from evalstore.migration.readers.agentevals.rubrics import compile_rubric
-from evalstore.migration.suite_names import find_suite_name
+from evalstore.migration.suites.suite_names import find_suite_name
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind
 from evalstore.text import make_excerpt
 
+__all__ = ["COMPANIONS", "read"]
+
+COMPANIONS = True  # suites name files of raw cases
 _SCENARIOS = "scenarios"
 _MULTIPLIED = "scenarios multiply tests by variables, and are not read; write their tests out"
 _NO_CASES = "is not a list of cases that can be read from here"
@@ -246,8 +243,3 @@ def _find_template_names(judges: Iterable[ArtifactDraft]) -> set[str]:
     """Return the fields of a question that the templates of these judges use."""
     templates = "".join(str(judge.value["template"]) for judge in judges)
     return {name for name in ("input", "expected", "context") if f"{{{{ {name} }}}}" in templates}
-
-
-__all__ = ["COMPANIONS", "read"]
-
-COMPANIONS = True  # suites name files of raw cases

@@ -11,15 +11,9 @@ from typing import Any
 
 from evalstore.documents import Pointer, compute_digest, format_json_pointer
 from evalstore.migration.artifact_names import make_slug, take_first_words
-from evalstore.migration.extraction import (
-    BRACES,
-    ArtifactDraft,
-    escape_braces,
-    escape_literal,
-    find_template_variables,
-    make_judge_draft,
-)
+from evalstore.migration.extraction import ArtifactDraft, make_judge_draft
 from evalstore.migration.outcome import JudgeFacts
+from evalstore.migration.prompts.template_braces import BRACES, escape_braces, escape_literal, find_template_variables
 from evalstore.migration.readers.agentevals.grading import (
     FILE_PREFIX,
     CaseScope,

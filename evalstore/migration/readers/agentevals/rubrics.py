@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -16,146 +16,9 @@ from evalstore.migration.extraction import ArtifactDraft, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.grading import (
     AVERAGE,
-    PASSES,
     Check,
-    Grading,
-    SuitePart,
     Term,
-    join_gradings,
-    parse_bar,
-    parse_number,
 )
-from evalstore.migration.remainder import encode_value
-from evalstore.text import make_excerpt
-
-ReadMembers = Callable[[SuitePart], Grading]
-_LISTS = ("assertions", "assert", "evaluators")
-# Default thresholds of the specification's aggregators, where a gate or member below one makes the group 0.
-_BAR = {"safety_gate": Fraction(3, 5), "all_or_nothing": PASSES}
-_PAPER = (
-    "the runner never knew the aggregator {} and skips the composite; here it is graded as the specification says: {}"
-)
-_SAYS = {
-    "minimum": "the lowest score of its members",
-    "maximum": "the highest score of its members",
-    "safety_gate": "0 if a gate is below {bar}, else the mean of all",
-    "all_or_nothing": "0 if a member is below {bar}, else the mean of all",
-}
-_LENIENT = "the program passes a member between 0.6 and 0.8 in one place and fails it in another; here it fails"
-
-
-def read_composite(part: SuitePart, read_members: ReadMembers) -> Grading:
-    """Read a composite by its aggregator; the runner skips a composite with an unknown aggregator."""
-    aggregator = part.enter("aggregator")
-    kind = aggregator.get("type")
-    if not isinstance(kind, str):
-        return part.skip("it has no aggregator")
-    if kind.replace("-", "_").startswith(("code_", "llm_")):
-        return part.set_aside(f"the aggregator {make_excerpt(kind)} decides by a program or a model of its own")
-    if kind not in _AGGREGATORS:
-        return part.skip(f"the aggregator {make_excerpt(kind)} is unknown")
-    if kind == "threshold" and parse_bar(aggregator.get("threshold")) is None:
-        return part.skip("the threshold of its aggregator is not a number from 0 to 1")
-    key, *hidden = [key for key in _LISTS if part.get(key) is not None] or [""]
-    inner = read_members(part.enter(key)) if key else Grading()
-    if not inner.terms:
-        return _read_empty_group(part, inner)
-    group = Term(part.name, part.pointer, members=inner.terms, steps=0, unmapped=inner.unmapped)
-    grading = _AGGREGATORS[kind](group, aggregator)
-    if isinstance(grading, str):
-        return part.set_aside(grading)
-    ignored = [part.enter(name).ignore(f"{key} comes first") for name in hidden]
-    key_notes = aggregator.check_keys("aggregator", kind)
-    return join_gradings([grading, replace(inner, terms=(), unmapped=()), key_notes, *ignored])
-
-
-def read_assert_set(part: SuitePart, read_members: ReadMembers) -> Grading:
-    """Read an assert-set: the weighted mean of its members, each with its own weight."""
-    inner = read_members(part.enter("assert"))
-    if not inner.terms:
-        return _read_empty_group(part, inner)
-    bar = parse_bar(part.get("threshold"))
-    passes = PASSES if bar is None else bar
-    group = Term(part.name, part.pointer, members=inner.terms, passes=passes, steps=0, unmapped=inner.unmapped)
-    return replace(inner, terms=(group,), unmapped=())
-
-
-def _read_empty_group(part: SuitePart, inner: Grading) -> Grading:
-    """Return a group none of whose members can be expressed; the runner skips one whose members it all skips."""
-    if not inner.unmapped:
-        return Grading(notes=inner.notes) + part.skip("it has no members that count")
-    kept = {"reason": "none of its members can be said", "raw": encode_value(part.raw)}
-    return Grading(notes=inner.notes, unmapped=(kept,))
-
-
-def _average_members(group: Term, aggregator: SuitePart) -> Grading:
-    at = aggregator.enter("weights")
-    weights = at.raw if isinstance(at.raw, dict) else {}
-    members = tuple(
-        replace(member, weight=replace(at, raw={"weight": weights.get(member.name)}).weight) for member in group.members
-    )
-    names = {member.name for member in members}
-    ignored = [at.enter(name).ignore("no member that counts has this name") for name in weights if name not in names]
-    note = at.ignore("it is not a mapping of names to weights") if at.raw and not weights else Grading()
-    return join_gradings([Grading((replace(group, members=members),)), note, *ignored])
-
-
-def _count_passing(group: Term, aggregator: SuitePart) -> Grading | str:
-    bar = parse_number(aggregator.get("threshold")) or Fraction(0)
-    members = [_make_binary(member) for member in group.members]
-    if None in members:
-        return "a member passes or fails by a score that no check can turn into one of the two"
-    lenient = (_LENIENT,) if aggregator.scope.dialect.name in {"D0", "D1", "D2", "D2s"} else ()
-    binary = tuple(member for member in members if member)
-    losses = lenient if any(member.check and "jury" in member.check for member in binary) else ()
-    return Grading((replace(group, members=binary, passes=bar),), losses)
-
-
-def _make_binary(member: Term) -> Term | None:
-    """Return a member as pass or fail at a score of 0.8; None where no check expresses that."""
-    check = member.check
-    if check is None or (check["kind"] == "tool_usage" and not 0 < member.steps < 1 / (1 - PASSES)):
-        return None
-    # A jury of one with a majority turns a continuous judge score into pass or fail at the threshold.
-    if check["kind"] == "llm_judge" and member.steps == 0:
-        rest = {key: item for key, item in check.items() if key not in {"kind", "judge_prompt_ref"}}
-        jury = {"members": [{"judge_prompt_ref": check["judge_prompt_ref"]}], "aggregate": "majority"}
-        return replace(member, check={"kind": "llm_judge", "jury": jury, **rest, "threshold": PASSES}, steps=1)
-    return replace(member, check={key: item for key, item in check.items() if key != "partial"}, steps=1)
-
-
-def _apply_specification(group: Term, aggregator: SuitePart) -> Grading | str:
-    """Read an aggregator that the specification has and the runner never knew."""
-    kind = aggregator.raw["type"]
-    threshold = parse_number(aggregator.get("threshold"))
-    bar = _BAR.get(kind) if threshold is None else threshold
-    loss = _PAPER.format(kind, _SAYS[kind].format(bar=float(bar or 0)))
-    if bar is None or kind in {"minimum", "maximum"}:
-        return Grading((replace(group, combine=kind[:3]),), (loss,))
-    if not 0 <= bar <= 1:
-        return "its threshold is not a number from 0 to 1"
-    required = aggregator.get("required")
-    # Without a list of names, every member of a safety gate is required.
-    names = set(map(str, required)) if isinstance(required, list) and kind == "safety_gate" else None
-    grading = _average_members(group, aggregator)
-    members = grading.terms[0].members
-    gated_members = tuple(
-        replace(member, gate=bar) if names is None or member.name in names else member for member in members
-    )
-    if any(member.gate is not None and member.check is None for member in gated_members):
-        return "a gate of it is a group itself, and groups go one level deep"
-    return replace(grading, terms=(replace(group, members=gated_members, combine=AVERAGE),), lossy=(loss,))
-
-
-_AGGREGATORS: Mapping[str, Callable[[Term, SuitePart], Grading | str]] = {
-    "weighted_average": _average_members,
-    "threshold": _count_passing,
-    "minimum": _apply_specification,
-    "maximum": _apply_specification,
-    "safety_gate": _apply_specification,
-    "all_or_nothing": _apply_specification,
-}
-
 
 _COUNTED = {"missing": "zero", "errors": "zero"}  # a grader that fails counts as 0 and keeps its weight
 _NEVER: Check = {

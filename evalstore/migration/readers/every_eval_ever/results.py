@@ -9,14 +9,9 @@ from typing import Any
 from evalstore.documents import Pointer, compute_digest
 from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.case_reading import draft_rubric
-from evalstore.migration.extraction import (
-    ArtifactDraft,
-    LegacyCase,
-    MigrationNote,
-    escape_braces,
-    find_template_variables,
-)
+from evalstore.migration.extraction import ArtifactDraft, LegacyCase, MigrationNote
 from evalstore.migration.outcome import JudgeFacts, MigrationOutcome, classify_losses
+from evalstore.migration.prompts.template_braces import escape_braces, find_template_variables
 from evalstore.migration.value_readings import describe_type, is_number
 from evalstore.model import Kind
 from evalstore.runs.eee_versions import find_aggregate_doubt

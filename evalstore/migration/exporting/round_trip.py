@@ -9,9 +9,9 @@ from typing import Any
 from evalstore.documents import Document
 from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import make_slug, rename_checks, replace_refs, take_first_words
+from evalstore.migration.exporting.export_result import EDIT_HINT, EditedRubricError
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.merging.artifact_merge import is_same_artifact
-from evalstore.migration.outcome import EDIT_HINT, EditedRubricError
 from evalstore.migration.readers import restore_files
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.shared_rubrics import fill_rubric, restore_judge

@@ -11,6 +11,7 @@ from typing import Any
 from evalstore.documents import compute_digest
 from evalstore.migration.artifact_names import ArtifactNames, make_tag, rename_refs, shorten_slug
 from evalstore.migration.extraction import ArtifactDraft
+from evalstore.migration.merging.artifact_groups import ArtifactGroup, CaseKey
 from evalstore.migration.merging.artifact_merge import (
     ConflictSide,
     MergeResult,
@@ -20,18 +21,12 @@ from evalstore.migration.merging.artifact_merge import (
     merge_artifact,
     merge_removed,
 )
+from evalstore.migration.merging.match_rounds import CONTENT_ROUNDS, MATCH_ROUNDS
 from evalstore.migration.merging.part_merge import PartNode
-from evalstore.migration.merging.stored_artifacts import (
-    CONTENT_ROUNDS,
-    MATCH_ROUNDS,
-    ArtifactGroup,
-    CaseKey,
-    StoredArtifact,
-    StoredArtifacts,
-)
+from evalstore.migration.merging.stored_artifacts import StoredArtifact, StoredArtifacts
 from evalstore.migration.outcome import FileState
 from evalstore.migration.shared_rubrics import Share
-from evalstore.migration.suite_names import SuiteIdentity
+from evalstore.migration.suites.suite_places import SuiteIdentity
 from evalstore.model import Kind, select_scoring_part
 from evalstore.model.question_params import list_value_keys
 from evalstore.model.refs import ID_LENGTH

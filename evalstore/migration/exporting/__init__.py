@@ -1,0 +1,1 @@
+"""Gives migrated artifacts back: what an export reads and returns, and the proof that nothing is lost."""

@@ -1,0 +1,59 @@
+"""The values that `export` returns, and the refusal of a rubric that was edited since it was migrated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evalstore.errors import RefusedError
+from evalstore.migration.outcome import PinBehind
+
+EDITED = "it was edited since it was migrated"
+EDIT_HINT = "export an earlier version, or take the edit back"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """One exported file: its path, the artifact or run it comes from, its text, and what the format cannot hold.
+
+    `behind` are pins of its dataset to rubrics that have a later version since their source changed.
+    """
+
+    file: str
+    ref: str
+    text: str
+    left_out: tuple[str, ...] = ()
+    behind: tuple[PinBehind, ...] = ()
+
+
+class EditedRubricError(RefusedError):
+    """A rubric does not say what it said when it was migrated, so that a question of it cannot be given back."""
+
+    def __init__(self, question: str, rubric: str, reason: str = EDITED, *, hint: str = EDIT_HINT) -> None:
+        """Name the question and the reference of its rubric, and say what is the matter with that."""
+        # A rubric that is filled with the values of one question is named with that.
+        self.rubric = rubric.partition("#")[0]
+        super().__init__(f"{question}, graded by {self.rubric}: {reason}", hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class UnexportedFile:
+    """A file that could not be given back, the artifact that stands for it, the rubric that is why, and the reason."""
+
+    file: str
+    ref: str
+    rubric: str | None
+    reason: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult:
+    """The files of one export; `out` is the folder they were written to, None when nothing was written.
+
+    `refused` are the files that could not be given back.
+    """
+
+    format: str
+    files: tuple[ExportedFile, ...]
+    out: str | None = None
+    refused: tuple[UnexportedFile, ...] = ()

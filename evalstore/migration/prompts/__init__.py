@@ -1,0 +1,1 @@
+"""The prompts of legacy programs, and the judges they become."""

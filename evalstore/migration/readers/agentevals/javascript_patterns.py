@@ -1,0 +1,169 @@
+"""Translates a pattern of JavaScript into one that finds the same here, or says why none does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+# The tokens of JavaScript's patterns without the flags u, v and y, one a match.
+_TOKEN = re.compile(
+    r"""(?P<escape>\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[^xu]))
+    |(?P<class>\[\^?(?:\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[^xu])|[^\]\\])+\])
+    |(?P<group>\((?:\?(?:[:=!]|<[A-Za-z_]\w*>))?)
+    |(?P<repeat>(?:[*+?]|\{[0-9]{1,4}(?:,[0-9]{0,4})?\})\??)
+    |(?P<plain>[^\\\[\]{}()*+?])
+    |(?P<close>\))""",
+    re.VERBOSE | re.DOTALL,
+)
+_INNER = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[^xu])|.", re.DOTALL)
+_ENDS = "\\n\\r\\u2028\\u2029"
+_SPACE = "\\t-\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
+_SETS = {"d": "0-9", "w": "A-Za-z0-9_", "s": _SPACE}
+# Zero-width tokens, which at least one of the two languages does not let a quantifier repeat.
+_EMPTY = frozenset({"^", "$", "|", "\\b", "\\B"})
+_LOOKS = frozenset({"(?=", "(?!"})
+_LETTERS = frozenset("nrtfv")
+_RARE = re.compile("[^\0-\ud7ff\ue000-\uffff]")
+_FOREIGN = re.compile(r"\\(?:x[89A-Fa-f]|u(?!00[0-7]))")
+
+
+def translate_pattern(pattern: str, flags: str) -> tuple[str, str] | None:
+    """Return an equivalent pattern and its flags for `regex` checks; None where equivalence is not certain."""
+    # Case folding of letters beyond ASCII differs between the two languages.
+    if "i" in flags and (not pattern.isascii() or _FOREIGN.search(pattern)):
+        return None
+    if _RARE.search(pattern):
+        return None
+    words = list(_translate_tokens(pattern, flags))
+    if None in words:
+        return None
+    text = "".join(word for word in words if word)
+    # Without (?a) the letters k and s would match the Kelvin sign and the long s, which they do not in JavaScript.
+    fold = "(?a)" if "i" in flags or "\\b" in text else ""
+    return fold + text, "i" if "i" in flags else ""
+
+
+def _translate_tokens(pattern: str, flags: str) -> Iterator[str | None]:
+    tokens = list(_split_tokens(pattern))
+    if not _is_well_formed(tokens):
+        yield None
+        return
+    # Each token is judged by the quantifier behind it.
+    following = [*(text for _, text in tokens), ""][1:]
+    if not _needs_no_half_characters(tokens, following):
+        yield None
+        return
+    for (kind, text), follows in zip(tokens, following, strict=True):
+        yield _translate_token(kind, text, flags, many=follows[:1] in {"*", "+"})
+
+
+def _split_tokens(pattern: str) -> Iterator[tuple[str, str]]:
+    place = 0
+    while place < len(pattern):
+        match = _TOKEN.match(pattern, place)
+        if match is None or match.lastgroup is None:
+            yield "unknown", pattern[place:]
+            return
+        yield match.lastgroup, match[0]
+        place = match.end()
+
+
+def _is_well_formed(tokens: list[tuple[str, str]]) -> bool:
+    """Whether tokens are known, groups closed, group names unique, and quantifiers follow what they can repeat."""
+    groups: list[str] = []
+    names: set[str] = set()
+    single = False
+    for kind, text in tokens:
+        if kind == "unknown" or (kind == "close" and not groups) or (kind == "repeat" and not single) or text in names:
+            return False
+        if kind == "group":
+            groups.append(text)
+            names |= {text} if text.startswith("(?<") else set()
+        single = kind in {"class", "plain", "escape"} and text not in _EMPTY
+        if kind == "close":
+            single = groups.pop() not in _LOOKS
+    return not groups
+
+
+def _needs_no_half_characters(tokens: list[tuple[str, str]], following: list[str]) -> bool:
+    """Whether code units and characters count alike: at most one `+` on an unknown character, outside of groups."""
+    depth, wanting = 0, 0
+    for (kind, text), follows in zip(tokens, following, strict=True):
+        depth += (kind == "group") - (kind == "close")
+        if _takes_unknown_character(kind, text) and follows[:1] == "+":
+            wanting += 2 if depth else 1
+    return wanting <= 1
+
+
+def _takes_unknown_character(kind: str, text: str) -> bool:
+    return (kind == "plain" and text == ".") or text.startswith("[^") or (kind == "escape" and text[1] in "DWS")
+
+
+def _translate_token(kind: str, text: str, flags: str, *, many: bool) -> str | None:
+    if kind == "plain":
+        return _translate_plain(text, flags, many=many)
+    if kind == "class":
+        return _translate_class(text, many=many)
+    if kind == "escape":
+        return _translate_escape(text[1:], many=many)
+    if kind == "group":
+        return "(" if text.startswith("(?<") else text
+    return text
+
+
+def _translate_plain(text: str, flags: str, *, many: bool) -> str | None:
+    if text == ".":
+        return ("(?s:.)" if "s" in flags else f"[^{_ENDS}]") if many else None
+    if text == "^":
+        # In mode m, lines end at four characters in JavaScript, at LF alone in Python.
+        return f"(?<![^{_ENDS}])" if "m" in flags else "\\A"
+    if text == "$":
+        return f"(?![^{_ENDS}])" if "m" in flags else "\\Z"
+    return text
+
+
+def _translate_escape(text: str, *, many: bool) -> str | None:
+    if text in _SETS:
+        return f"[{_SETS[text]}]"
+    if text.lower() in _SETS:
+        return f"[^{_SETS[text.lower()]}]" if many else None
+    if text == "b" or text[0] in _LETTERS or (text[0] in "xu" and not _is_surrogate(text)):
+        return f"\\{text}"
+    return re.escape(text) if text.isascii() and not text.isalnum() and text != "_" else None
+
+
+def _translate_class(text: str, *, many: bool) -> str | None:
+    negated = text.startswith("[^")
+    if negated and not many:
+        return None
+    items = [_translate_class_item(item) for item in _INNER.findall(text[2 if negated else 1 : -1])]
+    if None in items or _has_set_in_range(items):
+        return None
+    return f"[{'^' if negated else ''}{''.join(item for item in items if item)}]"
+
+
+def _translate_class_item(text: str) -> str | None:
+    if not text.startswith("\\"):
+        return f"\\{text}" if text in "[&~|^" else text
+    inner = text[1:]
+    if inner in _SETS:
+        return _SETS[inner]
+    if inner == "b":
+        return "\\x08"
+    if inner[0] in _LETTERS or (inner[0] in "xu" and not _is_surrogate(inner)):
+        return text
+    return f"\\{inner}" if inner.isascii() and not inner.isalnum() and inner != "_" else None
+
+
+def _has_set_in_range(items: list[str | None]) -> bool:
+    """Whether a set of characters ends a range, which JavaScript reads as three single items."""
+    sets = set(_SETS.values())
+    return any(
+        item == "-" and 0 < place < len(items) - 1 and (items[place - 1] in sets or items[place + 1] in sets)
+        for place, item in enumerate(items)
+    )
+
+
+def _is_surrogate(text: str) -> bool:
+    """Whether an escape stands for a surrogate, half of a character above U+FFFF."""
+    return text.startswith("u") and "\ud800" <= chr(int(text[1:], 16)) <= "\udfff"
