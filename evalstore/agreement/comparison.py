@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from evalstore.agreement.confusion import COUNT_NAMES, Agreement, Confusion
-from evalstore.documents.edit import Scalar
+from evalstore.documents.edit_entries import Scalar
 from evalstore.lint.judges import LEAST_ROWS
 from evalstore.model import Verdict
 from evalstore.runs import UsedArtifact

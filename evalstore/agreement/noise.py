@@ -18,7 +18,7 @@ from evalstore.checks import CheckContext
 from evalstore.checks.judges import PreparedJudge, ask_judge, prepare_judge
 from evalstore.checks.question_values import fill_from_question
 from evalstore.checks.statements import read_statements
-from evalstore.documents.edit import Scalar
+from evalstore.documents.edit_entries import Scalar
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Artifact, Check, Grade, Kind, Question, Rubric, Sample, parse_ref, read_rubric
 from evalstore.model.judge import FACT_VARIABLE, STATEMENT_VARIABLE

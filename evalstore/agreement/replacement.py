@@ -27,7 +27,7 @@ from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.side_replay import ChangeSide, SideReplay
 from evalstore.audits.stored_run import StoredRun, list_run_pins, read_judge_model, read_stored_run
 from evalstore.diff import Detail
-from evalstore.documents.edit import set_entries
+from evalstore.documents.edit_entries import set_entries
 from evalstore.errors import Place, RefusedError, UsageError
 from evalstore.model import Artifact, Check, CheckResult, Kind, RubricResult, UnscoredReason, parse_ref
 from evalstore.release.acceptances import read_change_policy

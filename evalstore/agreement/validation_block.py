@@ -13,7 +13,7 @@ from evalstore.agreement.comparison import JudgeReplacement
 from evalstore.agreement.confusion import Agreement
 from evalstore.agreement.noise import JudgeNoise
 from evalstore.documents import Document, encode_document
-from evalstore.documents.edit import Scalar, set_entries, set_root_entry
+from evalstore.documents.edit_entries import Scalar, set_entries, set_root_entry
 from evalstore.errors import ConflictError, Place, RefusedError
 from evalstore.files import read_below
 from evalstore.model import Artifact, PinType, format_decimal, parse_ref

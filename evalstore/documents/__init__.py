@@ -3,10 +3,8 @@
 from typing import TYPE_CHECKING
 
 from evalstore.documents.document import (
-    OPAQUE_DEPTH,
     Document,
     DoubledKey,
-    OpaqueValue,
     Pointer,
     Span,
     encode_document,
@@ -23,6 +21,7 @@ from evalstore.documents.json_writer import (
     write_json,
     write_row,
 )
+from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue
 from evalstore.documents.yaml_reader import read_legacy_yaml, read_yaml
 from evalstore.lazy_names import import_lazily
 

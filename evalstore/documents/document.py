@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -170,68 +169,3 @@ def decode_utf8(data: bytes, file: str, line: int = 1) -> str:
 def locate_offset(text: str, offset: int, file: str) -> Place:
     """Return the place (line and column) of a character offset."""
     return Place(file, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
-
-
-# What is nested deeper than this is kept as a text: artifacts have room for twice as many levels.
-OPAQUE_DEPTH = 32
-
-
-@dataclass(frozen=True, slots=True)
-class OpaqueValue:
-    """A value that is carried and never read: `NaN`, `-Infinity`, a number without end, or deeply nested JSON."""
-
-    text: str
-
-    @property
-    def description(self) -> str:
-        """What it is, in words."""
-        is_nested = self.text[:1] in {"[", "{"}
-        return f"nested deeper than {OPAQUE_DEPTH} levels" if is_nested else f"{self.text[:20]}, which is not a number"
-
-
-def write_flat(value: Any) -> str:
-    """Return a value of any depth as one line of JSON; `LoadError` for a key that is not text."""
-    # A stack, because recursion would end within values that are nested as deep as legacy readers go.
-    parts: list[str] = []
-    waiting: list[Any] = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, OpaqueValue):
-            parts.append(item.text)
-        elif isinstance(item, dict):
-            pairs = [[_format_key(key), child, _Token(",")] for key, child in item.items()]
-            waiting += _reverse_parts("{", pairs, "}")
-        elif isinstance(item, list):
-            waiting += _reverse_parts("[", [[child, _Token(",")] for child in item], "]")
-        elif isinstance(item, _Token):
-            parts.append(item)
-        else:
-            parts.append(_format_scalar(item))
-    return "".join(parts)
-
-
-def parse_flat(text: str) -> Any:
-    """Return the value of which `write_flat` made a text, with numbers as `OpaqueValue`."""
-    return json.loads(text, parse_float=OpaqueValue, parse_int=OpaqueValue, parse_constant=OpaqueValue)
-
-
-class _Token(str):
-    """A piece of JSON that is written as it is."""
-
-    __slots__ = ()
-
-
-def _format_key(key: Any) -> _Token:
-    if not isinstance(key, str):
-        raise LoadError(f"below {OPAQUE_DEPTH} levels, the key {key} is not text")
-    return _Token(f"{_format_scalar(key)}:")
-
-
-def _format_scalar(value: Any) -> str:
-    is_word = value is None or isinstance(value, str | bool)
-    return json.dumps(value, ensure_ascii=False) if is_word else str(value)
-
-
-def _reverse_parts(opening: str, entries: list[list[Any]], closing: str) -> list[Any]:
-    inner = [part for entry in entries for part in entry][:-1]  # without the last comma
-    return [_Token(closing), *reversed(inner), _Token(opening)]

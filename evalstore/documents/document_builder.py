@@ -5,19 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalstore.documents.document import (
-    DEPTH_LIMIT,
-    LEGACY_NODE_LIMIT,
-    NODE_LIMIT,
-    OPAQUE_DEPTH,
-    Document,
-    DoubledKey,
-    OpaqueValue,
-    Pointer,
-    Span,
-    write_flat,
-)
+from evalstore.documents.document import DEPTH_LIMIT, LEGACY_NODE_LIMIT, NODE_LIMIT, Document, DoubledKey, Pointer, Span
+from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue, write_flat
 from evalstore.errors import LimitError, LoadError, Place
+
+# Keys of a frame that no document can hold: no key was read yet (a key may be null), or the merge key `<<`.
+_NO_KEY: Any = object()
+_MERGE_KEY: Any = object()
+_ALIAS_HINT = "a string that begins with * needs quotes"
 
 
 class AnchorNode(NamedTuple):
@@ -26,12 +21,6 @@ class AnchorNode(NamedTuple):
     value: Any
     nodes: int
     height: int
-
-
-# Keys of a frame that no document can hold: no key was read yet (a key may be null), or the merge key `<<`.
-_NO_KEY: Any = object()
-_MERGE_KEY: Any = object()
-_ALIAS_HINT = "a string that begins with * needs quotes"
 
 
 @dataclass(slots=True)

@@ -6,26 +6,16 @@ import json
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in every CPython, in no stub
 from typing import Any, NoReturn
 
-from evalstore.documents.document import (
-    DEPTH_LIMIT,
-    NODE_LIMIT,
-    OPAQUE_DEPTH,
-    Document,
-    OpaqueValue,
-    Pointer,
-    Span,
-    check_text,
-    decode_utf8,
-    parse_number,
-)
+from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Span, decode_utf8, parse_number
 from evalstore.documents.document_builder import DocumentBuilder
-from evalstore.errors import LimitError, LoadError, Place, RefusedError
+from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue
+from evalstore.errors import LimitError, LoadError, Place
 
 LIMIT = 64 << 20
 LINE_LIMIT = 4 << 20
@@ -291,95 +281,3 @@ def _parse_string(source: _JsonText, start: int, builder: DocumentBuilder) -> in
     take = builder.add_key if builder.wants_key else builder.add_scalar
     take(value, source.build_span(start, end))
     return int(end)
-
-
-_LIMIT = 1 << 20
-_STRING = r'"(?:\\.|[^"\\])*"'
-_COMMENT = re.compile(rf"{_STRING}|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-_TRAILING_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])", re.DOTALL)
-_INDENT = "  "
-
-
-def read_jsonc(data: bytes, file: str) -> Document:
-    """Return a JSON file with comments and trailing commas as a document, whose text has blanks in their place."""
-    text, bom = check_text(data, file, _LIMIT)
-    document = read_json(_blank(_TRAILING_COMMA, _blank(_COMMENT, text)), file)
-    return Document(file, text, document.value, document.spans, document.key_spans, bom)
-
-
-def add_members(data: bytes, file: str, pointer: Pointer, members: Mapping[str, Any]) -> bytes:
-    """Return the file with the members added to the object at `pointer`, which is made if its parent lacks it.
-
-    A member that is there already stays as it is. Raises `LoadError` for a file that is none, and `RefusedError` where
-    no member can be added.
-    """
-    document = read_jsonc(data, file)
-    target = document.value
-    for key in pointer:
-        target = target.get(key, {}) if isinstance(target, dict) else None
-    if not isinstance(target, dict):
-        raise RefusedError("is not a mapping to add keys to", place=Place(file))
-    new = {key: value for key, value in members.items() if key not in target}
-    if not new:
-        return data
-    # What is made anew is one member of the nearest object that is there.
-    while pointer and pointer not in document.spans:
-        new, pointer = {str(pointer[-1]): new}, pointer[:-1]
-    changed = _insert(document, pointer, new).encode()
-    changed = b"\xef\xbb\xbf" + changed if document.bom else changed
-    if read_jsonc(changed, file).value != _merge(document.value, pointer, new):
-        raise RefusedError("cannot be changed without changing more of the file", place=Place(file))
-    return changed
-
-
-def _insert(document: Document, pointer: Pointer, new: Mapping[str, Any]) -> str:
-    text, span = document.text, document.spans[pointer]
-    close = span.end - 1
-    bare = _blank(_COMMENT, text)
-    ends = [where.end for at, where in document.spans.items() if len(at) == len(pointer) + 1 and at[:-1] == pointer]
-    line_break = "\r\n" if "\r\n" in text else "\n"
-    outer = _find_indent(text, span.start)
-    inner = _find_indent(text, min(_list_starts(document, pointer), default=close))
-    if len(inner) <= len(outer) or not ends:
-        inner = outer + ("\t" if "\t" in outer else _INDENT)
-    lines = f",{line_break}{inner}".join(_dump_member(key, value, inner, line_break) for key, value in new.items())
-    # Behind the last value or comment; the comma that separates goes behind the last value itself.
-    at = len(text[:close].rstrip())
-    tail = "" if re.search(r"[\r\n]", text[at:close]) else f"{line_break}{outer}"
-    added = f"{line_break}{inner}{lines}{tail}"
-    text = text[:at] + added + text[at:]
-    if ends and "," not in bare[max(ends) : close]:
-        text = f"{text[: max(ends)]},{text[max(ends) :]}"
-    return text
-
-
-def _list_starts(document: Document, pointer: Pointer) -> list[int]:
-    spans = document.key_spans.items()
-    return [where.start for at, where in spans if len(at) == len(pointer) + 1 and at[:-1] == pointer]
-
-
-def _find_indent(text: str, position: int) -> str:
-    """Return the blanks at the beginning of the line of a position."""
-    line = text[text.rfind("\n", 0, position) + 1 : position]
-    return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _dump_member(key: str, value: Any, indent: str, line_break: str) -> str:
-    step = "\t" if "\t" in indent else _INDENT
-    lines = json.dumps(value, indent=step, ensure_ascii=False).split("\n")
-    return f"{json.dumps(key)}: " + f"{line_break}{indent}".join(lines)
-
-
-def _merge(value: Any, pointer: Pointer, new: Mapping[str, Any]) -> Any:
-    if not pointer:
-        return {**value, **new}
-    return {**value, pointer[0]: _merge(value[pointer[0]], pointer[1:], new)}
-
-
-def _blank(pattern: re.Pattern[str], text: str) -> str:
-    """Return a text of the same length, with blanks for what the pattern finds outside of strings."""
-
-    def replace(found: re.Match[str]) -> str:
-        return found[0] if found[0].startswith('"') else re.sub(r"[^\r\n]", " ", found[0])
-
-    return pattern.sub(replace, text)

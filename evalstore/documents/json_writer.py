@@ -9,7 +9,7 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from json.encoder import encode_basestring
 from typing import TYPE_CHECKING, Any
 
-from evalstore.documents.document import OpaqueValue
+from evalstore.documents.opaque import OpaqueValue
 from evalstore.errors import RefusedError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from evalstore.documents.document import Document, Pointer, follow_pointer
-from evalstore.documents.yaml_writer import find_node_end, find_style
+from evalstore.documents.yaml_layout import find_node_end, find_style
 
 BLOCK, FLOWS = "-", frozenset("{[")
 _ALIAS = "*"

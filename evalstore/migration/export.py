@@ -11,14 +11,7 @@ from typing import Any
 
 from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, RefError, RefusedError, require_types
-from evalstore.files import (
-    LARGE_FILE,
-    make_folder,
-    read_below,
-    refuse_links_below,
-    sweep_below,
-    write_below,
-)
+from evalstore.files import LARGE_FILE, make_folder, read_below, refuse_links_below, sweep_below, write_below
 from evalstore.lint.references import is_behind, read_origin
 from evalstore.migration.exporting.artifact_source import ArtifactSource
 from evalstore.migration.exporting.export_result import EditedRubricError, ExportedFile, ExportResult, UnexportedFile

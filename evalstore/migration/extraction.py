@@ -8,11 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from evalstore.documents import (
-    Document,
-    Pointer,
-    format_json_pointer,
-)
+from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.migration.legacy_files import BrokenLine
 from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationEntry, MigrationOutcome
 from evalstore.model import Kind

@@ -13,12 +13,7 @@ from typing import Any
 from evalstore.errors import ConflictError, EvalstoreError, GitError, RefusedError, require_types
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.dataset_draft import SourceContext
-from evalstore.migration.merging.artifact_merge import (
-    ConflictSide,
-    digest_content,
-    digest_parts,
-    read_base_parts,
-)
+from evalstore.migration.merging.artifact_merge import ConflictSide, digest_content, digest_parts, read_base_parts
 from evalstore.migration.merging.part_merge import PartNode
 from evalstore.migration.merging.stored_artifacts import StoredArtifact, StoredArtifacts, locate_rows, put_rows
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile

@@ -17,13 +17,7 @@ from evalstore.migration.dataset_draft import (
     read_stated_ref,
 )
 from evalstore.migration.exporting.round_trip import check_restorable
-from evalstore.migration.extraction import (
-    ArtifactDraft,
-    Extraction,
-    LegacyCase,
-    LegacySource,
-    make_entry,
-)
+from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, make_entry
 from evalstore.migration.folded_values import fold_value
 from evalstore.migration.merging.artifact_groups import CaseKey
 from evalstore.migration.merging.artifact_merge import list_refs

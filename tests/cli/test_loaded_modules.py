@@ -28,6 +28,7 @@ GRADING = {
 EDITING = {
     "evalstore.store.writing",
     "evalstore.documents.edit",
+    "evalstore.documents.edit_entries",
     "evalstore.documents.json_stream",
     "ctypes",
 }

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.documents.json_reader import add_members, read_jsonc
+from evalstore.documents.jsonc import add_members, read_jsonc
 from evalstore.errors import EvalstoreError
 
 NEW = {"./a.json": "a/*.yaml", "./b.json": "b/*.yaml"}

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.documents import Document, document_builder, read_yaml, yaml_reader
+from evalstore.documents import Document, document_builder, read_yaml, yaml_values
 from evalstore.documents.document import DEPTH_LIMIT
-from evalstore.documents.yaml_reader import NOT_PLAIN, _parse_yaml, read_plain_value
+from evalstore.documents.yaml_reader import _parse_yaml
+from evalstore.documents.yaml_values import NOT_PLAIN, read_plain_value
 from evalstore.errors import LoadError
 
 ROOT = Path(__file__).parents[2]
@@ -163,7 +164,7 @@ def test_random_brackets_are_read_alike() -> None:
 
 @pytest.mark.parametrize("extra", [-1, 0])
 def test_limits_are_those_of_reading_with_positions(extra: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (yaml_reader, document_builder):
+    for module in (yaml_values, document_builder):
         monkeypatch.setattr(module, "NODE_LIMIT", 50)
     assert_same("[" * (DEPTH_LIMIT + extra) + "]" * (DEPTH_LIMIT + extra))
     many = "- 1\n" * (50 + extra)  # the list itself is one more

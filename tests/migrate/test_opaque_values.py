@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalstore.documents import OpaqueValue, read_legacy_json, read_legacy_yaml
-from evalstore.documents.document import write_flat
+from evalstore.documents.opaque import write_flat
 from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.migration.legacy_files import parse_whole, render_legacy
 from evalstore.migration.remainder import decode_value, encode_value, is_same_data

@@ -24,7 +24,7 @@ class Job(NamedTuple):
 
 
 JOBS = (
-    Job("read YAML", ("documents/yaml_reader.py",), ("yaml",)),
+    Job("read YAML", ("documents/yaml_reader.py", "documents/yaml_values.py"), ("yaml",)),
     Job("write YAML", ("documents/yaml_writer.py",), ("ruamel",)),
     Job("find a pattern in a text", ("languages/patterns/",), ("regex",)),
     Job("hold a value against a JSON Schema", ("languages/schemas/",), ("jsonschema", "referencing")),

@@ -9,10 +9,7 @@ from typing import Self
 
 from evalstore.documents import read_yaml
 from evalstore.errors import GitError, RefError
-from evalstore.files import (
-    list_below,
-    read_below,
-)
+from evalstore.files import list_below, read_below
 from evalstore.migration.merging.stored_artifacts import read_stored_rows
 from evalstore.model import Artifact, Kind, PinType, Question, Ref, find_rows_path, is_id, iterate_questions
 from evalstore.store import ArtifactStore

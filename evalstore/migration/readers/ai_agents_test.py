@@ -10,13 +10,7 @@ from typing import Any
 
 from evalstore.documents import Pointer, read_yaml
 from evalstore.errors import LoadError
-from evalstore.migration.case_reading import (
-    CaseRow,
-    RowLabel,
-    draft_case_rubric,
-    read_rows,
-    refuse_source,
-)
+from evalstore.migration.case_reading import CaseRow, RowLabel, draft_case_rubric, read_rows, refuse_source
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,

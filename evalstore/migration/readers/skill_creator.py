@@ -11,15 +11,7 @@ from typing import Any
 from evalstore.documents import Pointer
 from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import make_check_id, make_slug, take_first_words
-from evalstore.migration.case_reading import (
-    APART,
-    CaseChecks,
-    CaseRow,
-    RowLabel,
-    find_cases,
-    make_judge_ref,
-    read_rows,
-)
+from evalstore.migration.case_reading import APART, CaseChecks, CaseRow, RowLabel, find_cases, make_judge_ref, read_rows
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,

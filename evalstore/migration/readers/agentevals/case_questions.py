@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalstore.migration.readers.agentevals.grading import (
-    VARIABLE,
-    CaseScope,
-    Raw,
-    describe_open_places,
-)
+from evalstore.migration.readers.agentevals.grading import VARIABLE, CaseScope, Raw, describe_open_places
 from evalstore.migration.remainder import encode_value, is_same_data
 from evalstore.migration.value_readings import is_plain, is_question_value, read_messages, render_input
 

@@ -14,11 +14,7 @@ from evalstore.migration.artifact_names import UniqueLabels, make_slug
 from evalstore.migration.case_reading import draft_rubric
 from evalstore.migration.extraction import ArtifactDraft, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
-from evalstore.migration.readers.agentevals.grading import (
-    AVERAGE,
-    Check,
-    Term,
-)
+from evalstore.migration.readers.agentevals.grading import AVERAGE, Check, Term
 
 _COUNTED = {"missing": "zero", "errors": "zero"}  # a grader that fails counts as 0 and keeps its weight
 _NEVER: Check = {

@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from evalstore.migration.readers.agentevals.grading import (
-    Check,
-    Grading,
-    Raw,
-    SuitePart,
-    join_gradings,
-)
+from evalstore.migration.readers.agentevals.grading import Check, Grading, Raw, SuitePart, join_gradings
 from evalstore.text import make_excerpt
 
 # The runner's modes to compare arguments, and ours; "ignore" compares none.
