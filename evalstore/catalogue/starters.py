@@ -12,7 +12,7 @@ from evalstore.catalogue.schema_topics import load_topics, read_schema
 from evalstore.documents import write_yaml
 from evalstore.errors import EvalstoreError, GitError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
-from evalstore.lint.wording import list_check_kinds
+from evalstore.lint.shapes import list_check_kinds
 from evalstore.model import Artifact, Kind, is_id
 from evalstore.model.refs import ID_FORM
 from evalstore.places import has_store_mark

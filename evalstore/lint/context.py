@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalstore.errors import RefError
+from evalstore.lint.bundles import Bundles
 from evalstore.lint.notes import get_mapping
-from evalstore.lint.references import ArtifactFiles, Bundles, ReferenceLookup
+from evalstore.lint.reference_lookup import ArtifactFiles, ReferenceLookup
 from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.model import Artifact, Kind, Severity, find_pins, parse_ref
 
@@ -23,6 +24,8 @@ MAX_AGE_DAYS = 90
 _UNPINNED = {"allow": None, "warn": Severity.WARNING, "forbid": Severity.ERROR}
 _UNPINNED_RULES = frozenset({"reference-unpinned", "reference-floating", "reference-floating-inside"})
 _SEVERITIES = {"off": None, **{str(severity): severity for severity in Severity}}
+# (artifact, release, fingerprint) -> whether a change since that release has it; what is history is not in here.
+PendingAcceptances = Mapping[tuple[str, str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,3 @@ class ValidationContext:
     def find_policy(self, artifact: Artifact) -> SeverityPolicy:
         """Return the policy of one artifact."""
         return self.target_policies.get((artifact.kind, artifact.id), self.base)
-
-
-# (artifact, release, fingerprint) -> whether a change since that release has it; what is history is not in here.
-PendingAcceptances = Mapping[tuple[str, str, str], bool]

@@ -8,90 +8,37 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
+from evalstore.lint.key_hints import find_hint
 from evalstore.lint.notes import Mend, Note, list_mappings, list_names, make_note
-from evalstore.lint.wording import CHECK, QUESTION, ROOTS, SETTINGS, list_check_kinds, list_key_names, load_schema
+from evalstore.lint.shapes import CHECK, QUESTION, ROOTS, SETTINGS, list_check_kinds, list_key_names, load_schema
 from evalstore.model import Kind, is_cosmetic
-from evalstore.model.question import SYNONYMS
 from evalstore.text import SLIPS, find_near_word, find_only_near, spell_out
 
-_SCORING = "write it under `scoring:`"
-_CHECKS = "write checks under `checks:`, each with its `kind`"
-_GATES = "list the ids of checks that must pass under `required` in `scoring`"
-_THRESHOLD = "write `threshold`"
-_MODEL = "write it under `model:`"
-_EXTRA = "write it under `extra:` of `model:`, which is sent as it is"
-_PARAMETERS = "frequency_penalty max_completion_tokens presence_penalty reasoning reasoning_effort top_k verbosity"
-_RUBRIC_REF = "name a rubric: `rubric_ref: rubric/<id>@<version>`"
-_OR_METADATA = dict.fromkeys(("expected", "input"), ", or keep it under `metadata:`")
-_JUDGE_FILE = "put the judge in a file of its own, and name it in `judge_prompt_ref` of an llm_judge check"
-
-
-def _share_hint(hint: str, keys: str) -> dict[str, str]:
-    return dict.fromkeys(keys.split(), hint)
-
-
-_HINTS: dict[str, dict[str, str]] = {
-    "rubric": {
-        **_share_hint(_SCORING, "combine errors missing required threshold weights"),
-        **_share_hint(f"{_SCORING} as `threshold`", "min_score pass_mark pass_threshold passing_score"),
-        **_share_hint(f"{_SCORING} as `combine`", "aggregate aggregation mode"),
-        **_share_hint(_CHECKS, "assert assertions asserts criteria expectations graders metrics rules tests"),
-        **_share_hint(_GATES, "gate gates must_pass"),
-        **_share_hint(_JUDGE_FILE, "judge judges judge_prompt_ref model prompt template"),
-        "name": "use `id` for references and `title` for people",
-    },
-    "checks": {
-        **_share_hint("write it under `weights` in `scoring`, by check id", "weight weights"),
-        **_share_hint("list the check's id under `required` in `scoring`", "critical gate must_pass required"),
-        **_share_hint("write `case_sensitive`, or `flags: i` in a regex", "case case_insensitive ignore_case"),
-        **_share_hint(_THRESHOLD, "min_score pass_mark pass_threshold"),
-        **_share_hint("write `negate: true`", "invert inverse negated not"),
-        **_share_hint(_JUDGE_FILE, "judge prompt rubric_prompt template"),
-        "name": "write `id`, or `description` for people",
-        "type": "write `kind`",
-        "value": "write `values`, a list",
-    },
-    "scoring": {
-        **_share_hint(_GATES, "gate gates must_pass"),
-        **_share_hint(_THRESHOLD, "min_score pass_mark pass_threshold passing_score"),
-        **_share_hint("write `combine`", "aggregate aggregation method mode"),
-        "weight": "write `weights`, by check id",
-    },
-    "judge": {
-        **_share_hint(f"{_MODEL} as `system`", "system system_message system_prompt"),
-        **_share_hint("write `template`", "instructions messages prompt user"),
-        **_share_hint(_MODEL, "extra max_tokens response_format seed temperature top_p"),
-        **_share_hint(_EXTRA, _PARAMETERS),
-        **_share_hint(f"{_MODEL} as `id`", "model_id model_name"),
-        **_share_hint("write `threshold` in the check that names this judge", "pass_threshold threshold"),
-        **_share_hint("write `level_names`", "choices labels levels options"),
-        "name": "use `id` for references and `title` for people",
-    },
-    "model": {
-        **_share_hint("write `id`", "model model_id model_name name"),
-        **_share_hint("write `system`", "system_message system_prompt"),
-        **_share_hint(_EXTRA, _PARAMETERS),
-    },
-    "questions": {
-        **_share_hint(_RUBRIC_REF, "rubric rubrics"),
-        **_share_hint(
-            f"checks belong in a rubric; {_RUBRIC_REF}",
-            "assert assertions asserts checks criteria_checks expectations graders scorers scoring",
-        ),
-        **{word: f"write `{key}`{_OR_METADATA.get(key, '')}" for word, key in SYNONYMS.items()},
-    },
-    "dataset": {
-        **_share_hint("write it under `defaults:`", "bundle rubric_ref"),
-        **_share_hint(f"under `defaults:`, {_RUBRIC_REF}", "rubric rubrics"),
-        **_share_hint("write `questions`", "cases data entries evals examples items samples tests"),
-        "renames": "write it in evalstore.yaml: `renames: {dataset/<id>: {<old>: <new>}}`",
-    },
+# The words of `foreign_keys` for what stands at the top of a schema; below it the key that leads there names the place.
+_PLACES = {"base/rubric": "rubric", QUESTION: "questions", CHECK: "checks"}
+_CONTAINERS = (dict, list)
+_NOTED_KEYS = 20  # of one mapping: a file of a megabyte can have 90,000, and each is compared with all others
+# A value may have a type as JSON Schema names it -> the classes of Python.
+_PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "array": (list,),
+    "object": (dict,),
+    "boolean": (bool,),
+    "number": (int, Decimal),
+    "integer": (int,),
+    "null": (type(None),),
 }
-
-
-def find_hint(place: str, key: str) -> str | None:
-    """Return where a key belongs that stands in `place`, one of those above or another; None for a word nobody uses."""
-    return _HINTS.get(place, {}).get(key)
+# What a key may belong to, for a sentence: schemas, or parts of them.
+_HOMES = {
+    "a rubric": ("base/rubric", ()),
+    "`scoring`": ("base/rubric", ("$defs", "scoring")),
+    "a judge": ("judge", ()),
+    "`validation` of a judge": ("judge", ("properties", "validation")),
+    "`model`": ("judge", ("$defs", "model")),
+    "a dataset": ("dataset", ()),
+    "a question": (QUESTION, ()),
+    "evalstore.yaml": (SETTINGS, ()),
+}
 
 
 def lint_artifact_keys(kind: Kind, value: Any, declared: frozenset[str] = frozenset()) -> Iterator[Note]:
@@ -121,16 +68,8 @@ def lint_keys(
     yield from _lint_part(root, value, pointer, _KeyScope(root, _name_place(name), declared))
 
 
-# The words of `foreign_keys` for what stands at the top of a schema; below it the key that leads there names the place.
-_PLACES = {"base/rubric": "rubric", QUESTION: "questions", CHECK: "checks"}
-
-
 def _name_place(name: str) -> str:
     return _PLACES.get(name, name.split("/", maxsplit=1)[0])
-
-
-_CONTAINERS = (dict, list)
-_NOTED_KEYS = 20  # of one mapping: a file of a megabyte can have 90,000, and each is compared with all others
 
 
 class _KeyScope(NamedTuple):
@@ -229,31 +168,6 @@ def _fits_type(item: Any, wanted: Any) -> bool:
     plain = wanted.get("else", wanted) if isinstance(wanted, dict) else {}
     type_ = plain.get("type")
     return not isinstance(type_, str) or isinstance(item, _PYTHON_TYPES[type_])
-
-
-# A value may have a type as JSON Schema names it -> the classes of Python.
-_PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "array": (list,),
-    "object": (dict,),
-    "boolean": (bool,),
-    "number": (int, Decimal),
-    "integer": (int,),
-    "null": (type(None),),
-}
-
-
-# What a key may belong to, for a sentence: schemas, or parts of them.
-_HOMES = {
-    "a rubric": ("base/rubric", ()),
-    "`scoring`": ("base/rubric", ("$defs", "scoring")),
-    "a judge": ("judge", ()),
-    "`validation` of a judge": ("judge", ("properties", "validation")),
-    "`model`": ("judge", ("$defs", "model")),
-    "a dataset": ("dataset", ()),
-    "a question": (QUESTION, ()),
-    "evalstore.yaml": (SETTINGS, ()),
-}
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from evalstore.documents import Pointer, Span, read_json, read_row
 from evalstore.errors import LoadError, Place, SchemaError
+from evalstore.lint.bundles import note_broken_bundle
 from evalstore.lint.context import ValidationContext
 from evalstore.lint.keys import lint_keys
 from evalstore.lint.mending import TextFile, find_edit, make_edit
@@ -24,9 +25,10 @@ from evalstore.lint.notes import (
     note_error,
     suggest_name,
 )
-from evalstore.lint.references import LaggingPins, lint_pin, note_broken_bundle
+from evalstore.lint.references import LaggingPins, lint_pin
+from evalstore.lint.shapes import QUESTION, lint_shape, load_schema
 from evalstore.lint.values import ValueLinter
-from evalstore.lint.wording import QUESTION, lint_shape, load_schema, note_violation
+from evalstore.lint.wording import note_violation
 from evalstore.model import Artifact
 
 _At = TypeVar("_At")  # where a question is: its pointer, or its line

@@ -25,16 +25,21 @@ from evalstore.lint.notes import (
     make_note,
     suggest_name,
 )
-from evalstore.lint.references import UNKNOWN, ReferenceLookup, find_referenced, lint_composites
+from evalstore.lint.reference_lookup import UNKNOWN, ReferenceLookup
+from evalstore.lint.references import find_referenced, lint_composites
 from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.secrets import lint_secrets
+from evalstore.lint.shapes import is_valid_by_schema, lint_artifact_shape, list_check_kinds
 from evalstore.lint.values import has_own_lists
-from evalstore.lint.wording import is_valid_by_schema, lint_artifact_shape, list_check_kinds
 from evalstore.model import Artifact, Kind, RubricResult, Severity, Verdict, is_check_id, list_check_ids
 from evalstore.model.example import EXAMPLES
 from evalstore.model.judge import BUILTIN_VARIABLES, FACT_VARIABLE, STATEMENT_VARIABLE
 from evalstore.model.question_params import list_question_values
 from evalstore.text import EXCERPT, find_only_near, make_excerpt
+
+_WEIGHED = 12  # checks whose outcomes are all tried
+# Kinds whose score is 0 or 1 and nothing between, whatever their parameters.
+_BINARY_KINDS = frozenset({"must_contain_any", "must_not_contain", "regex", "php_lint", "format", "json_schema"})
 
 
 def lint_rubric(artifact: Artifact) -> Iterator[Note]:
@@ -126,11 +131,6 @@ def _lint_scoring_names(value: Any) -> Iterator[Note]:
             )
     if scoring.get("combine") == "weighted_avg" and ids and all(_is_zero(weights.get(id_, 1)) for id_ in ids):
         yield make_note("weights-zero", ("scoring", "weights"), of_key=True)
-
-
-_WEIGHED = 12  # checks whose outcomes are all tried
-# Kinds whose score is 0 or 1 and nothing between, whatever their parameters.
-_BINARY_KINDS = frozenset({"must_contain_any", "must_not_contain", "regex", "php_lint", "format", "json_schema"})
 
 
 def lint_weights(artifact: Artifact) -> Iterator[Note]:

@@ -14,24 +14,16 @@ from evalstore.checks import CheckContext
 from evalstore.documents import Pointer, format_json_pointer, read_yaml
 from evalstore.errors import LoadError, Place
 from evalstore.files import FolderReader, open_below
+from evalstore.lint.acceptances import lint_acceptance_form, lint_acceptance_use
+from evalstore.lint.bundles import Bundles, read_bundle
 from evalstore.lint.context import KnownRules, SeverityPolicy, ValidationContext, read_policy, read_target_policies
+from evalstore.lint.identity import lint_former_id, lint_identity, lint_twins
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
 from evalstore.lint.mending import TextFile, find_edit, find_rename
 from evalstore.lint.notes import Note, describe_note, get_mapping, list_mappings, list_texts, make_note
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
-from evalstore.lint.references import (
-    ArtifactFiles,
-    Bundles,
-    LaggingPins,
-    Load,
-    ReferenceLookup,
-    lint_former_id,
-    lint_identity,
-    lint_references,
-    lint_targets,
-    lint_twins,
-    read_bundle,
-)
+from evalstore.lint.reference_lookup import ArtifactFiles, Load, ReferenceLookup
+from evalstore.lint.references import LaggingPins, lint_references, lint_targets
 from evalstore.lint.rubrics import (
     describe_ungraded,
     grade_file_examples,
@@ -41,20 +33,18 @@ from evalstore.lint.rubrics import (
     lint_weights,
 )
 from evalstore.lint.rules import VALIDATION_RULES
-from evalstore.lint.settings import lint_acceptance_form, lint_acceptance_use, lint_settings
+from evalstore.lint.settings import lint_settings
+from evalstore.lint.shapes import SETTINGS, lint_artifact_shape, lint_shape
+from evalstore.lint.source_lines import add_source_lines, quote_span, read_numbered_lines
 from evalstore.lint.sources import (
     BUNDLE_SUFFIX,
     FileRole,
     Parse,
     ReadFile,
     ValidationSource,
-    add_source_lines,
     find_kind_sources,
-    quote_span,
-    read_numbered_lines,
     read_source,
 )
-from evalstore.lint.wording import SETTINGS, lint_artifact_shape, lint_shape
 from evalstore.model import Artifact, Finding, Findings, Kind, find_rows_path
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.progress import Watch
@@ -198,7 +188,7 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
 def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
     yield from lint_alone(artifact, context)
     if _has_prompt(artifact):
-        from evalstore.lint.judges import lint_wording
+        from evalstore.lint.prompts import lint_wording
 
         yield from lint_wording(artifact, context.lookup)
     if artifact.kind is Kind.RUBRIC:

@@ -9,10 +9,12 @@ from datetime import date
 
 from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError, FindingsError, LoadError, Place, SchemaError
+from evalstore.lint.bundles import Bundles
 from evalstore.lint.context import KnownRules, ValidationContext, read_policy, read_target_policies
 from evalstore.lint.notes import Note, describe_note, get_mapping, list_texts, locate_note, note_error
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
-from evalstore.lint.references import ArtifactFiles, Bundles, LaggingPins, ReferenceLookup
+from evalstore.lint.reference_lookup import ArtifactFiles, ReferenceLookup
+from evalstore.lint.references import LaggingPins
 from evalstore.lint.rubrics import find_obstacles
 from evalstore.lint.run import lint_alone
 from evalstore.model import Artifact, Finding, Kind, Severity, WorktreePins, find_pins, find_rows_path

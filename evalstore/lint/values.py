@@ -11,8 +11,9 @@ from evalstore.checks.question_values import fill_values, find_value_problems, l
 from evalstore.documents import Pointer
 from evalstore.errors import Place
 from evalstore.lint.notes import Mend, Note, describe_value, list_mappings, make_note
-from evalstore.lint.references import ReferenceLookup, find_referenced
-from evalstore.lint.wording import is_valid_by_schema, list_check_kinds
+from evalstore.lint.reference_lookup import ReferenceLookup
+from evalstore.lint.references import find_referenced
+from evalstore.lint.shapes import is_valid_by_schema, list_check_kinds
 from evalstore.model import Artifact, Kind, list_check_ids
 from evalstore.model.question import find_slip
 from evalstore.model.question_params import QuestionValue, is_empty, list_question_values

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, TypeGuard
 
 from evalstore.documents import OpaqueValue, Pointer, write_canonical
-from evalstore.lint.wording import QUESTION, is_valid_by_schema
+from evalstore.lint.shapes import QUESTION, is_valid_by_schema
 from evalstore.migration.artifact_names import make_slug
 from evalstore.migration.extraction import MigrationNote
 from evalstore.migration.outcome import MigrationOutcome, classify_losses, find_worst_outcome

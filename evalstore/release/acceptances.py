@@ -102,7 +102,7 @@ def _check_settings(store: ArtifactStore) -> None:
     """Refuse settings that do not meet their schema: passed over, a word could be the one that asks for more."""
     if not store.settings:
         return
-    from evalstore.lint.wording import SETTINGS, lint_shape
+    from evalstore.lint.shapes import SETTINGS, lint_shape
 
     for note in lint_shape(SETTINGS, store.settings):
         # A rename that names no dataset declares nothing, which asks for more, not less; `validate` reports it.
@@ -150,7 +150,7 @@ def read_accepted_file(store: ArtifactStore) -> Document | None:
 
 
 def _read_accepted(data: bytes, file: str) -> Document:
-    from evalstore.lint.settings import lint_acceptance_form
+    from evalstore.lint.acceptances import lint_acceptance_form
 
     document = read_yaml(data, file)
     for note in lint_acceptance_form(document.value):

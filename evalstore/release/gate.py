@@ -17,7 +17,7 @@ from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError
 from evalstore.files import SMALL_FILE, read_below
 from evalstore.languages.schema_comparison import SchemaRelation, compare_schemas
 from evalstore.lint import find_store_sources
-from evalstore.lint.references import locate_bundle
+from evalstore.lint.bundles import locate_bundle
 from evalstore.lint.sources import BUNDLE_FOLDER, BUNDLE_SUFFIX
 from evalstore.model import Finding, Findings, Severity
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock

@@ -15,7 +15,7 @@ from evalstore.catalogue.schemas import list_schema_names
 from evalstore.checks import KINDS
 from evalstore.documents import read_yaml, write_yaml
 from evalstore.errors import RefError
-from evalstore.lint.wording import lint_artifact_shape, list_check_kinds
+from evalstore.lint.shapes import lint_artifact_shape, list_check_kinds
 from evalstore.model import Kind
 from evalstore.report.explain import document, format_example, text
 from evalstore.report.text_layout import Screen
@@ -92,7 +92,7 @@ def test_the_example_of_every_file_kind_and_key_is_valid(cli: Cli, tmp_path: Pat
 
 
 def test_the_example_of_a_setting_is_valid() -> None:
-    from evalstore.lint.wording import lint_shape
+    from evalstore.lint.shapes import lint_shape
 
     for topic in load_topics().values():
         root = topic.path.partition(".")[0]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.lint.sources import _cut_line
+from evalstore.lint.source_lines import _cut_line
 from evalstore.model import SourceLine
 from evalstore.report.findings import format_excerpt
 from evalstore.report.text_layout import COLOURS, Part, Screen
