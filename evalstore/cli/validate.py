@@ -109,11 +109,11 @@ def _choose_next_step(directory: Path, paths: tuple[str, ...], result: Findings)
 
 def _mend(result: Findings, validate_again: Callable[[], Findings]) -> Findings:
     """Mend what has one right answer until nothing is left that has, for one mended thing may show the next."""
-    from evalstore.lint.mending import mend_files
+    from evalstore.lint.fixes import fix_files
 
     mended: list[MendedPlace] = []
     for _ in range(_ROUNDS):
-        done = mend_files(result.findings)
+        done = fix_files(result.findings)
         if not done:
             break
         mended += done

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from evalstore.errors import RefError
-from evalstore.lint.notes import Mend, Note, describe_value, make_note
+from evalstore.lint.notes import Fix, Note, describe_value, make_note
 from evalstore.lint.reference_lookup import ArtifactFiles, ReferenceLookup
 from evalstore.model import Artifact, is_id, parse_ref
 from evalstore.model.artifact import RENAMED_FROM
@@ -47,10 +47,10 @@ def _lint_version(artifact: Artifact) -> Iterator[Note]:
         written = artifact.document.text[mark.start : mark.end]
         what = f"the number {written}" if number else describe_value(version)
         full = f"{written}.0.0" if written.isdecimal() else f"{written}.0" if TWO_PART.fullmatch(written) else ""
-        mend = Mend(full, quoted=True) if number and find_version(full) else None
-        yield make_note("version-not-text", ("version",), mend=mend, what=what, example=full or "1.0.0")
+        fix = Fix(full, quoted=True) if number and find_version(full) else None
+        yield make_note("version-not-text", ("version",), fix=fix, what=what, example=full or "1.0.0")
     elif TWO_PART.fullmatch(version):
-        yield make_note("version-two-part", ("version",), mend=Mend(f"{version}.0"), found=version)
+        yield make_note("version-two-part", ("version",), fix=Fix(f"{version}.0"), found=version)
     elif find_version(version) is None:
         yield make_note("version-malformed", ("version",), found=describe_value(version))
 

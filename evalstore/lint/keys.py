@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
 from evalstore.lint.key_hints import find_hint
-from evalstore.lint.notes import Mend, Note, list_mappings, list_names, make_note
+from evalstore.lint.notes import Fix, Note, list_mappings, list_names, make_note
 from evalstore.lint.shapes import CHECK, QUESTION, ROOTS, SETTINGS, list_check_kinds, list_key_names, load_schema
 from evalstore.model import Kind, is_cosmetic
 from evalstore.text import SLIPS, find_near_word, find_only_near, spell_out
@@ -113,7 +113,7 @@ def _note_unknown_key(
     elif guess := _guess_key(key, names):
         is_clear = _is_only_guess(key, guess, names) and _fits_type(value[key], known.get(guess))
         yield make_note(
-            "key-misspelt", at, of_key=True, mend=Mend(guess) if is_clear else None, found=spell_out(key), guess=guess
+            "key-misspelt", at, of_key=True, fix=Fix(guess) if is_clear else None, found=spell_out(key), guess=guess
         )
     elif "unevaluatedProperties" in part:
         homes = _find_homes(key)

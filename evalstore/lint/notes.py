@@ -16,7 +16,7 @@ from evalstore.text import LONG_EXCERPT, find_nearest, make_excerpt
 _LISTED_LIMIT = 20
 
 
-class Mend(NamedTuple):
+class Fix(NamedTuple):
     """The one right text of a scalar: another word (None: the same), with or without quotes (None: as it is)."""
 
     word: str | None = None
@@ -26,7 +26,7 @@ class Mend(NamedTuple):
 class Note(NamedTuple):
     """One rule's observation: where in the document (or at which place), and the facts its sentence is made of.
 
-    A `soft` one keeps nothing else from being graded, and is a warning where the rule has an error. `mend` is there
+    A `soft` one keeps nothing else from being graded, and is a warning where the rule has an error. `fix` is there
     where one text alone is right, `edit` once its place in the file is known.
     """
 
@@ -36,7 +36,7 @@ class Note(NamedTuple):
     of_key: bool = False
     place: Place | None = None
     soft: bool = False
-    mend: Mend | None = None
+    fix: Fix | None = None
     edit: TextEdit | None = None
 
 
@@ -46,12 +46,12 @@ def make_note(
     *,
     of_key: bool = False,
     place: Place | None = None,
-    mend: Mend | None = None,
+    fix: Fix | None = None,
     **facts: Any,
 ) -> Note:
     """Return a note; its facts are made safe to show, because they come from untrusted files."""
     shown = {key: make_excerpt(str(fact), LONG_EXCERPT) for key, fact in facts.items()}
-    return Note(rule, pointer, shown, of_key, place, mend=mend)
+    return Note(rule, pointer, shown, of_key, place, fix=fix)
 
 
 def note_error(rule: str, error: EvalstoreError, pointer: Pointer = (), *, place: Place | None = None) -> Note:

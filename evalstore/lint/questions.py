@@ -13,8 +13,8 @@ from evalstore.documents import Pointer, Span, read_json, read_row
 from evalstore.errors import LoadError, Place, SchemaError
 from evalstore.lint.bundles import note_broken_bundle
 from evalstore.lint.context import ValidationContext
+from evalstore.lint.fixes import TextFile, find_edit, make_edit
 from evalstore.lint.keys import lint_keys
-from evalstore.lint.mending import TextFile, find_edit, make_edit
 from evalstore.lint.notes import (
     Note,
     describe_value,

@@ -14,7 +14,7 @@ from evalstore.checks.question_values import find_wanted_type
 from evalstore.documents import Pointer
 from evalstore.errors import RefError
 from evalstore.lint.notes import (
-    Mend,
+    Fix,
     Note,
     describe_value,
     get_list,
@@ -92,10 +92,10 @@ def _lint_check_ids(artifact: Artifact) -> Iterator[Note]:
         first.setdefault(id_, pointer)
 
 
-def _mend_id(id_: str, ids: Iterable[str], taken: Container[Any]) -> Mend | None:
+def _fix_id(id_: str, ids: Iterable[str], taken: Container[Any]) -> Fix | None:
     """Return the check that is meant where it can be one only, and nothing else names it."""
     guess = find_only_near(id_, tuple(ids))
-    return Mend(guess) if guess and guess not in taken else None
+    return Fix(guess) if guess and guess not in taken else None
 
 
 def _is_named(check: Any) -> bool:
@@ -115,17 +115,17 @@ def _lint_scoring_names(value: Any) -> Iterator[Note]:
                 "weight-without-check",
                 ("scoring", "weights", id_),
                 of_key=True,
-                mend=_mend_id(id_, ids, weights),
+                fix=_fix_id(id_, ids, weights),
                 found=id_,
                 hint=_suggest_check(id_, ids),
             )
     for index, id_ in list_texts(scoring, "required"):
         if id_ not in ids:
-            mend = _mend_id(id_, ids, get_list(scoring, "required"))
+            fix = _fix_id(id_, ids, get_list(scoring, "required"))
             yield make_note(
                 "gate-without-check",
                 ("scoring", "required", index),
-                mend=mend,
+                fix=fix,
                 found=id_,
                 hint=_suggest_check(id_, ids),
             )

@@ -17,9 +17,9 @@ from evalstore.files import FolderReader, open_below
 from evalstore.lint.acceptances import lint_acceptance_form, lint_acceptance_use
 from evalstore.lint.bundles import Bundles, read_bundle
 from evalstore.lint.context import KnownRules, SeverityPolicy, ValidationContext, read_policy, read_target_policies
+from evalstore.lint.fixes import TextFile, find_edit, find_rename
 from evalstore.lint.identity import lint_former_id, lint_identity, lint_twins
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
-from evalstore.lint.mending import TextFile, find_edit, find_rename
 from evalstore.lint.notes import Note, describe_note, get_mapping, list_mappings, list_texts, make_note
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
 from evalstore.lint.reference_lookup import ArtifactFiles, Load, ReferenceLookup

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.documents import Pointer
 from evalstore.languages.schemas import compile_predicate
-from evalstore.lint.notes import Mend, Note, describe_value, list_mappings, list_names, make_note, suggest_name
+from evalstore.lint.notes import Fix, Note, describe_value, list_mappings, list_names, make_note, suggest_name
 from evalstore.lint.wording import note_violation, read_first_sentence
 from evalstore.model import Kind
 from evalstore.places import find_resource_folder
@@ -95,8 +95,8 @@ def lint_check_shapes(rubric: Any) -> Iterator[Note]:
         else:
             hint = suggest_name(kind, list_check_kinds(), f"the kinds are {list_names(list_check_kinds())}")
             guess = find_only_near(kind, tuple(list_check_kinds())) if isinstance(kind, str) else None
-            found, mend = describe_value(kind), Mend(guess) if guess else None
-            yield make_note("check-kind-unknown", (*pointer, "kind"), mend=mend, found=found, hint=hint)
+            found, fix = describe_value(kind), Fix(guess) if guess else None
+            yield make_note("check-kind-unknown", (*pointer, "kind"), fix=fix, found=found, hint=hint)
 
 
 def is_valid_by_schema(name: str, value: Any) -> bool:

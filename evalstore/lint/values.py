@@ -10,7 +10,7 @@ from evalstore.checks import KINDS
 from evalstore.checks.question_values import fill_values, find_value_problems, locate_in_value
 from evalstore.documents import Pointer
 from evalstore.errors import Place
-from evalstore.lint.notes import Mend, Note, describe_value, list_mappings, make_note
+from evalstore.lint.notes import Fix, Note, describe_value, list_mappings, make_note
 from evalstore.lint.reference_lookup import ReferenceLookup
 from evalstore.lint.references import find_referenced
 from evalstore.lint.shapes import is_valid_by_schema, list_check_kinds
@@ -107,7 +107,7 @@ class ValueLinter:
         if key in row:  # left empty on purpose
             return
         if slip := find_slip(row, key, {}):
-            yield make_note("key-misspelt", (*pointer, slip), of_key=True, mend=Mend(key), found=slip, guess=key)
+            yield make_note("key-misspelt", (*pointer, slip), of_key=True, fix=Fix(key), found=slip, guess=key)
             return
         # A line of rows is gone when the note is given out.
         note = make_note(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from evalstore.documents import Pointer, write_canonical
-from evalstore.lint.notes import Mend, Note, describe_value, list_names, make_note, name_place, suggest_name
+from evalstore.lint.notes import Fix, Note, describe_value, list_names, make_note, name_place, suggest_name
 from evalstore.text import find_only_near
 
 if TYPE_CHECKING:
@@ -77,18 +77,18 @@ def _note_dependent(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 def _note_type(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     value, types = violation.instance, violation.expected
     types = [types] if isinstance(types, str) else types
-    hint, mend = read_first_sentence(violation.schema), None
+    hint, fix = read_first_sentence(violation.schema), None
     if isinstance(value, str) and {"number", "integer", "boolean"} & set(types) and _LITERAL.fullmatch(value):
-        hint, mend = "remove the quotes", Mend(quoted=False)
+        hint, fix = "remove the quotes", Fix(quoted=False)
     elif "string" in types and not isinstance(value, dict | list | None):
-        hint, mend = "put it in quotes", Mend(quoted=True)
+        hint, fix = "put it in quotes", Fix(quoted=True)
     elif "string" in types and value is not None:
         hint = "; ".join(filter(None, ("in YAML, a string that begins with { or [ needs quotes", hint)))
     elif "array" in types:
         hint = "; ".join(filter(None, ("begin each item with - and a space", hint)))
     wanted, found = " or ".join(_TYPES[type_] for type_ in types), _with_type(value)
     yield make_note(
-        "value-type-wrong", pointer, mend=mend, name=name_place(pointer), wanted=wanted, found=found, hint=hint
+        "value-type-wrong", pointer, fix=fix, name=name_place(pointer), wanted=wanted, found=found, hint=hint
     )
 
 
@@ -101,7 +101,7 @@ def _note_enum(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     yield make_note(
         "value-not-allowed",
         pointer,
-        mend=Mend(guess) if guess else None,
+        fix=Fix(guess) if guess else None,
         name=name_place(pointer),
         wanted=wanted,
         found=describe_value(value),

@@ -1,4 +1,4 @@
-"""Mends what has one right answer: finds the characters of a file that are wrong, and writes them, and nothing else."""
+"""Fixes what has one right answer: finds the characters of a file that are wrong, and writes them, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from evalstore.documents import Document, Span, read_yaml
 from evalstore.errors import EvalstoreError, LoadError
 from evalstore.files import SMALL_FILE, move_below, open_below, read_below, sweep_below, write_below
-from evalstore.lint.notes import Mend, Note
+from evalstore.lint.notes import Fix, Note
 from evalstore.lint.sources import FileRole, ValidationSource
 from evalstore.model import Artifact, Finding, Kind, MendedPlace, TextEdit
 
@@ -36,10 +36,10 @@ def find_edit(document: Document, note: Note, file: TextFile) -> TextEdit | None
 
 def make_edit(text: str, span: Span, note: Note, file: TextFile) -> TextEdit | None:
     """Return the edit that mends a note at a span of a file's text."""
-    if note.mend is None or file.root is None:
+    if note.fix is None or file.root is None:
         return None
     old = text[span.start : span.end]
-    new = _write_scalar(old, note.mend, is_json=bool(file.line) or file.path.endswith(_JSON))
+    new = _write_scalar(old, note.fix, is_json=bool(file.line) or file.path.endswith(_JSON))
     return TextEdit(file.root, file.path, file.line, span.start, span.end, old, new) if new not in {None, old} else None
 
 
@@ -54,7 +54,7 @@ def find_rename(source: ValidationSource) -> TextEdit | None:
     return TextEdit(source.root, source.path, 0, 0, 0, source.path, str(new))
 
 
-def mend_files(findings: Iterable[Finding]) -> list[MendedPlace]:
+def fix_files(findings: Iterable[Finding]) -> list[MendedPlace]:
     """Write the edits of findings; a file that would no longer be read as it must be is left as it is."""
     by_file: defaultdict[tuple[Path, str], dict[TextEdit, Finding]] = defaultdict(dict)
     for finding in findings:
@@ -63,11 +63,11 @@ def mend_files(findings: Iterable[Finding]) -> list[MendedPlace]:
     mended: list[MendedPlace] = []
     for (root, path), edits in by_file.items():
         with suppress(LoadError):  # what cannot be read any more is a finding of the next pass
-            mended += _mend_file(root, path, edits)
+            mended += _fix_file(root, path, edits)
     return mended
 
 
-def _mend_file(root: Path, path: str, edits: dict[TextEdit, Finding]) -> Iterator[MendedPlace]:
+def _fix_file(root: Path, path: str, edits: dict[TextEdit, Finding]) -> Iterator[MendedPlace]:
     rename = next((edit for edit in edits if edit.old == path), None)
     if rename:
         with suppress(OSError):
@@ -132,14 +132,14 @@ def _find_scoring_digest(data: bytes, path: str) -> str | None:
         return None
 
 
-def _write_scalar(old: str, mend: Mend, *, is_json: bool) -> str | None:
+def _write_scalar(old: str, fix: Fix, *, is_json: bool) -> str | None:
     """Return a scalar as it is right, in the quotes that it has; None where it is written in some other way."""
     quote = old[:1] if old[:1] in _QUOTES and old[-1:] == old[:1] and len(old) > 1 else ""
     inner = old[len(quote) : len(old) - len(quote)]
     # Escapes, anchors, tags and texts of several lines are left to people.
     if not inner or any(mark in inner for mark in "\\\"'\n\r") or (not quote and inner[0] in "&*!|>"):
         return None
-    word = mend.word or inner
-    if mend.quoted is None:
+    word = fix.word or inner
+    if fix.quoted is None:
         return f"{quote}{word}{quote}" if quote or not is_json else None
-    return f'"{word}"' if mend.quoted else word
+    return f'"{word}"' if fix.quoted else word

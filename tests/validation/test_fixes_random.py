@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from evalstore.lint import find_folder_sources, validate
-from evalstore.lint.mending import mend_files
+from evalstore.lint.fixes import fix_files
 
 STEPS = sorted((Path(__file__).parents[2] / "sample_repo/history").iterdir())
 WORD = re.compile(r'(?<=["\s{,])[a-z_]{3,}(?="?\s*:)|(?<=kind: )[a-z_]+|(?<=combine: )[a-z_]+')
@@ -31,7 +31,7 @@ def misspell(word: str, draw: random.Random) -> str:
 
 def mend(folder: Path) -> None:
     for _ in range(8):
-        if not mend_files(validate(find_folder_sources(folder), load=None, today=date(2026, 1, 1)).findings):
+        if not fix_files(validate(find_folder_sources(folder), load=None, today=date(2026, 1, 1)).findings):
             return
     pytest.fail("mending finds no end")
 
