@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalstore.cli.streams import find_screen, needs_pager, write_safely
 from evalstore.errors import FindingsError, GitError
+from evalstore.report.folding import fold_command
 from evalstore.report.formats import FORMATS
-from evalstore.report.text_layout import Part, fold_command
+from evalstore.report.text_layout import Part
 from evalstore.text import escape_ci_commands, hide_url_secrets, make_printable
 
 if TYPE_CHECKING:

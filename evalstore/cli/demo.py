@@ -17,7 +17,8 @@ import click
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.streams import find_screen
 from evalstore.errors import ExitCode
-from evalstore.report.text_layout import Part, Screen, fold_command, fold_text
+from evalstore.report.folding import fold_command, fold_text
+from evalstore.report.text_layout import Part, Screen
 from evalstore.text import make_printable
 
 if TYPE_CHECKING:

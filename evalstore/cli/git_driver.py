@@ -18,7 +18,8 @@ from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageEr
 from evalstore.files import open_user_file
 from evalstore.report import render
 from evalstore.report.text_layout import Part
-from evalstore.report.value_diff import format_plain_diff, format_value_outline, make_readable
+from evalstore.report.value_diff import format_plain_diff, make_readable
+from evalstore.report.value_outline import format_value_outline
 from evalstore.text import escape_ci_commands, make_printable
 
 _LINK, _MODULE, _ABSENT = "120000", "160000", "."  # file modes, as git writes them

@@ -4,70 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from evalstore.errors import Place
-from evalstore.model import Finding, Findings, MendedPlace, Severity, SourceLine
+from evalstore.model import Finding, Findings, MendedPlace, Severity
 from evalstore.model.findings import SHOWN_ALIKE
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_blocks, join_names, measure_columns
-from evalstore.text import count_noun, escape_ci_commands, make_printable
+from evalstore.report.source_excerpt import format_excerpt
+from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_blocks, join_names
+from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
     from evalstore.release.verify import Verification
 
-_TAB = "    "
-_CUT = "…"
-_HASH = "\\x23"  # what `escape_ci_commands` writes for a #
-_LEAST = 20  # columns for the line itself, however narrow the screen
 
 _SECRET = "secret-written"  # its line is not shown again, in a log that others read
-
-
-def format_excerpt(source: SourceLine, line: int, part: Part, screen: Screen, indent: str) -> list[str]:
-    """Return the line after its number, and below it carets in the colour of `part` where something is marked."""
-    number = str(line)
-    room = max(screen.width - len(indent) - len(number) - len(" | "), _LEAST)
-    cells = [_make_cell(source.text, index) for index in range(len(source.text))]
-    first, last = _choose_window(cells, source, room)
-    shown = "".join(cells[first:last])
-    before, after = _CUT if first else "", _CUT if last < len(cells) else ""
-    gutter = screen.paint(Part.QUIET, f"{indent}{number} |")
-    lines = [f"{gutter} {before}{shown}{after}".rstrip()]
-    if source.end > source.start:
-        lead = len(before) + sum(map(measure_columns, cells[first : source.start]))
-        # What is marked may stand behind the last character, or be of no width.
-        carets = "^" * max(min(sum(map(measure_columns, cells[source.start : min(source.end, last)])), room - lead), 1)
-        blank = screen.paint(Part.QUIET, f"{indent}{' ' * len(number)} |")
-        lines.append(f"{blank} {' ' * lead}{screen.paint(part, carets)}")
-    return lines
-
-
-def _make_cell(text: str, index: int) -> str:
-    """Return a character as it is shown: a tab as blanks, a control character or a command of CI as an escape."""
-    character = text[index]
-    if character == "\t":
-        return _TAB
-    if character == "#":
-        # Whether it begins a command is told by what follows.
-        return _HASH if escape_ci_commands(text[index:]).startswith(_HASH) else character
-    return make_printable(character)
-
-
-def _choose_window(cells: list[str], source: SourceLine, room: int) -> tuple[int, int]:
-    """Return the part of the cells that fits into `room` columns, with the marked ones in it as far as they fit."""
-    ends = list(accumulate(map(measure_columns, cells), initial=0))
-    if ends[-1] <= room:
-        return 0, len(cells)
-    start = min(source.start, len(cells))
-    # Some of what stands before it is shown, too, and less of it where what is marked is long.
-    marked = min(ends[min(source.end, len(cells))] - ends[start], room - 2)
-    lead = min((room - marked) // 2, room // 3)
-    first = next(index for index in range(start + 1) if ends[start] - ends[index] <= lead)
-    first = 0 if ends[start] + marked < room else first
-    limit = ends[first] + room - bool(first) - 1
-    last = max((index for index in range(first, len(cells) + 1) if ends[index] <= limit), default=first)
-    return first, last
 
 
 _INDENT = "    "

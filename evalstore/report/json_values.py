@@ -29,6 +29,7 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 RowPart = str | Mapping[str, Callable[[Any], Any]]
 Row = tuple[RowPart, ...]
+_ORIGIN = "commit=origin.commit author=origin.author co_authors=origin.co_authors date=origin.date"
 
 
 class DocumentKey(NamedTuple):
@@ -161,7 +162,6 @@ def _name_lines(attribute: str) -> str:
     return " ".join(f"{name}={name}.{attribute}" for name in names)
 
 
-_ORIGIN = "commit=origin.commit author=origin.author co_authors=origin.co_authors date=origin.date"
 KEYS: Mapping[str, Row] = {
     "AskedChange": ("run verdicts to_fail to_pass own unjudged bound beyond_noise mean_shift engines flips",),
     "AcceptedLevel": ("reason by day until",),

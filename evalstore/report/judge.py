@@ -7,21 +7,13 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.agreement import (
-    Agreement,
-    Confusion,
-    ExampleResults,
-    JudgeNoise,
-    JudgeReplacement,
-    LabelledCase,
-    RepeatedJudgement,
-)
+from evalstore.agreement import Agreement, Confusion, ExampleResults, JudgeNoise, JudgeReplacement, LabelledCase
 from evalstore.model import format_decimal
 from evalstore.report.json_values import Row, select_json_keys, write_graded_example
 from evalstore.report.run_words import format_interval
 from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks
 from evalstore.scoring.judging import CallPlan
-from evalstore.statistics import Rate, compute_noise_reach
+from evalstore.statistics import Rate
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 _LIST_LIMIT = 10
@@ -189,54 +181,6 @@ def list_file_lines(measured: Agreement | JudgeNoise | JudgeReplacement, screen:
 
 def _format_percent(share: Fraction | None) -> str:
     return f"{format_percent(share, 1) + ' %' * (share is not None):>7}"
-
-
-_NOISIEST = 5
-_EXAMPLE = 100
-
-
-def text_noise(noise: JudgeNoise, screen: Screen = PAPER) -> str:
-    """Return the two numbers, what they mean for a mean score, the outputs that differ most, and the diff."""
-    reach = compute_noise_reach([noise.deviation] * 2 * _EXAMPLE, _EXAMPLE) * 100
-    deviation = f"standard deviation  {noise.deviation:>6.3f}   of one judgement, from 0 to 1"
-    flips = f"{float(noise.flip_rate * 100):>5.1f} %"
-    return join_blocks(
-        _noise_head(noise, screen),
-        [deviation, f"flip rate           {flips}  of two judgements of one output, one passes and one fails"],
-        screen.wrap(
-            f"A mean of {_EXAMPLE} such scores moves by up to {reach:.2f} points (95 %) when its judge is asked again.",
-            inner="",
-        ),
-        _list_noisiest(noise),
-        list_file_lines(noise, screen) if noise.entries else "",
-    )
-
-
-def document_noise(noise: JudgeNoise) -> dict[str, Any]:
-    """Return the document that schema/output/judge_noise.schema.json describes."""
-    keys = "judge run repeat outputs=judgements# unjudged engines sd=deviation~ flip_rate judgements"
-    return select_json_keys(noise, keys, *FILE_KEYS)
-
-
-def _noise_head(noise: JudgeNoise, screen: Screen) -> Iterator[str]:
-    outputs, engines = count_noun(len(noise.judgements), "output"), make_excerpt(", ".join(noise.engines), 60)
-    yield screen.paint(Part.HEAD, f"{make_printable(noise.judge.ref)}   {outputs} of {make_printable(noise.run)}")
-    yield f"each judged {noise.repeat} times by {engines}"
-    if noise.unjudged:
-        yield f"left out, because a judgement has no score: {count_noun(noise.unjudged, 'output')}"
-
-
-def _list_noisiest(noise: JudgeNoise) -> Iterator[str]:
-    differing = [one for one in noise.judgements if one.variance]
-    if differing:
-        more = f"; the first {_NOISIEST}" if len(differing) > _NOISIEST else ""
-        yield f"judged differently: {count_noun(len(differing), 'output')}{more}:"
-        yield format_columns([_judgement_row(one) for one in differing[:_NOISIEST]])
-
-
-def _judgement_row(one: RepeatedJudgement) -> tuple[str, ...]:
-    scores = make_excerpt(" ".join(format_decimal(score) for score in one.scores), 60)
-    return f"  {make_excerpt(one.id, 30)}", make_excerpt(one.check, 30), scores
 
 
 def text_examples(results: ExampleResults, screen: Screen = PAPER) -> str:

@@ -21,6 +21,7 @@ _PLAIN_STATES = frozenset({"new", "unchanged"})  # of which a first migration an
 HEAD = ("format", "files", "entries", *OUTCOMES)
 REASON_HEAD = ("outcome", "entries", "files", "why")
 SOURCES_LIMIT = 20  # sources with remarks; of more, the remarks are summed over all sources
+REMARKS_LIMIT = 20  # of one source
 _LINES = 3
 _SENTENCES = 6  # summed over all sources, for each outcome
 _NOTE = "note"  # in place of an outcome, for a sentence that has no part in one

@@ -17,6 +17,7 @@ _HEAD = ("ARTIFACT", "RELEASED", "RELEASES", "FILE", "")
 
 
 _STATES = {"changed": Part.MINOR}
+_WORDS = {True: "yes", False: "no", None: "-"}
 
 
 def text_listing(listing: StoreListing, screen: Screen = PAPER) -> str:
@@ -45,9 +46,6 @@ def _artifact_state(artifact: ArtifactSummary) -> str:
     if artifact.changed is None:
         return "" if artifact.releases else "not released"
     return "changed" if artifact.changed else ""
-
-
-_WORDS = {True: "yes", False: "no", None: "-"}
 
 
 def text(resolution: Resolution, screen: Screen = PAPER) -> str:

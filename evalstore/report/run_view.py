@@ -3,44 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Verdict
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.run_words import (
-    count_unreleased,
-    describe_choice,
-    describe_correction,
-    describe_run,
-    describe_score,
-    name_output,
-)
+from evalstore.report.run_words import describe_choice, describe_run, name_output
 from evalstore.report.text_layout import (
     PAPER,
     Part,
     Screen,
     draw_sparkline,
-    format_columns,
     format_percent,
     join_blocks,
-    join_names,
     wrap_beside,
-    wrap_columns,
     wrap_lines,
 )
-from evalstore.runs import CheckSummary, Run
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.model import CheckResult
     from evalstore.runs import GradedRow
-    from evalstore.runs.run_view import CheckCorrection, RunView, WrittenRun
+    from evalstore.runs.run_view import RunView
 
 
 _PARTS = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR, Verdict.PASS: Part.PATCH}
-_NAME, _LINES = 40, 40  # characters of a check's id; lines of a text that is shown in full
+NAME_LENGTH = 40  # characters of a check's id
+_LINES = 40  # lines of a text that is shown in full
 _EXCERPT = 240  # characters of an output among others
 _AFTER = 60  # of them behind a text that is marked
 _SHOWN = 40  # outputs on a screen
@@ -99,13 +88,13 @@ def _format_head(view: RunView, screen: Screen) -> list[str]:
 def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
     word = str(row.verdict).upper() if row.verdict is not Verdict.PASS else "pass"
     lead = f"{word:<8}  {format_percent(row.score):>6}  "
-    room = max(screen.width - len(lead), _NAME)
+    room = max(screen.width - len(lead), NAME_LENGTH)
     yield screen.paint(_PARTS[row.verdict], lead) + screen.paint(Part.HEAD, make_excerpt(name_output(row), room))
     about = "; ".join(filter(None, [row.rubric, row.reason]))
     margin = " " * len(lead)
     yield from screen.wrap(about, lead=margin, inner=margin, part=Part.QUIET)
     checks = view.choice.list_checks(row)
-    width = max((len(make_excerpt(check.id, _NAME)) for check in checks), default=0)
+    width = max((len(make_excerpt(check.id, NAME_LENGTH)) for check in checks), default=0)
     for check in checks:
         yield from _format_check(check, width, screen)
     if view.choice.question is not None and (row.input or row.output.text):
@@ -120,7 +109,7 @@ def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
 
 
 def _format_check(check: CheckResult, width: int, screen: Screen) -> Iterator[str]:
-    lead = f"  {check.verdict:<8}{format_percent(check.score):>6}  {make_excerpt(check.id, _NAME):<{width}}  "
+    lead = f"  {check.verdict:<8}{format_percent(check.score):>6}  {make_excerpt(check.id, NAME_LENGTH):<{width}}  "
     lines = wrap_beside(lead, check.reason, screen) or [lead.rstrip()]
     word = f"  {check.verdict}"
     yield screen.paint(None if check.verdict is Verdict.PASS else _PARTS[check.verdict], word) + lines[0][len(word) :]
@@ -173,135 +162,3 @@ def _format_rest(view: RunView, shown: int, screen: Screen) -> Iterator[str]:
         more = count_noun(view.found - shown, "more output")
         yield f"and {more}; --verbose lists them all, --failed those that did not pass"
     yield from (screen.paint_lead(f"note: {make_printable(note)}") for note in view.run.notes)
-
-
-def text_score(run: Run, screen: Screen = PAPER) -> str:
-    """Return the score, what it was measured with, and a line for each check that did not pass everywhere."""
-    return "\n".join(_run_lines(run, screen))
-
-
-def _run_lines(run: Run, screen: Screen) -> Iterator[str]:
-    dataset = run.dataset.ref if run.dataset else run.name
-    mark = "   unreleased" if run.unreleased else ""
-    yield screen.paint(Part.HEAD, f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}{mark}")
-    yield ""
-    lead = f"score      {_format_hundredths(run.score)}   "
-    yield from screen.wrap(describe_score(run), lead=lead, inner=" " * len(lead))
-    rest = "" if run.rest_pass_rate is None else f"   the rest: {format_percent(run.rest_pass_rate)}"
-    yield f"pass rate  {_format_hundredths(run.pass_rate)}{rest}"
-    if run.unscored:
-        yield f"unscored   {run.unscored:>6,}   counted in no mean"
-    if run.outputs > run.questions:
-        yield f"outputs    {run.outputs:>6,}   samples of {count_noun(run.questions, 'question')}, each by its mean"
-    if kept := int(run.harness.get("replies_kept", 0)):
-        asked = int(run.harness.get("replies_asked", 0))
-        yield f"replies    {kept + asked:>6,}   {kept:,} kept from before, {asked:,} asked now"
-    if run.unreleased:
-        yield f"unreleased         {count_unreleased(run)}"
-    yield ""
-    yield from _check_table(run.checks, screen)
-    yield ""
-    yield f"run  {make_printable(str(run.path))}"
-
-
-_FEW = 3  # checks with nothing to say that have a row each, as the others have
-_NAMED = 3  # of more of them
-
-
-def _check_table(checks: Mapping[str, CheckSummary], screen: Screen) -> Iterator[str]:
-    """Yield a row for each check; one for all that every output passed, where they are many."""
-    perfect = [id_ for id_, check in checks.items() if check.mean == 1 and not check.fail + check.unscored]
-    left_out = set() if screen.whole or len(perfect) <= _FEW else {*perfect}
-    rows = [
-        (
-            make_excerpt(id_, 60),
-            "-" if check.mean is None else format(float(check.mean * 100), ".2f"),
-            *(f"{count:,}" for count in (check.scored - check.fail, check.fail, check.unscored - check.errors)),
-            f"{check.errors:,}",
-        )
-        for id_, check in checks.items()
-        if id_ not in left_out
-    ]
-    if rows:
-        head, *lines = format_columns(
-            [("check", "mean", "pass", "fail", "missing", "error"), *rows], right=range(1, 6)
-        ).split("\n")
-        yield screen.paint(Part.QUIET, head)
-        yield from lines
-    if left_out:
-        names = join_names((make_excerpt(id_, _NAME) for id_ in perfect), _NAMED)
-        yield f"{count_noun(len(perfect), 'check')} that every output passed: {names}"
-
-
-def _format_hundredths(score: Fraction | None) -> str:
-    return f"{'-' if score is None else format(float(score * 100), '.2f'):>6}"
-
-
-_PARTS_OF_WORST = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR}
-_REASON = 200
-
-
-def text_written(scored: WrittenRun, screen: Screen = PAPER) -> str:
-    """Return the score and the checks, and the three worst outputs with a reason."""
-    corrections = _format_corrections(scored.corrections, screen)
-    return "\n".join([text_score(scored.run, screen), *corrections, *_format_worst(scored, screen)])
-
-
-def document_written(scored: WrittenRun) -> Any:
-    """Return the document of the run, with the corrected pass rates where they were asked for."""
-    corrected = {"corrected": write_json_value(scored.corrections)} if scored.corrections else {}
-    return {**write_json_value(scored.run), **corrected}
-
-
-def _format_corrections(corrections: Sequence[CheckCorrection], screen: Screen) -> Iterator[str]:
-    """Yield the pass rate of each judged check as it was judged, and without the errors of its judge."""
-    if not corrections:
-        return
-    yield ""
-    rows = [
-        (make_excerpt(one.check, _NAME), *describe_correction(one.corrected), f"{one.judge}, {_describe_rates(one)}")
-        for one in corrections
-        if one.corrected
-    ]
-    if rows:
-        head = ("passes", "judged", "corrected", "95 % interval", "by")
-        first, *lines = wrap_columns([head, *rows], screen.width, right={1, 2})
-        yield screen.paint(Part.QUIET, first)
-        yield from lines
-    for one in corrections:
-        if not one.corrected:
-            lead = f"{make_excerpt(one.check, _NAME)} is not corrected: "
-            yield from screen.wrap(one.problem, lead=lead)
-
-
-def _describe_rates(one: CheckCorrection) -> str:
-    rates = ((name, rate) for name, rate in (("TPR", one.good), ("TNR", one.bad)) if rate)
-    return ", ".join(f"{name} {rate.hits:,} of {rate.of:,}" for name, rate in rates)
-
-
-def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
-    if not scored.failed:
-        return
-    yield ""
-    yield f"{count_noun(scored.failed, 'output')} did not pass" + (
-        "" if scored.failed <= len(scored.worst) else ", the worst:"
-    )
-    rows = [(row.verdict, format_percent(row.score), make_excerpt(name_output(row), _NAME)) for row in scored.worst]
-    leads = format_columns(
-        [(f"  {str(verdict).upper()}", score, name) for verdict, score, name in rows], right={1}
-    ).split("\n")
-    width = max(map(len, leads))
-    for lead, row in zip(leads, scored.worst, strict=True):
-        first, *more = wrap_beside(f"{lead.ljust(width)}  ", _find_reason(row), screen) or [lead]
-        word = f"  {str(row.verdict).upper()}"
-        yield screen.paint(_PARTS_OF_WORST.get(row.verdict), word) + first[len(word) :]
-        yield from more
-
-
-def _find_reason(row: GradedRow) -> str:
-    """Return why an output did not pass: what its first check that did not says, the failed ones first."""
-    ranked = sorted(
-        (check for check in row.checks if check.verdict in _PARTS_OF_WORST),
-        key=lambda one: list(_PARTS_OF_WORST).index(one.verdict),
-    )
-    return make_excerpt(f"{ranked[0].id}: {ranked[0].reason}" if ranked else row.reason, _REASON)

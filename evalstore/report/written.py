@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from evalstore.site.values import WrittenSite
     from evalstore.store.init import CreatedStore
 
+_SIGNS = {"+": Part.NEW, "~": Part.MINOR, "-": Part.OLD}
+
 
 def text_acceptance(result: WrittenAcceptance, screen: Screen = PAPER) -> str:
     """Return the accepted change, the bump that its artifact needs now, and the file to review."""
@@ -101,9 +103,6 @@ def text_store(result: CreatedStore, screen: Screen = PAPER) -> str:
     elif is_new:
         lines.append("evalstore migrate FILE turns legacy grader files into rubrics and datasets here")
     return "\n".join(lines)
-
-
-_SIGNS = {"+": Part.NEW, "~": Part.MINOR, "-": Part.OLD}
 
 
 def text_lock(result: LockResult, screen: Screen = PAPER) -> str:

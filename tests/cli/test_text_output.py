@@ -15,7 +15,7 @@ import pytest
 
 from evalstore.cli.main import COMMANDS, group
 from evalstore.cli.option_sections import SectionedCommand
-from evalstore.report.text_layout import measure_columns
+from evalstore.report.folding import measure_columns
 from tests.cli.test_documents import CASES, LABELS, RUNS, STORY, STYLE
 from tests.rows import thin
 

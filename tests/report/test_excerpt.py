@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evalstore.lint.source_lines import _cut_line
 from evalstore.model import SourceLine
-from evalstore.report.findings import format_excerpt
+from evalstore.report.source_excerpt import format_excerpt
 from evalstore.report.text_layout import COLOURS, Part, Screen
 from evalstore.text import make_printable
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from evalstore.report.folding import measure_columns
 from evalstore.report.formats import FORMATS
-from evalstore.report.text_layout import measure_columns
 
 OWN = re.compile(rb"\x1b\[[0-9;]*m")
 OLD = 'id: j\nversion: "1.0.0"\ntemplate: |\n  Is it right?\n  {{ output }}\nscore_type: binary\n'

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalstore.report.pages.html import draw_bar, render_page
+from evalstore.report.pages.bars import draw_bar
+from evalstore.report.pages.html import render_page
 from evalstore.report.text_layout import format_percent
 from evalstore.text import count_noun
 

@@ -23,14 +23,8 @@ from evalstore.report.diff_words import (
     summarize_measurement,
     summary,
 )
-from evalstore.report.pages.html import (
-    FilteredList,
-    FilterMenu,
-    filter_items,
-    render_page,
-    render_template,
-    select_items,
-)
+from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items, select_items
+from evalstore.report.pages.html import render_page, render_template
 from evalstore.report.value_diff import Line, Mark, compare_values
 from evalstore.text import count_noun
 from evalstore.versions import Bump

@@ -8,7 +8,8 @@ from typing import Any
 
 from evalstore.audits.score_history import ScoredRun, ScoreHistory
 from evalstore.audits.side_replay import RunTotals
-from evalstore.report.pages.html import draw_bar, render_page
+from evalstore.report.pages.bars import draw_bar
+from evalstore.report.pages.html import render_page
 from evalstore.report.pages.run_chart import ChartRun, draw_runs, read_releases
 from evalstore.report.text_layout import DAY, format_percent, join_names
 from evalstore.text import count_noun, make_excerpt
@@ -17,6 +18,9 @@ CAPTION = (
     "The same outputs under each release, all else as in the run, in points of a hundred. Below a bar: the step from "
     "the release before, and the share that passes."
 )
+_ABREAST = 3  # runs in one table
+_NAME = 24
+_FEW = 3
 
 
 def prepare_timeline(history: ScoreHistory, names: Sequence[str]) -> dict[str, Any]:
@@ -55,11 +59,6 @@ def _prepare_cell(run: ScoredRun, place: int, name: str, version: str) -> dict[s
 def _describe_gap(totals: RunTotals) -> str:
     count = count_noun(totals.missing, "output")
     return f"{count} cannot be graded under it" if totals.missing else "nothing has a score"
-
-
-_ABREAST = 3  # runs in one table
-_NAME = 24
-_FEW = 3
 
 
 def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:

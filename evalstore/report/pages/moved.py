@@ -11,15 +11,8 @@ from evalstore.audits import Audit, EditSource, MovedQuestion
 from evalstore.audits.question_view import list_checks
 from evalstore.model import Verdict
 from evalstore.report.pages.diff import has_diff
-from evalstore.report.pages.html import (
-    FilteredList,
-    FilterMenu,
-    count_bytes,
-    filter_items,
-    render_page,
-    render_template,
-    select_items,
-)
+from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items, select_items
+from evalstore.report.pages.html import count_bytes, render_page, render_template
 from evalstore.report.text_layout import format_percent
 from evalstore.text import count_noun, make_excerpt
 
@@ -33,6 +26,9 @@ if TYPE_CHECKING:
 
 
 _SQUARE = 4  # two outputs under two rulers
+_MOST_TAGS = 100
+_LABEL = 70  # characters of an edit's message
+_FLIPS = {"f0": "pass to fail", "f1": "fail to pass", "f2": "no flip"}
 
 
 def write_page(view: QuestionView, notes: Sequence[str]) -> str:
@@ -75,11 +71,6 @@ def _describe_result(result: CheckResult | None, cells: Sequence[QuestionCell]) 
         return where, "not judged" if any(cell.missing for cell in cells) else "not in this rubric", ""
     verdict = "unscored" if result.score is None else f"{format_percent(result.score)} {result.verdict}"
     return where, verdict, result.reason
-
-
-_MOST_TAGS = 100
-_LABEL = 70  # characters of an edit's message
-_FLIPS = {"f0": "pass to fail", "f1": "fail to pass", "f2": "no flip"}
 
 
 @dataclass(frozen=True, slots=True)

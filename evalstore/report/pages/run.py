@@ -6,15 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalstore.model import UnscoredReason, Verdict
-from evalstore.report.pages.html import (
-    FilteredList,
-    FilterMenu,
-    count_bytes,
-    filter_items,
-    render_page,
-    render_template,
-    select_items,
-)
+from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items, select_items
+from evalstore.report.pages.html import count_bytes, render_page, render_template
 from evalstore.report.run_words import describe_choice, describe_run, name_output
 from evalstore.report.text_layout import join_names
 from evalstore.text import count_noun

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from evalstore.model import Kind
 from evalstore.report.log import list_rules
-from evalstore.report.pages.html import FilteredList, FilterMenu, filter_items, render_page, render_template
+from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items
+from evalstore.report.pages.html import render_page, render_template
 from evalstore.report.pages.run_chart import ChartRun, draw_runs, read_releases
 from evalstore.report.text_layout import DAY
 from evalstore.runs.run_search import find_run_time

@@ -1,0 +1,49 @@
+"""Filters a list by choices, with rules of CSS and no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+
+@dataclass(frozen=True, slots=True)
+class FilterMenu:
+    """One list of choices: by class of the items that a choice leaves in sight, its label; `every` leaves all."""
+
+    label: str
+    every: str
+    choices: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FilteredList:
+    """Items below their filters; an item has the class `q` and those of the choices that it is found by."""
+
+    menus: tuple[FilterMenu, ...]
+    items: tuple[Markup, ...]
+    about: str
+
+    @property
+    def rules(self) -> str:
+        """Return the rules of CSS by which the filters work."""
+        keys = (key for menu in self.menus for key in menu.choices)
+        return "".join(f".list:has(.o{key}:checked) .q:not(.{key}){{display:none}}\n" for key in keys)
+
+
+def select_items(items: Iterable[tuple[Markup, int]], budget: int) -> tuple[Markup, ...]:
+    """Return the first items that are no longer than `budget` bytes together; of each, so many bytes do not count."""
+    found: list[Markup] = []
+    size = 0
+    for item, uncounted in items:
+        size += len(item.encode()) - uncounted
+        if size > budget:
+            break
+        found.append(item)
+    return tuple(found)
+
+
+def filter_items(menus: Iterable[FilterMenu], items: tuple[Markup, ...], about: str) -> FilteredList:
+    """Return items below those menus that have choices."""
+    return FilteredList(tuple(menu for menu in menus if menu.choices), items, about)

@@ -1,0 +1,163 @@
+"""Renders the score of a run: a table of its checks, and of a stored run the outputs that went worst."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from evalstore.model import Verdict
+from evalstore.report.json_values import write_json_value
+from evalstore.report.run_words import count_unreleased, describe_correction, describe_score, name_output
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    format_columns,
+    format_percent,
+    join_names,
+    wrap_beside,
+    wrap_columns,
+)
+from evalstore.runs import CheckSummary, Run
+from evalstore.text import count_noun, make_excerpt, make_printable
+
+if TYPE_CHECKING:
+    from evalstore.runs import GradedRow
+    from evalstore.runs.run_view import CheckCorrection, WrittenRun
+from evalstore.report.run_view import NAME_LENGTH
+
+_FEW = 3  # checks with nothing to say that have a row each, as the others have
+_NAMED = 3  # of more of them
+_PARTS_OF_WORST = {Verdict.FAIL: Part.MAJOR, Verdict.UNSCORED: Part.MINOR}
+_REASON = 200
+
+
+def text(run: Run, screen: Screen = PAPER) -> str:
+    """Return the score, what it was measured with, and a line for each check that did not pass everywhere."""
+    return "\n".join(_run_lines(run, screen))
+
+
+def _run_lines(run: Run, screen: Screen) -> Iterator[str]:
+    dataset = run.dataset.ref if run.dataset else run.name
+    mark = "   unreleased" if run.unreleased else ""
+    yield screen.paint(Part.HEAD, f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}{mark}")
+    yield ""
+    lead = f"score      {_format_hundredths(run.score)}   "
+    yield from screen.wrap(describe_score(run), lead=lead, inner=" " * len(lead))
+    rest = "" if run.rest_pass_rate is None else f"   the rest: {format_percent(run.rest_pass_rate)}"
+    yield f"pass rate  {_format_hundredths(run.pass_rate)}{rest}"
+    if run.unscored:
+        yield f"unscored   {run.unscored:>6,}   counted in no mean"
+    if run.outputs > run.questions:
+        yield f"outputs    {run.outputs:>6,}   samples of {count_noun(run.questions, 'question')}, each by its mean"
+    if kept := int(run.harness.get("replies_kept", 0)):
+        asked = int(run.harness.get("replies_asked", 0))
+        yield f"replies    {kept + asked:>6,}   {kept:,} kept from before, {asked:,} asked now"
+    if run.unreleased:
+        yield f"unreleased         {count_unreleased(run)}"
+    yield ""
+    yield from _check_table(run.checks, screen)
+    yield ""
+    yield f"run  {make_printable(str(run.path))}"
+
+
+def _check_table(checks: Mapping[str, CheckSummary], screen: Screen) -> Iterator[str]:
+    """Yield a row for each check; one for all that every output passed, where they are many."""
+    perfect = [id_ for id_, check in checks.items() if check.mean == 1 and not check.fail + check.unscored]
+    left_out = set() if screen.whole or len(perfect) <= _FEW else {*perfect}
+    rows = [
+        (
+            make_excerpt(id_, 60),
+            "-" if check.mean is None else format(float(check.mean * 100), ".2f"),
+            *(f"{count:,}" for count in (check.scored - check.fail, check.fail, check.unscored - check.errors)),
+            f"{check.errors:,}",
+        )
+        for id_, check in checks.items()
+        if id_ not in left_out
+    ]
+    if rows:
+        head, *lines = format_columns(
+            [("check", "mean", "pass", "fail", "missing", "error"), *rows], right=range(1, 6)
+        ).split("\n")
+        yield screen.paint(Part.QUIET, head)
+        yield from lines
+    if left_out:
+        names = join_names((make_excerpt(id_, NAME_LENGTH) for id_ in perfect), _NAMED)
+        yield f"{count_noun(len(perfect), 'check')} that every output passed: {names}"
+
+
+def _format_hundredths(score: Fraction | None) -> str:
+    return f"{'-' if score is None else format(float(score * 100), '.2f'):>6}"
+
+
+def text_written(scored: WrittenRun, screen: Screen = PAPER) -> str:
+    """Return the score and the checks, and the three worst outputs with a reason."""
+    corrections = _format_corrections(scored.corrections, screen)
+    return "\n".join([text(scored.run, screen), *corrections, *_format_worst(scored, screen)])
+
+
+def document_written(scored: WrittenRun) -> Any:
+    """Return the document of the run, with the corrected pass rates where they were asked for."""
+    corrected = {"corrected": write_json_value(scored.corrections)} if scored.corrections else {}
+    return {**write_json_value(scored.run), **corrected}
+
+
+def _format_corrections(corrections: Sequence[CheckCorrection], screen: Screen) -> Iterator[str]:
+    """Yield the pass rate of each judged check as it was judged, and without the errors of its judge."""
+    if not corrections:
+        return
+    yield ""
+    rows = [
+        (
+            make_excerpt(one.check, NAME_LENGTH),
+            *describe_correction(one.corrected),
+            f"{one.judge}, {_describe_rates(one)}",
+        )
+        for one in corrections
+        if one.corrected
+    ]
+    if rows:
+        head = ("passes", "judged", "corrected", "95 % interval", "by")
+        first, *lines = wrap_columns([head, *rows], screen.width, right={1, 2})
+        yield screen.paint(Part.QUIET, first)
+        yield from lines
+    for one in corrections:
+        if not one.corrected:
+            lead = f"{make_excerpt(one.check, NAME_LENGTH)} is not corrected: "
+            yield from screen.wrap(one.problem, lead=lead)
+
+
+def _describe_rates(one: CheckCorrection) -> str:
+    rates = ((name, rate) for name, rate in (("TPR", one.good), ("TNR", one.bad)) if rate)
+    return ", ".join(f"{name} {rate.hits:,} of {rate.of:,}" for name, rate in rates)
+
+
+def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
+    if not scored.failed:
+        return
+    yield ""
+    yield f"{count_noun(scored.failed, 'output')} did not pass" + (
+        "" if scored.failed <= len(scored.worst) else ", the worst:"
+    )
+    rows = [
+        (row.verdict, format_percent(row.score), make_excerpt(name_output(row), NAME_LENGTH)) for row in scored.worst
+    ]
+    leads = format_columns(
+        [(f"  {str(verdict).upper()}", score, name) for verdict, score, name in rows], right={1}
+    ).split("\n")
+    width = max(map(len, leads))
+    for lead, row in zip(leads, scored.worst, strict=True):
+        first, *more = wrap_beside(f"{lead.ljust(width)}  ", _find_reason(row), screen) or [lead]
+        word = f"  {str(row.verdict).upper()}"
+        yield screen.paint(_PARTS_OF_WORST.get(row.verdict), word) + first[len(word) :]
+        yield from more
+
+
+def _find_reason(row: GradedRow) -> str:
+    """Return why an output did not pass: what its first check that did not says, the failed ones first."""
+    ranked = sorted(
+        (check for check in row.checks if check.verdict in _PARTS_OF_WORST),
+        key=lambda one: list(_PARTS_OF_WORST).index(one.verdict),
+    )
+    return make_excerpt(f"{ranked[0].id}: {ranked[0].reason}" if ranked else row.reason, _REASON)
