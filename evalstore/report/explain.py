@@ -1,4 +1,4 @@
-"""Renders the explanation of a rule, a kind, a key or a change; the catalogue of rules; and the schemas."""
+"""Renders the explanation of a rule, a kind, a key or a change."""
 
 from __future__ import annotations
 

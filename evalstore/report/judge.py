@@ -1,4 +1,4 @@
-"""Renders how well a judge agrees with labels and examples, how far it disagrees with itself, and its planned calls."""
+"""Renders how well a judge agrees with labels and with its examples, and the calls that are planned."""
 
 from __future__ import annotations
 

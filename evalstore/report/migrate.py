@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["document", "everything", "markdown", "text"]
 
-
 _OUTCOMES = {"migrated": Part.PATCH, "lossy": Part.MINOR, "unmapped": Part.MINOR, "refused": Part.MAJOR}
 _STATES = {"new": Part.NEW, "updated": Part.NEW, "renamed": Part.MINOR, "orphan": Part.MINOR, "conflict": Part.MAJOR}
 _CLEAN_LIMIT = 10  # sources without a remark that are listed; more are counted

@@ -1,4 +1,4 @@
-"""Renders a run: its score, the outputs that went worst, or every output with each check and its reason."""
+"""Renders the outputs of a run, each with its checks and their reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats numbers, lists, sentences, tables and JSON documents as text, folded to a `Screen` of some width."""
+"""Formats numbers, lists, sentences, tables and JSON documents as text, for a `Screen` of some width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renders the pages' templates, and their bars: text from outside is escaped, and a page loads and runs nothing."""
+"""Renders the pages' templates: text from outside is escaped, and a page loads and runs nothing."""
 
 from __future__ import annotations
 
