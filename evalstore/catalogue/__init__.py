@@ -6,108 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
-from string import Formatter
 from typing import TYPE_CHECKING
 
+from evalstore.catalogue.rule_catalogue import ExplainedRule, find_rules, list_rule_names
 from evalstore.catalogue.schema_topics import FILES, SchemaTopic, TopicSort, load_topics
-from evalstore.diff.change import ChangeRule
-from evalstore.diff.rules import RULES as CHANGES
-from evalstore.diff.settings import RULE_SETS
 from evalstore.errors import RefError
-from evalstore.lint import VALIDATION_RULES
 from evalstore.lint.shapes import list_check_kinds
-from evalstore.model import Severity
-from evalstore.model.findings import ValidationRule
-from evalstore.release.integrity_rules import RULES as RELEASES
-from evalstore.release.values import RULES as VERSIONS
 from evalstore.text import find_nearest, make_excerpt
 
 if TYPE_CHECKING:
     from evalstore.diff import DiffFinding
     from evalstore.store import ArtifactStore
-
-
-_WHOLE = frozenset({"{message}", "{hint}"})
-
-
-class RuleSubject(StrEnum):
-    """What a rule judges, by the command that runs it: diff, validate, verify, status."""
-
-    CHANGE = "change"
-    FILE = "file"
-    RELEASE = "release"
-    VERSION = "version"
-
-
-@dataclass(frozen=True, slots=True)
-class RuleCatalogue:
-    """The rules of changes in their order, and the number of their set."""
-
-    rule_set: int
-    rules: tuple[ChangeRule, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ExplainedRule:
-    """One rule in words; `level` is a bump or a severity, `row` the whole row of a rule of changes."""
-
-    id: str
-    subject: RuleSubject
-    level: str
-    message: str
-    why: str
-    hint: str
-    row: ChangeRule | None = None
-    example: str = ""
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether no setting changes its level."""
-        return self.subject in {RuleSubject.RELEASE, RuleSubject.VERSION} or (
-            self.subject is RuleSubject.FILE and self.level == Severity.ERROR
-        )
-
-
-def list_rules() -> RuleCatalogue:
-    """Return the rules of changes."""
-    return RuleCatalogue(RULE_SETS[-1], tuple(CHANGES.values()))
-
-
-def find_rules(name: str) -> tuple[ExplainedRule, ...]:
-    """Return the rules of a name: an id, also as `<id>:<direction>`.
-
-    A rule of changes and one of files may have the same id.
-    """
-    return tuple(_find_explained(name.partition(":")[0]))
-
-
-def list_rule_names() -> list[str]:
-    """Return the ids of all rules."""
-    return [*CHANGES, *VALIDATION_RULES, *RELEASES, *VERSIONS]
-
-
-def render_template(template: str) -> str:
-    """Return a message template with `<name>` for each of its facts; "" for a template that is a fact as a whole."""
-    parts = [text + (f"<{name}>" if name else "") for text, name, *_ in Formatter().parse(template)]
-    return "" if template in _WHOLE else "".join(parts)
-
-
-def _find_explained(id_: str) -> Iterator[ExplainedRule]:
-    if row := CHANGES.get(id_):
-        message = render_template(row.message)
-        yield ExplainedRule(id_, RuleSubject.CHANGE, str(row.level), message, row.reason, row.instead, row)
-    for subject, rules in (
-        (RuleSubject.FILE, VALIDATION_RULES),
-        (RuleSubject.RELEASE, RELEASES),
-        (RuleSubject.VERSION, VERSIONS),
-    ):
-        if rule := rules.get(id_):
-            message, hint = render_template(rule.message), render_template(rule.hint)
-            example = rule.example if isinstance(rule, ValidationRule) else ""
-            why = rule.why.removesuffix(".")
-            yield ExplainedRule(id_, subject, str(rule.severity), message, why, hint, example=example)
-
 
 FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 # Words that a place in a file begins with, and that no path of a topic has.

@@ -10,57 +10,10 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from evalstore.errors import RefError
+from evalstore.catalogue.shapes import describe_shape, follow_reference
 from evalstore.lint.shapes import list_check_kinds
 from evalstore.model import Kind
 from evalstore.places import find_resource_folder
-from evalstore.text import find_nearest, make_excerpt
-
-_SUFFIX = ".schema.json"
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaFile:
-    """One schema: its name (`rubric`, `checks/regex`, `output/diff`) and its document."""
-
-    name: str
-    document: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaListing:
-    """All schemas, by their names."""
-
-    schemas: tuple[SchemaFile, ...]
-
-
-def list_schema_names() -> list[str]:
-    """Return the names: those of files first, then of checks, then of what commands answer."""
-    folder = find_resource_folder("schema")
-    # The base is what the rubric's schema is made from, and no file that anybody writes.
-    paths = (path.relative_to(folder) for path in folder.rglob(f"*{_SUFFIX}") if path.parent.name != "base")
-    names = (path.as_posix().removesuffix(_SUFFIX) for path in paths)
-    return sorted(names, key=lambda name: (name.rpartition("/")[0], name))
-
-
-def list_schemas() -> SchemaListing:
-    """Return all schemas."""
-    return SchemaListing(tuple(load_schema(name) for name in list_schema_names()))
-
-
-def load_schema(name: str) -> SchemaFile:
-    """Return a schema by its name, that of a check also by its kind; raises `RefError` where there is none."""
-    names = list_schema_names()
-    full = next((one for one in (name, f"checks/{name}") if one in names), None)
-    if full is None:
-        near = find_nearest(name, names)
-        raise RefError(
-            f"there is no schema {make_excerpt(name)}",
-            hint=f"did you mean {near}?" if near else "list the schemas: evalstore explain --schema",
-        )
-    text = (find_resource_folder("schema") / f"{full}{_SUFFIX}").read_text("utf-8")
-    return SchemaFile(full, json.loads(text))
-
 
 # Root of a path -> the schema of that file; a check has a root of its own by its kind.
 FILES = {**{str(kind): str(kind) for kind in Kind}, "settings": "evalstore", "accepted": "accepted"}
@@ -151,19 +104,19 @@ class _SchemaNode:
     def holder(self) -> _SchemaNode:
         """What the keys of this node belong to: of a list of mappings, or of mappings by name, one of them."""
         items, entries = self.node.get("items"), self.node.get("additionalProperties")
-        if isinstance(entries, dict) and "properties" in (inner := _follow(self.schema, entries)):
+        if isinstance(entries, dict) and "properties" in (inner := follow_reference(self.schema, entries)):
             name, example = next(iter(self.example.items()))
             return replace(self, node=inner, example=example, wrap=lambda value: self.wrap({name: value}))
         if not isinstance(items, dict):
             return self
-        inner = _follow(self.schema, items)
+        inner = follow_reference(self.schema, items)
         found = next((one for one in self.example if isinstance(one, dict)), None)
         example = choose_example(self.schema, inner) if found is None else found
         return replace(self, node=inner, example=example, wrap=lambda value: self.wrap([value])).holder
 
     def make_child(self, name: str) -> _SchemaNode:
         """Return the node of a key of this one, with the value that an example has beside what it needs."""
-        node = _follow(self.schema, self.node["properties"][name])
+        node = follow_reference(self.schema, self.node["properties"][name])
         known = [one for one in (*self.node.get("examples", ()), self.example) if isinstance(one, dict)]
         fitting = next((one for one in known if name in one), None)
         value = choose_example(self.schema, node) if fitting is None else fitting[name]
@@ -220,7 +173,7 @@ def _list_dependencies(node: Mapping[str, Any], name: str) -> frozenset[str]:
 
 def _list_keys(node: _SchemaNode) -> Iterator[SchemaKey]:
     for name, child in node.node.get("properties", {}).items():
-        description = _follow(node.schema, child)["description"]
+        description = follow_reference(node.schema, child)["description"]
         yield SchemaKey(name, description.partition(". ")[0].rstrip("."), name in node.node.get("required", ()))
 
 
@@ -237,62 +190,7 @@ def choose_example(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Any:
     if "default" in node:
         return node["default"]
     if isinstance(node.get("items"), dict):
-        return [choose_example(schema, _follow(schema, node["items"]))]
+        return [choose_example(schema, follow_reference(schema, node["items"]))]
     keys = node.get("properties", {})
     chosen = node.get("required") or list(keys)[:1]
-    return {name: choose_example(schema, _follow(schema, keys[name])) for name in chosen}
-
-
-_TYPES = {
-    "string": "a text",
-    "number": "a number",
-    "integer": "a whole number",
-    "boolean": "true or false",
-    "object": "a mapping",
-    "array": "a list",
-    "null": "nothing",
-}
-
-
-_FROM_QUESTION = {"$ref": "#/$defs/from_question"}
-
-
-def describe_shape(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
-    """Return in words what a value must be: `skip or zero`, `a number from 0 to 1`, `a list of texts`."""
-    if "const" in node:
-        return str(node["const"])
-    if "enum" in node:
-        return _join_choices([str(value) for value in node["enum"]])
-    if node.get("then") == _FROM_QUESTION:
-        plain = {key: item for key, item in node.items() if key not in {"if", "then", "else"}}
-        return f"{describe_shape(schema, {**plain, **node.get('else', {})})}, or `from` a key of the question"
-    types = [node["type"]] if isinstance(node.get("type"), str) else node.get("type", [])
-    words = _join_choices([_TYPES[name] + _describe_range(node, name) for name in types])
-    if "array" in types and isinstance(node.get("items"), dict):
-        inner = _follow(schema, node["items"])
-        of = _name_items(describe_shape(schema, inner))
-        words = words.replace("a list", f"a list of {of}") if of else words
-    return words
-
-
-def _describe_range(node: Mapping[str, Any], name: str) -> str:
-    low, high = node.get("minimum"), node.get("maximum")
-    if low is None or name not in {"number", "integer"}:
-        return ""
-    return f" from {low} to {high}" if high is not None else f", {low} or more"
-
-
-def _name_items(shape: str) -> str:
-    return {"a text": "texts", "a mapping": "mappings", "a text or a mapping": "texts or mappings"}.get(shape, "")
-
-
-def _join_choices(words: list[str]) -> str:
-    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
-
-def _follow(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a node together with what its reference says; its own words win."""
-    if "$ref" not in node:
-        return node
-    target = _follow(schema, schema["$defs"][node["$ref"].removeprefix("#/$defs/")])
-    return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
+    return {name: choose_example(schema, follow_reference(schema, keys[name])) for name in chosen}

@@ -164,7 +164,7 @@ def _may_read(pair: RowPair, readers: Sequence[RubricReads | str], *, is_extra: 
 
 def _prove_unread(change: Change, readers: Sequence[RubricReads | str]) -> Change:
     """Return the change with the proof that no rubric reads it, whatever the value is."""
-    refs = " or ".join(dict.fromkeys(reader.ref for reader in readers if isinstance(reader, RubricReads)))
+    refs = " or ".join(sorted({reader.ref for reader in readers if isinstance(reader, RubricReads)}))
     proof = Proof(f"no check and no judge of {refs} reads the change", rule="question-reference-unread")
     return replace(change, proof=proof)
 

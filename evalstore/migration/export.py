@@ -26,8 +26,8 @@ from evalstore.migration.readers import has_remainder, has_run_files, restore_fi
 from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Kind, Ref, parse_ref
-from evalstore.model.rubric import list_value_keys
-from evalstore.runs.run_files import RUNS_FOLDER, STORED_PATH, decode_path
+from evalstore.model.question_params import list_value_keys
+from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path
 
 _MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
 _UNGRADED = "it has no rubric; there, any answer that is not empty passes"

@@ -22,8 +22,14 @@ from evalstore.migration.merging.artifact_merge import list_refs
 from evalstore.migration.prompts.template_braces import BRACES
 from evalstore.migration.table import FormatTable
 from evalstore.model.question import INPUT_KEYS, REFERENCE_KEYS
+from evalstore.model.question_params import (
+    QUESTION_PARAMS,
+    find_question_key,
+    is_empty,
+    list_question_values,
+    list_value_keys,
+)
 from evalstore.model.refs import ID_LENGTH
-from evalstore.model.rubric import QUESTION_PARAMS, find_question_key, is_empty, list_question_values, list_value_keys
 
 # Keys of a question that have a meaning of their own.
 _RESERVED = frozenset({*INPUT_KEYS, *REFERENCE_KEYS, "id", "rubric_ref", "bundle", "group", "format"}) | frozenset(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from evalstore.report.text_layout import LEVELS, PAPER, Part, Screen, wrap_columns
 
 if TYPE_CHECKING:
-    from evalstore.catalogue import RuleCatalogue, TopicList
-    from evalstore.catalogue.schema_topics import SchemaFile, SchemaListing
+    from evalstore.catalogue import TopicList
+    from evalstore.catalogue.rule_catalogue import RuleCatalogue
+    from evalstore.catalogue.schemas import SchemaFile, SchemaListing
     from evalstore.diff.change import ChangeRule
 
 _ONE_WAY = frozenset({"none", "stricter", "looser", "either"})
@@ -27,7 +28,7 @@ def text_rules(catalogue: RuleCatalogue, screen: Screen = PAPER) -> str:
 
 
 def _rule_row(rule: ChangeRule) -> tuple[str, ...]:
-    from evalstore.catalogue import render_template
+    from evalstore.catalogue.rule_catalogue import render_template
 
     level = f"{rule.level}*" if rule.deciders else str(rule.level)
     moves = rule.direction.words if rule.direction.words in _ONE_WAY else "as told"

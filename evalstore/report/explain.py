@@ -17,7 +17,8 @@ from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
-    from evalstore.catalogue import ExplainedRule, Explanation, FoundChange
+    from evalstore.catalogue import Explanation, FoundChange
+    from evalstore.catalogue.rule_catalogue import ExplainedRule
     from evalstore.catalogue.schema_topics import SchemaTopic
     from evalstore.diff.change import ChangeRule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from evalstore.documents.json_reader import add_members
+from evalstore.documents.jsonc import add_members
 from evalstore.model import Kind
 from evalstore.places import SETTINGS_FILE
 from evalstore.store.pipeline_files import read_template

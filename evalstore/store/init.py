@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 import shlex
@@ -16,12 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from evalstore.documents.jsonc import add_members
 from evalstore.errors import GitError, LoadError, RefusedError
 from evalstore.files import MIDDLE_FILE, read_below, sweep_below, write_below
 from evalstore.model import Kind
 from evalstore.own_files import open_lock
 from evalstore.places import SETTINGS_FILE, find_resource_folder, is_git_directory
+from evalstore.store.editor_settings import JETBRAINS, MAPPED, SCHEMAS, VS_CODE, write_jetbrains, write_vs_code
 from evalstore.store.locate import find_repository, find_top
 from evalstore.store.pipeline_files import (
     ATTRIBUTES,
@@ -41,43 +40,6 @@ from evalstore.store.pipeline_files import (
 from evalstore.store.repository.git import Git, run_git
 from evalstore.store.revisions import find_default_branch
 from evalstore.store.store_detection import find_stores
-
-SCHEMAS = ".evalstore/schema"
-VS_CODE = ".vscode/settings.json"
-JETBRAINS = ".idea/jsonSchemas.xml"
-_KEY = "yaml.schemas"
-# A schema -> the files that editors complete with it.
-MAPPED = {
-    **{str(kind): f"{kind.folder}/*.yaml" for kind in Kind},
-    "evalstore": SETTINGS_FILE,
-    "accepted": ".evalstore/accepted.yaml",
-}
-
-
-def write_vs_code(old: bytes | None, prefix: str) -> bytes:
-    """Return the settings of VS Code with the schemas of the store at `prefix` (`evals/`) among them.
-
-    Everything else in `old` stays, comments too. Raises `LoadError` or `RefusedError` where nothing can be added.
-    """
-    if old is None or not old.strip():
-        return (json.dumps({_KEY: map_schemas(prefix)}, indent=2) + "\n").encode()
-    return add_members(old, VS_CODE, (_KEY,), map_schemas(prefix))
-
-
-def map_schemas(prefix: str) -> Mapping[str, str]:
-    """Return which schema completes which files, by paths from the root of the repository."""
-    return {f"./{prefix}{SCHEMAS}/{name}.schema.json": f"{prefix}{files}" for name, files in MAPPED.items()}
-
-
-def write_jetbrains(prefix: str) -> bytes:
-    """Return the mapping file of JetBrains editors."""
-    entry = read_template("jetbrains_entry.xml")
-    entries = (
-        entry.format(name=name, schema=f"{prefix}{SCHEMAS}/{name}.schema.json", files=f"{prefix}{files}")
-        for name, files in MAPPED.items()
-    )
-    return read_template("jetbrains.xml").format(entries="".join(entries)).encode()
-
 
 _WRITTEN = (*MAPPED, "result")
 _CONFIG_NOTE = "evalstore/config"  # in the git directory; it holds something while git's config is written

@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any
 
 from evalstore.documents import Document, DoubledKey, Pointer
-from evalstore.documents import OpaqueValue as OpaqueValue
 from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.check_trials import try_checks
 from evalstore.migration.exporting.export_result import EditedRubricError
@@ -26,7 +25,6 @@ from evalstore.migration.merging.artifact_merge import list_refs
 from evalstore.migration.opaque_values import set_opaque_aside
 from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationOutcome, find_judge_loss, find_worst_outcome
 from evalstore.migration.remainder import decode_value, restore_case, restore_root
-from evalstore.migration.remainder import encode_value as encode_value
 from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.shared_rubrics import restore_values
 from evalstore.migration.table import FormatTable

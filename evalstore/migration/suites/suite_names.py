@@ -12,7 +12,7 @@ from typing import Any
 from evalstore.migration.artifact_names import make_slug, make_tag, shorten_slug
 from evalstore.migration.table import FormatTable
 from evalstore.model import Kind, is_id
-from evalstore.runs.run_files import strip_run_ending
+from evalstore.runs.run_names import strip_run_ending
 
 # The id of a suite begins those of its rubrics, which need room for a case.
 SUITE_LIMIT = 40

@@ -7,26 +7,13 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document, OpaqueValue, Pointer
-from evalstore.documents import compute_digest as compute_digest
-from evalstore.documents import format_json_pointer as format_json_pointer
-from evalstore.errors import LoadError as LoadError
-from evalstore.errors import Place as Place
-from evalstore.migration.artifact_names import UniqueLabels as UniqueLabels
 from evalstore.migration.case_reading import refuse_source
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
-from evalstore.migration.extraction import LegacyCase as LegacyCase
-from evalstore.migration.extraction import MigrationNote as MigrationNote
-from evalstore.migration.outcome import MigrationOutcome as MigrationOutcome
 from evalstore.migration.readers.every_eval_ever.results import SAMPLES, find_result_notes, list_rubrics, pair_results
 from evalstore.migration.readers.every_eval_ever.samples import extract_questions
 from evalstore.migration.table import FormatTable
 from evalstore.migration.value_readings import describe_type
 from evalstore.model import Kind
-from evalstore.model import Verdict as Verdict
-from evalstore.runs.eee_rows import read_graded_row as read_graded_row
-from evalstore.runs.eee_versions import find_row_doubt as find_row_doubt
-from evalstore.runs.record_fields import explain_shape_errors as explain_shape_errors
-from evalstore.text import find_nearest as find_nearest
 from evalstore.text import make_excerpt
 
 RUNS = True

@@ -14,8 +14,8 @@ from evalstore.migration.extraction import LegacyCase, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.value_readings import describe_type
 from evalstore.model import Verdict
-from evalstore.runs.eee_rows import read_graded_row
 from evalstore.runs.eee_versions import find_row_doubt
+from evalstore.runs.graded_rows import read_graded_row
 from evalstore.runs.record_fields import explain_shape_errors
 from evalstore.text import find_nearest, make_excerpt
 
