@@ -21,7 +21,7 @@ from evalstore.migration.outcome import FileState, PlannedFile
 from evalstore.migration.suites.suite_artifacts import PlannedArtifact
 from evalstore.model import Kind
 from evalstore.model.artifact import build_rows_name
-from evalstore.store.text_merge import merge_texts
+from evalstore.store.repository.text_merge import merge_texts
 
 # A dataset of a larger source has its rows in a `.jsonl` file: YAML files are limited to 1 MiB.
 _ROWS_FROM = 256 << 10

@@ -23,6 +23,7 @@ from evalstore.store import ArtifactStore, Release
 from evalstore.store.ledger import locate_ledger, parse_ledger
 from evalstore.store.repository.object_reader import compute_object_id
 from evalstore.store.repository.objects import find_file
+from evalstore.store.repository.writing import write_files
 from evalstore.store.revisions import list_merged_tags
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import (
@@ -32,7 +33,6 @@ from evalstore.store.working_files import (
     normalize_line_ends,
     normalize_pieces,
 )
-from evalstore.store.writing import write_files
 from evalstore.versions import Version
 
 

@@ -92,7 +92,7 @@ class Journal:
         Many of a sort are in a pack that git keeps (`write_packed_objects`): a ref each would cost more than the bump.
         Many signed tags are in none; a bump whose tags were pruned is dropped, as it has published nothing.
         """
-        from evalstore.store.writing import MANY
+        from evalstore.store.repository.writing import MANY
 
         blobs = [change.worked for change in self.changes if change.worked and change.worked != change.blob]
         few = [oid for group in (self.tags.values(), blobs) if len(group) < MANY for oid in group]

@@ -47,13 +47,10 @@ from evalstore.store.repository.index import (
 )
 from evalstore.store.repository.object_reader import ObjectReader
 from evalstore.store.repository.objects import find_entry
+from evalstore.store.repository.scratch import open_scratch_repository
+from evalstore.store.repository.signing import sign_commit, sign_tags
 from evalstore.store.repository.trees import TreeEntry
-from evalstore.store.revisions import find_refs
-from evalstore.store.scratch import open_scratch_repository
-from evalstore.store.signers import open_signature_check
-from evalstore.store.signing import sign_commit, sign_tags
-from evalstore.store.tags import TAG_REFS
-from evalstore.store.writing import (
+from evalstore.store.repository.writing import (
     REGULAR_MODE,
     RefUpdate,
     update_refs,
@@ -62,6 +59,9 @@ from evalstore.store.writing import (
     write_tags,
     write_tree,
 )
+from evalstore.store.revisions import find_refs
+from evalstore.store.signers import open_signature_check
+from evalstore.store.tags import TAG_REFS
 
 _TRIES, _FREE_TRIES = 10, 9  # of a release whose branch moves meanwhile; those in which others can still commit
 # What git says of a ref that is not as it was -> what happened.

@@ -35,6 +35,7 @@ from evalstore.store.repository.config import read_config
 from evalstore.store.repository.index import read_index
 from evalstore.store.repository.objects import find_entry
 from evalstore.store.repository.trees import TreeEntry
+from evalstore.store.repository.writing import write_objects
 from evalstore.store.revisions import (
     BRANCH_REFS,
     find_default_branch,
@@ -49,7 +50,6 @@ from evalstore.store.signers import is_signature_required
 from evalstore.store.store_moves import read_changes
 from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import find_normalized, hash_working_file, normalize_line_ends
-from evalstore.store.writing import write_objects
 
 _LINK, _MODULE = "120000", "160000"
 _BOTH_HINT = "write there what both of you want (theirs: git show {theirs}:{path}), then run it again"

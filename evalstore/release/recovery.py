@@ -16,8 +16,7 @@ from evalstore.release.journal import REMOVED, FileChange, Journal, ReleasedVers
 from evalstore.release.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository
 from evalstore.release.push_record import forget_push
 from evalstore.release.ref_locks import remove_stale_locks
-from evalstore.store.disk_sync import can_sync_all, wait_for_disk
-from evalstore.store.packs import release_packs
+from evalstore.store.repository.disk_sync import can_sync_all, wait_for_disk
 from evalstore.store.repository.index import (
     IndexCopy,
     StagedEntry,
@@ -27,10 +26,11 @@ from evalstore.store.repository.index import (
     release_index_lock,
 )
 from evalstore.store.repository.object_reader import ObjectReader
+from evalstore.store.repository.packs import release_packs
 from evalstore.store.repository.trees import TreeEntry
+from evalstore.store.repository.writing import EXECUTABLE_MODE, MANY, RefUpdate, pack_tags, update_refs
 from evalstore.store.revisions import find_head_ref, find_missing_objects, find_refs, is_ancestor
 from evalstore.store.working_files import hash_working_file
-from evalstore.store.writing import EXECUTABLE_MODE, MANY, RefUpdate, pack_tags, update_refs
 
 
 def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, ...]:

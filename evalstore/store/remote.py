@@ -105,7 +105,7 @@ def fetch_objects(git: Git, repository: Repository, remote: Remote, names: Itera
 def _ask_remote(
     git: Git, repository: Repository, remote: Remote, command: str, *options: str, refs: Iterable[str] = ()
 ) -> bytes:
-    from evalstore.store.scratch import open_scratch_repository
+    from evalstore.store.repository.scratch import open_scratch_repository
 
     (url,) = remote.urls
     # A folder is relative to the repository, and the scratch repository is elsewhere.

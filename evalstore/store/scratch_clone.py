@@ -15,9 +15,9 @@ from pathlib import Path
 from evalstore.model.lock import LOCK_FILE
 from evalstore.store.repository.git import NAME_ENCODING, CommandError, Git
 from evalstore.store.repository.index import format_index_info, read_index
+from evalstore.store.repository.scratch import init_like
 from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.revisions import BRANCH_REFS
-from evalstore.store.scratch import init_like
 
 # Isolated: the clone's own files are in the folder that git starts it in.
 DRIVER = f"{shlex.quote(sys.executable)} -I -m evalstore git-driver merge -- %O %A %B %P"

@@ -102,7 +102,7 @@ def open_signature_check(git: Git, hex_digits: int, signers: bytes | None) -> It
     asks whether a key counted when the tag says that it was made; what is asked besides is a moment that the tag's
     author did not choose.
     """
-    from evalstore.store.scratch import open_scratch_repository
+    from evalstore.store.repository.scratch import open_scratch_repository
 
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
         files: dict[bytes, Path] = {}

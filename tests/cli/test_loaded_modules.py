@@ -26,7 +26,7 @@ GRADING = {
     "evalstore.scoring.judging",
 }
 EDITING = {
-    "evalstore.store.writing",
+    "evalstore.store.repository.writing",
     "evalstore.documents.edit",
     "evalstore.documents.edit_entries",
     "evalstore.documents.json_stream",

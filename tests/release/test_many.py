@@ -11,9 +11,9 @@ import pytest
 
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.release import publish, recovery
-from evalstore.store import writing
-from evalstore.store.packs import build_pack, write_packed_objects
+from evalstore.store.repository import writing
 from evalstore.store.repository.git import Git
+from evalstore.store.repository.packs import build_pack, write_packed_objects
 from tests.release.conftest import Shop, check_sound, rubric
 from tests.release.test_crash import before_git, killed, step
 

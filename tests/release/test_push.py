@@ -20,9 +20,10 @@ from evalstore.places import find_resource_folder
 from evalstore.release.rebase_releases import bump_again
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import Push, PushOutcome
-from evalstore.store import ArtifactStore, scratch
+from evalstore.store import ArtifactStore
+from evalstore.store.repository import scratch
 from evalstore.store.repository.config import ConfigSetting
-from evalstore.store.scratch import open_scratch_repository
+from evalstore.store.repository.scratch import open_scratch_repository
 from evalstore.versions import Bump
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 from tests.release.line import Line, serving

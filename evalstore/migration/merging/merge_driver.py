@@ -18,7 +18,7 @@ from evalstore.migration.merging.text_merge import TextClashError, merge_regions
 from evalstore.model import Kind
 from evalstore.places import LEDGER_FOLDER
 from evalstore.store.ledger import parse_ledger, split_ledger
-from evalstore.store.text_merge import merge_texts, merge_texts_marked
+from evalstore.store.repository.text_merge import merge_texts, merge_texts_marked
 from evalstore.versions import find_version
 
 _VERSION = ("version",)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from evalstore.documents import Document
 from evalstore.documents.regions import Region, RegionEntry, RegionPieces, cut_region, get_region, join_pieces
 from evalstore.migration.merging.part_merge import PartNode, merge_order
-from evalstore.store.text_merge import merge_texts
+from evalstore.store.repository.text_merge import merge_texts
 
 
 class TextClashError(Exception):

@@ -8,7 +8,7 @@ from evalstore.errors import RefusedError
 from evalstore.progress import Watch
 from evalstore.store.repository.git import CommandError, Git
 from evalstore.store.repository.object_reader import ObjectReader
-from evalstore.store.writing import read_committer
+from evalstore.store.repository.writing import read_committer
 from evalstore.text import make_excerpt
 
 _SIGNATURE_MARKS = (

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from evalstore.errors import GitError
-from evalstore.store.disk_sync import can_sync_all, wait_for_disk
-from evalstore.store.packs import build_pack, write_packed_objects
+from evalstore.store.repository.disk_sync import can_sync_all, wait_for_disk
 from evalstore.store.repository.git import NAME_ENCODING, TIMEOUT, CommandError, Git
 from evalstore.store.repository.object_reader import ObjectReader, compute_object_id
 from evalstore.store.repository.objects import find_folder, read_object
+from evalstore.store.repository.packs import build_pack, write_packed_objects
 from evalstore.store.repository.tree_editor import TreeEditor
 from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.repository.watchdog import read_output, wait_for_output

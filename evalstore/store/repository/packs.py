@@ -13,7 +13,7 @@ from evalstore.errors import LoadError
 from evalstore.files import list_below, read_below, remove_below
 from evalstore.store.repository.git import Git
 from evalstore.store.repository.object_reader import compute_object_id
-from evalstore.store.scratch import FORMATS
+from evalstore.store.repository.scratch import FORMATS
 
 _TYPES = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}  # of a pack (gitformat-pack(5))
 _PACKS = "objects/pack"
