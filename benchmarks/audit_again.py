@@ -17,7 +17,11 @@ def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:
     for version, good in zip(versions, (3, 4), strict=True):
         outputs = write_outputs(folder / f"{version}.jsonl", count, good=good, size=6)
         out = ("--model", version, "--out", str(folder / "runs"), "-q")
-        scorings.append(measure(ours(folder / "store", "score", f"dataset/many@{version}", str(outputs), *out)))
+        scorings.append(
+            measure(ours(folder / "store", "score", f"dataset/many@{version}", str(outputs), *out))
+        )
     runs = [str(folder / f"runs/many-{version}-{version}.json") for version in versions]
     seconds, beside = measure(ours(folder / "store", "audit", *runs)), sum(scorings)
-    yield Measured(f"audit, 2 × {count:,} rows", seconds, 3 * beside, f"3 × two scorings, {beside:.2f} s")
+    yield Measured(
+        f"audit, 2 × {count:,} rows", seconds, 3 * beside, f"3 × two scorings, {beside:.2f} s"
+    )

@@ -17,7 +17,9 @@ def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:  # noqa
         _write_gto_releases(folder / "gto")
         peer = measure([gto, "show"], cwd=folder / "gto")
         what = f"list, {ARTIFACTS} artifacts × {RELEASES}"
-        yield Measured(what, measure(ours(folder / "store", "list")), peer, f"gto show, {peer:.2f} s")
+        yield Measured(
+            what, measure(ours(folder / "store", "list")), peer, f"gto show, {peer:.2f} s"
+        )
 
 
 def _write_gto_releases(folder: Path) -> None:
@@ -27,6 +29,8 @@ def _write_gto_releases(folder: Path) -> None:
         for number in range(ARTIFACTS):
             lines.append(f"commit refs/heads/main\ncommitter {PERSON} {STAMP}\ndata 2\nr\n")
             lines.append(f"M 100644 inline r{number:05}.yaml\ndata 6\nv: {patch:03}\n")
-            lines.append(f"tag r{number:05}@v1.0.{patch}\nfrom refs/heads/main\ntagger {PERSON} {STAMP}\ndata 2\nr\n")
+            lines.append(
+                f"tag r{number:05}@v1.0.{patch}\nfrom refs/heads/main\ntagger {PERSON} {STAMP}\ndata 2\nr\n"
+            )
     git(folder, "fast-import", "--quiet", "--done", stdin="".join(lines) + "done\n")
     git(folder, "reset", "-q", "--hard")

@@ -30,14 +30,18 @@ checks:
   - {{id: shape, kind: markdown_structure, dialect: lines, min_paragraphs: 1}}
 scoring: {{combine: weighted_avg, weights: {{names: 2}}}}
 """
-DATASET = "id: many\nversion: {version}\ndefaults: {{rubric_ref: rubric/five@{version}}}\nrows: many.jsonl\n"
+DATASET = (
+    "id: many\nversion: {version}\ndefaults: {{rubric_ref: rubric/five@{version}}}\nrows: "
+    "many.jsonl\n"
+)
 TEXT = "The block is rendered once and then kept until somebody says that it is out of date. "
 
 
 class Measured(NamedTuple):
     """One line of the table: what was measured, its seconds, and the most that the budget allows, with its reason.
 
-    `lacks` names a second machine for a job that was taken out: if the budget is met without, it is to go.
+    `lacks` names a second machine for a job that was taken out: if the budget is met without, it is
+    to go.
     """
 
     what: str
@@ -50,7 +54,11 @@ class Measured(NamedTuple):
     def state(self) -> str:
         """What it means."""
         if self.lacks:
-            return f"so {self.lacks} stays" if self.seconds > self.allowed else f"MET: delete {self.lacks}"
+            return (
+                f"so {self.lacks} stays"
+                if self.seconds > self.allowed
+                else f"MET: delete {self.lacks}"
+            )
         return "MISSED" if self.seconds > self.allowed else "met"
 
 
@@ -95,7 +103,9 @@ def find_peer(name: str) -> str | None:
 def git(folder: Path, *argv: str, stdin: str = "") -> None:
     """Run git in a folder, as one author at one time."""
     folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["git", "-C", str(folder), *argv], input=stdin.encode(), check=True, capture_output=True)
+    subprocess.run(
+        ["git", "-C", str(folder), *argv], input=stdin.encode(), check=True, capture_output=True
+    )
 
 
 def seal_environment() -> None:
@@ -106,16 +116,28 @@ def seal_environment() -> None:
     os.environ |= {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
     for role in ("AUTHOR", "COMMITTER"):
         name, _, address = PERSON.partition(" <")
-        os.environ |= {f"GIT_{role}_NAME": name, f"GIT_{role}_EMAIL": address[:-1], f"GIT_{role}_DATE": STAMP}
+        os.environ |= {
+            f"GIT_{role}_NAME": name,
+            f"GIT_{role}_EMAIL": address[:-1],
+            f"GIT_{role}_DATE": STAMP,
+        }
 
 
-def write_released_rubrics(folder: Path, artifacts: int, releases: int, *, alone: bool = False) -> None:
+def write_released_rubrics(
+    folder: Path, artifacts: int, releases: int, *, alone: bool = False
+) -> None:
     """Make a store of rubrics with so many releases of each, whose titles alone differ, and an edit of one on top.
 
     All rubrics are released by one commit, or each by its own: `alone`.
     """
     git(folder, "init", "-q", "-b", "main")
-    git(folder, "fast-import", "--quiet", "--done", stdin="".join(_stream_releases(artifacts, releases, alone=alone)))
+    git(
+        folder,
+        "fast-import",
+        "--quiet",
+        "--done",
+        stdin="".join(_stream_releases(artifacts, releases, alone=alone)),
+    )
     git(folder, "pack-refs", "--all")
     git(folder, "reset", "-q", "--hard")
     edited = folder / "rubrics/r00000.yaml"
@@ -138,9 +160,14 @@ def _stream_releases(artifacts: int, releases: int, *, alone: bool) -> Iterator[
             )
             ledgers[id_] += f"{version} {hashlib.sha256(text.encode()).hexdigest()}\n"
             yield f"M 100644 inline rubrics/{id_}.yaml\ndata {len(text)}\n{text}\n"
-            yield f"M 100644 inline .evalstore/sums/rubric/{id_}\ndata {len(ledgers[id_])}\n{ledgers[id_]}\n"
+            yield (
+                f"M 100644 inline .evalstore/sums/rubric/{id_}\ndata "
+                f"{len(ledgers[id_])}\n{ledgers[id_]}\n"
+            )
             digest = read_artifact(Ref(Kind.RUBRIC, id_), text.encode(), "").digest
-            message = f"rubric/{id_}@{version}\n\nEvalstore-Digest: {digest}\nEvalstore-Bump: patch\n"
+            message = (
+                f"rubric/{id_}@{version}\n\nEvalstore-Digest: {digest}\nEvalstore-Bump: patch\n"
+            )
             tags.append(
                 f"tag rubric/{id_}@{version}\nfrom refs/heads/main\ntagger {PERSON} {STAMP}\n"
                 f"data {len(message)}\n{message}\n"
@@ -169,7 +196,12 @@ def write_rows(count: int, *, extra: bool = False) -> str:
     near = {"expectd": "x", "tag": "y"} if extra else {}
     return "".join(
         json.dumps(
-            {"id": f"q{number}", "input": f"How does {number} get fresh? " + "word " * 20, "expected": "A tag.", **near}
+            {
+                "id": f"q{number}",
+                "input": f"How does {number} get fresh? " + "word " * 20,
+                "expected": "A tag.",
+                **near,
+            }
         )
         + "\n"
         for number in range(count)
@@ -181,5 +213,7 @@ def write_outputs(path: Path, count: int, *, good: int, size: int = 23) -> Path:
     with path.open("w", encoding="utf-8") as file:
         for number in range(count):
             end = "Nothing helps." if number % good == 0 else "Use a cache tag."
-            file.write(json.dumps({"id": f"q{number}", "output": f"{TEXT * size}{number} {end}"}) + "\n")
+            file.write(
+                json.dumps({"id": f"q{number}", "output": f"{TEXT * size}{number} {end}"}) + "\n"
+            )
     return path

@@ -10,7 +10,20 @@ from pathlib import Path
 
 from measuring import Measured, git, measure_interpreter, ours, run
 
-WORDS = ["entity", "field", "cache", "tag", "config", "hook", "route", "service", "plugin", "block", "view", "node"]
+WORDS = [
+    "entity",
+    "field",
+    "cache",
+    "tag",
+    "config",
+    "hook",
+    "route",
+    "service",
+    "plugin",
+    "block",
+    "view",
+    "node",
+]
 PEER = r"""
 import io, sys
 from pathlib import Path
@@ -32,9 +45,13 @@ def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:
     git(folder / "store", "init", "-q")
     run(ours(folder / "store", "init"))
     seconds = run(ours(folder / "store", "migrate", str(folder / "legacy")))
-    emitting, reading = (run([sys.executable, "-c", PEER, str(folder / "store"), *more]) for more in (["emit"], []))
+    emitting, reading = (
+        run([sys.executable, "-c", PEER, str(folder / "store"), *more]) for more in (["emit"], [])
+    )
     beside = emitting - reading + measure_interpreter()
-    yield Measured(f"migrate, {count:,} suites", seconds, 3 * beside, f"3 × ruamel emitting, {beside:.2f} s")
+    yield Measured(
+        f"migrate, {count:,} suites", seconds, 3 * beside, f"3 × ruamel emitting, {beside:.2f} s"
+    )
 
 
 def _make_suite(number: int, dice: random.Random) -> dict[str, object]:

@@ -2,9 +2,10 @@
 
     python benchmarks/run.py [--quick] [WORD ...]
 
-A file here is one budget. Seconds are those of the processor, of the whole command with its start and its children, the
-least of up to three runs. WORDs choose files by name; `--quick` takes smaller inputs, and ends in two minutes. Budgets
-whose peer is not installed (`make bench` does) are named at the end.
+A file here is one budget. Seconds are those of the processor, of the whole command with its start
+and its children, the least of up to three runs. WORDs choose files by name; `--quick` takes smaller
+inputs, and ends in two minutes. Budgets whose peer is not installed (`make bench` does) are named
+at the end.
 """
 
 from __future__ import annotations
@@ -32,13 +33,23 @@ def main() -> None:
             continue
         before = len(found)
         with tempfile.TemporaryDirectory() as folder:
-            for one in import_module(name).measure_budgets(Path(folder), quick="--quick" in sys.argv[1:]):
+            for one in import_module(name).measure_budgets(
+                Path(folder), quick="--quick" in sys.argv[1:]
+            ):
                 found.append(one)
-                print(f"  {one.what}: {one.seconds:.2f} of {one.allowed:.2f}", file=sys.stderr, flush=True)
+                print(
+                    f"  {one.what}: {one.seconds:.2f} of {one.allowed:.2f}",
+                    file=sys.stderr,
+                    flush=True,
+                )
         lacking += [name] if len(found) == before else []
     print("| what | measured | at most | budget | |\n|---|---|---|---|---|")
-    for one in sorted(found, key=lambda one: (not one.lacks, one.seconds / one.allowed), reverse=True):
-        print(f"| {one.what} | {one.seconds:.2f} | {one.allowed:.2f} | {one.budget} | {one.state} |")
+    for one in sorted(
+        found, key=lambda one: (not one.lacks, one.seconds / one.allowed), reverse=True
+    ):
+        print(
+            f"| {one.what} | {one.seconds:.2f} | {one.allowed:.2f} | {one.budget} | {one.state} |"
+        )
     if lacking:
         print(f"\nwithout a peer, and not measured: {', '.join(lacking)}")
 

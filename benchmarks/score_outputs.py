@@ -40,9 +40,20 @@ def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:
         out = ("--out", str(folder / "runs"), "-q")
         commands.append(ours(folder / "store", "score", "dataset/many@1.0.0", str(outputs), *out))
     peer = measure([sys.executable, "-c", LOOP, str(outputs)])
-    yield Measured(f"score, {count:,} outputs", measure(commands[1]), 4 * peer, f"4 × a bare loop, {peer:.2f} s")
+    yield Measured(
+        f"score, {count:,} outputs",
+        measure(commands[1]),
+        4 * peer,
+        f"4 × a bare loop, {peer:.2f} s",
+    )
     small, large = (
-        float(subprocess.run([sys.executable, "-c", PEAK, *argv], capture_output=True, text=True, check=True).stdout)
+        float(
+            subprocess.run(
+                [sys.executable, "-c", PEAK, *argv], capture_output=True, text=True, check=True
+            ).stdout
+        )
         for argv in commands
     )
-    yield Measured(f"score, {count:,} outputs, MB beside a quarter of them", large, small + FLAT, "flat memory")
+    yield Measured(
+        f"score, {count:,} outputs, MB beside a quarter of them", large, small + FLAT, "flat memory"
+    )

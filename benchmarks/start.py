@@ -16,6 +16,9 @@ def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:  # noqa
     bare = measure_interpreter()
     for option, times in (("--version", 2), ("--help", 5)):
         yield Measured(
-            option, measure([sys.executable, "-m", "evalstore", option]), times * bare, f"{times} × the interpreter"
+            option,
+            measure([sys.executable, "-m", "evalstore", option]),
+            times * bare,
+            f"{times} × the interpreter",
         )
     yield Measured(IMPORT, measure([sys.executable, "-c", IMPORT]), 0.15, "0.15 s")

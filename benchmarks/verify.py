@@ -17,4 +17,6 @@ def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:
         write_released_rubrics(store, artifacts, releases, alone=alone)
         peer = measure(["git", "-C", str(store), "fsck", "--no-progress"])
         what = f"verify, {artifacts:,} artifacts × {releases}{', a commit each' if alone else ''}"
-        yield Measured(what, measure(ours(store, "verify")), 10 * peer, f"10 × git fsck, {peer:.2f} s")
+        yield Measured(
+            what, measure(ours(store, "verify")), 10 * peer, f"10 × git fsck, {peer:.2f} s"
+        )

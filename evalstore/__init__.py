@@ -1,7 +1,8 @@
 """Versioned rubrics, judges and datasets for LLM evaluation: what the command line does, from Python.
 
-`Store.open(path)` opens a store; `compare`, `evaluate`, `score`, `audit`, `migrate` and `export` are functions. Names
-are imported when they are first used, so that `import evalstore` costs nothing.
+`Store.open(path)` opens a store; `compare`, `evaluate`, `score`, `audit`, `migrate` and `export`
+are functions. Names are imported when they are first used, so that `import evalstore` costs
+nothing.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 VERSION = "0.1.0"
-# Where evalstore is published: this is the one place that says so. Nobody has decided it yet, so both are empty, and
-# everything works without them. After a change, `python -m tests.project.generate` writes the addresses where they go.
+# Where evalstore is published: this is the one place that says so. Nobody has decided it yet, so
+# both are empty, and everything works without them. After a change,
+# `python -m tests.project.generate` writes the addresses where they go.
 REPOSITORY = ""  # as https://github.com/OWNER/evalstore
 PAGES = ""  # where the site of `make docs` is served, as https://OWNER.github.io/evalstore
 UNDECIDED = "https://HOST/evalstore"  # until then, where there must be an address
@@ -31,7 +32,10 @@ def suggest_install(extra: str) -> str:
         return f"pip install 'evalstore[{extra}]'"
     if "dir_info" in source:
         edited = "-e " if source["dir_info"].get("editable") else ""
-        return f"pip install {edited}{shlex.quote(unquote(url.removeprefix('file://')) + f'[{extra}]')}"
+        return (
+            "pip install "
+            f"{edited}{shlex.quote(unquote(url.removeprefix('file://')) + f'[{extra}]')}"
+        )
     if vcs := source.get("vcs_info"):
         url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
     return f"pip install {shlex.quote(f'evalstore[{extra}] @ {url}')}"

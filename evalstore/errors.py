@@ -26,7 +26,9 @@ class Place(NamedTuple):
     column: int | None = None
 
     def __str__(self) -> str:
-        return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        return ":".join(
+            str(part) for part in (self.file, self.line, self.column) if part is not None
+        )
 
 
 class EvalstoreError(Exception):
@@ -34,7 +36,9 @@ class EvalstoreError(Exception):
 
     exit_code = ExitCode.FAILED
 
-    def __init__(self, message: str, *, place: Place | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, place: Place | None = None, hint: str | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.place = place

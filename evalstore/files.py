@@ -1,6 +1,7 @@
 """Opens, reads, writes, moves and removes files below a root without following links or hanging on devices.
 
-Each folder on the way is opened relative to the one before it, so that no link can be put in its place meanwhile.
+Each folder on the way is opened relative to the one before it, so that no link can be put in its
+place meanwhile.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import BinaryIO, Self
 
 from evalstore.errors import AbsentError, LoadError, Place, RefusedError
 
-# Bytes of a file that is read whole, at most: a YAML file; what people write, and an object of git; a legacy file.
+# Bytes of a file that is read whole, at most: a YAML file; what people write, and an object of git;
+# a legacy file.
 SMALL_FILE, MIDDLE_FILE, LARGE_FILE = 1 << 20, 4 << 20, 64 << 20
 # Bytes that are read at once: of a pipe or a socket, and of a file that is only copied or hashed.
 CHUNK, BLOCK = 1 << 16, 1 << 20
@@ -25,8 +27,8 @@ CHUNK, BLOCK = 1 << 16, 1 << 20
 _ANY_FOLDER = 0o777  # less what the umask takes
 _ODD_PARTS = frozenset({"", ".", ".."})
 _READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
-# A file is written in a hidden folder beside it, below a name that git takes nothing of: what a killed process leaves
-# there is no part of the next commit, from its first byte on.
+# A file is written in a hidden folder beside it, below a name that git takes nothing of: what a
+# killed process leaves there is no part of the next commit, from its first byte on.
 OWN_FOLDER, UNSEEN, UNSEEN_DATA = 0o700, ".git", ".git/data"
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9]+\.tmp", re.DOTALL)
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -50,7 +52,9 @@ def open_user_file(path: Path) -> BinaryIO:
     try:
         descriptor = os.open(path, _READ_FLAGS)
     except OSError as error:
-        raise LoadError(f"cannot be read: {describe_error(error)}", place=Place(str(path))) from None
+        raise LoadError(
+            f"cannot be read: {describe_error(error)}", place=Place(str(path))
+        ) from None
     return _open_regular(descriptor, str(path))
 
 
@@ -65,7 +69,9 @@ def refuse_links_below(root: Path, path: Path) -> None:
         if here.is_symlink() and here.parent.resolve().is_relative_to(top):
             hint = f"it leads to {here.resolve()}: remove the link, or name that path itself"
             raise RefusedError(
-                "is a link, and evalstore does not write through links", place=Place(str(here)), hint=hint
+                "is a link, and evalstore does not write through links",
+                place=Place(str(here)),
+                hint=hint,
             )
 
 
@@ -143,7 +149,8 @@ def iterate_pieces(file: BinaryIO) -> Iterator[bytes]:
 def list_below(root: Path, relative: str) -> list[str]:
     """Return the sorted names of the regular files in the folder `root/relative`; none when it is not a folder.
 
-    Raises `LoadError` for a folder without read permission: its files exist, and must not count as removed.
+    Raises `LoadError` for a folder without read permission: its files exist, and must not count as
+    removed.
     """
     try:
         with open_parent(root, relative) as (parent, name):
@@ -159,10 +166,13 @@ def list_below(root: Path, relative: str) -> list[str]:
         os.close(folder)
 
 
-def write_below(root: Path, relative: str, data: bytes | Iterable[bytes], *, mode: int | None = None) -> None:
+def write_below(
+    root: Path, relative: str, data: bytes | Iterable[bytes], *, mode: int | None = None
+) -> None:
     """Write `root/relative` atomically and make its folders; keeps the file's mode, `RefusedError` for a link.
 
-    `mode` is that of a file of ours and, with the right to search, of its folders; the umask takes from it.
+    `mode` is that of a file of ours and, with the right to search, of its folders; the umask takes
+    from it.
     """
     folder_mode = _ANY_FOLDER if mode is None else mode | (mode & 0o444) >> 2
     try:
@@ -217,7 +227,8 @@ def sweep_below(root: Path, *paths: str) -> None:
 def move_below(root: Path, old: str, target_root: Path, new: str) -> None:
     """Move `root/old` to `target_root/new` and make its folders; `OSError` for a link or an existing target.
 
-    Between two file systems it is copied, atomically, and then removed: a kill in between leaves both.
+    Between two file systems it is copied, atomically, and then removed: a kill in between leaves
+    both.
     """
     with (
         open_parent(root, old) as (source, name),
@@ -248,8 +259,11 @@ def remove_folder_below(root: Path, relative: str) -> None:
         os.rmdir(name, dir_fd=parent)
 
 
-def _replace_file(folder: int, name: str, pieces: Iterable[bytes], *, mode: int | None = None) -> None:
-    # Write beside the file, sync, rename: after a crash there is the old file or the new one, never half of it.
+def _replace_file(
+    folder: int, name: str, pieces: Iterable[bytes], *, mode: int | None = None
+) -> None:
+    # Write beside the file, sync, rename: after a crash there is the old file or the new one, never
+    # half of it.
     _write_temporary(folder, name, pieces, sync=True, mode=mode)
     try:
         _place_temporary(folder, name)
@@ -259,7 +273,9 @@ def _replace_file(folder: int, name: str, pieces: Iterable[bytes], *, mode: int 
     os.fsync(folder)
 
 
-def _write_temporary(folder: int, name: str, pieces: Iterable[bytes], *, sync: bool, mode: int | None = None) -> None:
+def _write_temporary(
+    folder: int, name: str, pieces: Iterable[bytes], *, sync: bool, mode: int | None = None
+) -> None:
     same_mode = 0o666
     with suppress(FileNotFoundError):
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -272,7 +288,9 @@ def _write_temporary(folder: int, name: str, pieces: Iterable[bytes], *, sync: b
         with _open_folder_in(folder, temporary) as aside:
             os.mkdir(UNSEEN, OWN_FOLDER, dir_fd=aside)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-            with os.fdopen(os.open(UNSEEN_DATA, flags, mode or same_mode, dir_fd=aside), "wb") as file:
+            with os.fdopen(
+                os.open(UNSEEN_DATA, flags, mode or same_mode, dir_fd=aside), "wb"
+            ) as file:
                 file.writelines(pieces)
                 file.flush()
                 if sync:
@@ -321,7 +339,8 @@ def open_parent(
 ) -> Iterator[tuple[int, str]]:
     """Give the descriptor of the folder of `root/relative` and the name within it; no folder on the way is a link.
 
-    `make` is the mode of folders that are not there yet, 0 to make none; `check` sees each folder below `root`.
+    `make` is the mode of folders that are not there yet, 0 to make none; `check` sees each folder
+    below `root`.
     """
     parts: Sequence[str] = relative.split("/")
     if not _ODD_PARTS.isdisjoint(parts):  # as it is written by hand, with a part that is none
@@ -352,7 +371,8 @@ def _open_regular(descriptor: int, label: str) -> BinaryIO:
     if not stat.S_ISREG(mode):
         os.close(descriptor)
         raise LoadError(
-            "is a folder, not a file" if stat.S_ISDIR(mode) else "is not a regular file", place=Place(label)
+            "is a folder, not a file" if stat.S_ISDIR(mode) else "is not a regular file",
+            place=Place(label),
         )
     return os.fdopen(descriptor, "rb")
 
@@ -360,7 +380,9 @@ def _open_regular(descriptor: int, label: str) -> BinaryIO:
 def read_limited(file: BinaryIO, label: str, limit: int) -> bytes:
     """Read the rest of an open file; `LoadError` beyond `limit` bytes."""
     size = os.fstat(file.fileno()).st_size
-    data = file.read(size + 1) if size <= limit else b""  # not `limit`: Python allocates what it is asked for
+    data = (
+        file.read(size + 1) if size <= limit else b""
+    )  # not `limit`: Python allocates what it is asked for
     if len(data) > size:  # the file grows, or is a virtual one of size 0
         data += file.read(limit - size)
     if max(size, len(data)) > limit:
@@ -379,7 +401,9 @@ def make_folder(path: Path) -> None:
 def make_write_error(error: OSError, label: str) -> RefusedError:
     """Return the `RefusedError` for what the system says of a file or a folder that is to be written."""
     hint = _WRITE_HINTS.get(error.errno or 0)
-    return RefusedError(f"cannot be written: {describe_error(error)}", place=Place(label), hint=hint)
+    return RefusedError(
+        f"cannot be written: {describe_error(error)}", place=Place(label), hint=hint
+    )
 
 
 def describe_error(error: OSError) -> str:

@@ -13,7 +13,8 @@ _Answer = TypeVar("_Answer")
 class IdentityCache(Generic[_Answer]):
     """The answers of a function of some objects, at most `size` of them; `drop` is told each that is forgotten.
 
-    Hashing a grade takes longer than most of what is computed of it, for exact fractions hash slowly.
+    Hashing a grade takes longer than most of what is computed of it, for exact fractions hash
+    slowly.
     """
 
     compute: Callable[..., _Answer]

@@ -31,7 +31,9 @@ def import_lazily(package: str, names: Mapping[str, Iterable[str]]) -> Callable[
 class KindTable(Mapping[str, Entry]):
     """What the modules of a package say of the kinds they are named after; knows the names without importing any."""
 
-    def __init__(self, package: str, path: Iterable[str], entry_of: Callable[[ModuleType], Entry]) -> None:
+    def __init__(
+        self, package: str, path: Iterable[str], entry_of: Callable[[ModuleType], Entry]
+    ) -> None:
         """Look for the modules in `path`; `entry_of` takes from a module what it says of its kind."""
         from pkgutil import iter_modules
 

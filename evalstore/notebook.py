@@ -1,6 +1,7 @@
 """What a value looks like from Python: plain data, and in a notebook a page.
 
-Values stand below `report`, which renders them: it registers how when it is imported, as `evalstore.api` does.
+Values stand below `report`, which renders them: it registers how when it is imported, as
+`evalstore.api` does.
 """
 
 from __future__ import annotations

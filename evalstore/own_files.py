@@ -1,7 +1,8 @@
 """Opens what evalstore wrote and reads again (replies, journals, notes, stages): what nobody else could have written.
 
-None of these files is signed. One is believed where it is a regular file that only this user and the system can write,
-in folders of which the same is true; each is looked at by descriptor, so that nothing takes its place meanwhile.
+None of these files is signed. One is believed where it is a regular file that only this user and
+the system can write, in folders of which the same is true; each is looked at by descriptor, so that
+nothing takes its place meanwhile.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ def create_own(root: Path, relative: str, data: bytes) -> None:
 def append_own(root: Path, relative: str, data: bytes) -> None:
     """Add to the end of `root/relative` in one piece, and make it where it is missing; raises as `open_own`."""
     path, flags = root / relative, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS
-    with _refuse_links(path), open_parent(root, relative, make=FOLDER_MODE, check=_check_open) as (folder, name):
+    with (
+        _refuse_links(path),
+        open_parent(root, relative, make=FOLDER_MODE, check=_check_open) as (folder, name),
+    ):
         descriptor = os.open(name, flags, FILE_MODE, dir_fd=folder)
     try:
         _check(os.fstat(descriptor), path, stat.S_ISREG)
@@ -61,7 +65,8 @@ def append_own(root: Path, relative: str, data: bytes) -> None:
 def open_own(root: Path, relative: str) -> BinaryIO:
     """Open `root/relative` for reading; `FileNotFoundError` where there is none.
 
-    Raises `RefusedError` where the file, or a folder on the way to it below `root`, is a link or others can write it.
+    Raises `RefusedError` where the file, or a folder on the way to it below `root`, is a link or
+    others can write it.
     """
     path = root / relative
     with _refuse_links(path), open_parent(root, relative, check=_check_open) as (folder, name):

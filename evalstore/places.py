@@ -33,7 +33,9 @@ def is_working_tree(folder: Folder) -> bool:
 
 def is_git_directory(folder: Folder) -> bool:
     """Whether a folder is itself a git directory."""
-    return not is_working_tree(folder) and all(os.path.exists(f"{folder}/{name}") for name in _GIT_NAMES)
+    return not is_working_tree(folder) and all(
+        os.path.exists(f"{folder}/{name}") for name in _GIT_NAMES
+    )
 
 
 def _has_type(path: str, is_type: Callable[[int], bool]) -> bool:
@@ -47,7 +49,8 @@ def _has_type(path: str, is_type: Callable[[int], bool]) -> bool:
 def find_resource_folder(name: str) -> Path:
     """Return the folder `schema`, `migrations` or `sample_repo` that belongs to this installation."""
     checkout = _PACKAGE.parent
-    # The project file proves the checkout: PyPI's `schema` package puts a folder of that name beside ours.
+    # The project file proves the checkout: PyPI's `schema` package puts a folder of that name
+    # beside ours.
     if (checkout / "pyproject.toml").is_file():
         return checkout / name
     return _PACKAGE / "_data" / name

@@ -7,19 +7,23 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-# Characters of a text that is quoted within a sentence: a name or a value, one that is the point of it, and a list.
+# Characters of a text that is quoted within a sentence: a name or a value, one that is the point of
+# it, and a list.
 SHORT_EXCERPT, EXCERPT, LONG_EXCERPT = 60, 80, 400
-# Characters of a digest, or of a commit, that a message shows, and that no other in one file begins with.
+# Characters of a digest, or of a commit, that a message shows, and that no other in one file begins
+# with.
 SHORT_DIGEST, LONG_DIGEST = 12, 16
 SLIPS = 2  # of the keyboard; with more it is another word
 _SHORT_WORD = 5  # a word of at most this length allows one slip only
 _NONCHARACTERS = "\ufffe\uffff"  # not allowed in XML
 # Names of files that Windows, and git there, keep for devices, whatever follows the first dot.
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|\Z)", re.IGNORECASE | re.ASCII)
-# Commands in the log of a CI system: `##[…]` anywhere in a line (Azure Pipelines), `::…` at its start (GitHub Actions).
+# Commands in the log of a CI system: `##[…]` anywhere in a line (Azure Pipelines), `::…` at its
+# start (GitHub Actions).
 _CI_COMMANDS = re.compile(r"(?P<anywhere>#(?=#\w*\[))|^(?P<blank>[^\S\n]*):(?=:)", re.MULTILINE)
 
-# A URL in a text: its scheme, who asks, its host and path, and what follows. A password may hold what ends a host.
+# A URL in a text: its scheme, who asks, its host and path, and what follows. A password may hold
+# what ends a host.
 _URL = re.compile(
     r"""(?P<scheme>[a-z][a-z0-9+.-]*://)(?P<user>[^\s/?#'"<>]*@|[^\s/?#'"<>:]*:(?!\d*(?:[/?#]|$))[^\s'"<>]*@)?"""
     r"""(?P<path>[^\s?#'"<>]*)(?P<rest>[?#][^\s'"<>]*)?""",
@@ -83,7 +87,9 @@ def name_letter(char: str) -> str:
 
 def escape_ci_commands(text: str) -> str:
     """Escape what the log of a CI system takes for a command; `text` is whole lines, as they are printed."""
-    return _CI_COMMANDS.sub(lambda found: "\\x23" if found["anywhere"] else f"{found['blank']}\\x3a", text)
+    return _CI_COMMANDS.sub(
+        lambda found: "\\x23" if found["anywhere"] else f"{found['blank']}\\x3a", text
+    )
 
 
 def find_nearest(name: str, names: Iterable[str]) -> str | None:
@@ -114,7 +120,8 @@ def find_near_word(key: str, names: tuple[str, ...], most: int) -> str | None:
     near = (
         (distance, name)
         for name in names
-        if (distance := _count_slips(bare, _strip_separators(name))) <= limit and _digits(key) == _digits(name)
+        if (distance := _count_slips(bare, _strip_separators(name))) <= limit
+        and _digits(key) == _digits(name)
     )
     return min(near, default=(0, None))[1] if len(bare) > 1 else None
 
@@ -129,7 +136,8 @@ def _strip_separators(word: str) -> str:
 
 def _count_slips(one: str, other: str) -> int:
     """Return the Damerau-Levenshtein distance (optimal string alignment) of two words; above the limit just a bound."""
-    # A slip changes the length by at most one and the set of letters by at most two: a fast lower bound.
+    # A slip changes the length by at most one and the set of letters by at most two: a fast lower
+    # bound.
     if abs(len(one) - len(other)) > SLIPS or len(set(one) ^ set(other)) > 2 * SLIPS:
         return SLIPS + 1
     before: list[int] = []

@@ -18,7 +18,9 @@ _MAX_DIGITS = 18  # fits a 64-bit integer; int() refuses to read thousands
 TWO_PART = re.compile(r"(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)")
 _PART = rf"(0|[1-9]\d{{0,{_MAX_DIGITS - 1}}})"
 # A pre-release follows three parts only, as everywhere.
-_COMPARATOR = re.compile(rf"(\^|~|>=|<=|>|<|=)\s*{_PART}(?:\.{_PART}(?:\.{_PART}(-[0-9a-zA-Z.-]+)?)?)?", re.ASCII)
+_COMPARATOR = re.compile(
+    rf"(\^|~|>=|<=|>|<|=)\s*{_PART}(?:\.{_PART}(?:\.{_PART}(-[0-9a-zA-Z.-]+)?)?)?", re.ASCII
+)
 
 
 _OPERATORS = "^~<>="
@@ -100,7 +102,10 @@ class Version(semver.Version):
 def find_version(text: str) -> Version | None:
     """Parse `X.Y.Z[-pre][+build]`, or `X.Y` as `X.Y.0`; None for anything else."""
     numbers, _, prerelease = text.partition("+")[0].partition("-")
-    if any(len(part) > _MAX_DIGITS and part.isdigit() for part in (*numbers.split("."), *prerelease.split("."))):
+    if any(
+        len(part) > _MAX_DIGITS and part.isdigit()
+        for part in (*numbers.split("."), *prerelease.split("."))
+    ):
         return None
     try:
         return Version.parse(f"{text}.0" if TWO_PART.fullmatch(text) else text)
@@ -124,7 +129,11 @@ def bump_version(version: Version, bump: Bump) -> Version:
     if version.major == 0:
         new = version.bump_minor() if bump is Bump.MAJOR else version.bump_patch()
     else:
-        new = {Bump.MAJOR: version.bump_major, Bump.MINOR: version.bump_minor, Bump.PATCH: version.bump_patch}[bump]()
+        new = {
+            Bump.MAJOR: version.bump_major,
+            Bump.MINOR: version.bump_minor,
+            Bump.PATCH: version.bump_patch,
+        }[bump]()
     return Version(*new.to_tuple())
 
 
@@ -149,10 +158,13 @@ class Range:
         if not isinstance(version, Version):
             return False
         plain = version.without_build
-        return self._allows_prerelease(plain) and all(_SATISFIES[op](plain, bound) for op, bound in self.comparators)
+        return self._allows_prerelease(plain) and all(
+            _SATISFIES[op](plain, bound) for op, bound in self.comparators
+        )
 
     def _allows_prerelease(self, version: Version) -> bool:
-        # A pre-release is in a range only when the range names a pre-release of the same release (npm, cargo).
+        # A pre-release is in a range only when the range names a pre-release of the same release
+        # (npm, cargo).
         named = {bound.final for _, bound in self.comparators if bound.prerelease}
         return not version.prerelease or version.final in named
 
@@ -160,7 +172,8 @@ class Range:
 def find_range(text: str) -> Range | None:
     """Parse `^1.2`, `~1.2`, `>1.2`, `>=1.2 <2` as npm and cargo read them; None for anything else.
 
-    A part that is left out means any: `>1.2` begins at 1.3.0, `<=1.2` ends before it, `=1.2` is all of 1.2.
+    A part that is left out means any: `>1.2` begins at 1.3.0, `<=1.2` ends before it, `=1.2` is all
+    of 1.2.
     """
     # Comparators are separated by spaces or commas, and stand together too: `>=1.2<2`.
     comparators: list[tuple[str, Version]] = []

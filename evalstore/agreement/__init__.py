@@ -4,9 +4,19 @@ from evalstore.agreement.comparison import JudgeReplacement
 from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase
 from evalstore.agreement.examples import ExampleResults, ask_examples
 from evalstore.agreement.measurement import MeasurementRequest, open_measurement
-from evalstore.agreement.noise import JudgeNoise, NoiseRequest, RepeatedJudgement, open_noise_measurement
+from evalstore.agreement.noise import (
+    JudgeNoise,
+    NoiseRequest,
+    RepeatedJudgement,
+    open_noise_measurement,
+)
 from evalstore.agreement.replacement import ReplacementRequest, open_replacement
-from evalstore.agreement.validation_block import check_writable, draft_noise, draft_replacement, draft_validation
+from evalstore.agreement.validation_block import (
+    check_writable,
+    draft_noise,
+    draft_replacement,
+    draft_validation,
+)
 from evalstore.agreement.wordings import WordingRequest, open_wording_trial
 
 __all__ = [

@@ -94,8 +94,8 @@ class ShiftTally:
 class ComparedJudgements:
     """What both models say of the same outputs: `verdicts` has the old one's as labels and the new one's as verdicts.
 
-    `unjudged` counts the outputs of which one has none; they are in no number. `scores` is None where a model gave
-    verdicts only. `flips` are the first outputs with another verdict.
+    `unjudged` counts the outputs of which one has none; they are in no number. `scores` is None
+    where a model gave verdicts only. `flips` are the first outputs with another verdict.
     """
 
     verdicts: Confusion
@@ -113,7 +113,9 @@ class PairTally:
     unjudged: int = 0
     scores: ShiftTally = field(default_factory=ShiftTally)
     passes: ShiftTally = field(default_factory=ShiftTally)
-    ends: tuple[ShareMoves, ShareMoves] = field(default_factory=lambda: (ShareMoves(), ShareMoves()))
+    ends: tuple[ShareMoves, ShareMoves] = field(
+        default_factory=lambda: (ShareMoves(), ShareMoves())
+    )
     flips: list[JudgementPair] = field(default_factory=list)
     first_failure: str = ""
 
@@ -145,10 +147,14 @@ class PairTally:
             tuple(self.flips),
         )
 
-    def correct(self, labelled: LabelledSides) -> tuple[CorrectedShare | None, CorrectedShare | None]:
+    def correct(
+        self, labelled: LabelledSides
+    ) -> tuple[CorrectedShare | None, CorrectedShare | None]:
         """Return the pass rate under each model without that model's errors, as the labelled rows show them."""
         old, new = (
-            correct_share(self.passes.units.count_units(moves), side.confusion.tpr, side.confusion.tnr)
+            correct_share(
+                self.passes.units.count_units(moves), side.confusion.tpr, side.confusion.tnr
+            )
             for moves, side in zip(self.ends, (labelled.old, labelled.new), strict=True)
         )
         return old, new
@@ -158,7 +164,8 @@ class PairTally:
 class LabelledSides:
     """Both models on the labelled rows, and the pass rate of the run without the errors of each, where both are known.
 
-    `problem` says why there is no corrected pass rate of a run; it is empty where there is, or where there is no run.
+    `problem` says why there is no corrected pass rate of a run; it is empty where there is, or
+    where there is no run.
     """
 
     old: Agreement
@@ -169,7 +176,11 @@ class LabelledSides:
     def correct(self, pairs: PairTally, obstacle: str) -> LabelledSides:
         """Return the same with the corrected pass rates of a run; `obstacle` says what else speaks against them."""
         rows = min(self.old.confusion.rows, self.new.confusion.rows)
-        shortage = f"{rows:,} labelled rows are too few: it takes {LEAST_ROWS}" if rows < LEAST_ROWS else ""
+        shortage = (
+            f"{rows:,} labelled rows are too few: it takes {LEAST_ROWS}"
+            if rows < LEAST_ROWS
+            else ""
+        )
         if problem := obstacle or shortage:
             return replace(self, problem=problem)
         return replace(self, corrected=pairs.correct(self))
@@ -188,9 +199,10 @@ class RunShift:
 class JudgeReplacement:
     """What another model does to the verdicts of a judge, and the file that it gets.
 
-    `judgements` are of the run's outputs, else of the labelled rows. `retires` is the day on which the endpoint
-    switches the new model off, where it says so. `required_bump` and `next_version` are those of the file, None for a
-    judge that was never released. `written` is the file, None where nothing was written.
+    `judgements` are of the run's outputs, else of the labelled rows. `retires` is the day on which
+    the endpoint switches the new model off, where it says so. `required_bump` and `next_version`
+    are those of the file, None for a judge that was never released. `written` is the file, None
+    where nothing was written.
     """
 
     judge: UsedArtifact

@@ -1,7 +1,7 @@
 """The confusion matrix of a judge and people: rates, Cohen's kappa, the constant baseline, and its tally; pure.
 
-Rates and kappa are exact fractions; an interval has a square root in it and is in floats. What a count of 0 leaves
-undefined is None, never a number.
+Rates and kappa are exact fractions; an interval has a square root in it and is in floats. What a
+count of 0 leaves undefined is None, never a number.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class Confusion:
     def kappa(self) -> Fraction | None:
         """Cohen's kappa: the agreement beyond chance, as a share of what chance leaves open.
 
-        None without rows, and where chance leaves nothing open because all labels and verdicts are the same.
+        None without rows, and where chance leaves nothing open because all labels and verdicts are
+        the same.
         """
         by_chance = self._by_chance
         open_ = self.rows**2 - by_chance
@@ -119,7 +120,9 @@ class Confusion:
     def advantage(self) -> ChangeEstimate:
         """What may be concluded from the rows on which either of the two is right: over other rows of this sort."""
         is_pass = self.constant is Verdict.PASS
-        won, lost = (self.true_fail, self.false_fail) if is_pass else (self.true_pass, self.false_pass)
+        won, lost = (
+            (self.true_fail, self.false_fail) if is_pass else (self.true_pass, self.false_pass)
+        )
         shares = {Fraction(1): won, Fraction(-1): lost, Fraction(0): self.rows - won - lost}
         return estimate_change(Counter({(share, 1): count for share, count in shares.items()}))
 
@@ -145,10 +148,11 @@ class LabelledCase:
 class Agreement:
     """The result of measuring a judge on labelled rows, and the entries that its file gets.
 
-    `read` counts the verdicts that stood in the labels, `unjudged` the rows that no number counts, `engines` are the
-    models that answered. `apart` and `left_out` are the first rows on which judge and label differ, and the first
-    without a verdict. `retires` is the day on which the endpoint switches the judge's model off, where it says so. An
-    entry that is None is not in the file afterwards; `written` is the file, None where nothing was written.
+    `read` counts the verdicts that stood in the labels, `unjudged` the rows that no number counts,
+    `engines` are the models that answered. `apart` and `left_out` are the first rows on which judge
+    and label differ, and the first without a verdict. `retires` is the day on which the endpoint
+    switches the judge's model off, where it says so. An entry that is None is not in the file
+    afterwards; `written` is the file, None where nothing was written.
     """
 
     judge: UsedArtifact
@@ -189,13 +193,17 @@ class LabelTally:
         """Count a row with the verdict in its file, and return it as a case."""
         verdict = label.verdict or Verdict.UNSCORED
         self.read += verdict is not Verdict.UNSCORED
-        return self._count_case(LabelledCase(label.id, label.line, label.label, verdict, reason="so say the labels"))
+        return self._count_case(
+            LabelledCase(label.id, label.line, label.label, verdict, reason="so say the labels")
+        )
 
     def add_judged_verdict(self, label: LabelledRow, result: CheckResult) -> LabelledCase:
         """Count a row with the verdict of the judge, and return it as a case."""
         if result.verdict is not Verdict.UNSCORED:
             self.engines.add(result.engine)
-        case = LabelledCase(label.id, label.line, label.label, result.verdict, result.score, result.reason)
+        case = LabelledCase(
+            label.id, label.line, label.label, result.verdict, result.score, result.reason
+        )
         return self._count_case(case)
 
     @property

@@ -20,8 +20,13 @@ from evalstore.scoring.job import ScoringJob
 from evalstore.statistics import Rate, ShareMoves, UnitTotals, correct_share
 from evalstore.text import make_excerpt
 
-_MOST_ROWS = 1 << 30  # that a validation can claim: nobody labels more, and a larger number has no float
-_HINT = "evalstore judge validate measures a judge with labelled rows, and writes its rates into its file"
+_MOST_ROWS = (
+    1 << 30
+)  # that a validation can claim: nobody labels more, and a larger number has no float
+_HINT = (
+    "evalstore judge validate measures a judge with labelled rows, and writes its rates into its "
+    "file"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,10 @@ class JudgeRates:
 
 def find_obstacle(check: Check, judge: Artifact, threshold: Fraction) -> str:
     """Return why a check's verdict is not that of its judge on the output at `threshold`; empty where it is."""
-    parts = {"jury": "several judges decide it", "each": "it is made of statements, each judged by itself"}
+    parts = {
+        "jury": "several judges decide it",
+        "each": "it is made of statements, each judged by itself",
+    }
     found = [words for key, words in parts.items() if key in check.params]
     if check.kind != "llm_judge":
         found.append(f"a {check.kind} combines several judgements")
@@ -46,7 +54,9 @@ def find_obstacle(check: Check, judge: Artifact, threshold: Fraction) -> str:
     own = JUDGED_THRESHOLD if check.threshold is None else check.threshold
     # A binary judge gives 0 or 1, of which every threshold makes the same verdicts.
     if own != threshold and judge.value.get("score_type") != ScoreType.BINARY:
-        found.append(f"it passes from {float(own):g} on, and the judge was measured at {float(threshold):g}")
+        found.append(
+            f"it passes from {float(own):g} on, and the judge was measured at {float(threshold):g}"
+        )
     return f"{make_excerpt(check.id, 60)}: {found[0]}" if found else ""
 
 
@@ -60,9 +70,15 @@ def read_rates(judge: Artifact) -> JudgeRates | str:
         return f"the validation of {judge.versioned} is not of its content today"
     size = numbers["sample_size"]
     if isinstance(size, int) and size < LEAST_ROWS:
-        return f"{judge.versioned} was validated with {size:,} labelled rows, and it takes {LEAST_ROWS}"
+        return (
+            f"{judge.versioned} was validated with {size:,} labelled rows, and it takes "
+            f"{LEAST_ROWS}"
+        )
     if numbers["sample_good"] is None:
-        return f"the validation of {judge.versioned} does not say how many of its rows are good (sample_good)"
+        return (
+            f"the validation of {judge.versioned} does not say how many of its rows are good "
+            "(sample_good)"
+        )
     models = block.get("model")
     if not isinstance(models, str) and not get_mapping(judge.value, "model").get("id"):
         return f"the validation of {judge.versioned} does not say which model was measured"
@@ -122,7 +138,9 @@ class CorrectionPlan:
             return CheckCorrection(rubric, check, judge, problem=rates)
         other = passes.engines - (rates.models or passes.engines)
         if other:
-            names = [make_excerpt(", ".join(sorted(some)), 60) for some in (rates.models or (), other)]
+            names = [
+                make_excerpt(", ".join(sorted(some)), 60) for some in (rates.models or (), other)
+            ]
             problem = f"{judge} was validated with {names[0]}, and {names[1]} answered"
             return CheckCorrection(rubric, check, judge, problem=problem)
         share = correct_share(passes.units.count_units(passes.moves), rates.good, rates.bad)
@@ -136,7 +154,9 @@ def plan_corrections(job: ScoringJob) -> CorrectionPlan:
     problems = [found for _, found in rates.values() if isinstance(found, str)]
     if len(problems) == len(rates):
         why = problems[0] if problems else "no check of these rubrics asks a judge"
-        raise RefusedError(f"no score can be corrected: {why}", hint=_HINT if problems else "leave out --corrected")
+        raise RefusedError(
+            f"no score can be corrected: {why}", hint=_HINT if problems else "leave out --corrected"
+        )
     return CorrectionPlan(rates)
 
 
@@ -145,7 +165,9 @@ def _list_rates(job: ScoringJob) -> Iterator[tuple[tuple[str, str], tuple[str, J
     for ref in refs:
         resolved = job.resolver.resolve(ref)
         for check in read_rubric(resolved.artifact.value).checks:
-            judges = [pin for _, pin in find_check_pins((), check.params) if pin.startswith("judge/")]
+            judges = [
+                pin for _, pin in find_check_pins((), check.params) if pin.startswith("judge/")
+            ]
             if judges:
                 judge = job.resolver.load(judges[0])
                 key = format_exact_ref(resolved), check.id
@@ -154,11 +176,20 @@ def _list_rates(job: ScoringJob) -> Iterator[tuple[tuple[str, str], tuple[str, J
 
 def _find_rates(check: Check, judge: Artifact) -> JudgeRates | str:
     measured = get_mapping(judge.value, "validation").get("threshold", JUDGED_THRESHOLD)
-    threshold = parse_fraction(measured) if isinstance(measured, int | Decimal) else JUDGED_THRESHOLD
+    threshold = (
+        parse_fraction(measured) if isinstance(measured, int | Decimal) else JUDGED_THRESHOLD
+    )
     if problem := find_obstacle(check, judge, threshold):
         return problem
     rates = read_rates(judge)
     # The model that a check names is not the one that the judge's content holds.
-    if isinstance(rates, JudgeRates) and rates.models is None and get_mapping(check.params, "model").get("id"):
-        return f"{make_excerpt(check.id, 60)} names a model of its own, and {judge.versioned} was validated without it"
+    if (
+        isinstance(rates, JudgeRates)
+        and rates.models is None
+        and get_mapping(check.params, "model").get("id")
+    ):
+        return (
+            f"{make_excerpt(check.id, 60)} names a model of its own, and {judge.versioned} was "
+            "validated without it"
+        )
     return rates

@@ -35,8 +35,14 @@ def ask_examples(ref: str, store: ArtifactStore, judges: Judges) -> ExampleResul
     artifact = resolved.artifact
     if not artifact.value.get(EXAMPLES):
         hint = "write some under `examples:`"
-        raise RefusedError(f"this {resolved.kind} has no examples", place=artifact.document.locate(), hint=hint)
+        raise RefusedError(
+            f"this {resolved.kind} has no examples", place=artifact.document.locate(), hint=hint
+        )
     with open_session(judges, store.git.common) as session:
-        context = CheckContext(store.read_artifact, session.ask, session.judges.model, strict=store.strict)
-        graded = session.repeat_until_answered(lambda: tuple(grade_examples(resolved.kind, artifact.value, context)))
+        context = CheckContext(
+            store.read_artifact, session.ask, session.judges.model, strict=store.strict
+        )
+        graded = session.repeat_until_answered(
+            lambda: tuple(grade_examples(resolved.kind, artifact.value, context))
+        )
         return ExampleResults(resolved.ref, graded, len(session.missing))

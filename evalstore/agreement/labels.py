@@ -62,7 +62,9 @@ def _read_label(row: Mapping[str, Any], place: Place) -> LabelledRow:
         verdict=_read_verdict(row, "verdict", _VERDICTS, place) if "verdict" in row else None,
         output=_read_text(row, "output", place) if "output" in row else "",
         question_fields={
-            key: _read_text(row, key, place) if key == "input" else row[key] for key in QUESTION_KEYS if key in row
+            key: _read_text(row, key, place) if key == "input" else row[key]
+            for key in QUESTION_KEYS
+            if key in row
         },
         variables=_read_variables(row.get("variables", {}), place),
         has_output="output" in row,
@@ -73,8 +75,14 @@ def _check_keys(row: Mapping[str, Any], place: Place) -> None:
     for key in row:
         if key not in _KEYS and not is_cosmetic(key):
             guess = find_nearest(key, _KEYS)
-            hint = f"did you mean `{guess}`?" if guess else "put what is not for the judge into `metadata`"
-            raise LoadError(f"a labelled row has no `{make_excerpt(key, 60)}`", place=place, hint=hint)
+            hint = (
+                f"did you mean `{guess}`?"
+                if guess
+                else "put what is not for the judge into `metadata`"
+            )
+            raise LoadError(
+                f"a labelled row has no `{make_excerpt(key, 60)}`", place=place, hint=hint
+            )
 
 
 def _read_text(row: Mapping[str, Any], key: str, place: Place) -> str:
@@ -83,11 +91,15 @@ def _read_text(row: Mapping[str, Any], key: str, place: Place) -> str:
     return text
 
 
-def _read_verdict(row: Mapping[str, Any], key: str, words: Mapping[str, Verdict], place: Place) -> Verdict:
+def _read_verdict(
+    row: Mapping[str, Any], key: str, words: Mapping[str, Verdict], place: Place
+) -> Verdict:
     word = row[key]
     if not isinstance(word, str) or word not in words:
         shown = f"'{make_excerpt(word, 60)}'" if isinstance(word, str) else "not text"
-        raise LoadError(f"the `{key}` of this row is {shown}", place=place, hint=f"write {' or '.join(words)}")
+        raise LoadError(
+            f"the `{key}` of this row is {shown}", place=place, hint=f"write {' or '.join(words)}"
+        )
     return words[word]
 
 

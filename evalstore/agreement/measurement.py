@@ -14,7 +14,18 @@ from evalstore.agreement.labels import QUESTION_KEYS, LabelledRow, read_labels
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.checks.judges import prepare_judge
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
-from evalstore.model import Check, CheckResult, Grade, Kind, Output, PinType, Question, Sample, Verdict, parse_ref
+from evalstore.model import (
+    Check,
+    CheckResult,
+    Grade,
+    Kind,
+    Output,
+    PinType,
+    Question,
+    Sample,
+    Verdict,
+    parse_ref,
+)
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import compute_file_sha256
 from evalstore.scoring.grading import ArtifactResolver, format_exact_ref, pin_resolved
@@ -25,7 +36,8 @@ from evalstore.text import find_nearest, make_excerpt
 
 _Items = tuple[tuple[str, str], ...]
 _NO_ENDPOINT_HINT = (
-    "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` next to its label"
+    "name an endpoint (EVALSTORE_JUDGE_URL, --judge-url), or write each row's `verdict` next to "
+    "its label"
 )
 
 
@@ -51,26 +63,39 @@ class JudgeUnderTest:
 
     def _check_row(self, question: Question, values: Mapping[str, str], place: Place) -> None:
         if unknown := _find_unknown(values, self.variables):
-            raise LoadError(f"{self.ref} has no variable `{make_excerpt(unknown, 60)}`", place=place)
+            raise LoadError(
+                f"{self.ref} has no variable `{make_excerpt(unknown, 60)}`", place=place
+            )
         if "input" in self.template_names and "input" not in question.row:
             hint = "write it into the row, or name the dataset of the rows with --against"
-            raise LoadError(f"{self.ref} needs the input, but this row has none", place=place, hint=hint)
+            raise LoadError(
+                f"{self.ref} needs the input, but this row has none", place=place, hint=hint
+            )
         for name in self.variables:
             if name in self.template_names and name not in values:
                 hint = f"say --var {name}=TEXT, or write `variables` into the row"
-                raise LoadError(f"nothing fills {{{{ {name} }}}} of {self.ref}", place=place, hint=hint)
+                raise LoadError(
+                    f"nothing fills {{{{ {name} }}}} of {self.ref}", place=place, hint=hint
+                )
 
 
-def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Mapping[str, str]) -> JudgeUnderTest:
+def open_judge(
+    ref: str, context: CheckContext, threshold: Fraction, values: Mapping[str, str]
+) -> JudgeUnderTest:
     """Return the judge that `ref` names, with `values` of its variables; refuses one that cannot be asked."""
-    # Fill every declared variable, so that the judge can be prepared before the first row gives values.
+    # Fill every declared variable, so that the judge can be prepared before the first row gives
+    # values.
     declared = context.load_artifact(ref, Kind.JUDGE).value.get("variables", ())
     juror = prepare_judge(ref, context, model={}, variable_names=declared)
     if isinstance(juror, Grade):
         raise RefusedError(juror.reason)
     if unknown := _find_unknown(values, juror.definition.variables):
         near = find_nearest(unknown, juror.definition.variables)
-        known = f"did you mean {near}?" if near else f"its variables: {', '.join(juror.definition.variables) or 'none'}"
+        known = (
+            f"did you mean {near}?"
+            if near
+            else f"its variables: {', '.join(juror.definition.variables) or 'none'}"
+        )
         raise UsageError(f"{ref} has no variable {make_excerpt(unknown, 60)!r}", hint=known)
 
     @lru_cache(64)  # sets of variables that are kept ready
@@ -79,7 +104,12 @@ def open_judge(ref: str, context: CheckContext, threshold: Fraction, values: Map
         return prepare_check(Check("judge", "llm_judge", params, threshold), context)
 
     return JudgeUnderTest(
-        ref, str(juror.model["id"]), juror.template.names, juror.definition.variables, values, prepare
+        ref,
+        str(juror.model["id"]),
+        juror.template.names,
+        juror.definition.variables,
+        values,
+        prepare,
     )
 
 
@@ -91,7 +121,8 @@ def _find_unknown(values: Mapping[str, str], variables: Sequence[str]) -> str | 
 class MeasurementRequest:
     """What to measure: a judge (without a pin: of the working tree), labelled rows, and the dataset they are of.
 
-    The judge passes an output when its score is at least `threshold`; `variables` fill its template in every row.
+    The judge passes an output when its score is at least `threshold`; `variables` fill its template
+    in every row.
     """
 
     judge: str
@@ -127,7 +158,11 @@ class Measurement:
         self.session.refuse_missing(_NO_ENDPOINT_HINT)
         agreement = self.build_agreement(tally)
         # Where labels brought all verdicts, nothing is known of a model.
-        retires = self.session.find_retirement(self._judge_under_test.model) if agreement.engines else None
+        retires = (
+            self.session.find_retirement(self._judge_under_test.model)
+            if agreement.engines
+            else None
+        )
         return replace(agreement, retires=retires)
 
     @property
@@ -137,7 +172,10 @@ class Measurement:
     @cached_property
     def _judge_under_test(self) -> JudgeUnderTest:
         context = CheckContext(
-            self.resolver.load, self.session.ask, self.resolver.model, strict=self.resolver.store.strict
+            self.resolver.load,
+            self.session.ask,
+            self.resolver.model,
+            strict=self.resolver.store.strict,
         )
         return open_judge(self.judge.ref, context, self.request.threshold, self.request.variables)
 
@@ -155,13 +193,19 @@ class Measurement:
                 yield tally.add_recorded_verdict(label)
                 continue
             if not label.has_output:
-                raise LoadError("this row has no `output` to judge", place=Place(self._file, label.line))
-            yield tally.add_judged_verdict(label, self._judge_under_test.grade_row(label, question, self._file))
+                raise LoadError(
+                    "this row has no `output` to judge", place=Place(self._file, label.line)
+                )
+            yield tally.add_judged_verdict(
+                label, self._judge_under_test.grade_row(label, question, self._file)
+            )
 
     def _find_question(self, label: LabelledRow) -> Question:
         """Return the question of a row: the dataset's, which the row may repeat but not contradict, or its own."""
         if self.questions is None or self.against is None:
-            return Question(label.id, str(label.question_fields.get("input", "")), label.question_fields)
+            return Question(
+                label.id, str(label.question_fields.get("input", "")), label.question_fields
+            )
         name, place = format_exact_ref(self.against), Place(self._file, label.line)
         found = self.questions.find(label.id)
         if found is None:
@@ -200,15 +244,27 @@ class Measurement:
 
     def _list_notes(self, tally: LabelTally) -> Iterator[str]:
         found = tally.confusion
-        if self.questions and self.against and (left := self.questions.count - found.rows - tally.unjudged_count):
-            yield f"questions of {format_exact_ref(self.against)} without a label: {left:,} of {self.questions.count:,}"
-        for rate, name, word in ((found.tpr, "TPR", Verdict.PASS), (found.tnr, "TNR", Verdict.FAIL)):
+        if (
+            self.questions
+            and self.against
+            and (left := self.questions.count - found.rows - tally.unjudged_count)
+        ):
+            yield (
+                f"questions of {format_exact_ref(self.against)} without a label: {left:,} of "
+                f"{self.questions.count:,}"
+            )
+        for rate, name, word in (
+            (found.tpr, "TPR", Verdict.PASS),
+            (found.tnr, "TNR", Verdict.FAIL),
+        ):
             if not rate.of:
                 yield f"{name} is undefined: no judged row is labelled {word}"
 
 
 @contextmanager
-def open_measurement(request: MeasurementRequest, *, store: ArtifactStore, judges: Judges) -> Iterator[Measurement]:
+def open_measurement(
+    request: MeasurementRequest, *, store: ArtifactStore, judges: Judges
+) -> Iterator[Measurement]:
     """Open a measurement: judge and dataset resolved, questions indexed, cache of replies opened."""
     with open_session(judges, store.git.common) as session:
         resolver = ArtifactResolver(store, session.ask, judges.model)

@@ -20,7 +20,17 @@ from evalstore.checks.question_values import fill_from_question
 from evalstore.checks.statements import read_statements
 from evalstore.documents.edit_entries import Scalar
 from evalstore.errors import Place, RefusedError
-from evalstore.model import Artifact, Check, Grade, Kind, Question, Rubric, Sample, parse_ref, read_rubric
+from evalstore.model import (
+    Artifact,
+    Check,
+    Grade,
+    Kind,
+    Question,
+    Rubric,
+    Sample,
+    parse_ref,
+    read_rubric,
+)
 from evalstore.model.judge import FACT_VARIABLE, STATEMENT_VARIABLE
 from evalstore.model.question_params import list_question_values
 from evalstore.model.rubric import JUDGED_THRESHOLD
@@ -59,7 +69,9 @@ class RepeatedJudgement(NamedTuple):
     def variance(self) -> Fraction:
         """The unbiased variance of the scores."""
         mean = sum(self.scores, Fraction(0)) / len(self.scores)
-        return sum(((score - mean) ** 2 for score in self.scores), Fraction(0)) / (len(self.scores) - 1)
+        return sum(((score - mean) ** 2 for score in self.scores), Fraction(0)) / (
+            len(self.scores) - 1
+        )
 
     @property
     def flip_rate(self) -> Fraction:
@@ -72,8 +84,9 @@ class RepeatedJudgement(NamedTuple):
 class JudgeNoise:
     """The noise of a judge: of one judgement the standard deviation, of two the share that differ in their verdict.
 
-    `unjudged` counts the outputs of which a judgement has no score; they are in no number. An entry stands in the
-    judge's `validation` afterwards; `written` is the file, None where nothing was written.
+    `unjudged` counts the outputs of which a judgement has no score; they are in no number. An entry
+    stands in the judge's `validation` afterwards; `written` is the file, None where nothing was
+    written.
     """
 
     judge: UsedArtifact
@@ -90,7 +103,9 @@ class JudgeNoise:
     @property
     def deviation(self) -> float:
         """The standard deviation of one judgement, pooled over the outputs."""
-        return sqrt(sum((one.variance for one in self.judgements), Fraction(0)) / len(self.judgements))
+        return sqrt(
+            sum((one.variance for one in self.judgements), Fraction(0)) / len(self.judgements)
+        )
 
     @property
     def flip_rate(self) -> Fraction:
@@ -162,13 +177,17 @@ class NoiseMeasurement:
     def _find_checks(self, rubric: Rubric) -> Iterator[Check]:
         for check in rubric.checks:
             if "rubric_ref" in check.params:
-                yield from self._find_checks(read_rubric(self._load_inner(check.params["rubric_ref"]).value))
+                yield from self._find_checks(
+                    read_rubric(self._load_inner(check.params["rubric_ref"]).value)
+                )
             elif self.judge.name in {parse_ref(ref).name for ref in _list_judge_refs(check.params)}:
                 yield check
 
     def _load_inner(self, ref: str) -> Artifact:
         pins = [pin for pin in self.run.rubrics if pin.ref == ref]
-        return self.finder.locate_pin(pins[0]).resolved.artifact if pins else self.resolver.load(ref)
+        return (
+            self.finder.locate_pin(pins[0]).resolved.artifact if pins else self.resolver.load(ref)
+        )
 
     def _judge_outputs(self, units: list[_Unit]) -> JudgeNoise:
         context = CheckContext(self.resolver.load, self.session.ask, self.resolver.model)
@@ -181,9 +200,14 @@ class NoiseMeasurement:
                 unjudged += 1
                 continue
             variables = _list_variables(filled, question)
-            judge, sample = self._prepare(filled, variables, context), Sample(unit.row.output, question)
+            judge, sample = (
+                self._prepare(filled, variables, context),
+                Sample(unit.row.output, question),
+            )
             answers = list(ask_judge(judge, sample, variables, context, times=self.request.repeat))
-            scores = tuple(answer.parsed.score for answer in answers if answer.parsed.score is not None)
+            scores = tuple(
+                answer.parsed.score for answer in answers if answer.parsed.score is not None
+            )
             if len(scores) < self.request.repeat:
                 unjudged += 1
                 continue
@@ -200,7 +224,9 @@ class NoiseMeasurement:
             notes=(*self.resolver.notes, *self.session.list_notes()),
         )
 
-    def _prepare(self, params: Mapping[str, Any], variables: Mapping[str, str], context: CheckContext) -> PreparedJudge:
+    def _prepare(
+        self, params: Mapping[str, Any], variables: Mapping[str, str], context: CheckContext
+    ) -> PreparedJudge:
         model: Mapping[str, Any] = params.get("model", {})
         names = [*variables, FACT_VARIABLE, STATEMENT_VARIABLE]
         judge = prepare_judge(self.judge.ref, context, model=model, variable_names=names)

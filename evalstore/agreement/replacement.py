@@ -29,9 +29,22 @@ from evalstore.audits.stored_run import StoredRun, list_run_pins, read_judge_mod
 from evalstore.diff import Detail
 from evalstore.documents.edit_entries import set_entries
 from evalstore.errors import Place, RefusedError, UsageError
-from evalstore.model import Artifact, Check, CheckResult, Kind, RubricResult, UnscoredReason, parse_ref
+from evalstore.model import (
+    Artifact,
+    Check,
+    CheckResult,
+    Kind,
+    RubricResult,
+    UnscoredReason,
+    parse_ref,
+)
 from evalstore.release.acceptances import read_change_policy
-from evalstore.release.comparison import compare_with_release, find_base_release, make_loader, name_line
+from evalstore.release.comparison import (
+    compare_with_release,
+    find_base_release,
+    make_loader,
+    name_line,
+)
 from evalstore.runs import GradedRow
 from evalstore.runs.question_mean import compute_question_mean
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
@@ -42,15 +55,19 @@ from evalstore.text import make_excerpt
 from evalstore.versions import Bump, bump_version, parse_version
 
 _ZERO = Fraction(0)
-_NO_ENDPOINT_HINT = "name the endpoint that answers: --judge-url, and --endpoint where another one has the new model"
+_NO_ENDPOINT_HINT = (
+    "name the endpoint that answers: --judge-url, and --endpoint where another one has the new "
+    "model"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacementRequest:
     """What to measure: a judge, the model that takes the place of its own, and what old and new are compared on.
 
-    `endpoint` answers for the new model (None: the one of the judges). `without` are parameters of the old model that
-    the new one is not sent. Of a run `outputs` questions are judged (None: all), the same every time.
+    `endpoint` answers for the new model (None: the one of the judges). `without` are parameters of
+    the old model that the new one is not sent. Of a run `outputs` questions are judged (None: all),
+    the same every time.
     """
 
     judge: str
@@ -78,10 +95,13 @@ class _Side:
     replay: SideReplay | None
     measurement: Measurement | None
 
-    def grade_outputs(self, row: GradedRow, known: dict[str, CheckResult], *, asked: bool) -> list[RubricResult] | None:
+    def grade_outputs(
+        self, row: GradedRow, known: dict[str, CheckResult], *, asked: bool
+    ) -> list[RubricResult] | None:
         """Return the result of each output of a row; None where replies are missing, which are then noted.
 
-        A row that the judge has no part in, which so is not `asked` about, stays as it was recorded.
+        A row that the judge has no part in, which so is not `asked` about, stays as it was
+        recorded.
         """
         if self.replay is None or not asked:
             return [RubricResult(one.score, one.verdict, one.checks) for one in row.outputs]
@@ -99,7 +119,9 @@ class _Counts:
     scores: ShiftTally = field(default_factory=ShiftTally)
     passes: ShiftTally = field(default_factory=ShiftTally)
     by_rows: PairTally = field(default_factory=PairTally)
-    labels: tuple[LabelTally, LabelTally] = field(default_factory=lambda: (LabelTally(), LabelTally()))
+    labels: tuple[LabelTally, LabelTally] = field(
+        default_factory=lambda: (LabelTally(), LabelTally())
+    )
 
 
 @dataclass(frozen=True)
@@ -156,7 +178,9 @@ class Replacement:
         pairs = counts.by_run if self.stored else counts.by_rows
         if not pairs.counts:
             why = f"; the first: {pairs.first_failure}" if pairs.first_failure else ""
-            raise RefusedError(f"none of {pairs.unjudged:,} outputs could be judged by both models{why}")
+            raise RefusedError(
+                f"none of {pairs.unjudged:,} outputs could be judged by both models{why}"
+            )
         level, version = self._find_bump(today)
         return JudgeReplacement(
             judge=pin_resolved(self.old.judge),
@@ -189,10 +213,14 @@ class Replacement:
             return
         olds, news = (
             side.judge_rows(tally)
-            for side, tally in zip((self.old.measurement, self.new.measurement), counts.labels, strict=True)
+            for side, tally in zip(
+                (self.old.measurement, self.new.measurement), counts.labels, strict=True
+            )
         )
         for old, new in zip(olds, news, strict=True):
-            before, after = (Judgement(case.score, case.verdict, case.reason) for case in (old, new))
+            before, after = (
+                Judgement(case.score, case.verdict, case.reason) for case in (old, new)
+            )
             counts.by_rows.add(JudgementPair(old.id, "", before, after, old.label), old.id)
 
     def _count_run(self, counts: _Counts) -> None:
@@ -211,7 +239,10 @@ class Replacement:
             for before, after in zip(old, new, strict=True):
                 for pair in _pair_checks(id_, before, after, asked):
                     counts.by_run.add(pair, group)
-            means = [compute_question_mean((one.score, one.verdict) for one in side) for side in (old, new)]
+            means = [
+                compute_question_mean((one.score, one.verdict) for one in side)
+                for side in (old, new)
+            ]
             (score, passed), (new_score, new_passed) = means
             if score is not None and new_score is not None:
                 counts.scores.add(score, new_score, group)
@@ -223,7 +254,9 @@ class Replacement:
         if most is None:
             return [*stored.rows]
         ids = (id_ for id_, row in stored.rows.items() if self._list_checks(row.rubric))
-        return heapq.nsmallest(most, ids, key=lambda id_: blake2b(id_.encode(), digest_size=16).digest())
+        return heapq.nsmallest(
+            most, ids, key=lambda id_: blake2b(id_.encode(), digest_size=16).digest()
+        )
 
     def _list_checks(self, rubric: str) -> list[Check]:
         """Return the checks of a rubric of the run that the judge's own model answers."""
@@ -241,13 +274,17 @@ class Replacement:
             return None
         old, new = (
             measurement.build_agreement(tally)
-            for measurement, tally in zip((self.old.measurement, self.new.measurement), counts.labels, strict=True)
+            for measurement, tally in zip(
+                (self.old.measurement, self.new.measurement), counts.labels, strict=True
+            )
         )
         found = LabelledSides(old, new)
         if self.stored is None:
             return found
         checks = [check for pin in self.stored.run.rubrics for check in self._list_checks(pin.ref)]
-        obstacles = (find_obstacle(check, self.old.judge.artifact, labels.threshold) for check in checks)
+        obstacles = (
+            find_obstacle(check, self.old.judge.artifact, labels.threshold) for check in checks
+        )
         return found.correct(counts.by_run, next(filter(None, obstacles), ""))
 
     def _find_bump(self, today: date) -> tuple[Bump | None, str | None]:
@@ -271,11 +308,16 @@ class Replacement:
             return
         name, run = self.old.judge.name, make_excerpt(str(self.request.run))
         used = {
-            pin.ref: pin.scoring_digest for pin in list_run_pins(self.stored.run) if parse_ref(pin.ref).name == name
+            pin.ref: pin.scoring_digest
+            for pin in list_run_pins(self.stored.run)
+            if parse_ref(pin.ref).name == name
         }
         for ref, digest in used.items():
             if digest != self.old.judge.scoring_digest:
-                yield f"{run} was graded with {ref}, whose content is not that of {self.old.judge.ref}"
+                yield (
+                    f"{run} was graded with {ref}, whose content is not that of "
+                    f"{self.old.judge.ref}"
+                )
         checks = [
             check
             for pin in self.stored.run.rubrics
@@ -283,7 +325,10 @@ class Replacement:
             if _names_model(check)
         ]
         for check in checks:
-            yield f"{make_excerpt(check.id)} names a model of its own, which stays: change it in its rubric"
+            yield (
+                f"{make_excerpt(check.id)} names a model of its own, which stays: change it in its "
+                "rubric"
+            )
 
 
 def _names_model(check: Check) -> bool:
@@ -292,17 +337,23 @@ def _names_model(check: Check) -> bool:
     return isinstance(model, dict) and bool(model.get("id"))
 
 
-def _pair_checks(id_: str, before: RubricResult, after: RubricResult, asked: set[str]) -> Iterator[JudgementPair]:
+def _pair_checks(
+    id_: str, before: RubricResult, after: RubricResult, asked: set[str]
+) -> Iterator[JudgementPair]:
     """Yield the checks of one output that ask the judge; what has nothing to grade is no judgement."""
     others = {check.id: check for check in after.checks}
     for check in before.checks:
         if check.id in asked and check.unscored is not UnscoredReason.MISSING:
-            old, new = (Judgement(one.score, one.verdict, one.reason) for one in (check, others[check.id]))
+            old, new = (
+                Judgement(one.score, one.verdict, one.reason) for one in (check, others[check.id])
+            )
             yield JudgementPair(id_, check.id, old, new)
 
 
 @contextmanager
-def open_replacement(request: ReplacementRequest, *, store: ArtifactStore, judges: Judges) -> Iterator[Replacement]:
+def open_replacement(
+    request: ReplacementRequest, *, store: ArtifactStore, judges: Judges
+) -> Iterator[Replacement]:
     """Open a comparison: the judge with both models, the run and what graded it, the labelled rows' questions."""
     finder = VersionFinder(store)
     stored = read_stored_run(request.run, finder) if request.run else None
@@ -334,7 +385,9 @@ def open_replacement(request: ReplacementRequest, *, store: ArtifactStore, judge
                 return _Side(judge, session, loader, replay, None)
             # A verdict that a row brings is the old model's.
             is_old = judge is old
-            measured = Measurement(request.labels, judge, against, questions, loader, session, trusts_rows=is_old)
+            measured = Measurement(
+                request.labels, judge, against, questions, loader, session, trusts_rows=is_old
+            )
             return _Side(judge, session, loader, replay, measured)
 
         sides = map(open_side, (old, new), sessions, resolvers)
@@ -356,21 +409,28 @@ def _change_model(request: ReplacementRequest, judge: Resolved, old: str) -> Art
     known = parameters if isinstance(parameters, dict) else {}
     if not old:
         hint = "name the one that it was asked by so far: --judge-model"
-        raise RefusedError(f"no model is named for {judge.ref}, so there is none to replace", hint=hint)
+        raise RefusedError(
+            f"no model is named for {judge.ref}, so there is none to replace", hint=hint
+        )
     for key in request.without:
         if key not in known or key == "id":
-            raise UsageError(f"the model of {judge.ref} has no parameter {make_excerpt(key, 60)!r} to leave out")
+            raise UsageError(
+                f"the model of {judge.ref} has no parameter {make_excerpt(key, 60)!r} to leave out"
+            )
     if old == request.model and not request.without:
         raise UsageError(f"{judge.ref} asks {make_excerpt(old, 60)} already")
     entries = {"id": request.model, **dict.fromkeys(request.without)}
     return replace(judge.artifact, document=set_entries(judge.artifact.document, "model", entries))
 
 
-def _prepare_replay(judge: Resolved, stored: StoredRun, finder: VersionFinder, session: JudgeSession) -> SideReplay:
+def _prepare_replay(
+    judge: Resolved, stored: StoredRun, finder: VersionFinder, session: JudgeSession
+) -> SideReplay:
     side = ChangeSide(judge.artifact, finder.store.read_artifact)
     replay = SideReplay.from_run(side, stored, finder, session)
     # A call that failed for good is an output without a judgement, as in a run.
     replay.grader.takes_failures = True
-    # Two models are compared by what they say: a reply that nobody could read is no reason to ask only one of them.
+    # Two models are compared by what they say: a reply that nobody could read is no reason to ask
+    # only one of them.
     replay.grader.repeats_errors = True
     return replay

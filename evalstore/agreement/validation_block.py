@@ -41,7 +41,10 @@ class ValidationDraft(Generic[_Measured]):
     def write(self, store: ArtifactStore) -> _Measured:
         """Write the file; raises `ConflictError` when it is no longer the one that was measured."""
         if store.root is None:
-            raise RefusedError("a bare repository has no working files to write", hint="add --no-write to measure only")
+            raise RefusedError(
+                "a bare repository has no working files to write",
+                hint="add --no-write to measure only",
+            )
         with lock_repository(store, {}):
             # Compare bytes, because the measurement may have taken hours of judge calls.
             if read_below(store.root, self.path, ARTIFACT_LIMIT) != encode_document(self.before):
@@ -72,7 +75,9 @@ def check_writable(ref: str, against: str | None = None) -> None:
         )
 
 
-def draft_validation(agreement: Agreement, judge: Artifact, today: date) -> ValidationDraft[Agreement]:
+def draft_validation(
+    agreement: Agreement, judge: Artifact, today: date
+) -> ValidationDraft[Agreement]:
     """Return the judge's file with the measurement in its `validation` block, and the day that its endpoint named."""
     entries = _build_entries(agreement, judge.scoring_digest, today)
     after = set_entries(judge.document, _BLOCK, entries)
@@ -86,8 +91,8 @@ def draft_replacement(
 ) -> ValidationDraft[JudgeReplacement]:
     """Return the judge's file with its other model, and what was measured of that; what was the old model's is gone.
 
-    Without labelled rows the file keeps the rates of the old model with the digest of what was measured, by which
-    `validate` says that they are out of date.
+    Without labelled rows the file keeps the rates of the old model with the digest of what was
+    measured, by which `validate` says that they are out of date.
     """
     block = old.value.get(_BLOCK)
     known = block if isinstance(block, dict) else {}
@@ -96,15 +101,23 @@ def draft_replacement(
         entries |= _build_entries(found.labelled.new, new.scoring_digest, today)
     elif known.get("tpr") is not None and "digest" not in known:
         entries |= {"digest": old.scoring_digest}
-    if known and set(known) <= set(entries) and not any(entry is not None for entry in entries.values()):
+    if (
+        known
+        and set(known) <= set(entries)
+        and not any(entry is not None for entry in entries.values())
+    ):
         after = set_root_entry(new.document, _BLOCK, None)
     else:
         after = set_entries(new.document, _BLOCK, entries) if entries else new.document
     if found.retires or _RETIRES in old.value:
-        after = set_root_entry(after, _RETIRES, found.retires.isoformat() if found.retires else None)
+        after = set_root_entry(
+            after, _RETIRES, found.retires.isoformat() if found.retires else None
+        )
     draft = _draft_file(found, old, after, entries)
     is_old_day = _RETIRES in old.value and not found.retires
-    lost = (f"the file's `{_RETIRES}` is the old model's day, and is removed",) if is_old_day else ()
+    lost = (
+        (f"the file's `{_RETIRES}` is the old model's day, and is removed",) if is_old_day else ()
+    )
     return replace(draft, result=replace(draft.result, notes=(*draft.result.notes, *lost)))
 
 
@@ -134,7 +147,9 @@ def _draft_file(
     old, new = (document.text.splitlines(keepends=True) for document in (before, after))
     diff = "".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", n=1))
     notes = (*result.notes, *_list_lost_entries(before.value.get(_BLOCK), entries))
-    return ValidationDraft(replace(result, entries=entries, diff=diff, notes=notes), path, before, after)
+    return ValidationDraft(
+        replace(result, entries=entries, diff=diff, notes=notes), path, before, after
+    )
 
 
 def _build_entries(agreement: Agreement, digest: str, today: date) -> dict[str, Scalar | None]:
@@ -151,7 +166,9 @@ def _build_entries(agreement: Agreement, digest: str, today: date) -> dict[str, 
         "sample_size": found.rows,
         "sample_good": found.good,
         # A judge that is measured at the usual threshold says nothing of it.
-        "threshold": None if agreement.threshold == JUDGED_THRESHOLD else Decimal(format_decimal(agreement.threshold)),
+        "threshold": None
+        if agreement.threshold == JUDGED_THRESHOLD
+        else Decimal(format_decimal(agreement.threshold)),
         "digest": digest,
         # Verdicts that stood in the labels name no model.
         "model": ", ".join(agreement.engines) or None,
@@ -159,7 +176,11 @@ def _build_entries(agreement: Agreement, digest: str, today: date) -> dict[str, 
 
 
 def _list_lost_entries(old: object, entries: Mapping[str, Scalar | None]) -> list[str]:
-    gone = [name for name, entry in entries.items() if entry is None and isinstance(old, dict) and name in old]
+    gone = [
+        name
+        for name, entry in entries.items()
+        if entry is None and isinstance(old, dict) and name in old
+    ]
     return [f"the file's `{name}` is from an earlier validation, and is removed" for name in gone]
 
 

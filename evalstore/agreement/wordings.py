@@ -1,7 +1,7 @@
 """Asks judges in old and new words about the same stored outputs; counts the verdicts that flip, and do by themselves.
 
-Only calls that differ between both sides are asked twice: what else a check asks has one reply on both, which moves
-nothing. Replies are kept as those of a run are; nothing is written.
+Only calls that differ between both sides are asked twice: what else a check asks has one reply on
+both, which moves nothing. Replies are kept as those of a run are; nothing is written.
 """
 
 from __future__ import annotations
@@ -20,11 +20,25 @@ from evalstore.agreement.noise import NO_ENDPOINT_HINT
 from evalstore.audits.edits.rubric_edits import EncodedCheck, match_checks
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.side_replay import ChangeSide, GradingRule, SideReplay
-from evalstore.audits.stored_run import StoredRun, read_judge_model, read_stored_run, read_strictness
+from evalstore.audits.stored_run import (
+    StoredRun,
+    read_judge_model,
+    read_stored_run,
+    read_strictness,
+)
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.diff import AskedChange, FlippedVerdict
 from evalstore.errors import Place, RefusedError
-from evalstore.model import CheckResult, JudgeCall, JudgeReply, Kind, Question, Sample, Verdict, find_check_pins
+from evalstore.model import (
+    CheckResult,
+    JudgeCall,
+    JudgeReply,
+    Kind,
+    Question,
+    Sample,
+    Verdict,
+    find_check_pins,
+)
 from evalstore.runs import GradedRow
 from evalstore.scoring.judging import NO_REPLY, CallPlan, Judges, JudgeSession, open_session
 from evalstore.statistics import Conclusion, bound_rate, estimate_change
@@ -62,7 +76,8 @@ class _Candidate(NamedTuple):
 class _VerdictUnit(NamedTuple):
     """One verdict to compare: an output with its question on both sides; `repeated` is the side that is asked twice.
 
-    `replies` are the digests of those that the run was graded with: of several kept ones they are the old words' own.
+    `replies` are the digests of those that the run was graded with: of several kept ones they are
+    the old words' own.
     """
 
     id: str
@@ -114,7 +129,9 @@ class _SideGrader:
     def grade(self, judged: EncodedCheck, sample: Sample) -> CheckResult:
         """Return the result of a check for an output."""
         if judged.content not in self._checks:
-            context = CheckContext(self.replay.grader.load, self.ask, self.model, strict=self.strict)
+            context = CheckContext(
+                self.replay.grader.load, self.ask, self.model, strict=self.strict
+            )
             self._checks[judged.content] = prepare_check(judged.check, context)
         return self._checks[judged.content](sample)
 
@@ -162,7 +179,8 @@ class WordingTrial:
             kept.append(candidate)
             if len(kept) > 2 * most:
                 kept[:] = sorted(kept)[:most]
-        # In the order of their share of a stratum, so that the first n are drawn from all strata in proportion.
+        # In the order of their share of a stratum, so that the first n are drawn from all strata in
+        # proportion.
         ordered = sorted(
             (Fraction(2 * number + 1, 2 * sizes[stratum]), candidate)
             for stratum, kept in strata.items()
@@ -192,7 +210,9 @@ class WordingTrial:
                 pairs[key] = list(self._pair_checks(row, questions))
             for pair, output in product(pairs[key], row.outputs):
                 name = pair.old.check.id
-                recorded = next((one.verdict for one in output.checks if one.id == name), output.verdict)
+                recorded = next(
+                    (one.verdict for one in output.checks if one.id == name), output.verdict
+                )
                 place = blake2b(f"{id_}\0{output.sample}\0{name}".encode(), digest_size=16).digest()
                 yield (name, str(recorded)), _Candidate(place, id_, output.sample, pair)
 
@@ -208,21 +228,33 @@ class WordingTrial:
     def _pair_checks(self, row: GradedRow, questions: Sequence[Question | None]) -> Iterator[_Pair]:
         """Yield the checks of a row that ask judges on both sides, and may ask something else on one of them."""
         found = [
-            side.find_grading(row, question) for side, question in zip(self.sides, questions, strict=True) if question
+            side.find_grading(row, question)
+            for side, question in zip(self.sides, questions, strict=True)
+            if question
         ]
         if None in found:
             return
-        old, new = ({judged.check.id: judged for judged in _list_judged(rule)} for rule in found if rule)
+        old, new = (
+            {judged.check.id: judged for judged in _list_judged(rule)} for rule in found if rule
+        )
         is_whole = self.sides[0].side.artifact.kind is Kind.DATASET
-        for old_id, new_id in match_checks(*([judged.check for judged in side.values()] for side in (old, new))):
+        for old_id, new_id in match_checks(
+            *([judged.check for judged in side.values()] for side in (old, new))
+        ):
             pair = _Pair(old[old_id], new[new_id])
-            refers = (side.has_subject(one.check) for side, one in zip(self.sides, pair, strict=True))
+            refers = (
+                side.has_subject(one.check) for side, one in zip(self.sides, pair, strict=True)
+            )
             if is_whole or pair.old.content != pair.new.content or any(refers):
                 yield pair
 
-    def _make_unit(self, candidate: _Candidate, graders: Sequence[_SideGrader]) -> Iterator[_VerdictUnit]:
+    def _make_unit(
+        self, candidate: _Candidate, graders: Sequence[_SideGrader]
+    ) -> Iterator[_VerdictUnit]:
         """Yield a candidate as a unit, where judges are asked on both sides, and not the same."""
-        row = next(one for one in self.stored.rows[candidate.id].outputs if one.sample == candidate.sample)
+        row = next(
+            one for one in self.stored.rows[candidate.id].outputs if one.sample == candidate.sample
+        )
         samples = tuple(Sample(row.output, side.questions[candidate.id]) for side in self.sides)
         calls: list[dict[str, JudgeCall]] = []
         for grader, judged, sample in zip(graders, candidate.pair, samples, strict=True):
@@ -233,14 +265,17 @@ class WordingTrial:
         old, new = calls
         if not old or not new or old.keys() == new.keys():
             return
-        # Of a statement that was only added, nothing old can be asked twice: then the new words are.
+        # Of a statement that was only added, nothing old can be asked twice: then the new words
+        # are.
         repeated = 0 if old.keys() - new.keys() else 1
         changed = [call for key, call in calls[repeated].items() if key not in calls[1 - repeated]]
         times = 1 + max(call.sample for call in changed)
         self._repeats |= {call.key: times for call in changed}
         recorded = next((one for one in row.checks if one.id == candidate.pair.old.check.id), None)
         replies = recorded.reply_digests if recorded and not self.session.judges.fresh else ()
-        yield _VerdictUnit(candidate.id, candidate.pair, (samples[0], samples[1]), repeated, replies)
+        yield _VerdictUnit(
+            candidate.id, candidate.pair, (samples[0], samples[1]), repeated, replies
+        )
 
     def _note_call(self, call: JudgeCall) -> JudgeReply:
         self._calls[call.key] = call
@@ -256,19 +291,26 @@ class WordingTrial:
         return _SideGrader(self.sides[side], self.model, self.strict, ask)
 
     def _judge_units(self, units: Sequence[_VerdictUnit]) -> list[_Verdicts]:
-        first, again = ([self._make_grader(side, ask) for side in (0, 1)] for ask in (self._ask, self._ask_again))
+        first, again = (
+            [self._make_grader(side, ask) for side in (0, 1)]
+            for ask in (self._ask, self._ask_again)
+        )
         found = []
         for unit in units:
             self._wanted = unit.replies
             old, new = (first[side].grade(unit.pair[side], unit.samples[side]) for side in (0, 1))
-            repeated = again[unit.repeated].grade(unit.pair[unit.repeated], unit.samples[unit.repeated])
+            repeated = again[unit.repeated].grade(
+                unit.pair[unit.repeated], unit.samples[unit.repeated]
+            )
             found.append(_Verdicts(unit, old, new, repeated))
         return found
 
     def _count_flips(self, found: Sequence[_Verdicts]) -> AskedChange:
         judged = [one for one in found if one.is_judged]
         if not judged:
-            reason = next((result.reason for one in found for result in one[1:] if result.score is None), "")
+            reason = next(
+                (result.reason for one in found for result in one[1:] if result.score is None), ""
+            )
             raise RefusedError(
                 f"none of {len(found):,} outputs could be judged in both words: {reason}",
                 place=Place(str(self.request.run)),
@@ -283,7 +325,8 @@ class WordingTrial:
             to_pass=len(flipped) - to_fail,
             own=own,
             unjudged=len(found) - len(judged),
-            beyond_noise=len(flipped) > own and estimate_change(excess).conclusion is Conclusion.SIGNIFICANT,
+            beyond_noise=len(flipped) > own
+            and estimate_change(excess).conclusion is Conclusion.SIGNIFICANT,
             mean_shift=sum((one.shift for one in judged), Fraction(0)) / len(judged),
             bound=None if flipped else bound_rate(len(judged)),
             engines=tuple(sorted({name for one in judged for name in one.new.engine.split(", ")})),
@@ -297,12 +340,19 @@ def _list_judged(rule: GradingRule) -> Iterator[EncodedCheck]:
 
 def _describe_flip(one: _Verdicts) -> FlippedVerdict:
     name, old, new = one.unit.pair.new.check.id, one.old, one.new
-    return FlippedVerdict(one.unit.id, name, old.score, new.score, old.verdict, new.verdict, new.reason)
+    return FlippedVerdict(
+        one.unit.id, name, old.score, new.score, old.verdict, new.verdict, new.reason
+    )
 
 
 @contextmanager
 def open_wording_trial(
-    request: WordingRequest, old: ChangeSide, new: ChangeSide, *, store: ArtifactStore, judges: Judges
+    request: WordingRequest,
+    old: ChangeSide,
+    new: ChangeSide,
+    *,
+    store: ArtifactStore,
+    judges: Judges,
 ) -> Iterator[WordingTrial]:
     """Open a comparison of words: run and questions found, cache of replies opened.
 

@@ -31,7 +31,13 @@ if TYPE_CHECKING:
     from evalstore.audits import Audit, ChangeSide, measure_change
     from evalstore.audits.bare_outputs import grade_bare_outputs
     from evalstore.audits.bisection import bisect_scores
-    from evalstore.audits.comparability import Comparability, ComparableAnswer, ComparedPart, compare_runs, judge_diff
+    from evalstore.audits.comparability import (
+        Comparability,
+        ComparableAnswer,
+        ComparedPart,
+        compare_runs,
+        judge_diff,
+    )
     from evalstore.audits.conditions import (
         Answer,
         AuditReport,
@@ -120,7 +126,8 @@ __all__ = [
 ]
 
 
-# Where the names are that are imported late. What `__all__` does not have is for the commands, and may change.
+# Where the names are that are imported late. What `__all__` does not have is for the commands, and
+# may change.
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.audits": ("Audit", "ChangeSide", "measure_change"),
     "evalstore.audits.bare_outputs": ("grade_bare_outputs",),

@@ -1,6 +1,7 @@
 """The public functions and `Store` over the other packages: they convert arguments, and decide nothing themselves.
 
-What each needs is imported when it is called, so that a program that opens a store waits for nothing more.
+What each needs is imported when it is called, so that a program that opens a store waits for
+nothing more.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ class Store(ArtifactStore):
     def load(self, ref: str | Ref) -> Artifact:
         """Return the artifact that a reference means.
 
-        It is validated: `SchemaError` for one that nothing could be graded with, `FindingsError` for one with findings
-        where the settings are strict; else each finding is a `FindingsWarning`.
+        It is validated: `SchemaError` for one that nothing could be graded with, `FindingsError`
+        for one with findings where the settings are strict; else each finding is a
+        `FindingsWarning`.
         """
         from evalstore.lint.use import check_usable
 
@@ -69,12 +71,13 @@ class Store(ArtifactStore):
     ) -> Released:
         """Release working files (`<kind>/<id>`; none named: all that changed) in one commit with their tags.
 
-        `level` asks for at least this bump, `pre` for a pre-release of this label. With `dependents` the pins of what
-        refers to them move along, and it is released, too. `sign` uses the key of git's global config. `push` sends
-        branch and tags to the branch's remote, or to the one named: `.push.outcome` says what became of it, and one
-        that does not arrive undoes nothing here. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables
-        where they should not come from the user's settings. Raises `RefusedError` or `ConflictError`; then nothing
-        changed.
+        `level` asks for at least this bump, `pre` for a pre-release of this label. With
+        `dependents` the pins of what refers to them move along, and it is released, too. `sign`
+        uses the key of git's global config. `push` sends branch and tags to the branch's remote, or
+        to the one named: `.push.outcome` says what became of it, and one that does not arrive
+        undoes nothing here. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables
+        where they should not come from the user's settings. Raises `RefusedError` or
+        `ConflictError`; then nothing changed.
         """
         from datetime import UTC, datetime
 
@@ -97,7 +100,9 @@ class Store(ArtifactStore):
         return bump(self, options)
 
 
-def _say_findings(store: ArtifactStore, used: Sequence[Resolved], what: str, find: Callable[[str], Resolved]) -> None:
+def _say_findings(
+    store: ArtifactStore, used: Sequence[Resolved], what: str, find: Callable[[str], Resolved]
+) -> None:
     """Warn of what validation finds in what is about to be used; `FindingsError` where the settings are strict."""
     import warnings
     from datetime import UTC, datetime
@@ -127,13 +132,15 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
 ) -> Audit:
     """Explain why the mean score of run B differs from run A's; all shares are exact and add up.
 
-    A run is a `Run` or the path of its aggregate JSON. One of the two may be a file of outputs, of any format that
-    `score` takes: they are graded by the dataset and rubrics of the other. Judges answer from the replies in the
-    repository's cache, else as the runs recorded it, else as `judges` says; what stays unknown makes players move
-    together, and the price says how many calls would tell them apart. Where another model answered for a hosted judge
-    in run B, `ask` lets it be asked about the answers of run A. `moved` is how many of the questions that moved most
-    are kept in full. Raises `RefusedError` when a run cannot be replayed in this store, when replay gives other results
-    than recorded (unless `allow_drift`: then the difference counts as not reproduced), or when nothing can be compared.
+    A run is a `Run` or the path of its aggregate JSON. One of the two may be a file of outputs, of
+    any format that `score` takes: they are graded by the dataset and rubrics of the other. Judges
+    answer from the replies in the repository's cache, else as the runs recorded it, else as
+    `judges` says; what stays unknown makes players move together, and the price says how many calls
+    would tell them apart. Where another model answered for a hosted judge in run B, `ask` lets it
+    be asked about the answers of run A. `moved` is how many of the questions that moved most are
+    kept in full. Raises `RefusedError` when a run cannot be replayed in this store, when replay
+    gives other results than recorded (unless `allow_drift`: then the difference counts as not
+    reproduced), or when nothing can be compared.
     """
     from evalstore.audits import audit as explain
     from evalstore.audits.bare_outputs import grade_bare_outputs
@@ -146,7 +153,9 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     a, b = (run if isinstance(run, Run) else Path(run) for run in (run_a, run_b))
     with grade_bare_outputs(a, b, store, judges) as opened:
         a, b = opened.read
-        found = explain(a, b, store, allow_drift=allow_drift, judges=judges, ask=ask, by=by, moved=moved)
+        found = explain(
+            a, b, store, allow_drift=allow_drift, judges=judges, ask=ask, by=by, moved=moved
+        )
         return opened.name_sides(found)
 
 
@@ -164,15 +173,18 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
 ) -> Diff:
     """Return what changed between two artifacts, and the bump that it needs: `.required_bump`, `.findings`.
 
-    Each side is an artifact, its mapping, or with `store` a reference; without a pin that is the last release. With a
-    store this is `evalstore diff`: what evalstore.yaml overrides and declares counts, and what people accepted since
-    the release `old`. The store also tells what the references within both sides mean (so does `load`); without it a
-    moved pin is major. `rows` are the rows of a dataset, old and new, that keeps them in a file; of references they are
-    found. `profile` says what is major, and wins over the store's; `terms` replace all that the store says of changes.
-    `watch` wraps the iteration over the rows of each side (a progress bar). Examples are graded by the replies that are
-    kept, as `judges` says; its endpoint is not asked.
+    Each side is an artifact, its mapping, or with `store` a reference; without a pin that is the
+    last release. With a store this is `evalstore diff`: what evalstore.yaml overrides and declares
+    counts, and what people accepted since the release `old`. The store also tells what the
+    references within both sides mean (so does `load`); without it a moved pin is major. `rows` are
+    the rows of a dataset, old and new, that keeps them in a file; of references they are found.
+    `profile` says what is major, and wins over the store's; `terms` replace all that the store says
+    of changes. `watch` wraps the iteration over the rows of each side (a progress bar). Examples
+    are graded by the replies that are kept, as `judges` says; its endpoint is not asked.
     """
-    require_types("compare", old=(old, _RULER), new=(new, _RULER), store=(store, (*_STORE, _NOTHING)))
+    require_types(
+        "compare", old=(old, _RULER), new=(new, _RULER), store=(store, (*_STORE, _NOTHING))
+    )
     if store is None:
         from evalstore.diff import ComparisonSettings, Profile
         from evalstore.diff import compare as compare_documents
@@ -185,11 +197,15 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     from evalstore.release.acceptances import ChangePolicy, read_change_policy
     from evalstore.release.store_diff import compare_sides, resolve_side
 
-    before, after = (resolve_side(store, side) if isinstance(side, str) else side for side in (old, new))
+    before, after = (
+        resolve_side(store, side) if isinstance(side, str) else side for side in (old, new)
+    )
     today = datetime.now(UTC).date()
     policy = ChangePolicy(terms, (), today) if terms else read_change_policy(store, today, profile)
     with open_kept_replies(store, judges) as replies:
-        return compare_sides(store, before, after, policy, load=load, rows=rows, watch=watch, replies=replies)
+        return compare_sides(
+            store, before, after, policy, load=load, rows=rows, watch=watch, replies=replies
+        )
 
 
 @contextmanager
@@ -209,7 +225,9 @@ def open_kept_replies(store: ArtifactStore, judges: Judges | None = None) -> Ite
             silent = replace(judges or Judges(), endpoint=None, fresh=False)
             return opened.enter_context(open_session(silent, store.git.common))
 
-        yield CheckContext(ask=lambda call: open_replies().ask(call), model=judges.model if judges else {})
+        yield CheckContext(
+            ask=lambda call: open_replies().ask(call), model=judges.model if judges else {}
+        )
 
 
 def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
@@ -223,11 +241,12 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
 ) -> RubricResult:
     """Grade one output: `.score` is an exact `Fraction` in [0, 1], or None when nothing could be graded.
 
-    `rubric` is an artifact, its mapping, or with `store` a reference; `output` a text or `{output, tool_calls?}`. The
-    store resolves what the rubric refers to, and its `strict` setting refuses the answers of approximate engines.
-    `worktree` as for `score`.
-    Judges answer from the replies that its repository keeps; with `judges=Judges(Endpoint(url, key), model={"id": …})`
-    what is missing is asked for and kept. Raises `SchemaError` for a rubric that cannot be read as one.
+    `rubric` is an artifact, its mapping, or with `store` a reference; `output` a text or
+    `{output, tool_calls?}`. The store resolves what the rubric refers to, and its `strict` setting
+    refuses the answers of approximate engines. `worktree` as for `score`.
+    Judges answer from the replies that its repository keeps; with
+    `judges=Judges(Endpoint(url, key), model={"id": …})` what is missing is asked for and kept.
+    Raises `SchemaError` for a rubric that cannot be read as one.
     """
     from evalstore.checks import CheckContext
     from evalstore.checks import evaluate as grade
@@ -239,7 +258,9 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     require_types("evaluate", rubric=(rubric, _RULER), question=(question, row_types), **types)
     if worktree is not None:
         if store is None:
-            raise UsageError("evaluate: worktree needs a store", hint="evaluate(…, store=Store.open(path))")
+            raise UsageError(
+                "evaluate: worktree needs a store", hint="evaluate(…, store=Store.open(path))"
+            )
         store = store.with_worktree(worktree)
     if store is None:
         return grade(_read_ruler(rubric, store, "evaluate"), output, question)
@@ -251,7 +272,9 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         _say_findings(store, list_used([rubric.ref], find), "nothing was graded", find)
     ruler = _read_ruler(rubric, store, "evaluate")
     with open_session(judges or Judges(), store.git.common) as panel:
-        context = CheckContext(lambda ref: find(ref).artifact, panel.ask, panel.judges.model, strict=store.strict)
+        context = CheckContext(
+            lambda ref: find(ref).artifact, panel.ask, panel.judges.model, strict=store.strict
+        )
         return panel.repeat_until_answered(lambda: grade(ruler, output, question, context=context))
 
 
@@ -274,17 +297,20 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 ) -> Run:
     """Grade stored outputs under the rubrics of a dataset and keep the run as two files below `out`.
 
-    `outputs` is JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval Ever, a log of Inspect AI or results
-    of promptfoo; of several series in one file `only` chooses one (`{"model": …}`). `judges` as for `evaluate`; `at` is
-    when it happened (default: now); `eee_version` is that of Every Eval Ever in which it is written (default: the
-    latest). With `engine="dask"` the workers of a Dask cluster grade, that of `scheduler` or a process for each core of
-    this machine, for which a script needs `if __name__ == "__main__":`; the bytes are the same.
-    With `worktree="unreleased"` what has no release yet is read from its file, with `"all"` everything, as
-    `store.with_worktree(…)` does for `load` and `resolve`; `Run.unreleased` says so.
+    `outputs` is JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval Ever, a log of
+    Inspect AI or results of promptfoo; of several series in one file `only` chooses one
+    (`{"model": …}`). `judges` as for `evaluate`; `at` is when it happened (default: now);
+    `eee_version` is that of Every Eval Ever in which it is written (default: the latest). With
+    `engine="dask"` the workers of a Dask cluster grade, that of `scheduler` or a process for each
+    core of this machine, for which a script needs `if __name__ == "__main__":`; the bytes are the
+    same.
+    With `worktree="unreleased"` what has no release yet is read from its file, with `"all"`
+    everything, as `store.with_worktree(…)` does for `load` and `resolve`; `Run.unreleased` says so.
 
-    A run of which more than the share `max_ungraded` (default: 0.02) of all gradings failed has no `.score`; then
-    `.ungraded` says what failed, and `.rest_score` what the others come to. Raises `UnmetSettingError` where a check
-    could grade nothing for want of a setting, unless `judges` are `offline`.
+    A run of which more than the share `max_ungraded` (default: 0.02) of all gradings failed has no
+    `.score`; then `.ungraded` says what failed, and `.rest_score` what the others come to. Raises
+    `UnmetSettingError` where a check could grade nothing for want of a setting, unless `judges` are
+    `offline`.
     """
     from datetime import UTC, datetime
 
@@ -296,7 +322,9 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     from evalstore.scoring.workers import write_run_by_engine
 
     types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
-    require_types("score", dataset=(dataset, (str,)), outputs=(outputs, _PATH), out=(out, _PATH), **types)
+    require_types(
+        "score", dataset=(dataset, (str,)), outputs=(outputs, _PATH), out=(out, _PATH), **types
+    )
     job = open_job(
         dataset,
         locate_file(outputs),
@@ -314,11 +342,15 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         return write_run_by_engine(opened, Path(out), engine, scheduler)
 
 
-def _read_ruler(value: Any, store: ArtifactStore | None, function: str) -> Artifact | Mapping[str, Any]:
+def _read_ruler(
+    value: Any, store: ArtifactStore | None, function: str
+) -> Artifact | Mapping[str, Any]:
     """Return an artifact or a mapping as it is, and what a reference means; raises `UsageError` without a store."""
     if isinstance(value, str):
         if store is None:
             hint = f"{function}(…, store=Store.open(path))"
-            raise UsageError(f"{function} needs a store to find {make_excerpt(value)!r} in", hint=hint)
+            raise UsageError(
+                f"{function} needs a store to find {make_excerpt(value)!r} in", hint=hint
+            )
         return store.read_artifact(value)
     return value.artifact if isinstance(value, Resolved) else value

@@ -1,8 +1,8 @@
 """Distributes one question's change among the players, and each player's share among its edits; exact, pure.
 
-Edits are leaves of a tree: a player holds checks, a check holds items, and what one node holds is a coalition, which
-enters together (Owen value, for nested coalitions Winter's). So the edits' shares sum to the check's, these to the
-player's, and the players' to the whole.
+Edits are leaves of a tree: a player holds checks, a check holds items, and what one node holds is a
+coalition, which enters together (Owen value, for nested coalitions Winter's). So the edits' shares
+sum to the check's, these to the player's, and the players' to the whole.
 
 An example in points: a rubric changes by two edits, `ban` and `brief`, and the output changes.
 
@@ -10,15 +10,17 @@ An example in points: a rubric changes by two edits, `ban` and `brief`, and the 
     old output      100     100      60      60
     new output       90      40      70      40
 
-The score falls by 60. The output takes 10 when it changes first (100 to 90) and 20 when it changes last (60 to 40): its
-share is -15. The rubric takes 40 first (100 to 60) and 50 last (90 to 40): -45. Within the rubric a subset of edits is
-worth its mean over both outputs: `ban` (0 - 50) / 2 = -25, `brief` (-40 - 20) / 2 = -30, both together -45. So `ban`
-adds -25 before `brief` and -45 + 30 = -15 after it: its share is -20. `brief` adds -30 before and -20 after: -25.
+The score falls by 60. The output takes 10 when it changes first (100 to 90) and 20 when it changes
+last (60 to 40): its share is -15. The rubric takes 40 first (100 to 60) and 50 last (90 to 40):
+-45. Within the rubric a subset of edits is worth its mean over both outputs: `ban` (0 - 50) / 2 =
+-25, `brief` (-40 - 20) / 2 = -30, both together -45. So `ban` adds -25 before `brief` and -45 + 30
+= -15 after it: its share is -20. `brief` adds -30 before and -20 after: -25.
 The edits sum to -45, and with the output to -60.
 
-Players whose mixes have no score move together: they are one joint player of the smallest such set. Within a player a
-subset of edits may make a rubric that scores nothing (its only check is removed, and the new one not added yet); such a
-subset is worth nothing, as if none of its edits had been made. The sums stay exact.
+Players whose mixes have no score move together: they are one joint player of the smallest such set.
+Within a player a subset of edits may make a rubric that scores nothing (its only check is removed,
+and the new one not added yet); such a subset is worth nothing, as if none of its edits had been
+made. The sums stay exact.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from math import prod
 from types import MappingProxyType
+from typing import Any
 
 from evalstore.audits.shapley import (
     Estimate,
@@ -47,7 +50,8 @@ from evalstore.audits.shapley import (
 Cells = Callable[[int], Fraction | None]
 Block = tuple[int, ...]  # the numbers of the players that move together
 
-# Up to so many edits of one question shares are exact, and beyond as far as this many cells are enough for it.
+# Up to so many edits of one question shares are exact, and beyond as far as this many cells are
+# enough for it.
 EXACT_EDITS = 10
 _EXACT_CELLS = 1 << 12
 
@@ -56,8 +60,8 @@ _EXACT_CELLS = 1 << 12
 class EditClass:
     """Edits that are interchangeable: each adds an item that is like the others, or each removes one.
 
-    `decisive` is how many items decide: that there are more of them changes nothing. The object itself is the class:
-    another one that looks like it has other edits.
+    `decisive` is how many items decide: that there are more of them changes nothing. The object
+    itself is the class: another one that looks like it has other edits.
     """
 
     decisive: int
@@ -95,7 +99,8 @@ class Coalition:
 class Attribution:
     """The shares of one change, by block of players; first and last are its effects when it enters so; and the edits'.
 
-    `edits` has the shares of a block's edits by number; those of a joint block cannot be told apart, so it has none.
+    `edits` has the shares of a block's edits by number; those of a joint block cannot be told
+    apart, so it has none.
     """
 
     old: Fraction
@@ -125,7 +130,9 @@ def find_blocks(players: Sequence[Coalition], cells: Cells) -> tuple[Block, ...]
 def list_partitions(players: int) -> tuple[tuple[Block, ...], ...]:
     """Return the partitions of the players into blocks: the most blocks first, then those with the smallest largest."""
     found = [tuple(map(tuple, partition)) for partition in _partition(list(range(players)))]
-    return tuple(sorted(found, key=lambda blocks: (-len(blocks), max(map(len, blocks), default=0), blocks)))
+    return tuple(
+        sorted(found, key=lambda blocks: (-len(blocks), max(map(len, blocks), default=0), blocks))
+    )
 
 
 def attribute_change(
@@ -133,7 +140,8 @@ def attribute_change(
 ) -> Attribution:
     """Share `cells(all edits) - cells(0)` out; every mix of whole blocks has a score.
 
-    Edits of one node with the same class in `alike` are interchangeable: only how many are made counts.
+    Edits of one node with the same class in `alike` are interchangeable: only how many are made
+    counts.
     """
     masks = [player.edits for player in players]
     joined = [_join_block(block, masks) for block in blocks]
@@ -150,7 +158,10 @@ def attribute_change(
         new=values[-1],
         shares=dict(zip(blocks, shares, strict=True)),
         first={block: values[1 << number] - values[0] for number, block in enumerate(blocks)},
-        last={block: values[whole] - values[whole & ~(1 << number)] for number, block in enumerate(blocks)},
+        last={
+            block: values[whole] - values[whole & ~(1 << number)]
+            for number, block in enumerate(blocks)
+        },
         edits=edits,
     )
 
@@ -162,8 +173,12 @@ def share_within_player(
     # A single edit has the whole share of its player; it needs no further cells.
     if player.edits.bit_count() == 1:
         return {player.edits.bit_length() - 1: Estimate(share)}
-    # The outer coalition: the weight of each set of players that came before this one, and what it is worth alone.
-    outer = [(weight, before, _require_score(cells, before)) for weight, before in list_weighted_coalitions(others)]
+    # The outer coalition: the weight of each set of players that came before this one, and what it
+    # is worth alone.
+    outer = [
+        (weight, before, _require_score(cells, before))
+        for weight, before in list_weighted_coalitions(others)
+    ]
 
     @cache
     def gain(held: int) -> Fraction:
@@ -172,7 +187,8 @@ def share_within_player(
         total = Fraction(0)
         for weight, before, worth in outer:
             after = cells(before | held)
-            # A subset of edits without a score adds nothing yet (see the top of this module); most add nothing at all.
+            # A subset of edits without a score adds nothing yet (see the top of this module); most
+            # add nothing at all.
             if after is not None and after != worth:
                 total += weight * (after - worth)
         return total
@@ -186,12 +202,18 @@ def _share_exactly(node: Coalition, gain: Worth, alike: Alike) -> dict[int, Esti
     """Return the shares of a node's edits, where a set of them is worth `gain`."""
     if node.ordered:
         masks = [find_edits(member) for member in node.members]
-        return {edit: Estimate(share) for edit, share in zip(node.members, _share_in_order(masks, gain), strict=True)}  # type: ignore[misc]  # an ordered node holds edits
+        shares = _share_in_order(masks, gain)
+        edits: Any = node.members  # an ordered node holds edits
+        return {edit: Estimate(share) for edit, share in zip(edits, shares, strict=True)}
     classes = _list_classes(node, alike)
 
     def count_worth(counts: tuple[int, ...]) -> Fraction:
         return gain(
-            sum(find_edits(one) for members, count in zip(classes, counts, strict=True) for one in members[:count])
+            sum(
+                find_edits(one)
+                for members, count in zip(classes, counts, strict=True)
+                for one in members[:count]
+            )
         )
 
     found: dict[int, Estimate] = {}
@@ -202,7 +224,9 @@ def _share_exactly(node: Coalition, gain: Worth, alike: Alike) -> dict[int, Esti
                 found[member] = Estimate(share)
                 continue
             siblings = [find_edits(other) for other in node.members if other is not member]
-            inner = gain if not siblings else _average_gain(gain, list_weighted_coalitions(siblings))
+            inner = (
+                gain if not siblings else _average_gain(gain, list_weighted_coalitions(siblings))
+            )
             found |= _share_exactly(member, inner, alike)
     return found
 
@@ -226,7 +250,9 @@ def _average_gain(gain: Worth, outer: Sequence[tuple[Fraction, int]]) -> Worth:
 
     @cache
     def inner(held: int) -> Fraction:
-        return sum((weight * (gain(before | held) - gain(before)) for weight, before in outer), Fraction(0))
+        return sum(
+            (weight * (gain(before | held) - gain(before)) for weight, before in outer), Fraction(0)
+        )
 
     return inner
 
@@ -242,7 +268,9 @@ def _share_in_order(masks: Sequence[int], gain: Worth) -> list[Fraction]:
 def _draw_order(node: Coalition, chance: random.Random) -> list[int]:
     members = list(node.members) if node.ordered else chance.sample(node.members, len(node.members))
     return [
-        edit for member in members for edit in ([member] if isinstance(member, int) else _draw_order(member, chance))
+        edit
+        for member in members
+        for edit in ([member] if isinstance(member, int) else _draw_order(member, chance))
     ]
 
 
@@ -252,7 +280,11 @@ def _count_cells(node: Coalition, alike: Alike, contexts: int = 1) -> int:
         return contexts * (len(node.members) + 1)
     own = prod(len({*_list_levels(members, alike)}) for members in _list_classes(node, alike))
     inner = contexts << max(0, len(node.members) - 1)
-    below = (_count_cells(member, alike, inner) for member in node.members if isinstance(member, Coalition))
+    below = (
+        _count_cells(member, alike, inner)
+        for member in node.members
+        if isinstance(member, Coalition)
+    )
     return contexts * own + sum(below)
 
 

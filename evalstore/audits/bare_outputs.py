@@ -36,7 +36,10 @@ class AuditedRuns(Generic[_Named]):
         """Return an audit of `read` that names each run as it was named."""
         if not self.notes:
             return found
-        a, b = (replace(side, run=str(name)) for side, name in zip((found.a, found.b), self.named, strict=True))
+        a, b = (
+            replace(side, run=str(name))
+            for side, name in zip((found.a, found.b), self.named, strict=True)
+        )
         return replace(found, a=a, b=b, notes=(*self.notes, *found.notes))
 
 
@@ -46,7 +49,8 @@ def grade_bare_outputs(
 ) -> Iterator[AuditedRuns[_Named]]:
     """Yield both runs; where one is a file of outputs, it is graded now by the dataset and the rubrics of the other.
 
-    What is written for that is removed at the end. Raises `RefusedError` where neither run says what graded it.
+    What is written for that is removed at the end. Raises `RefusedError` where neither run says
+    what graded it.
     """
     runs = run_a, run_b
     bare = [isinstance(run, Path) and is_bare_outputs(run) for run in runs]
@@ -67,7 +71,9 @@ def grade_bare_outputs(
             hint=f"score its outputs here first: evalstore score DATASET {graded.path}",
         )
     with TemporaryDirectory(prefix="evalstore-") as folder:
-        made = _grade_as(graded, graded.dataset.ref, outputs, Path(folder), store, judges or Judges())
+        made = _grade_as(
+            graded, graded.dataset.ref, outputs, Path(folder), store, judges or Judges()
+        )
         note = f"{outputs.name} holds outputs alone; they were graded now, by {graded.dataset.ref}"
         yield AuditedRuns(runs, (other, made) if place else (made, other), (note,))
 
@@ -77,7 +83,9 @@ def _grade_as(  # noqa: PLR0913, PLR0917  # two files, and what grades one of th
 ) -> Path:
     """Grade outputs as a run was, and return their own; an error leads to `score`, which has more options."""
     model = judges.model or read_judge_model(graded)
-    store = store.with_worktree(graded.harness["worktree"]) if "worktree" in graded.harness else store
+    store = (
+        store.with_worktree(graded.harness["worktree"]) if "worktree" in graded.harness else store
+    )
     try:
         with open_job(
             dataset,

@@ -1,7 +1,7 @@
 """Finds every version of an artifact at which the score of a run, or of one question, changed; and who changed it.
 
-Scores are not monotone in versions: a search that halves the range would miss an edit that was reverted. So every
-version is graded, each content once.
+Scores are not monotone in versions: a search that halves the range would miss an edit that was
+reverted. So every version is graded, each content once.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class CommitChange:
 class ChangePoint:
     """A version at which the score or the pass rate changed, and the commits on the way that changed it.
 
-    `version` is None for a commit that is not a release. The change may be that of one of `passed_over` before it,
-    which could not be graded: then no commit is known to have made it.
+    `version` is None for a commit that is not a release. The change may be that of one of
+    `passed_over` before it, which could not be graded: then no commit is known to have made it.
     """
 
     version: str | None
@@ -53,7 +53,9 @@ class ChangePoint:
     def main(self) -> CommitChange | None:
         """The commit that moved the score most in the direction of the whole; None where each is undone by others."""
         rose = _measure_rise(self.old, self.new) > (Fraction(0), Fraction(0))
-        ranked = sorted(self.commits, key=lambda change: _measure_rise(change.old, change.new), reverse=rose)
+        ranked = sorted(
+            self.commits, key=lambda change: _measure_rise(change.old, change.new), reverse=rose
+        )
         return ranked[0] if ranked else None
 
 
@@ -61,9 +63,9 @@ class ChangePoint:
 class Bisection:
     """All change points of a run, or of one of its questions, oldest first.
 
-    `first` and `last` are the versions at both ends, `versions` how many were graded. `first_bad` is the first version
-    since the last good one, None while the newest is as good as any. `calls` to judges were missing: versions that need
-    them were passed over.
+    `first` and `last` are the versions at both ends, `versions` how many were graded. `first_bad`
+    is the first version since the last good one, None while the newest is as good as any. `calls`
+    to judges were missing: versions that need them were passed over.
     """
 
     name: str
@@ -104,8 +106,12 @@ def bisect_scores(  # noqa: PLR0913  # each by its name
         stored = open_stored_run(run, finder, session)
         if question is not None and question not in stored.rows:
             near = find_nearest(question, list(stored.rows))
-            raise RefusedError(f"{run} has no question {question}", hint=f"did you mean {near}?" if near else None)
-        search = _VersionSearch(store, parsed.name, history, by_commit, OutputGrader(stored, finder, session), question)
+            raise RefusedError(
+                f"{run} has no question {question}", hint=f"did you mean {near}?" if near else None
+            )
+        search = _VersionSearch(
+            store, parsed.name, history, by_commit, OutputGrader(stored, finder, session), question
+        )
         return replace(search.run(every_commit=commits), run=str(run), calls=len(session.missing))
 
     return grade_with_judges(store, judges, attempt)
@@ -117,7 +123,10 @@ def _find_tip(store: ArtifactStore, ref: Ref, *, commits: bool) -> str:
         return resolve_head(store.git)
     commit = store.resolve(ref).commit
     if commit is None:
-        raise RefusedError("a file on disk has no history", hint=f"commit it, and bisect {ref.name}@git:HEAD --commits")
+        raise RefusedError(
+            "a file on disk has no history",
+            hint=f"commit it, and bisect {ref.name}@git:HEAD --commits",
+        )
     return commit
 
 
@@ -132,16 +141,23 @@ class _VersionSearch:
     rulers: OutputGrader
     question: str | None
     notes: list[str] = field(default_factory=list)
-    # What some output has no result under, which is no matter of a judge's reply: its question is gone, for instance.
+    # What some output has no result under, which is no matter of a judge's reply: its question is
+    # gone, for instance.
     _lacking: list[str] = field(default_factory=list)
     _by_commit: dict[str, RunTotals | None] = field(default_factory=dict)
     _by_digest: dict[str, RunTotals] = field(default_factory=dict)
 
     def run(self, *, every_commit: bool) -> Bisection:
         oldest_first = [*reversed([*self.history.commits])]
-        chosen = [oid for oid in oldest_first if (every_commit or oid in self.releases) and self._can_tell(oid)]
+        chosen = [
+            oid
+            for oid in oldest_first
+            if (every_commit or oid in self.releases) and self._can_tell(oid)
+        ]
         if not chosen:
-            raise RefError(f"no version of {self.name} can be graded", hint="; ".join(self.notes) or None)
+            raise RefError(
+                f"no version of {self.name} can be graded", hint="; ".join(self.notes) or None
+            )
         find_point = partial(self._find_point, every_commit=every_commit)
         points = [point for oid in chosen if (point := find_point(oid, frozenset(chosen)))]
         lacking = () if self.rulers.session.missing else self._lacking
@@ -161,7 +177,9 @@ class _VersionSearch:
             notes=tuple(dict.fromkeys((*self.rulers.finder.notes, *self.notes, *lacking))),
         )
 
-    def _find_point(self, oid: str, chosen: frozenset[str], *, every_commit: bool) -> tuple[str, ChangePoint] | None:
+    def _find_point(
+        self, oid: str, chosen: frozenset[str], *, every_commit: bool
+    ) -> tuple[str, ChangePoint] | None:
         """Return the change at a version, where it differs from every version right before it."""
         before = [*self._list_before(oid, chosen)]
         old, new = (self._measure(before[0]) if before else None), self._measure(oid)
@@ -170,9 +188,13 @@ class _VersionSearch:
         release = self.releases.get(oid)
         passed_over = tuple(self._list_passed_over(oid, before, every_commit=every_commit))
         commits = () if passed_over else tuple(self._list_commit_changes(oid, before))
-        return oid, ChangePoint(str(release.version) if release else None, old, new, commits, passed_over)
+        return oid, ChangePoint(
+            str(release.version) if release else None, old, new, commits, passed_over
+        )
 
-    def _list_passed_over(self, oid: str, before: list[str], *, every_commit: bool) -> Iterator[str]:
+    def _list_passed_over(
+        self, oid: str, before: list[str], *, every_commit: bool
+    ) -> Iterator[str]:
         """Yield the versions between that could not be graded, oldest first."""
         known = {ancestor for one in before for ancestor in self.history.list_ancestors(one)}
         way = set(self.history.list_ancestors(oid, stop=known)) - {oid, *before}
@@ -209,7 +231,8 @@ class _VersionSearch:
     def _find_last_good(self, chosen: list[str]) -> int | None:
         """Return the index of the last good version; None where the newest is one.
 
-        Good is one whose verdict is pass, if the newest fails and one passed; else one with the highest score.
+        Good is one whose verdict is pass, if the newest fails and one passed; else one with the
+        highest score.
         """
         totals = [total for oid in chosen if (total := self._measure(oid))]
         if self.question is not None and not totals[-1].pass_rate:
@@ -235,15 +258,21 @@ class _VersionSearch:
             ruler = self.store.resolve(f"{self.name}@{pin}")
             if ruler.digest not in self._by_digest:
                 results = self.rulers.grade_under(ruler)
-                asked = results if self.question is None else {self.question: results[self.question]}
+                asked = (
+                    results if self.question is None else {self.question: results[self.question]}
+                )
                 self._by_digest[ruler.digest] = sum_results(asked)
         except EvalstoreError as error:
-            self.notes.append(f"{self.name}@{pin} was skipped, because it cannot be graded with: {error.message}")
+            self.notes.append(
+                f"{self.name}@{pin} was skipped, because it cannot be graded with: {error.message}"
+            )
             return None
         totals = self._by_digest[ruler.digest]
         if totals.missing:
             outputs = count_noun(totals.missing, "output")
-            self._lacking.append(f"{self.name}@{pin} was skipped, because it cannot grade {outputs}")
+            self._lacking.append(
+                f"{self.name}@{pin} was skipped, because it cannot grade {outputs}"
+            )
             return None
         return totals
 
@@ -254,4 +283,6 @@ class _VersionSearch:
 
 def _measure_rise(old: RunTotals, new: RunTotals) -> tuple[Fraction, Fraction]:
     zero = Fraction(0)
-    return (new.score or zero) - (old.score or zero), (new.pass_rate or zero) - (old.pass_rate or zero)
+    return (new.score or zero) - (old.score or zero), (new.pass_rate or zero) - (
+        old.pass_rate or zero
+    )

@@ -31,12 +31,15 @@ def choose_claim(
         return f"{how}, {_describe_estimated(estimate, conclusion, players)}"
     if conclusion is not None:
         return describe_conclusion(estimate, conclusion)
-    # A judge asked again may answer otherwise, so only what no judge has a part in is exact beyond its replies.
+    # A judge asked again may answer otherwise, so only what no judge has a part in is exact beyond
+    # its replies.
     judged = is_judged or PlayerName.JUDGE in players or PlayerName.JUDGE_SERVICE in players
     return "exact for the replies kept" if judged else "exact on these questions"
 
 
-def _describe_estimated(estimate: ChangeEstimate, conclusion: Conclusion | None, players: Sequence[PlayerName]) -> str:
+def _describe_estimated(
+    estimate: ChangeEstimate, conclusion: Conclusion | None, players: Sequence[PlayerName]
+) -> str:
     if estimate.mean is None:
         return f"too few to tell ({FEWEST_ANCHORS} or more would)"
     if conclusion is Conclusion.MOVED_NONE:
@@ -54,13 +57,18 @@ def describe_conclusion(estimate: ChangeEstimate, conclusion: Conclusion | None 
     """Return the conclusion of an estimate in words, or another one; numbers are in points."""
     conclusion, mean = conclusion or estimate.conclusion, estimate.mean
     if conclusion is Conclusion.MOVED_NONE:
-        return f"moved none; at most {_format_bound(100 * bound_rate(max(1, estimate.units)), 0)}% would"
+        return (
+            f"moved none; at most {_format_bound(100 * bound_rate(max(1, estimate.units)), 0)}% "
+            "would"
+        )
     if conclusion is Conclusion.SIGNIFICANT:
         return "significant"
     if mean is None:
         return f"{conclusion}: too few questions or groups"
     if conclusion is Conclusion.BOUNDED_NULL:
-        return f"bounded null (below {_format_bound(100 * Fraction(max(map(abs, mean.interval))), 2)})"
+        return (
+            f"bounded null (below {_format_bound(100 * Fraction(max(map(abs, mean.interval))), 2)})"
+        )
     return f"{conclusion} (MDE {mean.detectable_effect * 100:.1f})"
 
 
@@ -87,10 +95,14 @@ def describe_certainty(factor: Factor) -> str:
     }[factor.conclusion]
     if not factor.anchors or not factor.conclusion:
         return words
-    # A row ends at the screen's edge, so that it is an estimate, and how wide it is, comes before all else.
+    # A row ends at the screen's edge, so that it is an estimate, and how wide it is, comes before
+    # all else.
     how = words.removesuffix(span)
     return ", ".join(
-        [f"estimated on {factor.anchors:,}{span.replace(',', ':', 1)}", *([how] if how != "estimated" else [])]
+        [
+            f"estimated on {factor.anchors:,}{span.replace(',', ':', 1)}",
+            *([how] if how != "estimated" else []),
+        ]
     )
 
 
@@ -99,11 +111,17 @@ def list_noise_notes(audit: Audit) -> Iterator[str]:
     noise = audit.judge_noise
     if noise is None or not noise.reach:
         return
-    measured = join_phrases([f"{ref} has a standard deviation of {value:.3g}" for ref, value in noise.measured.items()])
+    measured = join_phrases(
+        [f"{ref} has a standard deviation of {value:.3g}" for ref, value in noise.measured.items()]
+    )
     yield f"judges alone move this change by up to {format_size(noise.reach)} (95 %): {measured}"
     shares = [(factor.name, factor.share) for factor in audit.factors if factor.anchors]
     shares.append(("what was not reproduced", audit.lines.not_reproduced.score))
-    within = [f"{name} ({format_points(share)})" for name, share in shares if share and abs(share) <= noise.reach]
+    within = [
+        f"{name} ({format_points(share)})"
+        for name, share in shares
+        if share and abs(share) <= noise.reach
+    ]
     if within:
         yield f"within the noise of the judges: {join_phrases(within)}"
     if noise.unmeasured:

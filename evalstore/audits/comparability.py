@@ -1,7 +1,7 @@
 """Says whether the scores of two versions, commits or runs can be compared as they stand, and if not, what would help.
 
-The proofs are those of the comparison of artifacts: a change below major moves no score and no verdict, and one with a
-bound moves no question further than that.
+The proofs are those of the comparison of artifacts: a change below major moves no score and no
+verdict, and one with a bound moves no question further than that.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ _WORST_LAST = list(ComparableAnswer)
 class ComparedPart:
     """One thing that two sides share or not: the answer for it alone, and why.
 
-    `bound`: as they stand, it moves the difference of two scores by at most that (0 to 1); None where none is known.
+    `bound`: as they stand, it moves the difference of two scores by at most that (0 to 1); None
+    where none is known.
     """
 
     name: str
@@ -60,7 +61,8 @@ class ComparedPart:
 class Comparability:
     """The answer for two sides, `a` and `b` as they were named.
 
-    `dataset` is what run A would have to be graded by again, None where that is not needed, where what graded run B
+    `dataset` is what run A would have to be graded by again, None where that is not needed, where
+    what graded run B
     is not a release, or where there are no runs.
     """
 
@@ -73,7 +75,11 @@ class Comparability:
     @property
     def answer(self) -> ComparableAnswer:
         """The worst answer of a part."""
-        return max((part.answer for part in self.parts), key=_WORST_LAST.index, default=ComparableAnswer.YES)
+        return max(
+            (part.answer for part in self.parts),
+            key=_WORST_LAST.index,
+            default=ComparableAnswer.YES,
+        )
 
     @property
     def bound(self) -> Fraction | None:
@@ -83,7 +89,11 @@ class Comparability:
     @property
     def bound_after(self) -> Fraction | None:
         """The same once one side was graded by the other's rubrics."""
-        return add_bounds(part.bound for part in self.parts if part.answer is not ComparableAnswer.AFTER_SCORING_AGAIN)
+        return add_bounds(
+            part.bound
+            for part in self.parts
+            if part.answer is not ComparableAnswer.AFTER_SCORING_AGAIN
+        )
 
 
 def add_bounds(bounds: Iterable[Fraction | None]) -> Fraction | None:
@@ -97,14 +107,24 @@ def add_bounds(bounds: Iterable[Fraction | None]) -> Fraction | None:
 
 def judge_diff(name: str, diff: Diff) -> ComparedPart:
     """Return whether scores under the two sides of a diff can be compared; people's acceptances lower nothing here."""
-    moving = [] if _is_still(diff) else [one for one in diff.findings if one.level_before is Bump.MAJOR]
+    moving = (
+        [] if _is_still(diff) else [one for one in diff.findings if one.level_before is Bump.MAJOR]
+    )
     settings = [change for change in diff.settings if change.level is Bump.MAJOR]
     if not moving and not settings:
         return ComparedPart(name, ComparableAnswer.YES, _NOTHING, _describe_still(diff))
     if others := [finding for finding in moving if finding.rule in _OTHER_QUESTIONS]:
-        return ComparedPart(name, ComparableAnswer.NO, None, f"stored outputs do not answer it: {_count_rules(others)}")
+        return ComparedPart(
+            name,
+            ComparableAnswer.NO,
+            None,
+            f"stored outputs do not answer it: {_count_rules(others)}",
+        )
     reason = "; ".join(
-        [*([_count_rules(moving)] if moving else []), *(f"the setting {one.setting} changed" for one in settings)]
+        [
+            *([_count_rules(moving)] if moving else []),
+            *(f"the setting {one.setting} changed" for one in settings),
+        ]
     )
     bound = None if settings else add_bounds([diff.total.max_shift])
     return ComparedPart(name, ComparableAnswer.AFTER_SCORING_AGAIN, bound, reason)
@@ -169,7 +189,8 @@ class _SharedQuestions:
     rubrics: Counter[tuple[str, str]] = field(default_factory=Counter)
     # By kind of check, for run A and for run B.
     engines: dict[str, tuple[set[str], set[str]]] = field(default_factory=dict)
-    # Equal answers that one rubric had judged in both runs, and those of them that a judge gave another score.
+    # Equal answers that one rubric had judged in both runs, and those of them that a judge gave
+    # another score.
     judged: int = 0
     judged_otherwise: int = 0
 
@@ -198,7 +219,9 @@ class _SharedQuestions:
                 self.engines.setdefault(check.kind, (set(), set()))[side].add(check.engine)
 
     def _add_judged(self, row: GradedRow, other: GradedRow) -> None:
-        scores = [{check.id: check.score for check in one.checks if check.replies} for one in (row, other)]
+        scores = [
+            {check.id: check.score for check in one.checks if check.replies} for one in (row, other)
+        ]
         common = scores[0].keys() & scores[1].keys()
         self.judged += bool(common)
         self.judged_otherwise += any(scores[0][id_] != scores[1][id_] for id_ in common)
@@ -213,15 +236,33 @@ class _SharedQuestions:
         count, name = self.count, "questions"
         rest = tuple(scored - count for scored in self.scored)
         if not count:
-            return ComparedPart(name, ComparableAnswer.NO, None, "no question was scored with the same input in both")
+            return ComparedPart(
+                name,
+                ComparableAnswer.NO,
+                None,
+                "no question was scored with the same input in both",
+            )
         if rest == (0, 0):
-            how = f"{self.other_words:,} of them asked in other words" if self.other_words else "with one input"
-            return ComparedPart(name, ComparableAnswer.YES, _NOTHING, f"both scored the same {count:,}, {how}")
-        bound = add_bounds(Fraction(more, scored) for more, scored in zip(rest, self.scored, strict=True))
+            how = (
+                f"{self.other_words:,} of them asked in other words"
+                if self.other_words
+                else "with one input"
+            )
+            return ComparedPart(
+                name, ComparableAnswer.YES, _NOTHING, f"both scored the same {count:,}, {how}"
+            )
+        bound = add_bounds(
+            Fraction(more, scored) for more, scored in zip(rest, self.scored, strict=True)
+        )
         reason = f"{count:,} are scored in both; {rest[0]:,} more in A, {rest[1]:,} more in B"
         if self.other_input:
             reason += f", {self.other_input:,} of them with another input"
-        return ComparedPart(name, ComparableAnswer.BOUNDED if bound is not None else ComparableAnswer.NO, bound, reason)
+        return ComparedPart(
+            name,
+            ComparableAnswer.BOUNDED if bound is not None else ComparableAnswer.NO,
+            bound,
+            reason,
+        )
 
     def judge_rulers(self, store: ArtifactStore) -> Iterator[ComparedPart]:
         """Yield a part for each pair of rubrics, and for judges that moved below equal rubrics."""
@@ -230,13 +271,18 @@ class _SharedQuestions:
             one, other = self.a.rubrics.get(old), self.b.rubrics.get(new)
             if one is None or other is None:
                 yield ComparedPart(
-                    new or old or "rubric", ComparableAnswer.NO, None, "a run does not say what graded its outputs"
+                    new or old or "rubric",
+                    ComparableAnswer.NO,
+                    None,
+                    "a run does not say what graded its outputs",
                 )
                 continue
             diff = compare_by_rules(store, one.version.resolved, other.version.resolved)
             part = judge_diff(old if old == new else f"{old} and {new}", diff)
             moved |= bool(diff.findings)
-            yield replace(part, bound=None if part.bound is None else part.bound * count / self.count)
+            yield replace(
+                part, bound=None if part.bound is None else part.bound * count / self.count
+            )
         if not moved:
             yield from self._judge_judges(store)
 
@@ -262,13 +308,20 @@ class _SharedQuestions:
         for kind, (old, new) in self.engines.items():
             if old and new and has_other_engines(old, new):
                 reason = f"A was graded by {', '.join(sorted(old))}, B by {', '.join(sorted(new))}"
-                yield ComparedPart(f"engine of {kind}", ComparableAnswer.AFTER_SCORING_AGAIN, None, reason)
+                yield ComparedPart(
+                    f"engine of {kind}", ComparableAnswer.AFTER_SCORING_AGAIN, None, reason
+                )
 
     def judge_replies(self) -> Iterator[ComparedPart]:
         """Yield a part where a judge scored one answer otherwise the second time."""
         if self.judged_otherwise:
-            reason = f"{self.judged_otherwise:,} of {self.judged:,} answers that both runs have were judged differently"
-            yield ComparedPart("replies of judges", ComparableAnswer.AFTER_SCORING_AGAIN, None, reason)
+            reason = (
+                f"{self.judged_otherwise:,} of {self.judged:,} answers that both runs have were "
+                "judged differently"
+            )
+            yield ComparedPart(
+                "replies of judges", ComparableAnswer.AFTER_SCORING_AGAIN, None, reason
+            )
 
     def list_notes(self) -> Iterator[str]:
         """Yield what no record can show."""

@@ -97,7 +97,10 @@ def parse_condition(text: str) -> Condition:
     """Read `own<-0.02`; raises `UsageError` that names what can be asked."""
     match = _CONDITION.fullmatch(text)
     if match is None or match[1] not in (_SHARES if match[2] else METRICS):
-        raise UsageError(f"{text!r} is not a valid condition", hint=f"as in own<-0.02; one of {', '.join(METRICS)}")
+        raise UsageError(
+            f"{text!r} is not a valid condition",
+            hint=f"as in own<-0.02; one of {', '.join(METRICS)}",
+        )
     return Condition(match[1], match[3], Fraction(match[4]), asks_mean=bool(match[2]))
 
 
@@ -106,21 +109,29 @@ def decide_conditions(
 ) -> tuple[ConditionResult, ...]:
     """Return the answer to each condition.
 
-    A share of what was sampled is decided by its interval: all of it must be so, or none. Nothing is decided where
-    checks failed on more than `max_ungraded` of the questions in some run, where the value is that of several players
-    together, or where too few questions were asked for an interval. Answers that run B lacks count 0, so that a model
-    cannot pass by crashing.
+    A share of what was sampled is decided by its interval: all of it must be so, or none. Nothing
+    is decided where checks failed on more than `max_ungraded` of the questions in some run, where
+    the value is that of several players together, or where too few questions were asked for an
+    interval. Answers that run B lacks count 0, so that a model cannot pass by crashing.
     """
     values = [[*_list_values(audit, condition)] for condition in conditions]
-    more = f"; {audit.price.calls:,} judge calls would tell (--judge-url, --ask)" if audit.price.calls else ""
-    # Those that one run could grade are behind a line; those that neither could are compared by their other checks.
+    more = (
+        f"; {audit.price.calls:,} judge calls would tell (--judge-url, --ask)"
+        if audit.price.calls
+        else ""
+    )
+    # Those that one run could grade are behind a line; those that neither could are compared by
+    # their other checks.
     behind = len(audit.lines.errors) + len(audit.lines.questions.ungraded)
     ungraded = _Ungraded(behind + audit.ungraded, audit.common + behind, max_ungraded)
     return _decide_all(conditions, values, ungraded, more)
 
 
 def decide_record_conditions(
-    found: RecordComparison, conditions: Sequence[Condition], *, max_ungraded: Fraction = MAX_UNGRADED
+    found: RecordComparison,
+    conditions: Sequence[Condition],
+    *,
+    max_ungraded: Fraction = MAX_UNGRADED,
 ) -> tuple[ConditionResult, ...]:
     """Return the answer to each condition on two records; raises `UsageError` for one that records cannot answer."""
     values: list[list[_Value]] = []
@@ -138,7 +149,11 @@ def decide_record_conditions(
 def _list_record_values(found: RecordComparison, metric: str) -> Iterator[_Value]:
     turned = len(found.flips.pass_to_fail)
     is_delta = metric == "delta"
-    yield _Value(found.score.delta, "on the pairs") if is_delta else _Value(Fraction(turned), "from pass to fail")
+    yield (
+        _Value(found.score.delta, "on the pairs")
+        if is_delta
+        else _Value(Fraction(turned), "from pass to fail")
+    )
     if found.missing_b:
         value = found.delta_as_zero if is_delta else Fraction(turned + found.lost_passes)
         yield _Value(value, _count_zeros(found.missing_b))
@@ -149,8 +164,13 @@ def _decide_all(
 ) -> tuple[ConditionResult, ...]:
     failed, total, max_ungraded = ungraded
     if failed > max_ungraded * total:
-        reason = f"checks failed on {failed:,} of {total:,} questions, more than a share of {float(max_ungraded):g}"
-        return tuple(ConditionResult(condition, Answer.UNDECIDED, None, reason) for condition in conditions)
+        reason = (
+            f"checks failed on {failed:,} of {total:,} questions, more than a share of "
+            f"{float(max_ungraded):g}"
+        )
+        return tuple(
+            ConditionResult(condition, Answer.UNDECIDED, None, reason) for condition in conditions
+        )
     return tuple(_decide(*pair, more) for pair in zip(conditions, values, strict=True))
 
 
@@ -163,16 +183,29 @@ def find_worst_answer(results: Sequence[ConditionResult]) -> Answer:
 def _decide(condition: Condition, values: _Values, more: str) -> ConditionResult:
     unknown = next((one for one in values if one.value is None), None)
     if unknown is not None:
-        return ConditionResult(condition, Answer.UNDECIDED, None, f"{condition.metric} {unknown.reason}{more}")
-    ends = [end for one in values for end in (one.value, *map(Fraction, one.interval or ())) if end is not None]
+        return ConditionResult(
+            condition, Answer.UNDECIDED, None, f"{condition.metric} {unknown.reason}{more}"
+        )
+    ends = [
+        end
+        for one in values
+        for end in (one.value, *map(Fraction, one.interval or ()))
+        if end is not None
+    ]
     first, met = values[0], {condition.is_met(end) for end in ends}
     if len(met) == 1:
         return ConditionResult(
-            condition, Answer.FAILS if met == {True} else Answer.HOLDS, first.value, _describe(first)
+            condition,
+            Answer.FAILS if met == {True} else Answer.HOLDS,
+            first.value,
+            _describe(first),
         )
     found = f"is {float(first.value or 0):.4f} {_describe(first)}"
     if len(values) > 1:
-        found = f"is between {' and '.join(f'{float(one.value or 0):.4f} ({_describe(one)})' for one in values)}"
+        found = (
+            "is between "
+            f"{' and '.join(f'{float(one.value or 0):.4f} ({_describe(one)})' for one in values)}"
+        )
     # Only a judge that is asked again makes more of an estimate.
     rest = more if first.reason.startswith(_ESTIMATED) else ""
     return ConditionResult(condition, Answer.UNDECIDED, None, f"{condition.metric} {found}{rest}")
@@ -188,9 +221,15 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
     """Yield the values that a condition has to agree on; None where one is unknown."""
     lines, metric = audit.lines, condition.metric
     if metric in _SHARES:
-        values = _list_own_values(audit, metric) if metric in _OWN else _list_player_values(audit, PlayerName(metric))
+        values = (
+            _list_own_values(audit, metric)
+            if metric in _OWN
+            else _list_player_values(audit, PlayerName(metric))
+        )
         yield from (
-            (one._replace(interval=None) for one in values) if condition.asks_mean else map(_require_interval, values)
+            (one._replace(interval=None) for one in values)
+            if condition.asks_mean
+            else map(_require_interval, values)
         )
     elif metric in LINE_LABELS:
         yield _Value(lines.by_name[metric].score, "as counted")
@@ -202,7 +241,10 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
     else:
         yield _Value(audit.delta, "as recorded")
         if lines.silent_b:
-            yield _Value(audit.delta - lines.no_answer.score + lines.no_answer_as_zero.score, _word_missing(lines))
+            yield _Value(
+                audit.delta - lines.no_answer.score + lines.no_answer_as_zero.score,
+                _word_missing(lines),
+            )
 
 
 def _list_own_values(audit: Audit, metric: str) -> Iterator[_Value]:
@@ -211,20 +253,31 @@ def _list_own_values(audit: Audit, metric: str) -> Iterator[_Value]:
     anchors = max((one.anchors or 0 for one in sampled), default=0)
     how = _word_basis(anchors) + (f", {_word_missing(lines)}" if lines.silent_b else "")
     value = getattr(own, _OWN[metric])
-    yield _Value(value, how, getattr(own, _INTERVALS[metric]), needs_interval=True) if value is not None else _JOINT
+    yield (
+        _Value(value, how, getattr(own, _INTERVALS[metric]), needs_interval=True)
+        if value is not None
+        else _JOINT
+    )
 
 
 def _list_player_values(audit: Audit, player: PlayerName) -> Iterator[_Value]:
-    factors = [factor for factor in audit.factors if player in factor.players and (factor.changed or factor.share)]
+    factors = [
+        factor
+        for factor in audit.factors
+        if player in factor.players and (factor.changed or factor.share)
+    ]
     if any(len(factor.players) > 1 for factor in factors):
         yield _JOINT
         return
     factor = factors[0] if factors else None
     share = factor.share if factor else Fraction(0)
-    # What was graded of a rubric is what it is on these questions; what was sampled may be elsewhere.
+    # What was graded of a rubric is what it is on these questions; what was sampled may be
+    # elsewhere.
     is_sampled = factor is not None and (factor.conclusion is not None or not factor.is_exact)
     basis = _word_basis(factor.anchors or 0, is_exact=factor.is_exact) if factor else "as graded"
-    yield _Value(share, basis, factor.ci if factor and is_sampled else None, needs_interval=is_sampled)
+    yield _Value(
+        share, basis, factor.ci if factor and is_sampled else None, needs_interval=is_sampled
+    )
     if player is PlayerName.OUTPUTS and audit.lines.silent_b:
         yield _Value(share + audit.lines.no_answer_as_zero.score, _word_missing(audit.lines))
 
@@ -245,7 +298,9 @@ def _count_zeros(count: int) -> str:
 
 def _require_interval(value: _Value) -> _Value:
     if value.needs_interval and value.interval is None:
-        return _Value(None, f"is {float(value.value or 0):.4f} {value.reason}, which is too little to tell")
+        return _Value(
+            None, f"is {float(value.value or 0):.4f} {value.reason}, which is too little to tell"
+        )
     return value
 
 

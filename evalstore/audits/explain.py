@@ -12,7 +12,11 @@ from evalstore.audits.claims import list_noise_notes
 from evalstore.audits.edits.rubric_plan import RunRulers, TokenLoader
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
-from evalstore.audits.judge_evidence import JudgeNoiseReader, estimate_judge_noise, has_other_engines
+from evalstore.audits.judge_evidence import (
+    JudgeNoiseReader,
+    estimate_judge_noise,
+    has_other_engines,
+)
 from evalstore.audits.question_grid import AttributedQuestion, QuestionAttributor
 from evalstore.audits.question_sets import (
     COMPARABLE,
@@ -65,7 +69,8 @@ _POOR = {
 class RunNotes:
     """What was noted of the questions so far; engines are by run (0 for A) and by kind of check.
 
-    `questions` counts those that are compared, `outputs` those of all questions in the run that has more of them.
+    `questions` counts those that are compared, `outputs` those of all questions in the run that has
+    more of them.
 
     On `ungraded` of them a check failed in both runs, or in the one that has it.
     """
@@ -100,7 +105,14 @@ class RunNotes:
                     errors[side][check.id] = check.reason
         self.ungraded += any(errors)
         for id_, reason in (errors[0] | errors[1]).items():
-            failed = id_, "either run" if id_ in errors[0] and id_ in errors[1] else "A" if id_ in errors[0] else "B"
+            failed = (
+                id_,
+                "either run"
+                if id_ in errors[0] and id_ in errors[1]
+                else "A"
+                if id_ in errors[0]
+                else "B",
+            )
             self.failed[failed] += 1
             self.reasons.setdefault(failed, reason)
 
@@ -112,7 +124,10 @@ class RunNotes:
                 yield _word_engines(kind, old, new)
             elif any(name.endswith("(approximate)") for name in new):
                 runs = "both runs" if old else "B"
-                yield f"{kind} was graded by {', '.join(sorted(new))} in {runs}, which is an approximation"
+                yield (
+                    f"{kind} was graded by {', '.join(sorted(new))} in {runs}, which is an "
+                    "approximation"
+                )
         for failed in self.failed:
             reason = self.reasons[failed]
             # An audit asks for no reply that neither run had.
@@ -124,8 +139,14 @@ class RunNotes:
         """Yield those of the notes without which the answer would mislead: what concerns many questions."""
         poor = self._list_poor(least=_WEIGHT * self.outputs)
         yield from (f"{one[0].upper()}{one[1:]}" for one in poor)
-        yield from (_word_engines(*one) for one in self._pair_engines() if has_other_engines(*one[1:]))
-        yield from (self._word_failed(one) for one, count in self.failed.items() if count > _WEIGHT * self.questions)
+        yield from (
+            _word_engines(*one) for one in self._pair_engines() if has_other_engines(*one[1:])
+        )
+        yield from (
+            self._word_failed(one)
+            for one, count in self.failed.items()
+            if count > _WEIGHT * self.questions
+        )
 
     def _list_poor(self, *, least: float) -> Iterator[str]:
         for poor, counts in self.poor.items():
@@ -134,7 +155,10 @@ class RunNotes:
 
     def _pair_engines(self) -> Iterator[tuple[str, set[str], set[str]]]:
         for kind in dict.fromkeys(kind for _, kind, _ in self.engines if kind not in _JUDGED):
-            old, new = ({name for at, one, name in self.engines if (at, one) == (side, kind)} for side in (0, 1))
+            old, new = (
+                {name for at, one, name in self.engines if (at, one) == (side, kind)}
+                for side in (0, 1)
+            )
             yield kind, old, new
 
     def _word_failed(self, failed: tuple[str, str]) -> str:
@@ -144,7 +168,9 @@ class RunNotes:
 
 
 def _word_engines(kind: str, old: set[str], new: set[str]) -> str:
-    return f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
+    return (
+        f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
+    )
 
 
 _SHOWN_DRIFTS = 5
@@ -234,7 +260,9 @@ class AuditJob:
         _assert_sums(found, self.has_lost and not self.drift)
         return found
 
-    def _add_question(self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow]) -> None:
+    def _add_question(
+        self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow]
+    ) -> None:
         row = self.b.questions[question.id].row
         self.has_samples |= any(one.samples for one in rows)
         self.drift += question.drift
@@ -249,11 +277,16 @@ class AuditJob:
             self.input_changed.append(question.id)
         self._add_change(question.id, rows, question.shares)
 
-    def _add_change(self, id_: str, rows: tuple[GradedRow, GradedRow], shares: QuestionShares | None) -> None:
+    def _add_change(
+        self, id_: str, rows: tuple[GradedRow, GradedRow], shares: QuestionShares | None
+    ) -> None:
         """Note how far a question moved, and what of it replay does not reproduce."""
         old, new = ((row.score, row.pass_share) for row in rows)
         if shares is None or shares.old != old or shares.new != new:
-            ends = shares.old if shares else (_ZERO, _ZERO), shares.new if shares else (_ZERO, _ZERO)
+            ends = (
+                shares.old if shares else (_ZERO, _ZERO),
+                shares.new if shares else (_ZERO, _ZERO),
+            )
             for lost, before, after, *graded in zip(self.lost, old, new, *ends, strict=True):
                 rest = (after or _ZERO) - (before or _ZERO) - (graded[1] - graded[0])
                 lost.add(rest)
@@ -263,14 +296,20 @@ class AuditJob:
 
     def _sum_up(self) -> Audit:
         a, b = (
-            build_side(one.run, len(one.rows), self.sums.sum_side(side)) for side, one in enumerate((self.a, self.b))
+            build_side(one.run, len(one.rows), self.sums.sum_side(side))
+            for side, one in enumerate((self.a, self.b))
         )
         common = self.sums.count(PairSet.COMPARED)
         compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
         lines = self.sums.sum_lines(LineEffect(*(one.total / max(common, 1) for one in self.lost)))
         factors = tuple(map(self._cut_interval, self.totals.build_factors()))
         own = self.totals.build_own_share(lines.no_answer.score)
-        flips = Flips(tuple(self.worse), tuple(self.better), self.totals.list_flips(), self.totals.compute_flip_p())
+        flips = Flips(
+            tuple(self.worse),
+            tuple(self.better),
+            self.totals.list_flips(),
+            self.totals.compute_flip_p(),
+        )
         return Audit(
             a=a,
             b=b,
@@ -320,7 +359,12 @@ class AuditJob:
 
 
 def _open_runs(
-    run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, session: JudgeSession, *, ask: bool
+    run_a: Run | Path | str,
+    run_b: Run | Path | str,
+    store: ArtifactStore,
+    session: JudgeSession,
+    *,
+    ask: bool,
 ) -> QuestionAttributor:
     finder = VersionFinder(store)
     a, b = open_stored_run(run_a, finder, session), open_stored_run(run_b, finder, session)
@@ -328,9 +372,12 @@ def _open_runs(
     loaders = [RunArtifactLoader.from_runs(finder, stored.run) for stored in (a, b)]
     tokens = TokenLoader(RunArtifactLoader.from_runs(finder, a.run, b.run))
     models = [read_judge_model(stored.run) for stored in (a, b)]
-    # Under one ruler for both: an error that only `strict` made is taken as recorded, and has a line of its own.
+    # Under one ruler for both: an error that only `strict` made is taken as recorded, and has a
+    # line of its own.
     strict = all(read_strictness(stored.run, finder.store) for stored in (a, b))
-    graders = [Grader(tokens, session, model, strict=strict, takes_failures=True) for model in models]
+    graders = [
+        Grader(tokens, session, model, strict=strict, takes_failures=True) for model in models
+    ]
     return QuestionAttributor(
         a=a,
         b=b,

@@ -59,8 +59,9 @@ class Distinction:
 class Inference:
     """The rulers that a run may have been graded with, the best first, newest first among equals.
 
-    `rubrics` are releases of rubrics, each held against the questions that it may have graded; `datasets` releases of
-    datasets with the rubrics that they pin. `distinguish` is about the best rubrics. `calls` to judges were missing.
+    `rubrics` are releases of rubrics, each held against the questions that it may have graded;
+    `datasets` releases of datasets with the rubrics that they pin. `distinguish` is about the best
+    rubrics. `calls` to judges were missing.
     """
 
     scored: int
@@ -100,7 +101,9 @@ class RulerSearch:
             scored=len(scored),
             rubrics=rubrics,
             datasets=ranked,
-            distinguish=tuple(_distinguish(self.finder.store, _list_best(rubrics), results, scored)),
+            distinguish=tuple(
+                _distinguish(self.finder.store, _list_best(rubrics), results, scored)
+            ),
             calls=len(self.session.missing),
             notes=tuple(dict.fromkeys(self.finder.notes)),
         )
@@ -114,10 +117,14 @@ class RulerSearch:
                 resolved = store.resolve(f"{release.name}@{release.version}")
                 questions = {q.id: q for q in store.questions(resolved) if q.id in rows}
             except (EvalstoreError, *MALFORMED_ERRORS) as error:
-                self.finder.notes.append(f"{release.tag} was skipped, because it cannot be read: {error}")
+                self.finder.notes.append(
+                    f"{release.tag} was skipped, because it cannot be read: {error}"
+                )
                 continue
             if questions.keys() == rows.keys() or (recorded and questions):
-                yield _assume_dataset(self.source, rows, ArtifactVersion(resolved, release), questions)
+                yield _assume_dataset(
+                    self.source, rows, ArtifactVersion(resolved, release), questions
+                )
 
     def _suggest_dataset(self, scored: Mapping[str, GradedRow]) -> str:
         """Return which dataset has the most of the questions."""
@@ -129,7 +136,9 @@ class RulerSearch:
         if not (best := counts.most_common(1)) or not best[0][1]:
             return "evalstore list shows the datasets that there are"
         ref, count = best[0]
-        return f"{ref} has {count:,} of them; to grade those: evalstore score {ref} {self.source.path}"
+        return (
+            f"{ref} has {count:,} of them; to grade those: evalstore score {ref} {self.source.path}"
+        )
 
     def _grade_by_pins(self, stored: StoredRun) -> RunResults:
         """Return the results under the rubrics that the dataset pins."""
@@ -150,14 +159,18 @@ class RulerSearch:
             for release in _list_releases(self.finder.store, Kind.RUBRIC, name) if name else ():
                 if (found := self._grade_under_release(part, release)) is not None:
                     resolved, graded = found
-                    candidates.append(RulerCandidate(resolved, *_count_agreeing(part, graded, scored)))
+                    candidates.append(
+                        RulerCandidate(resolved, *_count_agreeing(part, graded, scored))
+                    )
                     results[resolved.ref] = graded
         if not candidates:
             hint = f"grade its outputs here: evalstore score DATASET {self.source.path}"
             raise RefusedError("no released rubric could have graded this run", hint=hint)
         return _rank(candidates), results
 
-    def _grade_under_release(self, stored: StoredRun, release: Release) -> tuple[Resolved, RunResults] | None:
+    def _grade_under_release(
+        self, stored: StoredRun, release: Release
+    ) -> tuple[Resolved, RunResults] | None:
         try:
             resolved = self.finder.store.resolve(f"{release.name}@{release.version}")
             read_rubric(resolved.artifact.value)
@@ -174,14 +187,19 @@ def _list_releases(store: ArtifactStore, kind: Kind, named: str | None) -> list[
 
 
 def _assume_dataset(
-    run: Run, rows: Mapping[str, GradedRow], dataset: ArtifactVersion, questions: Mapping[str, Question]
+    run: Run,
+    rows: Mapping[str, GradedRow],
+    dataset: ArtifactVersion,
+    questions: Mapping[str, Question],
 ) -> StoredRun:
     """Return a run as it would be, had it named this dataset; its rows name no rubric."""
     bare = {id_: replace(row, rubric="") for id_, row in rows.items()}
     return StoredRun(run=run, rows=bare, dataset=dataset, rubrics={}, questions=questions)
 
 
-def _count_agreeing(stored: StoredRun, results: RunResults, scored: Mapping[str, GradedRow]) -> tuple[int, int, int]:
+def _count_agreeing(
+    stored: StoredRun, results: RunResults, scored: Mapping[str, GradedRow]
+) -> tuple[int, int, int]:
     """Return how many of the recorded results are given again, of how many, and how many could not be graded."""
     ids = stored.rows.keys() & scored.keys()
     agree = sum(_agrees(scored[id_], results[id_]) for id_ in ids)
@@ -197,7 +215,9 @@ def _agrees(row: GradedRow, result: QuestionMean | None) -> bool:
     return abs(row.score - result.score) <= _ROUNDING
 
 
-def _rank(candidates: Iterator[RulerCandidate] | Sequence[RulerCandidate]) -> tuple[RulerCandidate, ...]:
+def _rank(
+    candidates: Iterator[RulerCandidate] | Sequence[RulerCandidate],
+) -> tuple[RulerCandidate, ...]:
     """Return the candidates by the share of the record that they give again; newer ones first among equals."""
     newest_first = [*candidates][::-1]
     return tuple(sorted(newest_first, key=lambda one: Fraction(-one.agree, max(one.of, 1))))
@@ -211,14 +231,18 @@ def _list_best(candidates: Sequence[RulerCandidate]) -> list[Resolved]:
 
 
 def _distinguish(
-    store: ArtifactStore, best: Sequence[Resolved], results: Mapping[str, RunResults], rows: Mapping[str, GradedRow]
+    store: ArtifactStore,
+    best: Sequence[Resolved],
+    results: Mapping[str, RunResults],
+    rows: Mapping[str, GradedRow],
 ) -> Iterator[Distinction]:
     for old, new in pairwise(best):
         before, after = results[old.ref], results[new.ref]
         apart = [
             id_
             for id_ in before
-            if _list_recorded(rows.get(id_), before[id_]) != _list_recorded(rows.get(id_), after[id_])
+            if _list_recorded(rows.get(id_), before[id_])
+            != _list_recorded(rows.get(id_), after[id_])
         ]
         if apart:
             # A score says more than a verdict.
@@ -243,15 +267,19 @@ def _find_witness(store: ArtifactStore, old: Resolved, new: Resolved) -> Distinc
     witness = compare_by_rules(store, old, new).total.witness
     if witness is None or witness.judged or witness.old_score == witness.new_score:
         return Distinction(old, new)
-    return Distinction(old, new, output=witness.output, old_score=witness.old_score, new_score=witness.new_score)
+    return Distinction(
+        old, new, output=witness.output, old_score=witness.old_score, new_score=witness.new_score
+    )
 
 
-def open_stored_run(run: Run | Path | str, finder: VersionFinder, session: JudgeSession) -> StoredRun:
+def open_stored_run(
+    run: Run | Path | str, finder: VersionFinder, session: JudgeSession
+) -> StoredRun:
     """Return a run ready for replay; one that names no versions gets the released ones that give its scores again.
 
-    Raises `RefusedError` where its artifacts are not in the store, or none gives all of its scores. A note says what
-    was inferred, and what the outputs cannot tell apart. The scores of such a run are those of the replay: tools that
-    know no fractions round theirs.
+    Raises `RefusedError` where its artifacts are not in the store, or none gives all of its scores.
+    A note says what was inferred, and what the outputs cannot tell apart. The scores of such a run
+    are those of the replay: tools that know no fractions round theirs.
     """
     source = run if isinstance(run, Run) else read_run(Path(run))
     if source.dataset is not None:
@@ -259,7 +287,9 @@ def open_stored_run(run: Run | Path | str, finder: VersionFinder, session: Judge
     inference = RulerSearch(finder, session, source).run()
     dataset, rubric = _choose_rulers(source, inference)
     finder.notes += _describe_choice(source, inference, dataset, rubric)
-    return _build_stored_run(source, finder, session, dataset.resolved, rubric.resolved if rubric else None)
+    return _build_stored_run(
+        source, finder, session, dataset.resolved, rubric.resolved if rubric else None
+    )
 
 
 def _choose_rulers(run: Run, inference: Inference) -> tuple[RulerCandidate, RulerCandidate | None]:
@@ -274,7 +304,11 @@ def _choose_rulers(run: Run, inference: Inference) -> tuple[RulerCandidate, Rule
     raise RefusedError(
         f"{run.path} names no versions, and no release gives its {inference.scored:,} scores again: "
         f"{best.resolved.ref} gives {best.agree:,}"
-        + (f", and for {best.not_graded:,} replies of judges are missing" if best.not_graded else ""),
+        + (
+            f", and for {best.not_graded:,} replies of judges are missing"
+            if best.not_graded
+            else ""
+        ),
         hint=f"score its outputs here: evalstore score DATASET {run.path}",
     )
 
@@ -284,8 +318,13 @@ def _describe_choice(
 ) -> Iterator[str]:
     chosen, candidates = (rubric, inference.rubrics) if rubric else (dataset, inference.datasets)
     others = [one.resolved.ref for one in candidates if one.is_exact and one is not chosen]
-    more = f"; so does {', '.join(others)}, and its outputs cannot tell them apart" if others else ""
-    yield f"{run.path.name} names no versions; {chosen.resolved.ref} gives all of its scores again{more}"
+    more = (
+        f"; so does {', '.join(others)}, and its outputs cannot tell them apart" if others else ""
+    )
+    yield (
+        f"{run.path.name} names no versions; {chosen.resolved.ref} gives all of its scores "
+        f"again{more}"
+    )
     yield from filter(None, map(_describe_distinction, inference.distinguish)) if others else ()
 
 
@@ -294,21 +333,39 @@ def _describe_distinction(one: Distinction) -> str:
     pair = f"{one.old.ref} from {one.new.ref}"
     if one.question is not None:
         return f"question {make_excerpt(one.question)} would tell {pair}"
-    return f"an output such as {make_excerpt(one.output)!r} would tell {pair}" if one.output is not None else ""
+    return (
+        f"an output such as {make_excerpt(one.output)!r} would tell {pair}"
+        if one.output is not None
+        else ""
+    )
 
 
 def _build_stored_run(
-    source: Run, finder: VersionFinder, session: JudgeSession, dataset: Resolved, rubric: Resolved | None
+    source: Run,
+    finder: VersionFinder,
+    session: JudgeSession,
+    dataset: Resolved,
+    rubric: Resolved | None,
 ) -> StoredRun:
     store, rows = finder.store, index_rows(source)
     known = {question.id: question for question in store.questions(dataset)}
     questions = {id_: question for id_, question in known.items() if id_ in rows}
-    refs = {id_: rubric.ref if rubric else question.rubric_ref or "" for id_, question in questions.items()}
+    refs = {
+        id_: rubric.ref if rubric else question.rubric_ref or ""
+        for id_, question in questions.items()
+    }
     asked = [ref for ref in dict.fromkeys(refs.values()) if ref]
     resolved = dict(zip(asked, store.resolve_all(asked), strict=True))
-    rubrics = {ref: RunRubric.from_version(finder.find_release(one)) for ref, one in resolved.items()}
+    rubrics = {
+        ref: RunRubric.from_version(finder.find_release(one)) for ref, one in resolved.items()
+    }
     named = {id_: replace(row, rubric=refs[id_]) for id_, row in rows.items()}
-    run = replace(source, dataset=_build_used(dataset), rubrics=tuple(map(_build_used, resolved.values())), score=None)
+    run = replace(
+        source,
+        dataset=_build_used(dataset),
+        rubrics=tuple(map(_build_used, resolved.values())),
+        score=None,
+    )
     bare = StoredRun(run, named, finder.find_release(dataset), rubrics, known)
     results = OutputGrader(bare, finder, session).grade_under(dataset if rubric is None else rubric)
     return replace(bare, rows=_replace_scores(named, results))
@@ -326,4 +383,11 @@ def _replace_scores(rows: Mapping[str, GradedRow], results: RunResults) -> dict[
 
 def _build_used(resolved: Resolved) -> UsedArtifact:
     ref = f"{parse_ref(resolved.ref).name}@{resolved.version}"
-    return UsedArtifact(ref, resolved.version, resolved.digest, resolved.scoring_digest, resolved.commit, resolved.tag)
+    return UsedArtifact(
+        ref,
+        resolved.version,
+        resolved.digest,
+        resolved.scoring_digest,
+        resolved.commit,
+        resolved.tag,
+    )

@@ -1,7 +1,8 @@
 """Collects what two runs say of the service behind their judges: who answered, and what to equal prompts; pure.
 
-Where both runs asked the same about the same output (an anchor), the difference of the two results is the service's.
-Other questions borrow the mean of their anchors: those of the same check that the same two models answered.
+Where both runs asked the same about the same output (an anchor), the difference of the two results
+is the service's. Other questions borrow the mean of their anchors: those of the same check that the
+same two models answered.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ _OWN_ENGINE = "evalstore"
 class JudgedPair:
     """The results of one judged check in both runs; `is_anchor` where prompts were equal.
 
-    `is_alike` says that its judges were the same in both, `asks_alike` that these asked for models of the same names.
-    `has_edits`: edits inside a composite can move its score as well, so that only its replies tell of the service.
+    `is_alike` says that its judges were the same in both, `asks_alike` that these asked for models
+    of the same names. `has_edits`: edits inside a composite can move its score as well, so that
+    only its replies tell of the service.
     """
 
     check: tuple[str, ...]
@@ -120,7 +122,11 @@ class JudgeEvidence:
         """Yield the checks and models that a question is an anchor of, where their service may have moved."""
         for pair in pairs.values():
             anchors = self.anchors.get(pair.key)
-            if pair.is_anchor and anchors and (pair.old.engine != pair.new.engine or anchors.has_moved):
+            if (
+                pair.is_anchor
+                and anchors
+                and (pair.old.engine != pair.new.engine or anchors.has_moved)
+            ):
                 yield pair.key
 
     def find_shift(self, pair: JudgedPair) -> Fraction | None:
@@ -163,7 +169,9 @@ def list_served_models(result: CheckResult) -> Iterator[str]:
 
 def has_other_engines(old: Iterable[str], new: Iterable[str]) -> bool:
     """Whether two runs name engines that differ; what needs none of them, evalstore itself says in either run."""
-    known = [{name for text in side for name in text.split(", ")} - {_OWN_ENGINE} for side in (old, new)]
+    known = [
+        {name for text in side for name in text.split(", ")} - {_OWN_ENGINE} for side in (old, new)
+    ]
     is_close = any(name.endswith(APPROXIMATE) for name in known[0] ^ known[1])
     return known[0] != known[1] and (all(known) or is_close)
 
@@ -185,7 +193,8 @@ class JudgeNoiseReader:
     def add_question(self, row: GradedRow, other: GradedRow) -> None:
         """Note the standard deviation of a question's score by the noise of its judges; `other` is the other run's row.
 
-        A reply on which the other run rests, too, is the same judgement, and no noise between the two.
+        A reply on which the other run rests, too, is the same judgement, and no noise between the
+        two.
         """
         rubric = self.stored.rubrics.get(row.rubric)
         if rubric is not None and self._list_noisy_checks(row.rubric, rubric):
@@ -201,7 +210,9 @@ class JudgeNoiseReader:
             if not result or result.score is None or result.reply_digests in shared:
                 continue
             high, low = (
-                combine_results(rubric.rubric.scoring, [_move_result(one, check, by) for one in row.checks]).score
+                combine_results(
+                    rubric.rubric.scoring, [_move_result(one, check, by) for one in row.checks]
+                ).score
                 for by in (deviation, -deviation)
             )
             squares += float((high or 0) - (low or 0)) ** 2 / 4
@@ -219,37 +230,63 @@ class JudgeNoiseReader:
         params = check.params
         if "rubric_ref" in params:
             return self._find_rubric_deviation(str(params["rubric_ref"]))
-        members: list[Mapping[str, Any]] = params["jury"]["members"] if "jury" in params else [params]
+        members: list[Mapping[str, Any]] = (
+            params["jury"]["members"] if "jury" in params else [params]
+        )
         weights = [parse_fraction(one.get("weight", 1)) for one in members]
-        found = [self._find_measure(one["judge_prompt_ref"]) for one in members if "judge_prompt_ref" in one]
+        found = [
+            self._find_measure(one["judge_prompt_ref"])
+            for one in members
+            if "judge_prompt_ref" in one
+        ]
         measures = [measure for measure in found if measure is not None]
         if not sum(weights) or len(measures) < len(members):
             return None
-        squares = sum((weight * measure) ** 2 for weight, measure in zip(weights, measures, strict=True))
+        squares = sum(
+            (weight * measure) ** 2 for weight, measure in zip(weights, measures, strict=True)
+        )
         return parse_fraction(sqrt(squares / params.get("samples", 1)) / float(sum(weights)))
 
     def _find_rubric_deviation(self, ref: str) -> Fraction | None:
         """Return the standard deviation of an inner rubric's score by that of its checks; None where it is not known.
 
-        A weighted average weighs them. What a minimum or a median does is not recorded: at most it moves as far as all.
+        A weighted average weighs them. What a minimum or a median does is not recorded: at most it
+        moves as far as all.
         """
         rubric = read_rubric(RunArtifactLoader.from_runs(self.finder, self.stored.run)(ref).value)
-        judged = [check for check in rubric.checks if any(True for _ in find_check_pins((), check.params))]
+        judged = [
+            check for check in rubric.checks if any(True for _ in find_check_pins((), check.params))
+        ]
         found = [(check, self._find_check_deviation(check)) for check in judged]
         if not found:
             return None
         if rubric.scoring.combine in {Combine.ALL_PASS, Combine.ANY_PASS}:
-            self.measures[ref] = None  # it turns on verdicts, of which a standard deviation says nothing
+            self.measures[ref] = (
+                None  # it turns on verdicts, of which a standard deviation says nothing
+            )
             return None
-        weights = {check.id: rubric.scoring.weights.get(check.id, Fraction(1)) for check in rubric.checks}
-        total = sum(weights.values()) if rubric.scoring.combine is Combine.WEIGHTED_AVG else Fraction(0)
-        parts = [(deviation, weights[check.id] / total if total else 1) for check, deviation in found if deviation]
-        return parse_fraction(sqrt(sum(float(deviation * weight) ** 2 for deviation, weight in parts))) or None
+        weights = {
+            check.id: rubric.scoring.weights.get(check.id, Fraction(1)) for check in rubric.checks
+        }
+        total = (
+            sum(weights.values()) if rubric.scoring.combine is Combine.WEIGHTED_AVG else Fraction(0)
+        )
+        parts = [
+            (deviation, weights[check.id] / total if total else 1)
+            for check, deviation in found
+            if deviation
+        ]
+        return (
+            parse_fraction(sqrt(sum(float(deviation * weight) ** 2 for deviation, weight in parts)))
+            or None
+        )
 
     def _find_measure(self, ref: str) -> Fraction | None:
         if ref not in self.measures:
             values = (validation.get(_MEASURE) for validation in self._list_validations(ref))
-            numbers = (value for value in values if value is not None and not isinstance(value, bool | str))
+            numbers = (
+                value for value in values if value is not None and not isinstance(value, bool | str)
+            )
             self.measures[ref] = next(map(parse_fraction, numbers), None)
         return self.measures[ref]
 
@@ -267,7 +304,9 @@ class JudgeNoiseReader:
             yield _get_validation(now.artifact.value)
 
 
-def estimate_judge_noise(readers: Sequence[JudgeNoiseReader], questions: int) -> JudgeNoiseEstimate | None:
+def estimate_judge_noise(
+    readers: Sequence[JudgeNoiseReader], questions: int
+) -> JudgeNoiseEstimate | None:
     """Return how far the noise of judges alone moves the change between two runs; None where none is measured."""
     deviations = chain.from_iterable(reader.deviations for reader in readers)
     measures = {ref: measure for reader in readers for ref, measure in reader.measures.items()}

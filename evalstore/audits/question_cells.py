@@ -11,7 +11,14 @@ from typing import NamedTuple
 
 from evalstore.audits.attribution import EditClass
 from evalstore.audits.edits.rubric_edits import EncodedCheck
-from evalstore.audits.edits.rubric_plan import ANSWERS, DATASET, SERVICE, CheckPath, PlannedCheck, PlannedRubric
+from evalstore.audits.edits.rubric_plan import (
+    ANSWERS,
+    DATASET,
+    SERVICE,
+    CheckPath,
+    PlannedCheck,
+    PlannedRubric,
+)
 from evalstore.audits.edits.version_path import mix_questions
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, has_other_base
@@ -36,8 +43,8 @@ class Content(NamedTuple):
 class AlikeItems:
     """Items of one check that act alike on a question: their bits, each with whether its edit adds the item.
 
-    They hit in the `contents`, and make no difference to what else graders look at. `decisive` is how many hits decide:
-    of a banned phrase one, and more are no worse.
+    They hit in the `contents`, and make no difference to what else graders look at. `decisive` is
+    how many hits decide: of a banned phrase one, and more are no worse.
     """
 
     bits: tuple[tuple[int, bool], ...]
@@ -58,7 +65,11 @@ class AlikeItems:
     def masks(self) -> tuple[int, ...]:
         """By number of items that count, the edits that leave so many of them: always the first ones."""
         return tuple(
-            sum(1 << bit for number, (bit, adds) in enumerate(self.bits) if adds == (number < present))
+            sum(
+                1 << bit
+                for number, (bit, adds) in enumerate(self.bits)
+                if adds == (number < present)
+            )
             for present in range(min(len(self.bits), self.decisive) + 1)
         )
 
@@ -77,7 +88,8 @@ class _GradedRubric(NamedTuple):
     is_complete: bool
 
 
-# Called with the calls that a cell lacks; the flag says that they are to be asked although replies are kept.
+# Called with the calls that a cell lacks; the flag says that they are to be asked although replies
+# are kept.
 NoteCalls = Callable[[Sequence[JudgeCall], bool], None]
 
 
@@ -102,10 +114,11 @@ class PriceList:
 class QuestionCells:
     """The cells of one question; each is graded once. `is_estimated` says that some rest on anchors.
 
-    `rows` are the samples of run A and of run B, `recorded` what each of them recorded by content of the check, and
-    `composites` by name, of composites with edits inside. `questions` are the question in both datasets, `moved` the
-    judged checks that another service answered in run B. Items that are `alike` are interchangeable within a check, so
-    that a check is graded once for as many of them. No cell can tell edits that are `idle` from not made.
+    `rows` are the samples of run A and of run B, `recorded` what each of them recorded by content
+    of the check, and `composites` by name, of composites with edits inside. `questions` are the
+    question in both datasets, `moved` the judged checks that another service answered in run B.
+    Items that are `alike` are interchangeable within a check, so that a check is graded once for as
+    many of them. No cell can tell edits that are `idle` from not made.
     """
 
     rubric: PlannedRubric
@@ -136,7 +149,9 @@ class QuestionCells:
         old, new = self.questions
         self._same_reference = old.reference_digest == new.reference_digest
         same_input = old.input_digest == new.input_digest
-        self._same_answers = [same_input and a.has_output_of(b) for a, b in zip(*self.rows, strict=False)]
+        self._same_answers = [
+            same_input and a.has_output_of(b) for a, b in zip(*self.rows, strict=False)
+        ]
         self._has_records = any(found for side in self.recorded for found in side)
 
     def find_score(self, mask: int) -> Fraction | None:
@@ -151,7 +166,8 @@ class QuestionCells:
         for content in self.list_contents(mask):
             graded.append(self._grade_rubric(self.rubric, mask, content))  # noqa: PERF401  # one frame less a question
         found = QuestionMean(None, None)
-        # A sample without a score leaves the mean of the others; one that was not asked leaves none.
+        # A sample without a score leaves the mean of the others; one that was not asked leaves
+        # none.
         if all(one.is_complete for one in graded):
             found = compute_question_mean((one.score, one.verdict) for one in graded)
         else:
@@ -202,7 +218,11 @@ class QuestionCells:
         mask &= check.relevant | 1 << SERVICE if check.is_judged else check.relevant
         for items in self.alike.get(check.path, ()):
             # One mask for all that make the check hold as many items that count.
-            mask = items.merge(mask) if content in items.contents else mask & ~(items.added | items.removed)
+            mask = (
+                items.merge(mask)
+                if content in items.contents
+                else mask & ~(items.added | items.removed)
+            )
         key = check.path, mask, content
         if key not in self._results:
             variant = check.build_variant(mask)
@@ -231,8 +251,12 @@ class QuestionCells:
         # What another model said is no record of this one.
         has_one_service = not check.relevant >> SERVICE & 1
         sides = (service, 1 - service) if has_one_service else (service,)
-        recorded = next(filter(None, (self._find_recorded(side, content, variant) for side in sides)), None)
-        seen = [self._list_composite_replies(check, side, content) for side in (service, 1 - service)]
+        recorded = next(
+            filter(None, (self._find_recorded(side, content, variant) for side in sides)), None
+        )
+        seen = [
+            self._list_composite_replies(check, side, content) for side in (service, 1 - service)
+        ]
         grader = self.graders[service]
         choice = ReplyChoice(wanted=seen[0] or seen[1])
         found = grader.grade_check(variant, self.get_sample(content), recorded, choice)
@@ -264,26 +288,43 @@ class QuestionCells:
             return recorded._replace(id=variant.check.id)
         return result
 
-    def _find_recorded_end(self, check: PlannedCheck, mask: int, content: Content) -> CheckResult | None:
+    def _find_recorded_end(
+        self, check: PlannedCheck, mask: int, content: Content
+    ) -> CheckResult | None:
         """Return what a run recorded of a composite, in a cell in which all that it depends on is that run's."""
-        decisive = check.relevant & ~self.idle | (1 << SERVICE if check.path[0] in self.moved else 0)
+        decisive = check.relevant & ~self.idle | (
+            1 << SERVICE if check.path[0] in self.moved else 0
+        )
         for side in (0, 1):
-            if mask & decisive == (decisive if side else 0) and (found := self._find_composite(check, side, content)):
+            if mask & decisive == (decisive if side else 0) and (
+                found := self._find_composite(check, side, content)
+            ):
                 return found
         return None
 
-    def _find_composite(self, check: PlannedCheck, side: int, content: Content) -> CheckResult | None:
+    def _find_composite(
+        self, check: PlannedCheck, side: int, content: Content
+    ) -> CheckResult | None:
         """Return what a run recorded of the composite that a check is or is in."""
-        if content.sample >= len(self.rows[side]) or content != self.find_content(side, side, content.sample):
+        if content.sample >= len(self.rows[side]) or content != self.find_content(
+            side, side, content.sample
+        ):
             return None
         return self.composites[side][content.sample].get(check.path[0])
 
-    def _list_composite_replies(self, check: PlannedCheck, side: int, content: Content) -> tuple[str, ...]:
+    def _list_composite_replies(
+        self, check: PlannedCheck, side: int, content: Content
+    ) -> tuple[str, ...]:
         found = self._find_composite(check, side, content) if len(check.path) > 1 else None
         return found.reply_digests if found else ()
 
     def _grade_moved(
-        self, check: PlannedCheck, variant: EncodedCheck, service: int, content: Content, pair: JudgedPair
+        self,
+        check: PlannedCheck,
+        variant: EncodedCheck,
+        service: int,
+        content: Content,
+        pair: JudgedPair,
     ) -> CheckResult | None:
         """Grade a check whose service moved: by its replies, else by the shift that is seen elsewhere, else not."""
         if known := self._read_replies(check, variant, service, content, pair):
@@ -291,8 +332,9 @@ class QuestionCells:
         lacking = tuple(self.graders[service].lacking)
         other = self._read_replies(check, variant, 1 - service, content, pair)
         shift = self._find_shift(check, variant, content, pair)
-        # Only today's judge can be asked, and it stands for that of run B. Of a judge that was edited as well this
-        # would not do: nobody can ask what run A's service says to the new prompt.
+        # Only today's judge can be asked, and it stands for that of run B. Of a judge that was
+        # edited as well this would not do: nobody can ask what run A's service says to the new
+        # prompt.
         has_other = other is not None and other.score is not None
         if service and pair.is_alike and not (has_other and shift is not None):
             self._note(lacking, again=True)
@@ -302,7 +344,9 @@ class QuestionCells:
         if other is None or other.score is None or shift is None:
             return None
         score = other.score + (shift if service else -shift)
-        passes = score >= (JUDGED_THRESHOLD if variant.check.threshold is None else variant.check.threshold)
+        passes = score >= (
+            JUDGED_THRESHOLD if variant.check.threshold is None else variant.check.threshold
+        )
         return other._replace(score=score, verdict=Verdict.PASS if passes else Verdict.FAIL)
 
     def _find_shift(
@@ -312,14 +356,21 @@ class QuestionCells:
         for side in (0, 1):
             place = self.find_content(side, side, content.sample)
             if place != content and place.sample < len(self.rows[place.answer]):
-                found = [self._read_replies(check, variant, service, place, pair) for service in (0, 1)]
+                found = [
+                    self._read_replies(check, variant, service, place, pair) for service in (0, 1)
+                ]
                 scores = [result.score for result in found if result and result.score is not None]
                 if len(scores) == len(found):
                     return scores[1] - scores[0]
         return None
 
     def _read_replies(
-        self, check: PlannedCheck, variant: EncodedCheck, service: int, content: Content, pair: JudgedPair
+        self,
+        check: PlannedCheck,
+        variant: EncodedCheck,
+        service: int,
+        content: Content,
+        pair: JudgedPair,
     ) -> CheckResult | None:
         """Return the result that the replies of one run's service give; None where it was not asked."""
         recorded, grader = self._find_recorded(service, content, variant), self.graders[service]
@@ -332,11 +383,19 @@ class QuestionCells:
         served = None if recorded else {*list_served_models((pair.old, pair.new)[service])}
         choice = ReplyChoice(served, seen)
         found = grader.grade_check(variant, self.get_sample(content), recorded, choice)
-        # Of one name, only the replies that the run saw are that service's; a failure of today is not A's.
-        is_other = recorded is None and has_one_name and found is not None and not {*found.reply_digests} <= {*seen}
+        # Of one name, only the replies that the run saw are that service's; a failure of today is
+        # not A's.
+        is_other = (
+            recorded is None
+            and has_one_name
+            and found is not None
+            and not {*found.reply_digests} <= {*seen}
+        )
         return None if is_other or (grader.has_failure and not recorded and not service) else found
 
-    def _find_recorded(self, side: int, content: Content, variant: EncodedCheck) -> CheckResult | None:
+    def _find_recorded(
+        self, side: int, content: Content, variant: EncodedCheck
+    ) -> CheckResult | None:
         if not self._has_records or content.sample >= len(self.recorded[side]):
             return None
         if content != self.find_content(side, side, content.sample):
@@ -351,6 +410,10 @@ class QuestionCells:
     def get_sample(self, content: Content) -> Sample:
         """Return the answer and the question that a grader looks at."""
         if content not in self._samples:
-            question = mix_questions(self.questions[content.dataset], self.questions[content.answer])
-            self._samples[content] = Sample(self.rows[content.answer][content.sample].output, question)
+            question = mix_questions(
+                self.questions[content.dataset], self.questions[content.answer]
+            )
+            self._samples[content] = Sample(
+                self.rows[content.answer][content.sample].output, question
+            )
         return self._samples[content]

@@ -23,7 +23,12 @@ from evalstore.audits.edits.rubric_plan import (
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.question_cells import PriceList, QuestionCells
-from evalstore.audits.question_sets import QuestionHistory, QuestionPair, find_repin, trace_reference
+from evalstore.audits.question_sets import (
+    QuestionHistory,
+    QuestionPair,
+    find_repin,
+    trace_reference,
+)
 from evalstore.audits.question_shares import (
     QuestionShares,
     Trees,
@@ -66,7 +71,10 @@ def _describe_drift(
     if row.checks and len(row.checks) != len(replayed.checks):
         return f"{len(row.checks)} checks were recorded, the rubric has {len(replayed.checks)}"
     if (row.score, row.verdict) != (replayed.score, replayed.verdict):
-        return f"the score was {_describe(row.score, row.verdict)}, is {_describe(replayed.score, replayed.verdict)}"
+        return (
+            f"the score was {_describe(row.score, row.verdict)}, is "
+            f"{_describe(replayed.score, replayed.verdict)}"
+        )
     return ""
 
 
@@ -86,10 +94,10 @@ _CONTEXT_BITS = {
 class AttributedQuestion:
     """One question: its shares (None where replay leaves an end of it unscored), and what differs in it.
 
-    `anchors` is how many questions an estimated share rests on, 0 where nothing is estimated; `service_keys` are the
-    judged checks and models that it is an anchor of, or is estimated by. `is_judged` says whether judges have a part in
-    its score, and `silent` are findings about its rubric that can move nothing. `cells` are what was graded, of which
-    `whole` is run B's.
+    `anchors` is how many questions an estimated share rests on, 0 where nothing is estimated;
+    `service_keys` are the judged checks and models that it is an anchor of, or is estimated by.
+    `is_judged` says whether judges have a part in its score, and `silent` are findings about its
+    rubric that can move nothing. `cells` are what was graded, of which `whole` is run B's.
     """
 
     id: str
@@ -134,7 +142,11 @@ class _SharedQuestion:
         """Whether the outputs of the two runs were asked different things, by their own records."""
         old, new = self.rows
         is_recorded = old.asked is not None or new.asked is not None
-        return is_recorded and old.input_digest != new.input_digest and bool(old.input_digest and new.input_digest)
+        return (
+            is_recorded
+            and old.input_digest != new.input_digest
+            and bool(old.input_digest and new.input_digest)
+        )
 
     @property
     def has_same_content(self) -> bool:
@@ -197,7 +209,9 @@ class QuestionAttributor:
         shared = self._open_question(pair)
         plan, pairs = shared.plan, _read_pairs(shared)
         cells = self._open_cells(shared, self._find_moved(pairs))
-        contexts = {name: Coalition((_CONTEXT_BITS[name],)) for name in _list_contexts(shared, cells.moved)}
+        contexts = {
+            name: Coalition((_CONTEXT_BITS[name],)) for name in _list_contexts(shared, cells.moved)
+        }
         trees: Trees = {**_prune_trees(plan, cells, contexts), **contexts}
         trees = {name: trees[name] for name in PlayerName if name in trees}
         self.price.in_steps = False
@@ -207,11 +221,15 @@ class QuestionAttributor:
         grade_steps(trees, cells)
         shares = None
         if blocks is not None:
-            shares = share_question(trees, blocks, cells, partial(self._find_source, shared, cells.moved))
+            shares = share_question(
+                trees, blocks, cells, partial(self._find_source, shared, cells.moved)
+            )
         # All edits: those that are idle here are not in the pruned tree.
         whole = sum(tree.edits for tree in (*plan.trees.values(), *contexts.values()))
         known = {pair.key: self.evidence.count_anchors(pair) for pair in cells.moved.values()}
-        anchors = {key: count for key, count in known.items() if count} if cells.is_estimated else {}
+        anchors = (
+            {key: count for key, count in known.items() if count} if cells.is_estimated else {}
+        )
         return AttributedQuestion(
             id=shared.id,
             shares=shares,
@@ -228,7 +246,9 @@ class QuestionAttributor:
     def prove_direction(self) -> Direction:
         """Return where the rubrics of the questions so far can move a score that has them."""
         pairs = dict.fromkeys((old, new) for old, new, _ in self._plans)
-        versions = ((self.a.rubrics[old].version, self.b.rubrics[new].version) for old, new in pairs)
+        versions = (
+            (self.a.rubrics[old].version, self.b.rubrics[new].version) for old, new in pairs
+        )
         return join_directions(*(prove_direction(self.finder, *pair) for pair in versions))
 
     def _open_question(self, pair: QuestionPair) -> _SharedQuestion:
@@ -237,13 +257,18 @@ class QuestionAttributor:
             raise AssertionError("a question that one run lacks cannot be compared")
         for stored, row in ((self.a, pair.old), (self.b, pair.new)):
             if pair.id not in stored.questions:
-                raise RefusedError(f"{stored.run.path} has a row for {row.id}, which is not a question of its dataset")
+                raise RefusedError(
+                    f"{stored.run.path} has a row for {row.id}, which is not a question of its dataset"
+                )
             if row.rubric not in stored.rubrics:
                 what = row.rubric or "the rubric"
-                raise RefusedError(f"{stored.run.path} does not say what {what} was that graded {row.id}")
+                raise RefusedError(
+                    f"{stored.run.path} does not say what {what} was that graded {row.id}"
+                )
         old, new = pair.old.rubric, pair.new.rubric
         same = self.finder.find_line(self.a.rubrics[old].version, self.b.rubrics[new].version)
-        # Of a question that moved to another rubric, all edits come from the reference in the dataset.
+        # Of a question that moved to another rubric, all edits come from the reference in the
+        # dataset.
         key = old, new, None if same else find_repin(self.history, pair.id)
         if key not in self._plans:
             builder = PlanBuilder(self.finder, self.tokens, self.rulers)
@@ -251,10 +276,16 @@ class QuestionAttributor:
         questions = self.a.questions[pair.id], self.b.questions[pair.id]
         return _SharedQuestion(pair.id, (pair.old, pair.new), questions, self._plans[key])
 
-    def _open_cells(self, shared: _SharedQuestion, moved: Mapping[str, JudgedPair]) -> QuestionCells:
+    def _open_cells(
+        self, shared: _SharedQuestion, moved: Mapping[str, JudgedPair]
+    ) -> QuestionCells:
         rows = shared.rows[0].outputs, shared.rows[1].outputs
-        recorded = [[shared.read_recorded(row.checks, side) for row in rows[side]] for side in (0, 1)]
-        composites = [[shared.read_composites(row.checks, side) for row in rows[side]] for side in (0, 1)]
+        recorded = [
+            [shared.read_recorded(row.checks, side) for row in rows[side]] for side in (0, 1)
+        ]
+        composites = [
+            [shared.read_composites(row.checks, side) for row in rows[side]] for side in (0, 1)
+        ]
         return QuestionCells(
             rubric=shared.plan.rubric,
             graders=self.graders,
@@ -292,14 +323,19 @@ class QuestionAttributor:
         source = self._change_sources[player]
         if player is PlayerName.INPUT:
             if shared.has_other_asked:
-                return replace(source, message="the outputs of the two runs were asked different things")
+                return replace(
+                    source, message="the outputs of the two runs were asked different things"
+                )
             return replace(source, origin=self.history.inputs.get(shared.id, source.origin))
         return source
 
     def _name_service(self, moved: Mapping[str, JudgedPair]) -> EditSource:
         """Return who answered as the judge in each run, as the models name themselves, and since when."""
         sides = ([pair.old for pair in moved.values()], [pair.new for pair in moved.values()])
-        old, new = (", ".join(dict.fromkeys(chain.from_iterable(map(list_served_models, side)))) for side in sides)
+        old, new = (
+            ", ".join(dict.fromkeys(chain.from_iterable(map(list_served_models, side))))
+            for side in sides
+        )
         if not moved:  # the runs asked for other models
             old, new = (str(grader.model.get("id", "")) for grader in self.graders)
         what = "the same model gave other replies"
@@ -320,11 +356,17 @@ class QuestionAttributor:
         old, new, models = self.a.dataset, self.b.dataset, (self.a.run.model, self.b.run.model)
         dataset = Origin(ref=new.resolved.name, old=old.label, new=new.label)
         same = "the same model answered again"
-        answered = same if models[0] == models[1] else "another model or its settings; stored outputs cannot say"
+        answered = (
+            same
+            if models[0] == models[1]
+            else "another model or its settings; stored outputs cannot say"
+        )
         return {
             PlayerName.DATASET: EditSource(None, dataset),
             PlayerName.INPUT: EditSource(None, dataset, message="the question itself changed"),
-            PlayerName.OUTPUTS: EditSource(None, Origin(ref=None, old=models[0], new=models[1]), message=answered),
+            PlayerName.OUTPUTS: EditSource(
+                None, Origin(ref=None, old=models[0], new=models[1]), message=answered
+            ),
         }
 
 
@@ -354,13 +396,16 @@ def _read_pairs(shared: _SharedQuestion) -> dict[str, JudgedPair]:
     return pairs
 
 
-def _list_contexts(shared: _SharedQuestion, moved: Mapping[str, JudgedPair]) -> Iterator[PlayerName]:
+def _list_contexts(
+    shared: _SharedQuestion, moved: Mapping[str, JudgedPair]
+) -> Iterator[PlayerName]:
     """Yield the players beside rubric and judge that differ in a question."""
     if shared.plan.floats or moved:
         yield PlayerName.JUDGE_SERVICE
     if shared.has_other_reference:
         yield PlayerName.DATASET
-    # An answer to another question is not an answer to this one: the two enter together, as the input.
+    # An answer to another question is not an answer to this one: the two enter together, as the
+    # input.
     if shared.has_other_input:
         yield PlayerName.INPUT
     elif not shared.rows[0].has_output_of(shared.rows[1]):
@@ -376,11 +421,15 @@ def _list_drift(shared: _SharedQuestion, cells: QuestionCells, whole: int) -> It
                 yield Drift(run, row.id, what)
 
 
-def _prune_trees(plan: RubricPlan, cells: QuestionCells, contexts: Trees) -> dict[PlayerName, Coalition]:
+def _prune_trees(
+    plan: RubricPlan, cells: QuestionCells, contexts: Trees
+) -> dict[PlayerName, Coalition]:
     trees = dict(plan.trees)
     if PlayerName.RUBRIC in trees:
         # What answered as the judge has no part in checks without judges.
-        mixes = list_unions(tree.edits for name, tree in contexts.items() if name is not PlayerName.JUDGE_SERVICE)
+        mixes = list_unions(
+            tree.edits for name, tree in contexts.items() if name is not PlayerName.JUDGE_SERVICE
+        )
         cells.idle = find_idle_edits(plan.rubric, cells, mixes)
         pruned = prune_tree(trees.pop(PlayerName.RUBRIC), cells.idle)
         trees |= {PlayerName.RUBRIC: pruned} if pruned else {}

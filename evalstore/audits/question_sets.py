@@ -1,8 +1,9 @@
 """Sorts the questions of two runs: those that are compared, and those behind each line; what changed them last.
 
-The means of both runs are narrowed down together: first to the questions of both datasets, then to those answered in
-both runs, then to those that both could grade. What a step changes in the difference of the means is its line, so that
-the lines and the difference on the compared questions sum to the whole.
+The means of both runs are narrowed down together: first to the questions of both datasets, then to
+those answered in both runs, then to those that both could grade. What a step changes in the
+difference of the means is its line, so that the lines and the difference on the compared questions
+sum to the whole.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from typing import NamedTuple
 
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.stored_run import StoredRun
-from evalstore.audits.values import VALUE_RULE, EditSource, FailedCheck, LineEffect, Lines, Mix, Origin
+from evalstore.audits.values import (
+    VALUE_RULE,
+    EditSource,
+    FailedCheck,
+    LineEffect,
+    Lines,
+    Mix,
+    Origin,
+)
 from evalstore.model import CheckResult, Question, UnscoredReason
 from evalstore.model.question import REFERENCE_KEYS, is_read_by_checks
 from evalstore.release.artifact_parts import ArtifactPart
@@ -59,10 +68,17 @@ def list_pairs(a: StoredRun, b: StoredRun) -> Iterator[QuestionPair]:
     """Yield the questions of both runs, in the order of A's rows; those that only B has come last."""
     for id_ in chain(a.rows, (id_ for id_ in b.rows if id_ not in a.rows)):
         old, new = a.rows.get(id_), b.rows.get(id_)
-        yield build_pair(id_, old, new, (old is not None or id_ in a.questions, new is not None or id_ in b.questions))
+        yield build_pair(
+            id_,
+            old,
+            new,
+            (old is not None or id_ in a.questions, new is not None or id_ in b.questions),
+        )
 
 
-def build_pair(id_: str, old: GradedRow | None, new: GradedRow | None, is_asked: tuple[bool, bool]) -> QuestionPair:
+def build_pair(
+    id_: str, old: GradedRow | None, new: GradedRow | None, is_asked: tuple[bool, bool]
+) -> QuestionPair:
     """Return one question with what became of it; `is_asked` says whether the dataset of each run has it."""
     if old is None:
         return QuestionPair(id_, old, new, PairSet.SILENT_A if is_asked[0] else PairSet.ADDED)
@@ -78,7 +94,8 @@ def _sort_answered(old: GradedRow, new: GradedRow) -> PairSet | None:
         return PairSet.COMPARED
     if old.score is None and new.score is None:
         return None
-    # Nothing to grade in one of two answers is not an answer; in one and the same, the rulers say so.
+    # Nothing to grade in one of two answers is not an answer; in one and the same, the rulers say
+    # so.
     if old.output_digest == new.output_digest:
         return PairSet.UNGRADED
     return PairSet.SILENT_A if old.score is None else PairSet.SILENT_B
@@ -159,7 +176,13 @@ class PairSums:
             silent_b=self._list_ids(PairSet.SILENT_B),
             errors=self._list_ids(PairSet.ERRORS),
             failed_checks=tuple(
-                FailedCheck(run, name, self.first_errors[run, name].kind, count, self.first_errors[run, name].reason)
+                FailedCheck(
+                    run,
+                    name,
+                    self.first_errors[run, name].kind,
+                    count,
+                    self.first_errors[run, name].reason,
+                )
                 for (run, name), count in self.failures.most_common()
             ),
         )
@@ -173,7 +196,9 @@ class PairSums:
         means = []
         for side in (0, 1):
             found = self.sum_side(side, held)
-            silent = self.count(*_SILENT) - self.sum_side(side, _SILENT).scores.count if zeros else 0
+            silent = (
+                self.count(*_SILENT) - self.sum_side(side, _SILENT).scores.count if zeros else 0
+            )
             count = found.scores.count + silent
             if not count:
                 return LineEffect()
@@ -181,14 +206,19 @@ class PairSums:
         return LineEffect(means[1][0] - means[0][0], means[1][1] - means[0][1])
 
 
-def find_untold_renames(a: StoredRun, b: StoredRun, ids: Mapping[PairSet, Sequence[str]]) -> dict[str, str]:
+def find_untold_renames(
+    a: StoredRun, b: StoredRun, ids: Mapping[PairSet, Sequence[str]]
+) -> dict[str, str]:
     """Return questions that one dataset lacks and that have the input and the output of one that the other lacks."""
     removed, added = (
-        _index_contents(stored, ids.get(one, ())) for stored, one in ((a, PairSet.REMOVED), (b, PairSet.ADDED))
+        _index_contents(stored, ids.get(one, ()))
+        for stored, one in ((a, PairSet.REMOVED), (b, PairSet.ADDED))
     )
     # Where several have the same, nothing says which of them was renamed.
     return {
-        removed[content][0]: new[0] for content, new in added.items() if len(new) == len(removed.get(content, ())) == 1
+        removed[content][0]: new[0]
+        for content, new in added.items()
+        if len(new) == len(removed.get(content, ())) == 1
     }
 
 
@@ -208,7 +238,8 @@ def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, str, C
             is_lost = pair[side].score is None and pair[1 - side].score is not None
             for name, check in failed[side].items():
                 has_twin = any(other.id == check.id for other in pair[1 - side].checks)
-                # A check that the other run does not have fails where the question has no score for it.
+                # A check that the other run does not have fails where the question has no score for
+                # it.
                 if name not in failed[1 - side] and (has_twin or is_lost):
                     yield "AB"[side], name, check
 
@@ -267,9 +298,16 @@ def trace_reference(
     """
     origin = history.references.get(id_, change)
     old, new = (question.row for question in questions)
-    moved = sorted(key for key in {*old, *new} if key not in _REFERENCE_KEYS and old.get(key) != new.get(key))
+    moved = sorted(
+        key for key in {*old, *new} if key not in _REFERENCE_KEYS and old.get(key) != new.get(key)
+    )
     if names := ", ".join(make_excerpt(key) for key in moved if is_read_by_checks(key)):
-        return EditSource(VALUE_RULE, origin, rules=(VALUE_RULE,), message=f"the value of a check changed: {names}")
+        return EditSource(
+            VALUE_RULE,
+            origin,
+            rules=(VALUE_RULE,),
+            message=f"the value of a check changed: {names}",
+        )
     return EditSource(_REFERENCE_RULE, origin, rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE)
 
 

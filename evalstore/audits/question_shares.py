@@ -81,7 +81,8 @@ def _is_decided_without(check: PlannedCheck, cells: QuestionCells, contexts: Seq
     """Whether a check whose items alone are edited says the same with all of them as with none."""
     if len(check.probes) < len(check.edits):
         return False
-    # An item moves a score one way only, whatever others there are, so what both ends give all between them give.
+    # An item moves a score one way only, whatever others there are, so what both ends give all
+    # between them give.
     most = sum(1 << probe.bit for probe in check.probes if probe.adds)
     fewest = sum(1 << probe.bit for probe in check.probes if not probe.adds)
     return all(
@@ -90,7 +91,9 @@ def _is_decided_without(check: PlannedCheck, cells: QuestionCells, contexts: Seq
     )
 
 
-def _list_hits(probes: Sequence[ItemProbe], cells: QuestionCells, sample: Sample) -> Iterator[tuple[int, int]]:
+def _list_hits(
+    probes: Sequence[ItemProbe], cells: QuestionCells, sample: Sample
+) -> Iterator[tuple[int, int]]:
     """Yield the places of the probes that hit one text, each with the number of its variant that does."""
     is_long = len(sample.text) > OUTPUT_LIMIT
     texts = sample.lowercase_text, sample.text
@@ -102,24 +105,41 @@ def _list_hits(probes: Sequence[ItemProbe], cells: QuestionCells, sample: Sample
                 is_hit = phrase.text in texts[phrase.is_exact]
             else:
                 result = cells.graders[0].grade_check(variant, sample)
-                is_hit = result is None or result.score != _IDLE_SCORES.get(variant.check.kind, Fraction(1))
+                is_hit = result is None or result.score != _IDLE_SCORES.get(
+                    variant.check.kind, Fraction(1)
+                )
             if is_hit:
                 yield at, number
 
 
-def _find_idle_variants(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], held: int) -> int:
+def _find_idle_variants(
+    check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], held: int
+) -> int:
     """Return the edits of one check that change its result in none of its variants; of many, items are not tried."""
     bits = list_bits(held)
     is_small = len(check.edits) <= MOST_VARIED_EDITS
-    tried = [bit for bit, edit in check.edits if held >> bit & 1 and (is_small or edit.part.area != "item")]
+    tried = [
+        bit
+        for bit, edit in check.edits
+        if held >> bit & 1 and (is_small or edit.part.area != "item")
+    ]
     if not tried or len(bits) > _TRIED_EDITS:
         return 0
     states = list_unions(1 << bit for bit in bits)
-    table = {state: [cells.grade_outcomes(check, state | context) for context in contexts] for state in states}
-    return sum(1 << bit for bit in tried if all(table[state] == table[state ^ 1 << bit] for state in states))
+    table = {
+        state: [cells.grade_outcomes(check, state | context) for context in contexts]
+        for state in states
+    }
+    return sum(
+        1 << bit
+        for bit in tried
+        if all(table[state] == table[state ^ 1 << bit] for state in states)
+    )
 
 
-def _find_idle_scoring(rubric: PlannedRubric, cells: QuestionCells, contexts: Sequence[int], idle: int) -> int:
+def _find_idle_scoring(
+    rubric: PlannedRubric, cells: QuestionCells, contexts: Sequence[int], idle: int
+) -> int:
     """Return weights that weigh equal scores, and gates that no variant of their check closes."""
     edits = [(bit, edit) for bit, edit in enumerate(rubric.owner.edits, rubric.first)]
     asked = [(bit, edit) for bit, edit in edits if edit.part.area in {"weight", "required"}]
@@ -127,16 +147,23 @@ def _find_idle_scoring(rubric: PlannedRubric, cells: QuestionCells, contexts: Se
         return 0
     outcomes = {check.name: _list_outcomes(check, cells, contexts, idle) for check in rubric.checks}
     scores = {score for found in outcomes.values() for score, _ in found}
-    weighs = any(rubric.build_scoring(mask).combine is Combine.WEIGHTED_AVG for mask in (0, rubric.scoring_bits))
+    weighs = any(
+        rubric.build_scoring(mask).combine is Combine.WEIGHTED_AVG
+        for mask in (0, rubric.scoring_bits)
+    )
     positive = all(
-        weight > 0 for mask in (0, rubric.scoring_bits) for weight in rubric.build_scoring(mask).weights.values()
+        weight > 0
+        for mask in (0, rubric.scoring_bits)
+        for weight in rubric.build_scoring(mask).weights.values()
     )
     found = 0
     for bit, edit in asked:
         verdicts = {verdict for _, verdict in outcomes.get(edit.part.name, ())}
         if edit.part.area == "required" and verdicts == {Verdict.PASS}:
             found |= 1 << bit
-        if edit.part.area == "weight" and (not weighs or (len(scores) == 1 and None not in scores and positive)):
+        if edit.part.area == "weight" and (
+            not weighs or (len(scores) == 1 and None not in scores and positive)
+        ):
             found |= 1 << bit
     return found
 
@@ -209,11 +236,15 @@ class _WidenedCells:
 
 
 def share_question(
-    trees: Trees, blocks: Sequence[Block], cells: QuestionCells, find_source: Callable[[PlayerName, int], EditSource]
+    trees: Trees,
+    blocks: Sequence[Block],
+    cells: QuestionCells,
+    find_source: Callable[[PlayerName, int], EditSource],
 ) -> QuestionShares:
     """Return the shares of one question, whose players move in `blocks`."""
     names, alike = tuple(trees), cells.list_alike()
-    # Where a mix of edits was never judged, the edits of each judge are one, else those of each player.
+    # Where a mix of edits was never judged, the edits of each judge are one, else those of each
+    # player.
     for merged, widths in _list_merges(trees):
         widened, players = _WidenedCells(cells, widths), tuple(merged.values())
         score = attribute_change(players, blocks, widened.find_score, alike)
@@ -223,9 +254,14 @@ def share_question(
 
     def build_block(block: Block) -> BlockShare:
         share = score.shares[block], passes.shares[block]
-        bits = [(names[number], bit) for number in block for bit in list_bits(merged[names[number]].edits)]
+        bits = [
+            (names[number], bit)
+            for number in block
+            for bit in list_bits(merged[names[number]].edits)
+        ]
         sources = [
-            join_sources([find_source(name, one) for one in list_bits(widths.get(bit, 1 << bit))]) for name, bit in bits
+            join_sources([find_source(name, one) for one in list_bits(widths.get(bit, 1 << bit))])
+            for name, bit in bits
         ]
         edits = [
             (source, score.edits[bit], passes.edits[bit])
@@ -273,9 +309,15 @@ def _list_merges(trees: Trees) -> Iterator[tuple[Trees, Mapping[int, int]]]:
     yield trees, {}
     judge = trees.get(PlayerName.JUDGE)
     if judge and any(isinstance(one, Coalition) for one in judge.members):
-        members = [list_bits(one.edits if isinstance(one, Coalition) else 1 << one) for one in judge.members]
+        members = [
+            list_bits(one.edits if isinstance(one, Coalition) else 1 << one)
+            for one in judge.members
+        ]
         merged = Coalition(tuple(bits[-1] for bits in members))
-        yield {**trees, PlayerName.JUDGE: merged}, {bits[-1]: sum(1 << bit for bit in bits) for bits in members}
+        yield (
+            {**trees, PlayerName.JUDGE: merged},
+            {bits[-1]: sum(1 << bit for bit in bits) for bits in members},
+        )
     edits = {name: tree.edits for name, tree in trees.items() if name in _MERGED}
     single = {name: Coalition((mask.bit_length() - 1,)) for name, mask in edits.items()}
     # In the order of the players, which the blocks number.

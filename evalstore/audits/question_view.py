@@ -25,7 +25,13 @@ from evalstore.audits.stored_run import (
     read_judge_model,
     read_strictness,
 )
-from evalstore.audits.values import EditSource, LineEffect, MovedQuestion, QuestionCell, name_players
+from evalstore.audits.values import (
+    EditSource,
+    LineEffect,
+    MovedQuestion,
+    QuestionCell,
+    name_players,
+)
 from evalstore.checks import combine_results
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Sample, Verdict
@@ -49,12 +55,17 @@ class QuestionView:
 
 
 def view_question(
-    run_a: Path | str, run_b: Path | str, question: str, store: ArtifactStore, *, judges: Judges | None = None
+    run_a: Path | str,
+    run_b: Path | str,
+    question: str,
+    store: ArtifactStore,
+    *,
+    judges: Judges | None = None,
 ) -> QuestionView:
     """Return one question that both runs answered: each output under each run's ruler.
 
-    On the diagonal stands what the runs recorded; the other two cells are graded now, judges by kept replies or as
-    `judges` says. Raises `RefusedError` where a run has no such question.
+    On the diagonal stands what the runs recorded; the other two cells are graded now, judges by
+    kept replies or as `judges` says. Raises `RefusedError` where a run has no such question.
     """
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> QuestionView:
@@ -64,10 +75,14 @@ def view_question(
             _require_question(stored, question)
         names = {"A": a, "B": b}
         cells = tuple(
-            _view_cell(names, output, ruler, question, finder, session) for output in names for ruler in names
+            _view_cell(names, output, ruler, question, finder, session)
+            for output in names
+            for ruler in names
         )
         rows, models = (a.rows[question], b.rows[question]), (a.run.model, b.run.model)
-        return QuestionView(question, rows, models, cells, len(session.missing), tuple(dict.fromkeys(finder.notes)))
+        return QuestionView(
+            question, rows, models, cells, len(session.missing), tuple(dict.fromkeys(finder.notes))
+        )
 
     return grade_with_judges(store, judges, attempt)
 
@@ -76,18 +91,26 @@ def _require_question(stored: StoredRun, id_: str) -> None:
     if id_ not in stored.rows or id_ not in stored.questions:
         near = find_nearest(id_, list(stored.rows))
         raise RefusedError(
-            f"{stored.run.path} has no answer to the question {id_}", hint=f"did you mean {near}?" if near else None
+            f"{stored.run.path} has no answer to the question {id_}",
+            hint=f"did you mean {near}?" if near else None,
         )
 
 
 def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grades it
-    runs: dict[str, StoredRun], output: str, ruler: str, id_: str, finder: VersionFinder, session: JudgeSession
+    runs: dict[str, StoredRun],
+    output: str,
+    ruler: str,
+    id_: str,
+    finder: VersionFinder,
+    session: JudgeSession,
 ) -> QuestionCell:
     answer, rules = runs[output], runs[ruler]
     row, rubric = answer.rows[id_], rules.rubrics.get(rules.rows[id_].rubric)
     if output == ruler and row.checks:
         checks = tuple(number_samples([one.checks for one in row.outputs]))
-        return QuestionCell(output, ruler, row.rubric, row.score, row.verdict, checks, recorded=True)
+        return QuestionCell(
+            output, ruler, row.rubric, row.score, row.verdict, checks, recorded=True
+        )
     if rubric is None:
         raise RefusedError(f"{rules.run.path} does not say what graded {id_}")
     load = RunArtifactLoader.from_runs(finder, rules.run)
@@ -106,7 +129,9 @@ def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grad
                 graded[-1].append(result)
     ref, checks = rules.rows[id_].rubric, tuple(number_samples(graded))
     if missing:
-        return QuestionCell(output, ruler, ref, None, Verdict.UNSCORED, checks, recorded=False, missing=missing)
+        return QuestionCell(
+            output, ruler, ref, None, Verdict.UNSCORED, checks, recorded=False, missing=missing
+        )
     found = [combine_results(rubric.rubric.scoring, results) for results in graded]
     mean = compute_question_mean((one.score, one.verdict) for one in found)
     return QuestionCell(output, ruler, ref, mean.score, mean.verdict, checks, recorded=False)
@@ -119,11 +144,18 @@ def number_samples(samples: Sequence[Sequence[CheckResult]]) -> Iterator[CheckRe
             yield check._replace(id=f"{check.id} (sample {number})") if len(samples) > 1 else check
 
 
-def list_checks(cells: Sequence[QuestionCell]) -> Iterator[tuple[str, tuple[CheckResult | None, ...]]]:
+def list_checks(
+    cells: Sequence[QuestionCell],
+) -> Iterator[tuple[str, tuple[CheckResult | None, ...]]]:
     """Yield each check of either ruler with its result in every cell."""
     ids = dict.fromkeys(check.id for cell in cells for check in cell.checks)
     for id_ in ids:
-        yield id_, tuple(next((check for check in cell.checks if check.id == id_), None) for cell in cells)
+        yield (
+            id_,
+            tuple(
+                next((check for check in cell.checks if check.id == id_), None) for cell in cells
+            ),
+        )
 
 
 _NOTHING = LineEffect()
@@ -139,10 +171,15 @@ class MovedQuestions:
     _ranked: list[tuple[_Rank, MovedQuestion]] = field(default_factory=list)
 
     def add_question(
-        self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow], asked: Mapping[str, Any]
+        self,
+        question: AttributedQuestion,
+        rows: tuple[GradedRow, GradedRow],
+        asked: Mapping[str, Any],
     ) -> None:
         """Add one question where some factor moved it; its cells are made if it is kept. `asked` is its row in B."""
-        if question.shares is None or not any(any(block.share) for block in question.shares.blocks.values()):
+        if question.shares is None or not any(
+            any(block.share) for block in question.shares.blocks.values()
+        ):
             return
         self.count += 1
         if not self.limit:
@@ -151,10 +188,14 @@ class MovedQuestions:
         rank = _rank_shares(question.id, shares)
         if len(self._ranked) >= self.limit and (not self._ranked or rank >= self._ranked[-1][0]):
             return
-        cells = tuple(build_question_cells(question.cells, question.whole, (rows[0].rubric, rows[1].rubric)))
+        cells = tuple(
+            build_question_cells(question.cells, question.whole, (rows[0].rubric, rows[1].rubric))
+        )
         edits = tuple(_list_edits(question.shares))
         tags = tuple(read_tags(asked))
-        moved = MovedQuestion(question.id, rows, tags, shares, edits, cells, question.cells.is_estimated)
+        moved = MovedQuestion(
+            question.id, rows, tags, shares, edits, cells, question.cells.is_estimated
+        )
         insort(self._ranked, (rank, moved), key=lambda one: one[0])
         del self._ranked[self.limit :]
 
@@ -163,20 +204,35 @@ class MovedQuestions:
         return tuple(moved for _, moved in self._ranked)
 
 
-def build_question_cells(cells: QuestionCells, whole: int, rubrics: tuple[str, str]) -> Iterator[QuestionCell]:
+def build_question_cells(
+    cells: QuestionCells, whole: int, rubrics: tuple[str, str]
+) -> Iterator[QuestionCell]:
     """Yield the four cells of outputs and rulers, A's first; `whole` is the mask of run B."""
     for output, answers in enumerate("AB"):
         for ruler, rules in enumerate("AB"):
             mask = (whole & ANSWERS) * output | (whole & ~ANSWERS) * ruler
             mean, missing = cells.find_cell(mask), int(cells.is_unasked(mask))
             samples = range(len(cells.list_contents(mask)))
-            checks = tuple(number_samples([cells.grade_all(mask, sample).checks for sample in samples]))
+            checks = tuple(
+                number_samples([cells.grade_all(mask, sample).checks for sample in samples])
+            )
             ref = rubrics[ruler]
-            yield QuestionCell(answers, rules, ref, mean.score, mean.verdict, checks, recorded=False, missing=missing)
+            yield QuestionCell(
+                answers,
+                rules,
+                ref,
+                mean.score,
+                mean.verdict,
+                checks,
+                recorded=False,
+                missing=missing,
+            )
 
 
 def _read_shares(shares: QuestionShares) -> dict[str, LineEffect]:
-    found = {name_players(players): LineEffect(*block.share) for players, block in shares.blocks.items()}
+    found = {
+        name_players(players): LineEffect(*block.share) for players, block in shares.blocks.items()
+    }
     return {name: effect for name, effect in found.items() if effect != _NOTHING}
 
 

@@ -66,10 +66,11 @@ class RecordDifference:
 class RecordComparison:
     """Two records, paired by question and sample; a pair has a score in both.
 
-    `a` and `b` are all that either record scored. `only_a`, `only_b` and `unscored` are the answers in no pair.
-    `missing_b` of them are scored in A and missing in B: `lost_score` and `lost_passes` are what A had for them.
-    `contents` counts the pairs that differ in one of `CONTENTS`, where both records have it. `ungraded` counts the
-    answers of both records with a check that could not be graded in one of them.
+    `a` and `b` are all that either record scored. `only_a`, `only_b` and `unscored` are the answers
+    in no pair. `missing_b` of them are scored in A and missing in B: `lost_score` and `lost_passes`
+    are what A had for them. `contents` counts the pairs that differ in one of `CONTENTS`, where
+    both records have it. `ungraded` counts the answers of both records with a check that could not
+    be graded in one of them.
     """
 
     a: RunSide
@@ -118,14 +119,17 @@ _Pairs = Mapping[_Key, tuple[_RecordRow, _RecordRow]]
 def compare_records(path_a: Path, path_b: Path, *, watch: _Watch = iter) -> RecordComparison:
     """Compare two files that carry scores: runs, gradings of skill-creator, or rows that no run names.
 
-    `watch` wraps the iteration over the rows of each. Raises `LoadError` for a file without scores, and `RefusedError`
-    where one answer stands twice, a score is not between 0 and 1, or no answer is scored in both.
+    `watch` wraps the iteration over the rows of each. Raises `LoadError` for a file without scores,
+    and `RefusedError` where one answer stands twice, a score is not between 0 and 1, or no answer
+    is scored in both.
     """
     opened = [open_record(path) for path in (path_a, path_b)]
     runs = [run for run, _ in opened]
     a, b = (_index_rows(run, watch(found)) for run, found in opened)
     common = {key: (row, b[key]) for key, row in a.items() if key in b}
-    pairs = {key: pair for key, pair in common.items() if all(row.score is not None for row in pair)}
+    pairs = {
+        key: pair for key, pair in common.items() if all(row.score is not None for row in pair)
+    }
     sides = [_sum_side(run, rows) for run, rows in zip(runs, (a, b), strict=True)]
     if not pairs:
         raise make_disjoint_error(*runs)
@@ -141,8 +145,12 @@ def compare_records(path_a: Path, path_b: Path, *, watch: _Watch = iter) -> Reco
         score=_estimate_change([(old.points, new.points) for old, new in pairs.values()], groups),
         passes=passes,
         flips=Flips(
-            pass_to_fail=tuple(_name_answer(key) for key in turned if a[key].verdict is Verdict.PASS),
-            fail_to_pass=tuple(_name_answer(key) for key in turned if b[key].verdict is Verdict.PASS),
+            pass_to_fail=tuple(
+                _name_answer(key) for key in turned if a[key].verdict is Verdict.PASS
+            ),
+            fail_to_pass=tuple(
+                _name_answer(key) for key in turned if b[key].verdict is Verdict.PASS
+            ),
             by={},
             mid_p=passes.estimate.p,
         ),
@@ -212,7 +220,9 @@ def _is_missing(key: _Key, b: _Rows, runs: Sequence[Run]) -> bool:
     return key in b or key[0] in runs[1].missing_outputs or len({*datasets}) < 2  # noqa: PLR2004  # two runs
 
 
-def _estimate_change(pairs: Sequence[tuple[Fraction, Fraction]], groups: Sequence[str]) -> RecordChange:
+def _estimate_change(
+    pairs: Sequence[tuple[Fraction, Fraction]], groups: Sequence[str]
+) -> RecordChange:
     means = ExactMean(), ExactMean()
     for pair in pairs:
         for mean, value in zip(means, pair, strict=True):
@@ -250,6 +260,8 @@ def _index_names(run: Run, *, with_harness: bool) -> dict[str, dict[str, str]]:
         label = f"{version} ({(used.rows or used.digest)[:_DIGEST]})"
         found.setdefault(name, {})[label] = f"{used.scoring_digest} {used.rows}"
     if with_harness:
-        kept = {name: text for name, text in run.harness.items() if not name.startswith(_UNCOMPARED)}
+        kept = {
+            name: text for name, text in run.harness.items() if not name.startswith(_UNCOMPARED)
+        }
         found |= {name.replace("_", " "): {text: text} for name, text in kept.items()}
     return found

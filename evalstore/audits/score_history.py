@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
-from evalstore.audits.side_replay import OutputGrader, RunTotals, grade_with_judges, list_pairs, sum_results
+from evalstore.audits.side_replay import (
+    OutputGrader,
+    RunTotals,
+    grade_with_judges,
+    list_pairs,
+    sum_results,
+)
 from evalstore.audits.values import Audit
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import parse_ref
@@ -34,9 +40,10 @@ class ReplayedOutput:
 class RunReplay:
     """One run under another rubric.
 
-    `old` are the totals as recorded, `new` those under the rubric, `outputs` all that have a result under both, in the
-    order of the run. `missing` are ids that could not be graded. `reaches_all`: the rubric graded none of the outputs,
-    so it took the place of every one's. `calls` to judges are needed for the rest.
+    `old` are the totals as recorded, `new` those under the rubric, `outputs` all that have a result
+    under both, in the order of the run. `missing` are ids that could not be graded. `reaches_all`:
+    the rubric graded none of the outputs, so it took the place of every one's. `calls` to judges
+    are needed for the rest.
     """
 
     run: str
@@ -56,7 +63,9 @@ class RunReplay:
         return tuple(output for output in self.outputs if output.old != output.new)
 
 
-def replay_run(run: Path | str, rubric: str, store: ArtifactStore, *, judges: Judges | None = None) -> RunReplay:
+def replay_run(
+    run: Path | str, rubric: str, store: ArtifactStore, *, judges: Judges | None = None
+) -> RunReplay:
     """Grade the outputs of a run under another rubric, in place of the rubric of its name.
 
     Judges answer from kept replies, or as `judges` says.
@@ -66,11 +75,17 @@ def replay_run(run: Path | str, rubric: str, store: ArtifactStore, *, judges: Ju
     return grade_with_judges(store, judges, lambda *opened: _replay_once(run, ruler, *opened))
 
 
-def _replay_once(run: Path | str, ruler: Resolved, finder: VersionFinder, session: JudgeSession) -> RunReplay:
+def _replay_once(
+    run: Path | str, ruler: Resolved, finder: VersionFinder, session: JudgeSession
+) -> RunReplay:
     stored = open_stored_run(run, finder, session)
     rulers = OutputGrader(stored, finder, session)
     old, new = rulers.recorded, rulers.grade_under(ruler)
-    pinned = {used.ref for used in (*stored.run.rubrics, *stored.run.judges) if used.ref.startswith(f"{ruler.name}@")}
+    pinned = {
+        used.ref
+        for used in (*stored.run.rubrics, *stored.run.judges)
+        if used.ref.startswith(f"{ruler.name}@")
+    }
     return RunReplay(
         run=str(run),
         ruler=ruler,
@@ -97,9 +112,9 @@ class ReadRelease:
 class ScoredRun:
     """One run under every version: its totals in the order of the versions, and the version that it recorded.
 
-    `unreleased`: something that graded it had no release then; `recorded` has the one that has its content now.
-    `ungraded` says what was not graded in a run that has no score for it; its totals are those of the rest. `time` is
-    when it was made, None where it does not say.
+    `unreleased`: something that graded it had no release then; `recorded` has the one that has its
+    content now. `ungraded` says what was not graded in a run that has no score for it; its totals
+    are those of the rest. `time` is when it was made, None where it does not say.
     """
 
     run: str
@@ -137,13 +152,16 @@ def build_history(
 ) -> ScoreHistory:
     """Grade the outputs of each run under every release that `ref` covers (no pin: all of them).
 
-    Outputs that the artifact does not reach keep what was recorded. A release that cannot be read is left out with a
-    note. Judges answer from kept replies, or as `judges` says.
+    Outputs that the artifact does not reach keep what was recorded. A release that cannot be read
+    is left out with a note. Judges answer from kept replies, or as `judges` says.
     """
     releases, notes = resolve_releases(store, ref)
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> ScoreHistory:
-        graders = ((run, OutputGrader(open_stored_run(run, finder, session), finder, session)) for run in runs)
+        graders = (
+            (run, OutputGrader(open_stored_run(run, finder, session), finder, session))
+            for run in runs
+        )
         scored = tuple(score_run(run, grader, releases) for run, grader in graders)
         told = tuple(dict.fromkeys((*notes, *finder.notes)))
         summaries = tuple(one.summary for one in releases)
@@ -152,7 +170,9 @@ def build_history(
     return grade_with_judges(store, judges, attempt)
 
 
-def resolve_releases(store: ArtifactStore, ref: str, most: int | None = None) -> tuple[list[ReadRelease], list[str]]:
+def resolve_releases(
+    store: ArtifactStore, ref: str, most: int | None = None
+) -> tuple[list[ReadRelease], list[str]]:
     """Return the releases that a reference covers, oldest first, and notes about those that are left out.
 
     Of more than `most` the newest are kept; what cannot be read is left out.
@@ -160,12 +180,16 @@ def resolve_releases(store: ArtifactStore, ref: str, most: int | None = None) ->
     name, found, notes = parse_ref(ref).name, list[ReadRelease](), list[str]()
     newest = read_history(store, parse_ref(ref)).releases
     if most is not None and len(newest) > most:
-        notes.append(f"{name}: the {most} newest releases of {len(newest):,}; evalstore history has all of them")
+        notes.append(
+            f"{name}: the {most} newest releases of {len(newest):,}; evalstore history has all of them"
+        )
     for release in reversed(newest[:most]):
         try:
             found.append(ReadRelease(release, store.resolve(f"{name}@{release.version}")))
         except EvalstoreError as error:
-            notes.append(f"{name}@{release.version} is left out, because it cannot be read: {error.message}")
+            notes.append(
+                f"{name}@{release.version} is left out, because it cannot be read: {error.message}"
+            )
     if not found:
         raise RefError(f"no release of {ref} can be read", hint="; ".join(notes))
     return found, notes
@@ -176,14 +200,31 @@ def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRele
     stored, versions = grader.stored, [release.resolved for release in releases]
     cells = tuple(sum_results(grader.grade_under(version)) for version in versions)
     used = [stored.run.dataset, *stored.run.rubrics, *stored.run.judges]
-    digests = {pinned.digest for pinned in used if pinned and parse_ref(pinned.ref).name == versions[0].name}
+    digests = {
+        pinned.digest
+        for pinned in used
+        if pinned and parse_ref(pinned.ref).name == versions[0].name
+    }
     recorded = [version.version for version in versions if version.digest in digests]
-    exact = {pinned.version for pinned in used if pinned and parse_ref(pinned.ref).name == versions[0].name}
+    exact = {
+        pinned.version
+        for pinned in used
+        if pinned and parse_ref(pinned.ref).name == versions[0].name
+    }
     # Two releases may have equal content; then the number decides.
-    mark = next((version for version in recorded if version in exact), recorded[0] if recorded else None)
+    mark = next(
+        (version for version in recorded if version in exact), recorded[0] if recorded else None
+    )
     run_, ungraded = stored.run, stored.run.ungraded if stored.run.is_withheld else ""
     return ScoredRun(
-        str(run), run_.model, cells, mark, sum_results(grader.recorded), run_.unreleased, ungraded, find_run_time(run_)
+        str(run),
+        run_.model,
+        cells,
+        mark,
+        sum_results(grader.recorded),
+        run_.unreleased,
+        ungraded,
+        find_run_time(run_),
     )
 
 
@@ -211,17 +252,26 @@ def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) ->
     """Grade both runs under each release of every artifact with an edit; judges answer from kept replies only."""
     names, notes = [*_list_edited(audit)], list[str]()
     if len(names) > _LIMITS.artifacts:
-        notes.append(f"{len(names) - _LIMITS.artifacts} more artifacts were edited, and have no timeline here")
+        notes.append(
+            f"{len(names) - _LIMITS.artifacts} more artifacts were edited, and have no timeline here"
+        )
         del names[_LIMITS.artifacts :]
     if not names:
         return Timelines(())
     outputs = (audit.a.questions + audit.b.questions) * len(names)
     most = min(_LIMITS.releases, _LIMITS.gradings // max(1, outputs))
     if most < _LIMITS.fewest:
-        return Timelines((), (f"no timelines for so many outputs; evalstore history {names[0]} --run RUN makes one",))
+        return Timelines(
+            (),
+            (
+                f"no timelines for so many outputs; evalstore history {names[0]} --run RUN makes one",
+            ),
+        )
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> list[ScoreHistory]:
-        graders = [OutputGrader(open_stored_run(run, finder, session), finder, session) for run in runs]
+        graders = [
+            OutputGrader(open_stored_run(run, finder, session), finder, session) for run in runs
+        ]
         found = []
         for name in names:
             try:
@@ -230,8 +280,12 @@ def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) ->
                 notes.append(f"{name} has no timeline: {error.message}")
                 continue
             notes.extend(left_out)
-            scored = tuple(score_run(run, grader, releases) for run, grader in zip(runs, graders, strict=True))
-            found.append(ScoreHistory(name, tuple(release.summary for release in releases), scored, 0))
+            scored = tuple(
+                score_run(run, grader, releases) for run, grader in zip(runs, graders, strict=True)
+            )
+            found.append(
+                ScoreHistory(name, tuple(release.summary for release in releases), scored, 0)
+            )
         return found
 
     return Timelines(tuple(grade_with_judges(store, None, attempt)), tuple(notes))
@@ -245,5 +299,8 @@ def _list_edited(audit: Audit) -> Iterator[str]:
     )
     # Edits that cannot be told apart may belong to several.
     yield from dict.fromkeys(
-        name for cause in causes for name in (cause.source.origin.ref or "").split(" + ") if "/" in name
+        name
+        for cause in causes
+        for name in (cause.source.origin.ref or "").split(" + ")
+        if "/" in name
     )

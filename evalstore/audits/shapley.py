@@ -1,6 +1,7 @@
 """Computes Shapley values of a game given by what each set of players is worth, exact or sampled; pure.
 
-A set of players is a whole number whose bits say who is in it, so a game of n players is a sequence of 2**n values.
+A set of players is a whole number whose bits say who is in it, so a game of n players is a sequence
+of 2**n values.
 """
 
 from __future__ import annotations
@@ -52,15 +53,21 @@ def compute_shapley(values: Sequence[Fraction]) -> list[Fraction]:
 def share_by_class(levels: Sequence[Levels], worth: Callable[[Counts], Fraction]) -> list[Fraction]:
     """Return the share of one player of each class, where players of a class are interchangeable.
 
-    A set of players is worth what it is by the level of each class, and `levels` has that level by how many of the
-    class are in the set. So ten players of which any one decides need two values, and not 1,024.
+    A set of players is worth what it is by the level of each class, and `levels` has that level by
+    how many of the class are in the set. So ten players of which any one decides need two values,
+    and not 1,024.
     """
     values = {counts: worth(counts) for counts in product(*map(_list_first_counts, levels))}
     unit = lcm(*(value.denominator for value in values.values()))
-    amounts = {counts: value.numerator * (unit // value.denominator) for counts, value in values.items()}
+    amounts = {
+        counts: value.numerator * (unit // value.denominator) for counts, value in values.items()
+    }
     whole = unit * factorial(sum(len(one) - 1 for one in levels))
     return [
-        Fraction(sum(orders * (amounts[after] - amounts[before]) for before, after, orders in steps), whole)
+        Fraction(
+            sum(orders * (amounts[after] - amounts[before]) for before, after, orders in steps),
+            whole,
+        )
         for steps in _list_steps(tuple(levels))
     ]
 
@@ -126,7 +133,10 @@ def count_orders(players: int) -> tuple[int, ...]:
 def list_weighted_coalitions(masks: Sequence[int]) -> list[tuple[Fraction, int]]:
     """Return every union of some of `masks` (players other than a given one), each with its share of all orders."""
     weights, whole = count_orders(len(masks) + 1), factorial(len(masks) + 1)
-    return [(Fraction(weights[held.bit_count()], whole), union) for held, union in enumerate(list_unions(masks))]
+    return [
+        (Fraction(weights[held.bit_count()], whole), union)
+        for held, union in enumerate(list_unions(masks))
+    ]
 
 
 def list_unions(masks: Iterable[int]) -> list[int]:

@@ -53,17 +53,22 @@ Load = Callable[[str], Artifact]
 GradingRule = tuple[Scoring, tuple[EncodedCheck, ...]]
 
 
-def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactStore) -> RunMeasurement:
+def measure_change(
+    run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactStore
+) -> RunMeasurement:
     """Return how many outputs of a run get another score or verdict by the change, and the mean shift of the score.
 
-    Only outputs that the change can affect count. Judges answer from the replies in the repository's cache, else as the
-    run recorded it, where the judge is the same; an output that lacks an answer is unscored. Asks no endpoint. Raises
-    `RefusedError` for a run that cannot be graded again here.
+    Only outputs that the change can affect count. Judges answer from the replies in the
+    repository's cache, else as the run recorded it, where the judge is the same; an output that
+    lacks an answer is unscored. Asks no endpoint. Raises `RefusedError` for a run that cannot be
+    graded again here.
     """
     with open_session(Judges(), store.git.common) as session:
         finder = VersionFinder(store)
         grader = OutputGrader(read_stored_run(run, finder), finder, session)
-        before, after = (SideReplay.from_run(side, grader.stored, finder, session) for side in (old, new))
+        before, after = (
+            SideReplay.from_run(side, grader.stored, finder, session) for side in (old, new)
+        )
         found = [
             (row, grader.grade_row(before, id_), grader.grade_row(after, id_))
             for id_, row in grader.stored.rows.items()
@@ -72,10 +77,20 @@ def measure_change(run: Path, old: ChangeSide, new: ChangeSide, store: ArtifactS
     return _sum_impact(grader.stored.run, found)
 
 
-def _sum_impact(run: Run, rows: Sequence[tuple[GradedRow, QuestionMean | None, QuestionMean | None]]) -> RunMeasurement:
-    pairs = [(row, old, new) for row, old, new in rows if old and new and (old.score, new.score) != (None, None)]
+def _sum_impact(
+    run: Run, rows: Sequence[tuple[GradedRow, QuestionMean | None, QuestionMean | None]]
+) -> RunMeasurement:
+    pairs = [
+        (row, old, new)
+        for row, old, new in rows
+        if old and new and (old.score, new.score) != (None, None)
+    ]
     moved = [(row, old, new) for row, old, new in pairs if old != new]
-    shifts = [new.score - old.score for _, old, new in pairs if old.score is not None and new.score is not None]
+    shifts = [
+        new.score - old.score
+        for _, old, new in pairs
+        if old.score is not None and new.score is not None
+    ]
     return RunMeasurement(
         run=str(run.path),
         outputs=len(rows),
@@ -89,7 +104,9 @@ def _sum_impact(run: Run, rows: Sequence[tuple[GradedRow, QuestionMean | None, Q
     )
 
 
-def _list_examples(run: Run, moved: list[tuple[GradedRow, QuestionMean, QuestionMean]]) -> Iterator[MovedOutput]:
+def _list_examples(
+    run: Run, moved: list[tuple[GradedRow, QuestionMean, QuestionMean]]
+) -> Iterator[MovedOutput]:
     lines = _find_lines(run, {row.id for row, _, _ in moved})
     for row, old, new in moved:
         place = Place(str(run.samples), lines.get(row.id))
@@ -100,7 +117,11 @@ def _find_lines(run: Run, ids: set[str]) -> dict[str, int]:
     """Return the lines of rows by id; a run that holds its rows in itself has none."""
     if not ids or run.samples == run.path:
         return {}
-    return {row["sample_id"]: line for line, row in read_json_objects(run.samples) if row.get("sample_id") in ids}
+    return {
+        row["sample_id"]: line
+        for line, row in read_json_objects(run.samples)
+        if row.get("sample_id") in ids
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +142,8 @@ class ChangeSide:
 class SideReplay:
     """One side, ready to grade the rows of a run: the run's artifacts, except for the one that changed.
 
-    `is_same`: that one grades as the run's own did. `lacking` are the calls of judges that the last row needs.
+    `is_same`: that one grades as the run's own did. `lacking` are the calls of judges that the last
+    row needs.
     """
 
     side: ChangeSide
@@ -135,11 +157,18 @@ class SideReplay:
     _affected_checks: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
-    def from_run(cls, side: ChangeSide, stored: StoredRun, finder: VersionFinder, session: JudgeSession) -> SideReplay:
+    def from_run(
+        cls, side: ChangeSide, stored: StoredRun, finder: VersionFinder, session: JudgeSession
+    ) -> SideReplay:
         """Prepare one side of a change for the rows of a run."""
         recorded = list_run_pins(stored.run)
         load = _build_loader(side, RunArtifactLoader.from_runs(finder, stored.run))
-        grader = Grader(load, session, read_judge_model(stored.run), strict=read_strictness(stored.run, finder.store))
+        grader = Grader(
+            load,
+            session,
+            read_judge_model(stored.run),
+            strict=read_strictness(stored.run, finder.store),
+        )
         questions = stored.questions
         if side.artifact.kind is Kind.DATASET:
             questions = {item.id: item for item in side.questions() if item.id in stored.rows}
@@ -153,13 +182,16 @@ class SideReplay:
         if rubric is None or before is None or before.reference_digest != question.reference_digest:
             return {}
         found = read_recorded_results(rubric, row)
-        # Of checks that the change affects, that holds only on the side that the run was graded with.
+        # Of checks that the change affects, that holds only on the side that the run was graded
+        # with.
         if row.rubric not in self._affected_checks:
             contents = (content for check, content in rubric.checks if self.has_subject(check))
             self._affected_checks[row.rubric] = frozenset(contents)
         affected = self._affected_checks[row.rubric]
         return (
-            found if self.is_same else {content: result for content, result in found.items() if content not in affected}
+            found
+            if self.is_same
+            else {content: result for content, result in found.items() if content not in affected}
         )
 
     def can_affect(self, row: GradedRow) -> bool:
@@ -177,15 +209,23 @@ class SideReplay:
     def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> QuestionMean | None:
         """Return the result of a row, None where something is missing; `known` maps contents of checks to results."""
         found = self.grade_outputs(row, known)
-        return None if found is None else compute_question_mean((one.score, one.verdict) for one in found)
+        return (
+            None
+            if found is None
+            else compute_question_mean((one.score, one.verdict) for one in found)
+        )
 
-    def grade_outputs(self, row: GradedRow, known: dict[str, CheckResult]) -> list[RubricResult] | None:
+    def grade_outputs(
+        self, row: GradedRow, known: dict[str, CheckResult]
+    ) -> list[RubricResult] | None:
         """Return the result of each output of a row, None where something is missing of one; `known` is as above."""
         self.lacking.clear()
         if not row.samples:
             found = self._grade_output(row, known)
             return None if found is None else [found]
-        results = [self._grade_output(replace(sample, rubric=row.rubric), {}) for sample in row.samples]
+        results = [
+            self._grade_output(replace(sample, rubric=row.rubric), {}) for sample in row.samples
+        ]
         complete = [result for result in results if result]
         return complete if len(complete) == len(results) else None
 
@@ -196,10 +236,15 @@ class SideReplay:
             if question is None or grading is None:
                 return None
             scoring, checks = grading
-            recorded, sample = self.find_recorded_results(row, question), Sample(row.output, question)
+            recorded, sample = (
+                self.find_recorded_results(row, question),
+                Sample(row.output, question),
+            )
             results: dict[str, CheckResult] = {}
             for one in checks:
-                result = known.get(one.content) or self.grader.grade_check(one, sample, recorded.get(one.content))
+                result = known.get(one.content) or self.grader.grade_check(
+                    one, sample, recorded.get(one.content)
+                )
                 if result is None:
                     self.lacking += self.grader.lacking
                 else:
@@ -210,8 +255,14 @@ class SideReplay:
         if any(content not in results for _, content in checks):
             return None
         # What no pin reaches is the same on both sides, so the other side need not grade it again.
-        known |= {content: results[content] for check, content in checks if not any(find_check_pins((), check.params))}
-        return combine_results(scoring, [results[content]._replace(id=check.id) for check, content in checks])
+        known |= {
+            content: results[content]
+            for check, content in checks
+            if not any(find_check_pins((), check.params))
+        }
+        return combine_results(
+            scoring, [results[content]._replace(id=check.id) for check, content in checks]
+        )
 
     def find_grading(self, row: GradedRow, question: Question) -> GradingRule | None:
         """Return what grades a row here: the changed rubric, the one that its question names, or the recorded one."""
@@ -229,7 +280,8 @@ class SideReplay:
                 rubric = read_rubric(self.grader.load(ref).value)
             except MALFORMED_ERRORS as error:
                 raise SchemaError(
-                    f"{ref} is not a valid rubric: {describe_misfit(error)}", hint="evalstore validate says why"
+                    f"{ref} is not a valid rubric: {describe_misfit(error)}",
+                    hint="evalstore validate says why",
                 ) from None
             self._gradings[ref] = rubric.scoring, tuple(map(EncodedCheck.from_check, rubric.checks))
         return self._gradings[ref]
@@ -237,18 +289,28 @@ class SideReplay:
     def list_affected_checks(self, rubric: str) -> list[Check]:
         """Return the checks of a rubric of the run that refer to the changed artifact, or to a rubric that does."""
         run_rubric = self.stored.rubrics.get(rubric)
-        return [check for check, _ in run_rubric.checks if self.has_subject(check)] if run_rubric else []
+        return (
+            [check for check, _ in run_rubric.checks if self.has_subject(check)]
+            if run_rubric
+            else []
+        )
 
     def has_subject(self, check: Check) -> bool:
         """Whether a check refers to the changed artifact, or to a rubric that does."""
-        return any(self._leads_to_subject(text, inner=True) for _, text in find_check_pins((), check.params))
+        return any(
+            self._leads_to_subject(text, inner=True)
+            for _, text in find_check_pins((), check.params)
+        )
 
     def _leads_to_subject(self, text: str, *, inner: bool = False) -> bool:
         try:
             ref = parse_ref(text)
             if ref.name == self.side.name or not inner or ref.kind is not Kind.RUBRIC:
                 return ref.name == self.side.name
-            return any(self._leads_to_subject(pin) for _, pin in find_pins(Kind.RUBRIC, self.grader.load(text).value))
+            return any(
+                self._leads_to_subject(pin)
+                for _, pin in find_pins(Kind.RUBRIC, self.grader.load(text).value)
+            )
         except EvalstoreError:
             return False  # a reference that resolves to nothing
 
@@ -270,7 +332,8 @@ def _build_loader(side: ChangeSide, recorded: Load) -> Load:
 _Answer = TypeVar("_Answer")
 
 
-# What a run's outputs get under one ruler, by question; None where a judge's reply or an artifact is missing.
+# What a run's outputs get under one ruler, by question; None where a judge's reply or an artifact
+# is missing.
 RunResults = Mapping[str, QuestionMean | None]
 
 
@@ -278,7 +341,8 @@ RunResults = Mapping[str, QuestionMean | None]
 class RunTotals:
     """The mean score and the mean share of passes over the scored questions; None without any, or where replies lack.
 
-    `missing` counts the outputs that could not be graded, because a reply or an artifact is missing.
+    `missing` counts the outputs that could not be graded, because a reply or an artifact is
+    missing.
     """
 
     score: Fraction | None
@@ -308,7 +372,8 @@ class OutputGrader:
     def grade_under(self, ruler: Resolved) -> RunResults:
         """Return the results of all outputs with `ruler` in place of the artifact of its name.
 
-        Outputs that it does not reach keep what the run recorded. A rubric that graded none of them grades them all.
+        Outputs that it does not reach keep what the run recorded. A rubric that graded none of them
+        grades them all.
         """
         store = self.finder.store
         reaches_all = ruler.kind is Kind.RUBRIC and not self.has_used(ruler)
@@ -330,7 +395,11 @@ class OutputGrader:
 
     def grade_row(self, replay: SideReplay, id_: str) -> QuestionMean | None:
         """Return the result of one question's outputs under one side; None where something is missing."""
-        row, before, after = replay.stored.rows[id_], self.stored.questions.get(id_), replay.questions.get(id_)
+        row, before, after = (
+            replay.stored.rows[id_],
+            self.stored.questions.get(id_),
+            replay.questions.get(id_),
+        )
         if not replay.can_affect(row):
             return row.mean
         # An output for another input does not answer this question.
@@ -357,7 +426,9 @@ def sum_results(results: RunResults) -> RunTotals:
 
 
 def grade_with_judges(
-    store: ArtifactStore, judges: Judges | None, attempt: Callable[[VersionFinder, JudgeSession], _Answer]
+    store: ArtifactStore,
+    judges: Judges | None,
+    attempt: Callable[[VersionFinder, JudgeSession], _Answer],
 ) -> _Answer:
     """Return what `attempt` returns once every judge that can be asked was; the session has the calls still missing.
 
@@ -367,7 +438,9 @@ def grade_with_judges(
         return session.repeat_until_answered(lambda: attempt(VersionFinder(store), session))
 
 
-def list_pairs(old: RunResults, new: RunResults) -> Iterator[tuple[str, QuestionMean, QuestionMean]]:
+def list_pairs(
+    old: RunResults, new: RunResults
+) -> Iterator[tuple[str, QuestionMean, QuestionMean]]:
     """Yield the outputs that have a result under both rulers."""
     for id_, before in old.items():
         after = new.get(id_)

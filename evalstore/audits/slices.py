@@ -28,8 +28,9 @@ class SliceKind(StrEnum):
 class AuditSlice:
     """One slice: how many questions, the change of their mean score, and each factor's share in it.
 
-    Of a check it is the change of the check's own mean score, and there are no shares. `p` is the sign-flip mid-p of
-    what the outputs did, `p_holm` the same adjusted for the number of slices; None where they changed nothing, or
+    Of a check it is the change of the check's own mean score, and there are no shares. `p` is the
+    sign-flip mid-p of what the outputs did, `p_holm` the same adjusted for the number of slices;
+    None where they changed nothing, or
     their share is estimated.
     """
 
@@ -68,7 +69,11 @@ class Slicer:
         self._questions += 1
 
     def list_slices(
-        self, shares: Mapping[str, Mapping[int, Fraction]], groups: Sequence[str | None], *, is_estimated: bool
+        self,
+        shares: Mapping[str, Mapping[int, Fraction]],
+        groups: Sequence[str | None],
+        *,
+        is_estimated: bool,
     ) -> tuple[AuditSlice, ...]:
         """Return the slices; `shares` are by factor, then question, without zeros; those of checks are as recorded.
 
@@ -76,8 +81,14 @@ class Slicer:
         """
         if self.by is SliceKind.CHECK:
             means = sorted(self._changes.items())
-            return tuple(AuditSlice(id_, one.count, one.compute_mean() or Fraction(0), {}) for id_, one in means)
-        slices = (_sum_slice(name, places, shares, groups) for name, places in sorted(self._places.items()))
+            return tuple(
+                AuditSlice(id_, one.count, one.compute_mean() or Fraction(0), {})
+                for id_, one in means
+            )
+        slices = (
+            _sum_slice(name, places, shares, groups)
+            for name, places in sorted(self._places.items())
+        )
         return _adjust_p_values([replace(one, p=None) if is_estimated else one for one in slices])
 
     def _add_checks(self, old: GradedRow, new: GradedRow) -> None:
@@ -94,17 +105,29 @@ def read_tags(row: Mapping[str, Any]) -> list[str]:
 
 
 def _sum_slice(
-    name: str, places: Sequence[int], shares: Mapping[str, Mapping[int, Fraction]], groups: Sequence[str | None]
+    name: str,
+    places: Sequence[int],
+    shares: Mapping[str, Mapping[int, Fraction]],
+    groups: Sequence[str | None],
 ) -> AuditSlice:
     zero = Fraction(0)
-    sums = {factor: sum((held.get(place, zero) for place in places), zero) for factor, held in shares.items()}
+    sums = {
+        factor: sum((held.get(place, zero) for place in places), zero)
+        for factor, held in shares.items()
+    }
     means = {factor: total / len(places) for factor, total in sums.items() if total}
     own = [sum(moves, zero) for moves in zip(*_list_own(places, shares), strict=True)]
-    p = compute_sign_flip_p(count_units(own, [groups[place] for place in places])) if any(own) else None
+    p = (
+        compute_sign_flip_p(count_units(own, [groups[place] for place in places]))
+        if any(own)
+        else None
+    )
     return AuditSlice(name, len(places), sum(means.values(), zero), means, p)
 
 
-def _list_own(places: Sequence[int], shares: Mapping[str, Mapping[int, Fraction]]) -> Iterator[list[Fraction]]:
+def _list_own(
+    places: Sequence[int], shares: Mapping[str, Mapping[int, Fraction]]
+) -> Iterator[list[Fraction]]:
     yield [Fraction(0)] * len(places)
     for factor, held in shares.items():
         if factor in _SAMPLED:

@@ -59,7 +59,8 @@ class RunRubric:
 class StoredRun:
     """One run, ready for replay: its rows by id, its rubrics by reference, and all questions of its dataset by id.
 
-    Rows and questions are read when they are asked for, so that only one of each needs to be in memory.
+    Rows and questions are read when they are asked for, so that only one of each needs to be in
+    memory.
     """
 
     run: Run
@@ -70,7 +71,9 @@ class StoredRun:
 
     def find_rubric_name(self, id_: str) -> str:
         """Return `rubric/<id>` of what graded a question; empty where the run does not say."""
-        rubric = self.rows.find_rubric(id_) if isinstance(self.rows, RowIndex) else self.rows[id_].rubric
+        rubric = (
+            self.rows.find_rubric(id_) if isinstance(self.rows, RowIndex) else self.rows[id_].rubric
+        )
         return rubric.partition("@")[0]
 
 
@@ -78,7 +81,9 @@ def read_stored_run(run: Run | Path | str, finder: VersionFinder) -> StoredRun:
     """Read a run and find its artifacts; raises `RefusedError` with what is missing when it cannot be replayed."""
     found = run if isinstance(run, Run) else read_run(Path(run))
     dataset = finder.locate_pin(_require_dataset(found))
-    rubrics = {pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in found.rubrics}
+    rubrics = {
+        pinned.ref: RunRubric.from_version(finder.locate_pin(pinned)) for pinned in found.rubrics
+    }
     return StoredRun(
         run=found,
         rows=index_rows(found),
@@ -101,9 +106,15 @@ def _require_dataset(run: Run) -> UsedArtifact:
 def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRun:
     """Return run A with the ids that its questions have in run B, where they were renamed."""
     names = match_renames(
-        list_renames(finder.store, b.dataset.resolved), a.questions.__contains__, b.questions.__contains__
+        list_renames(finder.store, b.dataset.resolved),
+        a.questions.__contains__,
+        b.questions.__contains__,
     )
-    return replace(a, rows=Renamed(a.rows, names), questions=Renamed(a.questions, names)) if names else a
+    return (
+        replace(a, rows=Renamed(a.rows, names), questions=Renamed(a.questions, names))
+        if names
+        else a
+    )
 
 
 class Renamed(Mapping[str, _Item]):
@@ -151,7 +162,12 @@ def _hold_rows(run: Run, found: Iterable[GradedRow]) -> dict[str, GradedRow]:
 def is_judged(a: StoredRun, b: StoredRun) -> bool:
     """Whether a judge may have a part in some score."""
     rubrics = (*a.rubrics.values(), *b.rubrics.values())
-    return any(True for one in rubrics for check, _ in one.checks for _ in find_check_pins((), check.params))
+    return any(
+        True
+        for one in rubrics
+        for check, _ in one.checks
+        for _ in find_check_pins((), check.params)
+    )
 
 
 _STEADY = frozenset({PinType.EXACT, PinType.REVISION})
@@ -172,10 +188,11 @@ _ANY_REPLY = ReplyChoice()
 class Grader:
     """Grades checks; those of equal content are prepared once.
 
-    A check that asks judges is graded from kept replies. Where those that a run saw are not kept, what it recorded is
-    used; else the calls that are missing are left in `lacking`. `reused` has hashes of those taken as recorded.
-    `takes_failures`: a call that just failed is answered so, as in a run, and not missing. `repeats_errors`: a check
-    that failed in the run is graded again, by replies that can be read.
+    A check that asks judges is graded from kept replies. Where those that a run saw are not kept,
+    what it recorded is used; else the calls that are missing are left in `lacking`. `reused` has
+    hashes of those taken as recorded. `takes_failures`: a call that just failed is answered so, as
+    in a run, and not missing. `repeats_errors`: a check that failed in the run is graded again, by
+    replies that can be read.
     """
 
     load: Callable[[str], Artifact]
@@ -211,7 +228,9 @@ class Grader:
         try:
             result = self._prepare(encoded)(sample)
         except SchemaError as error:  # a version in between may be malformed
-            return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, error.message, UnscoredReason.ERROR)
+            return CheckResult(
+                check.id, check.kind, None, Verdict.UNSCORED, error.message, UnscoredReason.ERROR
+            )
         if result.id != check.id:
             result = result._replace(id=check.id)
         if recorded and (self.lacking or self.has_failure or has_other_base(recorded, result)):
@@ -222,7 +241,9 @@ class Grader:
 
     def note_reuse(self, content: str, sample: Sample, recorded: CheckResult) -> None:
         """Note that a result is taken as recorded; several cells of a question take the same one."""
-        self.reused.add(hash((content, sample.question and sample.question.id, sample.output.text, recorded)))
+        self.reused.add(
+            hash((content, sample.question and sample.question.id, sample.output.text, recorded))
+        )
 
     def _prepare(self, encoded: EncodedCheck) -> Callable[[Sample], CheckResult]:
         """Return a check as a function of samples; raises `SchemaError` for one that is malformed."""
@@ -232,7 +253,9 @@ class Grader:
         return self._graders[encoded.content]
 
     def _find_reply(self, call: JudgeCall) -> JudgeReply:
-        reply = self.session.find_reply(call, wanted=self._choice.wanted, served=self._choice.served)
+        reply = self.session.find_reply(
+            call, wanted=self._choice.wanted, served=self._choice.served
+        )
         # Calls are collected: a recorded result may make asking them needless.
         if reply is not None and reply.problem and self.takes_failures:
             self.has_failure = True
@@ -244,7 +267,11 @@ class Grader:
 def read_recorded_results(rubric: RunRubric, row: GradedRow) -> RecordedResults:
     """Return by content what a row recorded of checks that may not give the same again: judged, composed or failed."""
     results = {check.id: check for check in row.checks}
-    found = ((content, check, results[check.id]) for check, content in rubric.checks if check.id in results)
+    found = (
+        (content, check, results[check.id])
+        for check, content in rubric.checks
+        if check.id in results
+    )
     return {
         content: result
         for content, check, result in found
@@ -263,7 +290,8 @@ def has_other_base(recorded: CheckResult, result: CheckResult) -> bool:
 class RunArtifactLoader:
     """Loads what the checks of some runs refer to: the version that they recorded, else the one in the store.
 
-    `reads_files`: a reference meant the file on disk, whatever its pin said (`score --worktree=all`).
+    `reads_files`: a reference meant the file on disk, whatever its pin said
+    (`score --worktree=all`).
     """
 
     finder: VersionFinder
@@ -274,12 +302,18 @@ class RunArtifactLoader:
     def from_runs(cls, finder: VersionFinder, *runs: Run) -> RunArtifactLoader:
         """Return the loader of one run, or of several together."""
         pins = tuple(pinned for run in runs for pinned in list_run_pins(run))
-        return cls(finder, pins, any(run.harness.get("worktree") == WorktreePins.ALL for run in runs))
+        return cls(
+            finder, pins, any(run.harness.get("worktree") == WorktreePins.ALL for run in runs)
+        )
 
     def __call__(self, ref: str) -> Artifact:
         """Return the artifact."""
         pinned = self._find_pin(ref)
-        return self.finder.locate_pin(pinned).resolved.artifact if pinned else self.finder.store.read_artifact(ref)
+        return (
+            self.finder.locate_pin(pinned).resolved.artifact
+            if pinned
+            else self.finder.store.read_artifact(ref)
+        )
 
     def locate(self, ref: str) -> ArtifactVersion | None:
         """Return the version that a reference means in the run; None where the run does not say."""
@@ -291,8 +325,12 @@ class RunArtifactLoader:
         alike = [pinned for pinned in self.recorded if pinned.ref == ref]
         # A floating reference is what the run resolved it to.
         if not alike and wanted.type not in _STEADY:
-            alike = [pinned for pinned in self.recorded if parse_ref(pinned.ref).name == wanted.name]
-            alike.sort(key=lambda pinned: pinned.tag is not None)  # a release, where the run had both
+            alike = [
+                pinned for pinned in self.recorded if parse_ref(pinned.ref).name == wanted.name
+            ]
+            alike.sort(
+                key=lambda pinned: pinned.tag is not None
+            )  # a release, where the run had both
         elif not alike and wanted.version is not None:
             alike = [
                 pinned
@@ -302,7 +340,9 @@ class RunArtifactLoader:
         # A run that read a file in place of a release names the file, not the pin that meant it.
         on_disk = (pinned for pinned in self.recorded if pinned.ref == f"{wanted.name}@worktree")
         alike = alike or [
-            pinned for pinned in on_disk if self.reads_files or find_version(pinned.version) == wanted.version
+            pinned
+            for pinned in on_disk
+            if self.reads_files or find_version(pinned.version) == wanted.version
         ]
         return alike[-1] if alike else None
 
@@ -327,7 +367,10 @@ def read_strictness(run: Run, store: ArtifactStore) -> bool:
 def list_reuse_notes(*graders: Grader) -> Iterator[str]:
     """Yield a note about results that were not replayed."""
     if count := len(set[int]().union(*(grader.reused for grader in graders))):
-        yield f"results taken as recorded, because their replies or engines are not available: {count:,}"
+        yield (
+            "results taken as recorded, because their replies or engines are not available: "
+            f"{count:,}"
+        )
 
 
 def make_disjoint_error(*runs: Run) -> RefusedError:
@@ -337,7 +380,9 @@ def make_disjoint_error(*runs: Run) -> RefusedError:
     asked = [f"run {name} is of {run.dataset.ref}" for name, run in named if run.dataset]
     message = "the runs have no scored question in common"
     if failed or not asked:
-        return RefusedError(message, hint=f"{', '.join(failed)}: score it again" if failed else None)
+        return RefusedError(
+            message, hint=f"{', '.join(failed)}: score it again" if failed else None
+        )
     return RefusedError(message, hint=f"{', '.join(asked)}: compare two runs of the same questions")
 
 
@@ -345,14 +390,18 @@ def list_score_notes(*runs: Run) -> Iterator[str]:
     """Yield which of two runs has no score of its own, because gradings failed."""
     for name, run in zip("AB", runs, strict=True):
         if run.is_withheld:
-            yield f"run {name} has no score, because gradings failed: {run.ungraded}; its mean here is that of the rest"
+            yield (
+                f"run {name} has no score, because gradings failed: {run.ungraded}; its mean here "
+                "is that of the rest"
+            )
 
 
 def list_strictness_notes(*strict: bool) -> Iterator[str]:
     """Yield a note where runs A and B were graded under another `strict`.
 
-    That is not a player: `strict` makes an error of what an engine only approximates, and a check that one run graded
-    and the other could not has a line of its own. All else is graded without it, and an error stays as recorded.
+    That is not a player: `strict` makes an error of what an engine only approximates, and a check
+    that one run graded and the other could not has a line of its own. All else is graded without
+    it, and an error stays as recorded.
     """
     if len({*strict}) > 1:
         one, other = ("A", "B") if strict[0] else ("B", "A")

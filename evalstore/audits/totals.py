@@ -67,7 +67,9 @@ class _FactorSum:
     changed: int = 0
     causes: dict[EditSource, _CauseSum] = field(default_factory=dict)
 
-    def add_question(self, id_: str, block: BlockShare, group: str | None, *, is_turned: bool) -> None:
+    def add_question(
+        self, id_: str, block: BlockShare, group: str | None, *, is_turned: bool
+    ) -> None:
         share, passes = block.share
         self.share.add(share)
         self.passes.add(passes)
@@ -77,7 +79,9 @@ class _FactorSum:
             self.moved += 1
             self.shares.add(share, group)
             if len(self.worst) < _WORST or abs(share) >= abs(self.worst[-1].share):
-                insort(self.worst, QuestionShare(id_, share), key=lambda one: (-abs(one.share), one.id))
+                insort(
+                    self.worst, QuestionShare(id_, share), key=lambda one: (-abs(one.share), one.id)
+                )
                 del self.worst[_WORST:]
         # Of players that cancelled out on a question, none turned its verdict.
         if is_turned and passes:
@@ -87,7 +91,8 @@ class _FactorSum:
                 found = self.causes[source] = _CauseSum()
             found.share.add(score.share)
             found.passes.add(pass_share.share)
-            # All questions sample the same orders, so their errors can add up instead of cancelling out.
+            # All questions sample the same orders, so their errors can add up instead of cancelling
+            # out.
             found.error += score.error
             found.moved += bool(score.share or pass_share.share)
 
@@ -96,7 +101,8 @@ class _FactorSum:
 class _AnchorSum:
     """The anchors of some judged checks and models: what the service did to them, and how many shares rest on it.
 
-    `borrowed` is how many other questions lent them a shift where there are none with just these checks.
+    `borrowed` is how many other questions lent them a shift where there are none with just these
+    checks.
     """
 
     borrowed: int = 0
@@ -126,7 +132,9 @@ class AuditTotals:
     questions: int = 0
     units: UnitTotals = field(default_factory=UnitTotals)
     groups: list[str | None] = field(default_factory=list)
-    own: tuple[_OwnSum, _OwnSum, _OwnSum] = field(default_factory=lambda: (_OwnSum(), _OwnSum(), _OwnSum()))
+    own: tuple[_OwnSum, _OwnSum, _OwnSum] = field(
+        default_factory=lambda: (_OwnSum(), _OwnSum(), _OwnSum())
+    )
     is_judged: bool = False
     is_sampled: bool = False
     turned: ShareMoves = field(default_factory=ShareMoves)
@@ -134,7 +142,9 @@ class AuditTotals:
     _silent: dict[int, tuple[EditSource, ...]] = field(default_factory=dict)
     _anchors: dict[tuple[object, ...], _AnchorSum] = field(default_factory=dict)
 
-    def add_question(self, question: AttributedQuestion, group: str | None, *, is_turned: bool) -> None:
+    def add_question(
+        self, question: AttributedQuestion, group: str | None, *, is_turned: bool
+    ) -> None:
         """Add one question; `is_turned`: its verdict is not that of run A."""
         place = self.questions
         self.questions += 1
@@ -166,7 +176,10 @@ class AuditTotals:
             self._add_anchor(question, blocks, group)
         if question.shares:
             lone = [None if joint & OWN_PLAYERS else _sum_own(blocks)]
-            ends = [None if joint & OWN_PLAYERS else end for end in (question.shares.own_old, question.shares.own_new)]
+            ends = [
+                None if joint & OWN_PLAYERS else end
+                for end in (question.shares.own_old, question.shares.own_new)
+            ]
             for own, share in zip(self.own, lone + ends, strict=True):
                 own.add_question(share, group)
 
@@ -176,7 +189,9 @@ class AuditTotals:
         listed: list[Players] = [*((name,) for name in PlayerName), *joint]
         estimates = {players: one for players in listed if (one := self._estimate(players))}
         conclusions = self._conclude(estimates)
-        return tuple(self._build_factor(one, estimates.get(one), conclusions.get(one)) for one in listed)
+        return tuple(
+            self._build_factor(one, estimates.get(one), conclusions.get(one)) for one in listed
+        )
 
     def list_shares(self) -> Mapping[str, Mapping[int, Fraction]]:
         """Return by factor the shares of the questions that it moved, by their place; empty without slices."""
@@ -191,11 +206,18 @@ class AuditTotals:
 
     def list_flips(self) -> Mapping[str, tuple[str, ...]]:
         """Return by factor the questions whose verdict it has a part in."""
-        return {name_players(players): tuple(total.flipped) for players, total in self._list_sums() if total.flipped}
+        return {
+            name_players(players): tuple(total.flipped)
+            for players, total in self._list_sums()
+            if total.flipped
+        }
 
     def build_own_share(self, line: Fraction) -> OwnShare:
         """Return the share of the outputs by three rubrics, with what missing answers add."""
-        ends = [one.shares.total / (self.questions or 1) + line if one.is_known else None for one in self.own]
+        ends = [
+            one.shares.total / (self.questions or 1) + line if one.is_known else None
+            for one in self.own
+        ]
         spans = [self._find_own_interval(one, line) for one in self.own]
         return OwnShare(ends[0], ends[1], ends[2], spans[0], spans[1], spans[2])
 
@@ -204,7 +226,11 @@ class AuditTotals:
         if not own.is_known:
             return None
         moved = float(line)
-        changed = [players for players, total in self._sums.items() if total.changed and OWN_PLAYERS & {*players}]
+        changed = [
+            players
+            for players, total in self._sums.items()
+            if total.changed and OWN_PLAYERS & {*players}
+        ]
         if not changed:
             return moved, moved
         shifts = [shift for players in changed for shift in self._list_shifts(players)]
@@ -218,8 +244,14 @@ class AuditTotals:
         total = self._anchors.setdefault(question.service_keys, _AnchorSum())
         if question.is_estimated:
             total.borrowed = max(total.borrowed, question.anchors)
-            lone = (players for players in blocks if players == _SERVICE or PlayerName.JUDGE_SERVICE not in players)
-            total.estimated.update(players for players in lone if not {*OWN_PLAYERS, *_SERVICE}.isdisjoint(players))
+            lone = (
+                players
+                for players in blocks
+                if players == _SERVICE or PlayerName.JUDGE_SERVICE not in players
+            )
+            total.estimated.update(
+                players for players in lone if not {*OWN_PLAYERS, *_SERVICE}.isdisjoint(players)
+            )
         else:
             total.units.add_question(group)
             if _SERVICE in blocks:
@@ -228,21 +260,29 @@ class AuditTotals:
     def _list_sums(self) -> list[tuple[Players, _FactorSum]]:
         """Return the sums in the order of the report; they were added in that of the questions."""
         order = list(PlayerName)
-        return sorted(self._sums.items(), key=lambda item: (len(item[0]), [*map(order.index, item[0])]))
+        return sorted(
+            self._sums.items(), key=lambda item: (len(item[0]), [*map(order.index, item[0])])
+        )
 
     def _find_sum(self, players: Players) -> _FactorSum:
         if players not in self._sums:
             self._sums[players] = _FactorSum()
         return self._sums[players]
 
-    def _build_factor(self, players: Players, estimate: ChangeEstimate | None, conclusion: Conclusion | None) -> Factor:
+    def _build_factor(
+        self, players: Players, estimate: ChangeEstimate | None, conclusion: Conclusion | None
+    ) -> Factor:
         total, size = self._sums.get(players, _FactorSum()), self.questions or 1
         ends = total.first.total / size, total.last.total / size
         anchors = self._count_anchors(players)
         is_sampled = not OWN_PLAYERS.isdisjoint(players) or bool(anchors)
         causes = self._build_causes(players, total, size)
         claim = choose_claim(
-            players, estimate, conclusion if is_sampled else None, is_judged=self.is_judged, anchors=anchors
+            players,
+            estimate,
+            conclusion if is_sampled else None,
+            is_judged=self.is_judged,
+            anchors=anchors,
         )
         return Factor(
             players=players,
@@ -288,7 +328,8 @@ class AuditTotals:
     def _conclude(self, estimates: Mapping[Players, ChangeEstimate]) -> dict[Players, Conclusion]:
         """Return the conclusions: where the service's shift is estimated, one for it and for what was estimated by it.
 
-        The rest is tested against the anchors. Where that tells nothing, the service has moved no more for certain.
+        The rest is tested against the anchors. Where that tells nothing, the service has moved no
+        more for certain.
         """
         found = {players: one.conclusion for players, one in estimates.items()}
         pair = [players for players in estimates if self._count_anchors(players)]
@@ -301,15 +342,39 @@ class AuditTotals:
 
     def _build_causes(self, players: Players, total: _FactorSum, size: int) -> tuple[Cause, ...]:
         causes = [
-            Cause(source, found.share.total / size, found.passes.total / size, found.moved, found.error / size)
+            Cause(
+                source,
+                found.share.total / size,
+                found.passes.total / size,
+                found.moved,
+                found.error / size,
+            )
             for source, found in total.causes.items()
         ]
-        # Findings that can move nothing (metadata, order) belong to the rubric, and so do edits that moved nothing.
-        if players == (PlayerName.RUBRIC,) and not any(len(one) > 1 and PlayerName.RUBRIC in one for one in self._sums):
-            silent = dict.fromkeys(source for sources in self._silent.values() for source in sources)
-            causes += [Cause(source, _ZERO, _ZERO, 0) for source in silent if source not in total.causes]
-        return tuple(sorted(causes, key=lambda cause: (-abs(cause.share), -abs(cause.passes), cause.source.part)))
+        # Findings that can move nothing (metadata, order) belong to the rubric, and so do edits
+        # that moved nothing.
+        if players == (PlayerName.RUBRIC,) and not any(
+            len(one) > 1 and PlayerName.RUBRIC in one for one in self._sums
+        ):
+            silent = dict.fromkeys(
+                source for sources in self._silent.values() for source in sources
+            )
+            causes += [
+                Cause(source, _ZERO, _ZERO, 0) for source in silent if source not in total.causes
+            ]
+        return tuple(
+            sorted(
+                causes, key=lambda cause: (-abs(cause.share), -abs(cause.passes), cause.source.part)
+            )
+        )
 
 
 def _sum_own(blocks: Mapping[Players, BlockShare]) -> Fraction:
-    return sum((block.share[0] for players, block in blocks.items() if not OWN_PLAYERS.isdisjoint(players)), _ZERO)
+    return sum(
+        (
+            block.share[0]
+            for players, block in blocks.items()
+            if not OWN_PLAYERS.isdisjoint(players)
+        ),
+        _ZERO,
+    )

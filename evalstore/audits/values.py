@@ -57,7 +57,8 @@ class RunSide:
 class Origin(PartOrigin):
     """Where an edit comes from: the origin of its part, and in what; `undoes`: B lacks what its commit did.
 
-    `ref` is the artifact without a pin (None for outputs), `old` and `new` are the versions at both ends.
+    `ref` is the artifact without a pin (None for outputs), `old` and `new` are the versions at both
+    ends.
     """
 
     ref: str | None
@@ -103,13 +104,15 @@ class QuestionShare:
 class Factor:
     """The share of one player, or of several that move together, in the change on the compared questions.
 
-    `share` is of the mean score, `passes` of the pass rate. `order` is the smallest and the largest share that any
-    first-or-last order gives, `ci` the 95 % interval for questions like these, `standard_error` that of the mean over
-    questions or groups, `p` the sign-flip mid-p (None where nothing was sampled), `changed` the number of questions in
-    which it differs, `moved` the number of scores that it moved, `claim` what may be concluded. `anchors` is how many
-    questions an estimated share rests on, of the service or of what the outputs did besides; None where it is graded,
-    and else `p` of the outputs is Welch's, of the rest against the anchors. `flipped` counts the verdicts that it has a
-    part in. `detectable` is the smallest share that so many questions show (MDE).
+    `share` is of the mean score, `passes` of the pass rate. `order` is the smallest and the largest
+    share that any first-or-last order gives, `ci` the 95 % interval for questions like these,
+    `standard_error` that of the mean over questions or groups, `p` the sign-flip mid-p (None where
+    nothing was sampled), `changed` the number of questions in which it differs, `moved` the number
+    of scores that it moved, `claim` what may be concluded. `anchors` is how many questions an
+    estimated share rests on, of the service or of what the outputs did besides; None where it is
+    graded, and else `p` of the outputs is Welch's, of the rest against the anchors. `flipped`
+    counts the verdicts that it has a part in. `detectable` is the smallest share that so many
+    questions show (MDE).
     """
 
     players: tuple[PlayerName, ...]
@@ -149,7 +152,9 @@ def name_players(players: Sequence[PlayerName]) -> str:
     """Return the name of a player, or the joint name of several: what answered as the judge stands last."""
     if len(players) == 1:
         return str(players[0])
-    return " + ".join(player.label for player in sorted(players, key=lambda one: one is PlayerName.JUDGE_SERVICE))
+    return " + ".join(
+        player.label for player in sorted(players, key=lambda one: one is PlayerName.JUDGE_SERVICE)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +198,9 @@ LINE_LABELS: Mapping[str, str] = {
 class Lines:
     """What moves the means without being a player, and the questions behind it.
 
-    `no_answer_as_zero` is the line `no_answer` where an answer that is missing counts 0. `silent_a` and `silent_b` are
-    the questions that run A and run B did not answer, `errors` those that one run could not grade.
+    `no_answer_as_zero` is the line `no_answer` where an answer that is missing counts 0. `silent_a`
+    and `silent_b` are the questions that run A and run B did not answer, `errors` those that one
+    run could not grade.
     """
 
     mix: LineEffect = LineEffect()
@@ -216,11 +222,15 @@ class Lines:
     @property
     def labels(self) -> dict[str, str]:
         """The lines as people read them, by name; that of failed checks is named after what failed."""
-        kinds, checks = ({getattr(one, name) for one in self.failed_checks} for name in ("kind", "check"))
+        kinds, checks = (
+            {getattr(one, name) for one in self.failed_checks} for name in ("kind", "check")
+        )
         if kinds == {"llm_judge"}:
             return {**LINE_LABELS, "judge_errors": "judge errors"}
         names = [*(kinds if kinds != {"composite"} else checks)]
-        named = {"judge_errors": f"{make_excerpt(names[0], 24)} not graded"} if len(names) == 1 else {}
+        named = (
+            {"judge_errors": f"{make_excerpt(names[0], 24)} not graded"} if len(names) == 1 else {}
+        )
         return {**LINE_LABELS, **named}
 
     @property
@@ -232,14 +242,19 @@ class Lines:
             "no_answer": (*self.silent_a, *self.silent_b),
             "judge_errors": self.errors,
         }
-        return {name: line for name, line in self.by_name.items() if line != LineEffect() or behind.get(name)}
+        return {
+            name: line
+            for name, line in self.by_name.items()
+            if line != LineEffect() or behind.get(name)
+        }
 
     @property
     def total(self) -> LineEffect:
         """The sum of the lines."""
         lines = self.by_name.values()
         return LineEffect(
-            sum((line.score for line in lines), Fraction(0)), sum((line.passes for line in lines), Fraction(0))
+            sum((line.score for line in lines), Fraction(0)),
+            sum((line.passes for line in lines), Fraction(0)),
         )
 
 
@@ -247,8 +262,9 @@ class Lines:
 class OwnShare:
     """What the outputs themselves did (outputs, input and no answer): Shapley, under all of A's rubrics, under B's.
 
-    None where it cannot be told from what another player did. The three 95 % intervals are for questions like these;
-    None where there are too few questions, groups or anchors. What nothing was sampled for has no reach.
+    None where it cannot be told from what another player did. The three 95 % intervals are for
+    questions like these; None where there are too few questions, groups or anchors. What nothing
+    was sampled for has no reach.
     """
 
     shapley: Fraction | None
@@ -263,8 +279,8 @@ class OwnShare:
 class Flips:
     """The compared questions whose verdict flipped, and by whom: by factor, those that it has a part in.
 
-    `mid_p` is McNemar's, of so uneven a part of what was sampled (outputs, inputs, a judge's service): the part of a
-    ruler is no chance. None where nothing was sampled.
+    `mid_p` is McNemar's, of so uneven a part of what was sampled (outputs, inputs, a judge's
+    service): the part of a ruler is no chance. None where nothing was sampled.
     """
 
     pass_to_fail: tuple[str, ...]
@@ -306,8 +322,8 @@ class JudgeNoiseEstimate:
 class QuestionCell:
     """One output under one ruler, each that of run A or B; `score` is None where it is unscored, or a reply is missing.
 
-    `recorded`: as the run has it, else graded now. `missing` counts the judge calls that it lacks; of the cells of an
-    audit it is 1 where there are any.
+    `recorded`: as the run has it, else graded now. `missing` counts the judge calls that it lacks;
+    of the cells of an audit it is 1 where there are any.
     """
 
     output: str
@@ -324,8 +340,8 @@ class QuestionCell:
 class MovedQuestion:
     """A question that some factor moved: by factor and by edit how far, in score and passes; zeros are left out.
 
-    `rows` are those of run A and of run B; `cells` the four of outputs and rulers, A's first, as the shares use them.
-    `is_estimated` says that some of them rest on anchors.
+    `rows` are those of run A and of run B; `cells` the four of outputs and rulers, A's first, as
+    the shares use them. `is_estimated` says that some of them rest on anchors.
     """
 
     id: str
@@ -341,9 +357,10 @@ class MovedQuestion:
 class Audit(PageValue):
     """Why run B scores otherwise than run A: `delta` is the sum of the shares of all factors and of all lines.
 
-    `moved` are the questions that some factor moved, as many as were asked for: flips first, then the most moved.
-    `moved_count` is how many there are. `asides` belong to the answer, which would mislead without. On `ungraded` of
-    the compared questions a check failed in both runs, or in the one that has it.
+    `moved` are the questions that some factor moved, as many as were asked for: flips first, then
+    the most moved. `moved_count` is how many there are. `asides` belong to the answer, which would
+    mislead without. On `ungraded` of the compared questions a check failed in both runs, or in the
+    one that has it.
     """
 
     a: RunSide
@@ -372,4 +389,6 @@ class Audit(PageValue):
 
     def __repr__(self) -> str:
         points = f"{float(self.delta) * 100:+.2f} points"
-        return format_repr(self, f"{self.a.run} -> {self.b.run}", points, f"{self.common:,} questions in both")
+        return format_repr(
+            self, f"{self.a.run} -> {self.b.run}", points, f"{self.common:,} questions in both"
+        )

@@ -1,7 +1,8 @@
 """Words an audit: the sentence that says what moved the score, and the answer whether the outputs are better; pure.
 
-A sentence says no more than its table: it names a direction of outputs only where the table calls it significant, it
-names players jointly where they cannot be told apart, and it calls exact only what was graded again.
+A sentence says no more than its table: it names a direction of outputs only where the table calls
+it significant, it names players jointly where they cannot be told apart, and it calls exact only
+what was graded again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from evalstore.audits.values import OWN_PLAYERS, VALUE_RULE, Audit, Cause, Factor, Lines, PlayerName, RunSide
+from evalstore.audits.values import (
+    OWN_PLAYERS,
+    VALUE_RULE,
+    Audit,
+    Cause,
+    Factor,
+    Lines,
+    PlayerName,
+    RunSide,
+)
 from evalstore.statistics import Conclusion
 from evalstore.text import count_noun, make_excerpt
 
@@ -21,7 +31,12 @@ _PHRASES = {
     PlayerName.DATASET: "changed references",
     PlayerName.INPUT: "changed questions",
 }
-_NAMES = {**_PHRASES, PlayerName.DATASET: "references", PlayerName.INPUT: "questions", PlayerName.OUTPUTS: "outputs"}
+_NAMES = {
+    **_PHRASES,
+    PlayerName.DATASET: "references",
+    PlayerName.INPUT: "questions",
+    PlayerName.OUTPUTS: "outputs",
+}
 _OUTPUTS = {False: "worse outputs", True: "better outputs"}
 _NOTHING = 1e-12  # what is left of a float where nothing is
 _WIDE = Fraction(1, 2)  # of the larger: rulers that far apart are said
@@ -48,7 +63,9 @@ def format_size(share: Fraction | float) -> str:
 
 def write_sentence(audit: Audit) -> str:
     """Return what moved the score in a sentence, and in others which verdicts turned and what else there was."""
-    idle = join_phrases([text for name, text in _word_questions(audit.lines) if not audit.lines.by_name[name].score])
+    idle = join_phrases(
+        [text for name, text in _word_questions(audit.lines) if not audit.lines.by_name[name].score]
+    )
     rest = f" Without an effect on the score: {idle}." if idle else ""
     return f"{_word_change(audit, idle)}{_word_price(audit)}{rest}"
 
@@ -69,18 +86,25 @@ def write_answer(audit: Audit) -> str:
 
 
 def _word_answer(audit: Audit) -> str:
-    factor = next((one for one in audit.factors if one.changed and PlayerName.OUTPUTS in one.players), None)
+    factor = next(
+        (one for one in audit.factors if one.changed and PlayerName.OUTPUTS in one.players), None
+    )
     if factor is None:
         return _word_same_outputs(audit)
     if len(factor.players) > 1:
         price = (
-            f"; {count_noun(audit.price.calls, 'judge call')} would separate them (--ask)" if audit.price.calls else ""
+            f"; {count_noun(audit.price.calls, 'judge call')} would separate them (--ask)"
+            if audit.price.calls
+            else ""
         )
         return f"These runs cannot tell: {name_factor(factor)} moved the score{price}"
     if factor.conclusion is Conclusion.SIGNIFICANT:
         if _word_rulers(audit):
             ends = [_word_effect(end) for end in (audit.own.old, audit.own.new) if end is not None]
-            return f"It depends on the rubric: its outputs {ends[0]} under A's rubrics, {ends[1]} under B's"
+            return (
+                f"It depends on the rubric: its outputs {ends[0]} under A's rubrics, {ends[1]} "
+                "under B's"
+            )
         side = "Yes" if factor.share > 0 else "No, worse"
         return f"{side}: its outputs {_word_gain(factor.share)} points{_word_span(factor)}"
     if factor.conclusion is Conclusion.MOVED_NONE:
@@ -95,17 +119,30 @@ def _word_same_outputs(audit: Audit) -> str:
     if not audit.common:
         return "No question is compared"
     lines = audit.lines
-    others = (*lines.silent_a, *lines.silent_b, *lines.errors, *lines.questions.added, *lines.questions.removed)
+    others = (
+        *lines.silent_a,
+        *lines.silent_b,
+        *lines.errors,
+        *lines.questions.added,
+        *lines.questions.removed,
+    )
     compared = f" to the {count_noun(audit.common, 'question')} compared" if others else ""
     has_edited = any(PlayerName.INPUT in one.players for one in audit.factors if one.changed)
-    return f"The outputs{compared} are the same{', apart from changed questions' if has_edited else ''}"
+    return (
+        f"The outputs{compared} are the "
+        f"same{', apart from changed questions' if has_edited else ''}"
+    )
 
 
 def _word_doubt(audit: Audit, factor: Factor) -> str:
     """Return that so few questions cannot tell whether outputs are better, and how many would."""
     asked = count_noun(factor.anchors or audit.common, "question")
     if factor.anchors:
-        calls = f"; {count_noun(audit.price.calls, 'judge call')} would (--ask)" if audit.price.calls else ""
+        calls = (
+            f"; {count_noun(audit.price.calls, 'judge call')} would (--ask)"
+            if audit.price.calls
+            else ""
+        )
         return f"{asked} with equal outputs cannot tell{calls}"
     if factor.detectable is None or not factor.share:
         return f"{asked} cannot tell"
@@ -114,7 +151,9 @@ def _word_doubt(audit: Audit, factor: Factor) -> str:
         return f"{asked} cannot tell: only {factor.moved:,} of them moved"
     digits = 10 ** max(len(str(round(enough))) - 2, 0)
     needed = f"about {round(enough / digits) * digits:,} would"
-    return f"{asked} cannot tell; {needed if enough < _MANY else f'it would take more than {_MANY:,}'}"
+    return (
+        f"{asked} cannot tell; {needed if enough < _MANY else f'it would take more than {_MANY:,}'}"
+    )
 
 
 def _word_gain(share: Fraction) -> str:
@@ -122,12 +161,18 @@ def _word_gain(share: Fraction) -> str:
 
 
 def _word_span(factor: Factor) -> str:
-    return f" (95 %: {format_points(factor.ci[0])} to {format_points(factor.ci[1])})" if factor.ci else ""
+    return (
+        f" (95 %: {format_points(factor.ci[0])} to {format_points(factor.ci[1])})"
+        if factor.ci
+        else ""
+    )
 
 
 def _word_price(audit: Audit) -> str:
     """Return what would grade shares that their anchors cannot tell apart; empty where they can, or nothing would."""
-    has_doubt = any(one.anchors and one.conclusion is Conclusion.NOT_RESOLVABLE for one in audit.factors)
+    has_doubt = any(
+        one.anchors and one.conclusion is Conclusion.NOT_RESOLVABLE for one in audit.factors
+    )
     if not has_doubt or not audit.price.calls:
         return ""
     return f" {count_noun(audit.price.calls, 'judge call')} would replace the estimates (--ask)."
@@ -148,7 +193,9 @@ def _word_change(audit: Audit, idle: str) -> str:
         return "The score did not move."
     if (audit.a.dataset, audit.a.rubrics) != (audit.b.dataset, audit.b.rubrics):
         return "The score did not move: the versions differ, but nothing that was graded does."
-    return f"The score did not move: {'no edit and no output' if audit.asides else 'nothing'} changed."
+    return (
+        f"The score did not move: {'no edit and no output' if audit.asides else 'nothing'} changed."
+    )
 
 
 def _word_change_of(factor: Factor) -> str:
@@ -165,8 +212,13 @@ def _word_change_of(factor: Factor) -> str:
 
 def describe_cancelled(causes: Sequence[Cause]) -> str:
     """Return what some edits gave and others took, where most of it cancels out; else empty."""
-    for effects, of_what in (([one.share for one in causes], ""), ([one.passes for one in causes], " of passes")):
-        gave, took = (sum((one for one in effects if one * sign > 0), Fraction(0)) for sign in (1, -1))
+    for effects, of_what in (
+        ([one.share for one in causes], ""),
+        ([one.passes for one in causes], " of passes"),
+    ):
+        gave, took = (
+            sum((one for one in effects if one * sign > 0), Fraction(0)) for sign in (1, -1)
+        )
         if min(gave, -took) > abs(gave + took):
             return f"edits {format_points(gave)} and {format_points(took)}{of_what}"
     return ""
@@ -174,7 +226,9 @@ def describe_cancelled(causes: Sequence[Cause]) -> str:
 
 def describe_renames(dataset: str, names: Mapping[str, str]) -> str:
     """Return what to write where questions that look removed and added were renamed."""
-    pairs = [f"{json.dumps(old)}: {json.dumps(new)}" for old, new in [*names.items()][:_SHOWN_RENAMES]]
+    pairs = [
+        f"{json.dumps(old)}: {json.dumps(new)}" for old, new in [*names.items()][:_SHOWN_RENAMES]
+    ]
     more = f", and {len(names) - len(pairs):,} more" if len(names) > len(pairs) else ""
     return (
         f"{count_noun(len(names), 'removed question')} came back with the same input and output under another id; if "
@@ -192,13 +246,19 @@ def join_phrases(parts: Sequence[str]) -> str:
 def _join_clauses(clauses: Sequence[str]) -> str:
     """Return `a, b, and c`, and `a, and b` where one of two has a comma or an `and` of its own."""
     is_long = any(", " in clause or " and " in clause for clause in clauses)
-    return ", and ".join(clauses) if len(clauses) == len("ab") and is_long else join_phrases(clauses)
+    return (
+        ", and ".join(clauses) if len(clauses) == len("ab") and is_long else join_phrases(clauses)
+    )
 
 
 def _list_phrases(audit: Audit) -> Iterator[str]:
     sign = -1 if audit.delta < 0 else 1
     by_ruler = bool(_word_rulers(audit))
-    parts = [(one.share, _word_factor(one, audit.common, by_ruler=by_ruler)) for one in audit.factors if one.share]
+    parts = [
+        (one.share, _word_factor(one, audit.common, by_ruler=by_ruler))
+        for one in audit.factors
+        if one.share
+    ]
     parts += _word_lines(audit.lines)
     # What moved the score in the direction of the whole comes first, the largest first.
     parts.sort(key=lambda part: (part[0] * sign < 0, -abs(part[0])))
@@ -213,15 +273,22 @@ def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
             return f"{moved}, a bounded null"
         if factor.conclusion is Conclusion.BOUNDED and factor.ci:
             low, high = map(format_points, factor.ci)
-            return f"{moved}, estimated on {count_noun(factor.anchors or common, 'question')} to be {low} to {high}"
+            return (
+                f"{moved}, estimated on {count_noun(factor.anchors or common, 'question')} to be "
+                f"{low} to {high}"
+            )
         return (
-            f"{moved}, which {count_noun(factor.anchors or common, 'question')} cannot tell from {_name_doubt(factor)}"
+            f"{moved}, which {count_noun(factor.anchors or common, 'question')} cannot tell from "
+            f"{_name_doubt(factor)}"
         )
     # Outputs that are worse under one ruler alone are not called worse.
     if players == [PlayerName.OUTPUTS] and not by_ruler:
         name = _OUTPUTS[factor.share > 0]
     how = f", estimated on {count_noun(factor.anchors, 'question')}" if factor.anchors else ""
-    return f"{name} {'took' if factor.share < 0 else 'gave'} {format_size(factor.share)}{how}{_word_people(factor)}"
+    return (
+        f"{name} {'took' if factor.share < 0 else 'gave'} "
+        f"{format_size(factor.share)}{how}{_word_people(factor)}"
+    )
 
 
 def _word_people(factor: Factor) -> str:
@@ -230,7 +297,9 @@ def _word_people(factor: Factor) -> str:
     origins = [one.source.origin for one in sorted(causes, key=lambda one: -abs(one.share))]
     if not origins or any(one.author is None or one.undoes for one in origins):
         return ""
-    people = list(dict.fromkeys(name for one in origins for name in (str(one.author), *one.co_authors)))
+    people = list(
+        dict.fromkeys(name for one in origins for name in (str(one.author), *one.co_authors))
+    )
     if len(people) > _FEW_PEOPLE:
         return ""
     names = join_phrases([make_excerpt(name, _NAME_WIDTH) for name in people])
@@ -241,7 +310,11 @@ def _name_doubt(factor: Factor) -> str:
     """Return what else than a factor it may have been: chance, or the other part of what was estimated."""
     if not factor.anchors or not factor.ci or factor.ci[0] <= 0 <= factor.ci[1]:
         return "chance"
-    return "what the outputs did" if PlayerName.JUDGE_SERVICE in factor.players else "what the judge service did"
+    return (
+        "what the outputs did"
+        if PlayerName.JUDGE_SERVICE in factor.players
+        else "what the judge service did"
+    )
 
 
 def name_factor(factor: Factor) -> str:
@@ -251,7 +324,11 @@ def name_factor(factor: Factor) -> str:
 
 
 def _name_player(player: PlayerName, factor: Factor) -> str:
-    if player is PlayerName.DATASET and factor.causes and all(VALUE_RULE in one.source.rules for one in factor.causes):
+    if (
+        player is PlayerName.DATASET
+        and factor.causes
+        and all(VALUE_RULE in one.source.rules for one in factor.causes)
+    ):
         return "changed values of checks"
     return _PHRASES.get(player, "the outputs")
 
@@ -259,9 +336,15 @@ def _name_player(player: PlayerName, factor: Factor) -> str:
 def _word_rulers(audit: Audit) -> str:
     """Return what the own share is under each ruler, where that differs by more than half of the larger."""
     own, factors = audit.own, audit.factors
-    if own.old is None or own.new is None or abs(own.new - own.old) <= _WIDE * max(abs(own.old), abs(own.new)):
+    if (
+        own.old is None
+        or own.new is None
+        or abs(own.new - own.old) <= _WIDE * max(abs(own.old), abs(own.new))
+    ):
         return ""
-    sampled = [factor for factor in factors if factor.share and not OWN_PLAYERS.isdisjoint(factor.players)]
+    sampled = [
+        factor for factor in factors if factor.share and not OWN_PLAYERS.isdisjoint(factor.players)
+    ]
     has_outputs = any(PlayerName.OUTPUTS in factor.players for factor in sampled)
     if has_outputs and all(factor.conclusion is Conclusion.SIGNIFICANT for factor in sampled):
         ends = _word_effect(own.old), _word_effect(own.new)
@@ -293,7 +376,10 @@ def _word_lines(lines: Lines) -> Iterator[tuple[Fraction, str]]:
     words = dict(_word_questions(lines)) | {"not_reproduced": "what could not be reproduced"}
     for name, line in lines.by_name.items():
         if line.score:
-            yield line.score, f"{words[name]} {'took' if line.score < 0 else 'gave'} {format_size(line.score)}"
+            yield (
+                line.score,
+                f"{words[name]} {'took' if line.score < 0 else 'gave'} {format_size(line.score)}",
+            )
 
 
 def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
@@ -302,19 +388,28 @@ def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
     others = ((mix.added, "added question"), (mix.removed, "removed question"))
     counts = [count_noun(len(ids), noun) for ids, noun in others if ids]
     if mix.ungraded:
-        counts.append(f"{count_noun(len(mix.ungraded), 'question')} with nothing to grade in one run")
+        counts.append(
+            f"{count_noun(len(mix.ungraded), 'question')} with nothing to grade in one run"
+        )
     if counts:
         yield "mix", join_phrases(counts)
     if lines.silent_a or lines.silent_b:
         yield "no_answer", _word_silence(lines)
     if lines.errors:
-        yield "judge_errors", f"{lines.labels['judge_errors']} on {count_noun(len(lines.errors), 'question')}"
+        yield (
+            "judge_errors",
+            f"{lines.labels['judge_errors']} on {count_noun(len(lines.errors), 'question')}",
+        )
 
 
 def _word_silence(lines: Lines) -> str:
     sides = ((lines.silent_a, "A"), (lines.silent_b, "B"))
     counts = join_phrases(
-        [f"{count_noun(len(ids), 'question')} without an answer in {run}" for ids, run in sides if ids]
+        [
+            f"{count_noun(len(ids), 'question')} without an answer in {run}"
+            for ids, run in sides
+            if ids
+        ]
     )
     return f"{counts} (counted as 0: {format_points(lines.no_answer_as_zero.score)})"
 
@@ -329,9 +424,14 @@ def _describe_flips(audit: Audit) -> str:
     ids = {id_ for name in silent for id_ in flips.by[name]}
     counts = ((flips.pass_to_fail, "pass to fail"), (flips.fail_to_pass, "fail to pass"))
     numbers = [(sum(id_ in ids for id_ in turned), how) for turned, how in counts]
-    turned = join_phrases([f"{count_noun(number, 'verdict')} from {how}" for number, how in numbers if number])
+    turned = join_phrases(
+        [f"{count_noun(number, 'verdict')} from {how}" for number, how in numbers if number]
+    )
     parts = [
-        (len(ids.intersection(flips.by.get(factor.name, ()))), f"{name_factor(factor)}{_word_people(factor)}")
+        (
+            len(ids.intersection(flips.by.get(factor.name, ()))),
+            f"{name_factor(factor)}{_word_people(factor)}",
+        )
         for factor in audit.factors
     ]
     names = [name for number, name in sorted(parts, key=lambda part: -part[0]) if number]

@@ -57,7 +57,9 @@ def list_topics() -> TopicList:
     """Return what can be explained."""
     topics = load_topics().values()
     keys = {topic.name for topic in topics if topic.sort is TopicSort.KEY}
-    named = sorted((topic for topic in topics if topic.sort is not TopicSort.KEY), key=lambda topic: topic.sort)
+    named = sorted(
+        (topic for topic in topics if topic.sort is not TopicSort.KEY), key=lambda topic: topic.sort
+    )
     return TopicList(tuple(named), len(keys), len(list_rule_names()))
 
 

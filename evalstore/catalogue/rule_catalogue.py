@@ -84,7 +84,9 @@ def render_template(template: str) -> str:
 def _find_explained(id_: str) -> Iterator[ExplainedRule]:
     if row := CHANGES.get(id_):
         message = render_template(row.message)
-        yield ExplainedRule(id_, RuleSubject.CHANGE, str(row.level), message, row.reason, row.instead, row)
+        yield ExplainedRule(
+            id_, RuleSubject.CHANGE, str(row.level), message, row.reason, row.instead, row
+        )
     for subject, rules in (
         (RuleSubject.FILE, VALIDATION_RULES),
         (RuleSubject.RELEASE, RELEASES),
@@ -94,4 +96,6 @@ def _find_explained(id_: str) -> Iterator[ExplainedRule]:
             message, hint = render_template(rule.message), render_template(rule.hint)
             example = rule.example if isinstance(rule, ValidationRule) else ""
             why = rule.why.removesuffix(".")
-            yield ExplainedRule(id_, subject, str(rule.severity), message, why, hint, example=example)
+            yield ExplainedRule(
+                id_, subject, str(rule.severity), message, why, hint, example=example
+            )

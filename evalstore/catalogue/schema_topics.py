@@ -17,7 +17,9 @@ from evalstore.places import find_resource_folder
 
 # Root of a path -> the schema of that file; a check has a root of its own by its kind.
 FILES = {**{str(kind): str(kind) for kind in Kind}, "settings": "evalstore", "accepted": "accepted"}
-_BASES = {"rubric": "base/rubric"}  # without the kinds' own keys, which are topics below their kinds
+_BASES = {
+    "rubric": "base/rubric"
+}  # without the kinds' own keys, which are topics below their kinds
 _MISSING = object()
 
 
@@ -42,8 +44,9 @@ class SchemaKey:
 class SchemaTopic:
     """What a schema says at a path, as `rubric.scoring.missing` or `regex.pattern`.
 
-    `example` is a value that it takes, and `document` shows it in its place: a part of the file at the root of the path
-    (for a kind, of a rubric), with the keys that it needs beside it. `default` is its JSON, None where there is none.
+    `example` is a value that it takes, and `document` shows it in its place: a part of the file at
+    the root of the path (for a kind, of a rubric), with the keys that it needs beside it. `default`
+    is its JSON, None where there is none.
     """
 
     path: str
@@ -70,14 +73,18 @@ def load_topics() -> Mapping[str, SchemaTopic]:
         topics |= load_file_topics(root, _BASES.get(root, name))
     for kind in list_check_kinds():
         schema = read_schema(f"checks/{kind}")
-        topics |= _map_topics(_SchemaNode(schema, schema, kind, TopicSort.KIND, _wrap_check, schema["examples"][0]))
+        topics |= _map_topics(
+            _SchemaNode(schema, schema, kind, TopicSort.KIND, _wrap_check, schema["examples"][0])
+        )
     return topics
 
 
 def load_file_topics(root: str, name: str) -> Mapping[str, SchemaTopic]:
     """Return the topics of one schema, whose paths begin with `root`: the file, then its keys."""
     schema = read_schema(name)
-    return _map_topics(_SchemaNode(schema, schema, root, TopicSort.FILE, dict, schema["examples"][0]))
+    return _map_topics(
+        _SchemaNode(schema, schema, root, TopicSort.FILE, dict, schema["examples"][0])
+    )
 
 
 @cache
@@ -104,20 +111,28 @@ class _SchemaNode:
     def holder(self) -> _SchemaNode:
         """What the keys of this node belong to: of a list of mappings, or of mappings by name, one of them."""
         items, entries = self.node.get("items"), self.node.get("additionalProperties")
-        if isinstance(entries, dict) and "properties" in (inner := follow_reference(self.schema, entries)):
+        if isinstance(entries, dict) and "properties" in (
+            inner := follow_reference(self.schema, entries)
+        ):
             name, example = next(iter(self.example.items()))
-            return replace(self, node=inner, example=example, wrap=lambda value: self.wrap({name: value}))
+            return replace(
+                self, node=inner, example=example, wrap=lambda value: self.wrap({name: value})
+            )
         if not isinstance(items, dict):
             return self
         inner = follow_reference(self.schema, items)
         found = next((one for one in self.example if isinstance(one, dict)), None)
         example = choose_example(self.schema, inner) if found is None else found
-        return replace(self, node=inner, example=example, wrap=lambda value: self.wrap([value])).holder
+        return replace(
+            self, node=inner, example=example, wrap=lambda value: self.wrap([value])
+        ).holder
 
     def make_child(self, name: str) -> _SchemaNode:
         """Return the node of a key of this one, with the value that an example has beside what it needs."""
         node = follow_reference(self.schema, self.node["properties"][name])
-        known = [one for one in (*self.node.get("examples", ()), self.example) if isinstance(one, dict)]
+        known = [
+            one for one in (*self.node.get("examples", ()), self.example) if isinstance(one, dict)
+        ]
         fitting = next((one for one in known if name in one), None)
         value = choose_example(self.schema, node) if fitting is None else fitting[name]
         beside = self._choose_beside(name, fitting if fitting is not None else known[0])
@@ -132,7 +147,9 @@ class _SchemaNode:
             return {key: value for key, value in example.items() if key in needed}
         if name in example or self.sort is TopicSort.KIND:
             return example
-        return {key: value for key, value in example.items() if key in self.node.get("required", ())}
+        return {
+            key: value for key, value in example.items() if key in self.node.get("required", ())
+        }
 
 
 def _wrap_check(check: Any) -> Mapping[str, Any]:
@@ -174,7 +191,9 @@ def _list_dependencies(node: Mapping[str, Any], name: str) -> frozenset[str]:
 def _list_keys(node: _SchemaNode) -> Iterator[SchemaKey]:
     for name, child in node.node.get("properties", {}).items():
         description = follow_reference(node.schema, child)["description"]
-        yield SchemaKey(name, description.partition(". ")[0].rstrip("."), name in node.node.get("required", ()))
+        yield SchemaKey(
+            name, description.partition(". ")[0].rstrip("."), name in node.node.get("required", ())
+        )
 
 
 def choose_example(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Any:
@@ -184,7 +203,9 @@ def choose_example(schema: Mapping[str, Any], node: Mapping[str, Any]) -> Any:
     if "const" in node:
         return node["const"]
     if "enum" in node:
-        return next((value for value in node["enum"] if value != node.get("default")), node["enum"][0])
+        return next(
+            (value for value in node["enum"] if value != node.get("default")), node["enum"][0]
+        )
     if node.get("type") == "boolean":
         return not node.get("default", False)
     if "default" in node:

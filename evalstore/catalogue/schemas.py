@@ -33,7 +33,11 @@ def list_schema_names() -> list[str]:
     """Return the names: those of files first, then of checks, then of what commands answer."""
     folder = find_resource_folder("schema")
     # The base is what the rubric's schema is made from, and no file that anybody writes.
-    paths = (path.relative_to(folder) for path in folder.rglob(f"*{_SUFFIX}") if path.parent.name != "base")
+    paths = (
+        path.relative_to(folder)
+        for path in folder.rglob(f"*{_SUFFIX}")
+        if path.parent.name != "base"
+    )
     names = (path.as_posix().removesuffix(_SUFFIX) for path in paths)
     return sorted(names, key=lambda name: (name.rpartition("/")[0], name))
 
@@ -51,7 +55,9 @@ def load_schema(name: str) -> SchemaFile:
         near = find_nearest(name, names)
         raise RefError(
             f"there is no schema {make_excerpt(name)}",
-            hint=f"did you mean {near}?" if near else "list the schemas: evalstore explain --schema",
+            hint=f"did you mean {near}?"
+            if near
+            else "list the schemas: evalstore explain --schema",
         )
     text = (find_resource_folder("schema") / f"{full}{_SUFFIX}").read_text("utf-8")
     return SchemaFile(full, json.loads(text))

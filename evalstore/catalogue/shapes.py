@@ -27,7 +27,10 @@ def describe_shape(schema: Mapping[str, Any], node: Mapping[str, Any]) -> str:
         return _join_choices([str(value) for value in node["enum"]])
     if node.get("then") == _FROM_QUESTION:
         plain = {key: item for key, item in node.items() if key not in {"if", "then", "else"}}
-        return f"{describe_shape(schema, {**plain, **node.get('else', {})})}, or `from` a key of the question"
+        return (
+            f"{describe_shape(schema, {**plain, **node.get('else', {})})}, or `from` a key of the "
+            "question"
+        )
     types = [node["type"]] if isinstance(node.get("type"), str) else node.get("type", [])
     words = _join_choices([_TYPES[name] + _describe_range(node, name) for name in types])
     if "array" in types and isinstance(node.get("items"), dict):
@@ -45,7 +48,11 @@ def _describe_range(node: Mapping[str, Any], name: str) -> str:
 
 
 def _name_items(shape: str) -> str:
-    return {"a text": "texts", "a mapping": "mappings", "a text or a mapping": "texts or mappings"}.get(shape, "")
+    return {
+        "a text": "texts",
+        "a mapping": "mappings",
+        "a text or a mapping": "texts or mappings",
+    }.get(shape, "")
 
 
 def _join_choices(words: list[str]) -> str:

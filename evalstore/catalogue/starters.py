@@ -38,15 +38,18 @@ class StartedFile:
 def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] = ()) -> StartedFile:  # noqa: A002
     """Write the file of a new artifact; `kinds` are the checks of a rubric, or the score type of a judge.
 
-    What it refers to is taken from the store. Raises `UsageError` for a name that is none, and `RefusedError` where the
-    file is there already, or where the store has nothing that it could refer to.
+    What it refers to is taken from the store. Raises `UsageError` for a name that is none, and
+    `RefusedError` where the file is there already, or where the store has nothing that it could
+    refer to.
     """
     root = _require_store(store)
     if not is_id(id):
         raise UsageError(f"{make_excerpt(id)} is not a valid id", hint=ID_FORM)
     path = f"{kind.folder}/{id}.yaml"
     if _is_written(root / path):
-        raise RefusedError(f"{path} already exists", hint=f"see it: evalstore show {kind}/{id}@worktree")
+        raise RefusedError(
+            f"{path} already exists", hint=f"see it: evalstore show {kind}/{id}@worktree"
+        )
     artifacts = _WorkingArtifacts(store)
     text = "".join(_WRITERS[kind](id, kinds, artifacts))
     sweep_below(root, path)
@@ -56,7 +59,9 @@ def start_file(store: ArtifactStore, kind: Kind, id: str, kinds: Sequence[str] =
 
 def _is_written(file: Path) -> bool:
     """Whether something stands in the place of a new file; an empty one is what a shell may have made of it."""
-    return file.is_symlink() or (file.exists() and not (file.is_file() and file.stat().st_size == 0))
+    return file.is_symlink() or (
+        file.exists() and not (file.is_file() and file.stat().st_size == 0)
+    )
 
 
 def _require_store(store: ArtifactStore) -> Path:
@@ -76,10 +81,15 @@ class _WorkingArtifacts:
 
     def choose(self, kind: Kind, purpose: str) -> tuple[str, Artifact]:
         """Return an exact reference to the artifact that fits best, and the artifact."""
-        found = [artifact for artifact in self._read(kind) if kind is not Kind.RUBRIC or not _is_composite(artifact)]
+        found = [
+            artifact
+            for artifact in self._read(kind)
+            if kind is not Kind.RUBRIC or not _is_composite(artifact)
+        ]
         if not found:
             raise RefusedError(
-                f"{purpose} needs a {kind}, but this store has none", hint=f"create one: evalstore new {kind} ID"
+                f"{purpose} needs a {kind}, but this store has none",
+                hint=f"create one: evalstore new {kind} ID",
             )
         # A judge with variables of its own needs words for each of them.
         artifact = min(found, key=lambda one: len(one.value.get("variables", ())))
@@ -107,14 +117,18 @@ def _is_composite(rubric: Artifact) -> bool:
 
 def _write_rubric(id_: str, kinds: Sequence[str], artifacts: _WorkingArtifacts) -> Iterator[str]:
     yield from _write_head(Kind.RUBRIC, id_)
-    yield _comment("What is asked of an output. evalstore explain KIND says what a kind of check can do.")
+    yield _comment(
+        "What is asked of an output. evalstore explain KIND says what a kind of check can do."
+    )
     yield "checks:\n"
     for kind in dict.fromkeys(kinds or (_DEFAULT_KIND,)):
         yield _comment(_describe_kind(kind), "  ")
         check = _fill_references(dict(read_schema(f"checks/{kind}")["examples"][0]), artifacts)
         yield write_yaml([check])
     yield _comment(read_schema("base/rubric")["$defs"]["scoring"]["description"])
-    yield _comment(read_schema("base/rubric")["$defs"]["scoring"]["properties"]["combine"]["description"])
+    yield _comment(
+        read_schema("base/rubric")["$defs"]["scoring"]["properties"]["combine"]["description"]
+    )
     yield write_yaml({"scoring": {"combine": "all_pass"}})
 
 
@@ -139,11 +153,16 @@ def _write_judge(id_: str, kinds: Sequence[str], _: _WorkingArtifacts) -> Iterat
     wanted = kinds[0] if kinds else SCORE_TYPES[0]
     if len(kinds) > 1 or wanted not in SCORE_TYPES:
         raise UsageError(
-            f"a judge has only one kind: {', '.join(SCORE_TYPES)}", hint="evalstore explain judge.score_type"
+            f"a judge has only one kind: {', '.join(SCORE_TYPES)}",
+            hint="evalstore explain judge.score_type",
         )
-    example = next(one for one in read_schema("judge")["examples"] if one.get("score_type") == wanted)
+    example = next(
+        one for one in read_schema("judge")["examples"] if one.get("score_type") == wanted
+    )
     yield from _write_head(Kind.JUDGE, id_)
-    yield from _write_keys("judge", {key: value for key, value in example.items() if key not in {"id", "version"}})
+    yield from _write_keys(
+        "judge", {key: value for key, value in example.items() if key not in {"id", "version"}}
+    )
 
 
 def _write_dataset(id_: str, kinds: Sequence[str], artifacts: _WorkingArtifacts) -> Iterator[str]:

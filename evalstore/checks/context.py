@@ -45,9 +45,9 @@ def _no_reply(call: JudgeCall) -> JudgeReply:  # noqa: ARG001  # the signature o
 class CheckContext:
     """How to load an artifact and to ask a judge; neither may change its answer while outputs are graded.
 
-    `load` raises `RefError` for what is not there (None: there is no store). `ask` answers a `JudgeReply`, with a
-    `problem` where there is none. `model` is what the run says of a judge's model where neither check nor judge does.
-    `strict` takes no answer of an approximate engine.
+    `load` raises `RefError` for what is not there (None: there is no store). `ask` answers a
+    `JudgeReply`, with a `problem` where there is none. `model` is what the run says of a judge's
+    model where neither check nor judge does. `strict` takes no answer of an approximate engine.
     """
 
     load: Callable[[str], Artifact] | None = None
@@ -96,4 +96,7 @@ def find_excess(phrases: Sequence[object], text: str) -> str | None:
     steps = len(phrases) * len(text)
     if len(phrases) <= PHRASE_LIMIT or steps <= STEP_LIMIT:
         return None
-    return f"{len(phrases):,} phrases in {len(text):,} characters are {steps:,} steps, more than {STEP_LIMIT:,}"
+    return (
+        f"{len(phrases):,} phrases in {len(text):,} characters are {steps:,} steps, more than "
+        f"{STEP_LIMIT:,}"
+    )

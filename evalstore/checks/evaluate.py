@@ -9,7 +9,13 @@ from math import lcm
 from operator import mul
 from typing import Any, NamedTuple
 
-from evalstore.checks.context import NO_CONTEXT, CheckContext, GradeFunction, find_median, grade_always
+from evalstore.checks.context import (
+    NO_CONTEXT,
+    CheckContext,
+    GradeFunction,
+    find_median,
+    grade_always,
+)
 from evalstore.checks.kinds import KINDS
 from evalstore.checks.question_values import fill_from_question
 from evalstore.documents import format_json_pointer
@@ -41,7 +47,8 @@ from evalstore.model.question_params import QuestionValue, list_question_values
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
 from evalstore.text import find_nearest, make_excerpt
 
-# The reasons of every check of an output, or of a question, that is not graded: no policy for errors makes a score.
+# The reasons of every check of an output, or of a question, that is not graded: no policy for
+# errors makes a score.
 OUTPUT_TOO_LONG = f"the output is longer than {OUTPUT_LIMIT:,} characters, the limit for grading"
 QUESTION_BROKEN = "the question cannot be graded: "
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -59,12 +66,15 @@ class CountedCheck(NamedTuple):
 def combine_results(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
     """Combine the checks' results; the verdict is pass when the score is at least the rubric's threshold.
 
-    An output that is too long, or whose question is broken, is unscored by every rubric, and else, in this order:
+    An output that is too long, or whose question is broken, is unscored by every rubric, and else,
+    in this order:
 
     1. `errors: fail` and a check that could not grade: the score is 0.
-    2. An unscored check whose policy (`missing`, `errors`) is `zero` counts as score 0 and as failed, whatever its
-       threshold; its own result stays unscored. Every other unscored check is left out.
-    3. A check of `required` that counts and failed closes the gate: the score is 0. One left out closes nothing.
+    2. An unscored check whose policy (`missing`, `errors`) is `zero` counts as score 0 and as
+       failed, whatever its threshold; its own result stays unscored. Every other unscored check is
+       left out.
+    3. A check of `required` that counts and failed closes the gate: the score is 0. One left out
+       closes nothing.
     4. No check counts: the rubric is unscored.
     5. The mode's row in `MODES`; a weighted average over a total weight of 0 is unscored.
     """
@@ -162,25 +172,33 @@ def evaluate(
 ) -> RubricResult:
     """Grade one output; scores are exact fractions in [0, 1], and a check that cannot be graded is unscored, never 0.
 
-    Each check is graded by its kind, then turned round where it says `negate` (1 - score), then passes when its score
-    is at least its threshold; `combine` says how the rubric's score comes of that. `output` is a text or a mapping
-    `{output, tool_calls?}`, `question` a row of a dataset; `context` finds what the rubric refers to and asks its
-    judges. An output of more than `OUTPUT_LIMIT` characters is unscored, whatever the rubric says. For many outputs,
-    `prepare_rubric` once. Raises `SchemaError` for a rubric that cannot be read as one; what else its schema refuses,
-    `evalstore validate` says.
+    Each check is graded by its kind, then turned round where it says `negate` (1 - score), then
+    passes when its score is at least its threshold; `combine` says how the rubric's score comes of
+    that. `output` is a text or a mapping `{output, tool_calls?}`, `question` a row of a dataset;
+    `context` finds what the rubric refers to and asks its judges. An output of more than
+    `OUTPUT_LIMIT` characters is unscored, whatever the rubric says. For many outputs,
+    `prepare_rubric` once. Raises `SchemaError` for a rubric that cannot be read as one; what else
+    its schema refuses, `evalstore validate` says.
     """
-    return prepare_rubric(_read_rubric(rubric), context)(Sample(_read_output(output), _read_question(question)))
+    return prepare_rubric(_read_rubric(rubric), context)(
+        Sample(_read_output(output), _read_question(question))
+    )
 
 
-def prepare_rubric(rubric: Rubric, context: CheckContext = NO_CONTEXT) -> Callable[[Sample], RubricResult]:
+def prepare_rubric(
+    rubric: Rubric, context: CheckContext = NO_CONTEXT
+) -> Callable[[Sample], RubricResult]:
     """Return the rubric as a function of samples; `RefError` where it refers to what is not there."""
     checks = [prepare_check(check, context) for check in rubric.checks]
-    # The outputs of a run have few different results, and each combination of them is combined once.
+    # The outputs of a run have few different results, and each combination of them is combined
+    # once.
     combined = IdentityCache(lambda *results: combine_results(rubric.scoring, results))
     return lambda sample: combined.find(*[grade(sample) for grade in checks])
 
 
-def prepare_check(check: Check, context: CheckContext = NO_CONTEXT) -> Callable[[Sample], CheckResult]:
+def prepare_check(
+    check: Check, context: CheckContext = NO_CONTEXT
+) -> Callable[[Sample], CheckResult]:
     """Return one check as a function of samples: its kind's score, then `negate`, then the verdict."""
     grade_by_kind = _prepare_kind(check, context)
     too_long = apply_threshold(check, grade_error(OUTPUT_TOO_LONG), strict=False)
@@ -210,10 +228,16 @@ def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:
         return grade_always(grade_error(f"unknown check kind {make_excerpt(check.kind)!r}{hint}"))
     try:
         if context.load is None and (pins := [ref for _, ref in find_check_pins((), check.params)]):
-            return grade_always(grade_error(f"no store was given to resolve {make_excerpt(', '.join(pins))}"))
-        # The threshold of the check, not of what it was written in: the members of a jury vote by it.
+            return grade_always(
+                grade_error(f"no store was given to resolve {make_excerpt(', '.join(pins))}")
+            )
+        # The threshold of the check, not of what it was written in: the members of a jury vote by
+        # it.
         bar = {} if check.threshold is None else {"threshold": check.threshold}
-        params, values = {**check.params, **bar, "kind": check.kind}, list_question_values(check.params)
+        params, values = (
+            {**check.params, **bar, "kind": check.kind},
+            list_question_values(check.params),
+        )
         if values:
             return _prepare_each_question(params, values, context)
         return KINDS[check.kind].prepare_grading(params, context)
@@ -244,12 +268,18 @@ def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult
     """Turn the grade of a kind into the result of a check: `negate`, then the verdict by its threshold."""
     # `strict` turns an approximate answer into none, before the score is looked at.
     if strict and graded.approximate:
-        graded = grade_error(f"{graded.engine} is not an exact engine", graded.engine, MissingSetting.PHP)
+        graded = grade_error(
+            f"{graded.engine} is not an exact engine", graded.engine, MissingSetting.PHP
+        )
     score, verdict = graded.score, Verdict.UNSCORED
     if score is not None:
         score = 1 - score if check.negate else score
         bar = graded.threshold if check.threshold is None else check.threshold
-        verdict = Verdict.PASS if score >= (DETERMINISTIC_THRESHOLD if bar is None else bar) else Verdict.FAIL
+        verdict = (
+            Verdict.PASS
+            if score >= (DETERMINISTIC_THRESHOLD if bar is None else bar)
+            else Verdict.FAIL
+        )
     return CheckResult(
         check.id,
         check.kind,
@@ -272,15 +302,25 @@ def _explain_misfit(check: Check, misfit: Exception) -> Exception:
     from evalstore.languages.schemas import compile_shipped_schema
     from evalstore.places import find_resource_folder
 
-    text = (find_resource_folder("schema") / "checks" / f"{check.kind}.schema.json").read_text("utf-8")
+    text = (find_resource_folder("schema") / "checks" / f"{check.kind}.schema.json").read_text(
+        "utf-8"
+    )
     # A key that nothing reads is no reason: `validate` says so, and grading goes on.
     violations = compile_shipped_schema(json.loads(text)).find_violations(check.params)
-    violation = next((found for found in violations if found.keyword != "unevaluatedProperties"), None)
+    violation = next(
+        (found for found in violations if found.keyword != "unevaluatedProperties"), None
+    )
     if violation is None:
         return misfit
-    message = "cannot be combined with the other parameters" if violation.keyword == "not" else violation.message
+    message = (
+        "cannot be combined with the other parameters"
+        if violation.keyword == "not"
+        else violation.message
+    )
     what = f"check {check.id}{format_json_pointer(violation.pointer)}"
-    return SchemaError(f"{make_excerpt(what)}: {make_excerpt(message)}", hint="see where: evalstore validate")
+    return SchemaError(
+        f"{make_excerpt(what)}: {make_excerpt(message)}", hint="see where: evalstore validate"
+    )
 
 
 def _read_rubric(rubric: Rubric | Artifact | Mapping[str, Any]) -> Rubric:
@@ -300,15 +340,23 @@ def _read_output(output: str | Output | Mapping[str, Any]) -> Output:
         return Output(output)
     if isinstance(output, Output):
         return output
-    text, calls = (output.get("output"), output.get("tool_calls")) if isinstance(output, Mapping) else (None, None)
+    text, calls = (
+        (output.get("output"), output.get("tool_calls"))
+        if isinstance(output, Mapping)
+        else (None, None)
+    )
     if not isinstance(text, str):
-        raise SchemaError("an output must be a string, or a mapping {output, tool_calls?} whose output is a string")
+        raise SchemaError(
+            "an output must be a string, or a mapping {output, tool_calls?} whose output is a string"
+        )
     if calls is None:
         return Output(text)
     if not isinstance(calls, list | tuple) or not all(
         isinstance(call, Mapping) and read_call_name(call) for call in calls
     ):
-        raise SchemaError("`tool_calls` is not a list of calls", hint='a call is {"name": "…", "args": {…}}')
+        raise SchemaError(
+            "`tool_calls` is not a list of calls", hint='a call is {"name": "…", "args": {…}}'
+        )
     return Output(text, tuple(calls))
 
 

@@ -47,20 +47,27 @@ class GradedExample(NamedTuple):
         if self.result is None:
             return None
         score = self.result.score
-        return str(self.result.verdict) + ("" if score is None else f" ({format_decimal(round(score, 4))})")
+        return str(self.result.verdict) + (
+            "" if score is None else f" ({format_decimal(round(score, 4))})"
+        )
 
 
-def grade_examples(kind: Kind, value: Mapping[str, Any], context: CheckContext) -> Iterator[GradedExample]:
+def grade_examples(
+    kind: Kind, value: Mapping[str, Any], context: CheckContext
+) -> Iterator[GradedExample]:
     """Yield each example of a rubric's or a judge's mapping with its result; nothing for what cannot be read as one.
 
-    What could not be graded counts only where it decides: without a reply of a judge a failed gate still fails.
+    What could not be graded counts only where it decides: without a reply of a judge a failed gate
+    still fails.
     """
     examples = list(read_examples(value))
     if examples:
         yield from map(make_grader(kind, value, context), examples)
 
 
-def make_grader(kind: Kind, value: Mapping[str, Any], context: CheckContext) -> Callable[[Example], GradedExample]:
+def make_grader(
+    kind: Kind, value: Mapping[str, Any], context: CheckContext
+) -> Callable[[Example], GradedExample]:
     """Return a function that grades examples by a rubric, or a judge."""
     try:
         rubric, context = make_rubric(kind, value, context)
@@ -71,12 +78,17 @@ def make_grader(kind: Kind, value: Mapping[str, Any], context: CheckContext) -> 
     return lambda example: _grade(example, grade, rubric.scoring)
 
 
-def make_rubric(kind: Kind, value: Mapping[str, Any], context: CheckContext) -> tuple[Rubric, CheckContext]:
+def make_rubric(
+    kind: Kind, value: Mapping[str, Any], context: CheckContext
+) -> tuple[Rubric, CheckContext]:
     """Return a rubric's mapping as a rubric, or one check that asks a judge, whose variables the question fills."""
     if kind is not Kind.JUDGE:
         return read_rubric(value), context
     judge = Artifact(
-        kind, str(value.get("id", "")), str(value.get("version", "")), Document("", "", dict(value), {}, {})
+        kind,
+        str(value.get("id", "")),
+        str(value.get("version", "")),
+        Document("", "", dict(value), {}, {}),
     )
     check: dict[str, Any] = {"id": "judge", "kind": "llm_judge", "judge_prompt_ref": judge.name}
     if names := value.get(_VARIABLES):
@@ -85,16 +97,22 @@ def make_rubric(kind: Kind, value: Mapping[str, Any], context: CheckContext) -> 
     return rubric, replace(context, load=lambda _: judge)
 
 
-def _grade(example: Example, grade: Callable[[Sample], RubricResult], scoring: Scoring) -> GradedExample:
+def _grade(
+    example: Example, grade: Callable[[Sample], RubricResult], scoring: Scoring
+) -> GradedExample:
     try:
         result = grade(example.sample)
     except EvalstoreError as error:
         return GradedExample(example, None, error.message)
-    failed = next((check for check in result.checks if check.unscored is UnscoredReason.ERROR), None)
+    failed = next(
+        (check for check in result.checks if check.unscored is UnscoredReason.ERROR), None
+    )
     if failed is None:
         return GradedExample(example, result)
     settled = settle_errors(result, scoring)
-    decided = settled.verdict is not Verdict.UNSCORED if example.verdict else settled.score is not None
+    decided = (
+        settled.verdict is not Verdict.UNSCORED if example.verdict else settled.score is not None
+    )
     if decided:
         return GradedExample(example, settled)
     lead = f"{failed.id}: " if len(result.checks) > 1 else ""

@@ -34,7 +34,10 @@ from evalstore.text import make_excerpt
 # Calls about one output; more are not a check but a bill.
 CALL_LIMIT = 1000
 _WORDS = 1_000  # characters of what all judges of one check say in a reason
-_REQUEST_TYPES: Mapping[str, tuple[type, str]] = {"system": (str, "text"), "extra": (dict, "mapping")}
+_REQUEST_TYPES: Mapping[str, tuple[type, str]] = {
+    "system": (str, "text"),
+    "extra": (dict, "mapping"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,9 @@ def prepare_judge(
 ) -> PreparedJudge | Grade:
     """Return the judge that `ref` names, ready to be asked, or the grade of every output where it cannot be asked.
 
-    `model` is what the check says of it and wins field by field, `variable_names` those that the check fills. Raises
-    `RefError` for a judge that is not there and `SchemaError` for a file that is none.
+    `model` is what the check says of it and wins field by field, `variable_names` those that the
+    check fills. Raises `RefError` for a judge that is not there and `SchemaError` for a file that
+    is none.
     """
     artifact = context.load_artifact(ref, Kind.JUDGE)
     judge = _read_judge(ref, artifact.value)
@@ -78,7 +82,9 @@ def prepare_judge(
         return grade_error(f"the template of {name}: {make_excerpt(template)}")
     known = {*BUILTIN_VARIABLES, *set(judge.variables).intersection(variable_names)}
     if unfilled := [read for read in template.names if read not in known]:
-        return grade_error(f"nothing fills {{{{ {make_excerpt(unfilled[0])} }}}} in the template of {name}")
+        return grade_error(
+            f"nothing fills {{{{ {make_excerpt(unfilled[0])} }}}} in the template of {name}"
+        )
     merged = _merge_models(context.model, judge.model or {}, model)
     if not merged.get("id"):
         return grade_error(
@@ -97,14 +103,23 @@ def prepare_judge(
 
 
 def ask_judge(
-    judge: PreparedJudge, sample: Sample, variables: Mapping[str, str], context: CheckContext, *, times: int = 1
+    judge: PreparedJudge,
+    sample: Sample,
+    variables: Mapping[str, str],
+    context: CheckContext,
+    *,
+    times: int = 1,
 ) -> Iterator[JudgeAnswer]:
     """Ask a judge about one output and yield what it says, as often as `times`; a failure is an answer, too."""
     try:
         prompt = fill_template(judge.template, _fill_values(judge, sample, variables))
         prompt.encode()
     except (LimitError, UnicodeEncodeError) as error:
-        message = error.message if isinstance(error, LimitError) else "the prompt contains half of a surrogate pair"
+        message = (
+            error.message
+            if isinstance(error, LimitError)
+            else "the prompt contains half of a surrogate pair"
+        )
         yield JudgeAnswer(judge, JudgeReply(), ParsedReply(None, message))
         return
     is_readable = partial(_is_readable, judge.definition, sample.text)
@@ -117,7 +132,9 @@ def _is_readable(judge: Judge, output: str, reply: JudgeReply) -> bool:
     return read_reply(judge, reply, output=output).score is not None
 
 
-def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]) -> Grade:
+def grade_answers(
+    answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]
+) -> Grade:
     """Return the grade that `combine` makes of the scores; one answer without a score leaves it unscored (error)."""
     unscored = [answer for answer in answers if answer.parsed.score is None]
     texts = [answer.reply.text for answer in answers]
@@ -125,13 +142,23 @@ def grade_answers(answers: Sequence[JudgeAnswer], combine: Callable[[list[Fracti
     digests = tuple(answer.reply.digest for answer in answers if answer.reply.digest)
     if unscored:
         reason = f"{unscored[0].lead}{unscored[0].judge.name}: {unscored[0].parsed.words}"
-        many = f"{len(unscored)} of {len(answers)} replies have no score; the first: " if len(answers) > 1 else ""
+        many = (
+            f"{len(unscored)} of {len(answers)} replies have no score; the first: "
+            if len(answers) > 1
+            else ""
+        )
         setting = next((answer.reply.setting for answer in unscored if answer.reply.setting), None)
         return grade_error(f"{many}{reason}", _name_models(answers), setting)._replace(
             replies=replies, reply_digests=digests
         )
     score = combine([answer.parsed.score for answer in answers if answer.parsed.score is not None])
-    return Grade(score, _describe_scores(answers), engine=_name_models(answers), replies=replies, reply_digests=digests)
+    return Grade(
+        score,
+        _describe_scores(answers),
+        engine=_name_models(answers),
+        replies=replies,
+        reply_digests=digests,
+    )
 
 
 def _read_judge(ref: str, value: Mapping[str, Any]) -> Judge:
@@ -166,12 +193,16 @@ def _normalize_number(value: Any) -> Any:
     return int(value) if whole else value
 
 
-def _fill_values(judge: PreparedJudge, sample: Sample, variables: Mapping[str, str]) -> dict[str, str]:
+def _fill_values(
+    judge: PreparedJudge, sample: Sample, variables: Mapping[str, str]
+) -> dict[str, str]:
     """Return the text of every name that the template reads; the output is the output, whatever the variables say."""
     own = {CRITERIA} & {*judge.definition.variables} & {*variables}
     return {
         name: _to_prompt_text(
-            BUILTIN_VARIABLES[name](sample) if name in BUILTIN_VARIABLES and name not in own else variables[name]
+            BUILTIN_VARIABLES[name](sample)
+            if name in BUILTIN_VARIABLES and name not in own
+            else variables[name]
         )
         for name in judge.template.names
     }
@@ -185,13 +216,20 @@ def _to_prompt_text(value: Any) -> str:
 
 def _name_models(answers: Sequence[JudgeAnswer]) -> str:
     """Return the models that answered, as they name themselves, else as they were asked for."""
-    answered = [answer for answer in answers if not answer.reply.problem and answer.reply != JudgeReply()]
-    names = {make_excerpt(answer.reply.served or str(answer.judge.model["id"]), 100) for answer in answered}
+    answered = [
+        answer for answer in answers if not answer.reply.problem and answer.reply != JudgeReply()
+    ]
+    names = {
+        make_excerpt(answer.reply.served or str(answer.judge.model["id"]), 100)
+        for answer in answered
+    }
     return ", ".join(sorted(names)) or "evalstore"
 
 
 def _describe_scores(answers: Sequence[JudgeAnswer]) -> str:
-    said = [f"{answer.lead}{describe_answer(answer.judge.name, answer.parsed)}" for answer in answers]
+    said = [
+        f"{answer.lead}{describe_answer(answer.judge.name, answer.parsed)}" for answer in answers
+    ]
     between = "; " if any(answer.parsed.words for answer in answers) else ", "
     return make_excerpt(between.join(said), _WORDS)
 
@@ -232,7 +270,8 @@ def _sum_weights(votes: Sequence[JudgeVote]) -> Fraction:
     return sum((vote.weight for vote in votes), _ZERO)
 
 
-# Of at least one vote and the check's threshold; those of `WEIGHTED_AGGREGATES` need a total weight above 0.
+# Of at least one vote and the check's threshold; those of `WEIGHTED_AGGREGATES` need a total weight
+# above 0.
 AGGREGATES: Mapping[str, Callable[[Sequence[JudgeVote], Fraction], Fraction]] = {
     "mean": _average_by_weight,
     "median": lambda votes, _: find_median([vote.score for vote in votes]),

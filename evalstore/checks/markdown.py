@@ -23,7 +23,8 @@ _CLOSERS: Mapping[str, tuple[str, ...]] = {"---": ("---", "..."), "+++": ("+++",
 _KEY = re.compile(r"""(?:"[^"]*"|'[^']*'|[\w./-]+(?: [\w./-]+)*)\s*(?::(?:\s|$)|=)|\[""")
 _COMMENT = re.compile("#")
 _MORE = re.compile(r"#|$|\s|-(?:\s|$)")  # also a blank line, an indented one, and an item of a list
-# Deep nesting over many lines takes quadratic time; a count stops it at the same place on every machine (some 5 s).
+# Deep nesting over many lines takes quadratic time; a count stops it at the same place on every
+# machine (some 5 s).
 _BLOCKS = 500_000
 
 
@@ -58,7 +59,8 @@ def count_by_lines(text: str) -> MarkdownShape:
 def count_by_commonmark(text: str) -> MarkdownShape:
     """Count what a CommonMark parser sees, also within lists and quotes; `LimitError` for a text beyond the limits.
 
-    Code blocks are fenced and indented ones. Paragraphs include those of tight lists. Link definitions are none.
+    Code blocks are fenced and indented ones. Paragraphs include those of tight lists. Link
+    definitions are none.
     Front matter is left out: to a parser its last line would make a heading of it.
     """
     from markdown_it import __version__
@@ -83,9 +85,14 @@ def find_fenced_blocks(text: str) -> list[FencedBlock]:
     """
     if not any(fence in text for fence in _FENCES):
         return []
-    # The parser would make a replacement character of a NUL, which JSON takes; it takes neither of these two.
+    # The parser would make a replacement character of a NUL, which JSON takes; it takes neither of
+    # these two.
     tokens = _build_parser().parse(text.replace("\0", "\1"), {"blocks": 0})
-    return [FencedBlock(_read_language(token.info), token.content) for token in tokens if token.type == "fence"]
+    return [
+        FencedBlock(_read_language(token.info), token.content)
+        for token in tokens
+        if token.type == "fence"
+    ]
 
 
 def _read_language(info: str) -> str:
@@ -97,7 +104,8 @@ def _read_language(info: str) -> str:
 def _find_front_matter_end(text: str) -> int:
     """Return where front matter ends, YAML or TOML between two marks on the text's first lines; 0 without any.
 
-    What stands between two rules is text, so a mapping is asked for: a key in the first line that says something.
+    What stands between two rules is text, so a mapping is asked for: a key in the first line that
+    says something.
     """
     first, *rows = text.splitlines(keepends=True) or [""]
     closers = _CLOSERS.get(first.removeprefix("\ufeff").rstrip(), ())
@@ -114,7 +122,10 @@ def _find_front_matter_end(text: str) -> int:
     return 0
 
 
-DIALECTS: Mapping[str, Callable[[str], MarkdownShape]] = {"commonmark": count_by_commonmark, "lines": count_by_lines}
+DIALECTS: Mapping[str, Callable[[str], MarkdownShape]] = {
+    "commonmark": count_by_commonmark,
+    "lines": count_by_lines,
+}
 
 
 @lru_cache(maxsize=1)
@@ -123,7 +134,9 @@ def _build_parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"maxNesting": 100})
     parser.core.ruler.disable("inline")  # no demand looks inside a line
-    parser.block.ruler.before("code", "budget", _spend_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    parser.block.ruler.before(
+        "code", "budget", _spend_block, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
     return parser
 
 

@@ -21,7 +21,8 @@ from evalstore.text import make_excerpt
 SECONDS = 60  # then the command ends: a clock must not decide what is recorded
 _OPEN, _FENCE = "```php", "```"
 _VERSION = re.compile(rb"PHP ([0-9]+(?:\.[0-9]+)+)")
-# No php.ini, no short tags, bounded memory: the answer depends on the code and on PHP's version only.
+# No php.ini, no short tags, bounded memory: the answer depends on the code and on PHP's version
+# only.
 _OPTIONS = ("-n", "-d", "short_open_tag=0", "-d", "memory_limit=128M")
 _BROKEN = 255
 _OUT_OF_MEMORY = b"Allowed memory size of"
@@ -56,7 +57,8 @@ def find_legacy_blocks(text: str) -> list[str]:
 
     The tag is a prefix in lower case (```` ```phpt ```` counts), and an unclosed block is none.
     """
-    # The legacy grader's regular expression takes quadratic time on a line of many openings; this is the same, linear.
+    # The legacy grader's regular expression takes quadratic time on a line of many openings; this
+    # is the same, linear.
     blocks: list[str] = []
     end = 0
     while (start := text.find(_OPEN, end)) >= 0 and (line := text.find("\n", start)) >= 0:
@@ -131,7 +133,12 @@ def _run_php(path: str, action: str, code: bytes = b"") -> subprocess.CompletedP
     """Run `php`; raises `RefusedError` where it does not finish, because then nobody knows its answer."""
     try:
         return subprocess.run(  # noqa: S603  # an absolute path and fixed arguments; the code goes in by stdin
-            [path, *_OPTIONS, action], input=code, capture_output=True, timeout=SECONDS, env={}, check=False
+            [path, *_OPTIONS, action],
+            input=code,
+            capture_output=True,
+            timeout=SECONDS,
+            env={},
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise RefusedError(

@@ -1,7 +1,7 @@
 """Values that a check takes from the question: `{from: key}` in place of a list, a text, a number or a schema.
 
-A check that takes values is, for each question, the plain check with the values written in: it is filled and prepared
-question by question, and no kind knows where its parameters come from.
+A check that takes values is, for each question, the plain check with the values written in: it is
+filled and prepared question by question, and no kind knows where its parameters come from.
 """
 
 from __future__ import annotations
@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 _NAME = "name"
 _LARGEST = 10**18  # what is counted is less
-_TYPE_NAMES = {"array": "a list", "string": "a text", "integer": "a whole number", "object": "a mapping"}
+_TYPE_NAMES = {
+    "array": "a list",
+    "string": "a text",
+    "integer": "a whole number",
+    "object": "a mapping",
+}
 
 
 def fill_from_question(
@@ -42,17 +47,23 @@ def fill_from_question(
         if is_empty(row.get(place.key)):
             return grade_missing(_explain_absence(place.key, question))
     for place in places:
-        if problem := next(find_value_problems(str(params["kind"]), place.pointer, row[place.key]), None):
+        if problem := next(
+            find_value_problems(str(params["kind"]), place.pointer, row[place.key]), None
+        ):
             where = question.place if question else ""
             at = format_json_pointer(problem.pointer)
-            return grade_error(f"the question's {make_excerpt(place.key)}{at} {problem.message}{where}")
+            return grade_error(
+                f"the question's {make_excerpt(place.key)}{at} {problem.message}{where}"
+            )
     return fill_values(str(params["kind"]), params, row)
 
 
 def fill_values(kind: str, params: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a check's mapping with the values that it takes from a question which has them all."""
     places = list_question_values(params)
-    return fill_params(params, {place.pointer: read_value(kind, place.pointer, row[place.key]) for place in places})
+    return fill_params(
+        params, {place.pointer: read_value(kind, place.pointer, row[place.key]) for place in places}
+    )
 
 
 def _explain_absence(key: str, question: Question | None) -> str:
@@ -74,8 +85,8 @@ class ValueProblem(NamedTuple):
 def read_value(kind: str, at: Pointer, value: Any) -> Any:
     """Return a question's value as it stands in the parameter of this kind at `at`; a misfit stays as it is.
 
-    A text or a number where a list is wanted is a list of one text, `4000.0` is the whole number 4000, and a tool's
-    name stands for the tool.
+    A text or a number where a list is wanted is a list of one text, `4000.0` is the whole number
+    4000, and a tool's name stands for the tool.
     """
     wanted = _find_param(kind, str(at[0]), inner=len(at) > 1)
     if wanted.type == "integer":
@@ -96,7 +107,8 @@ def _read_lone_item(value: Any) -> Any:
 
 
 def _read_integer(value: Any) -> Any:
-    # The range comes first: infinity has no whole part, and a large power of ten would be written out.
+    # The range comes first: infinity has no whole part, and a large power of ten would be written
+    # out.
     if not isinstance(value, float | Decimal) or not -_LARGEST < value < _LARGEST:
         return value
     return int(value) if value == int(value) else value
@@ -106,7 +118,9 @@ def locate_in_value(value: Any, pointer: Pointer) -> Pointer:
     """Return where in a question's own value a place of the read value is: as far down as it is written."""
     for depth, step in enumerate(pointer):
         within = isinstance(value, dict) and step in value
-        if not within and not (isinstance(value, list | tuple) and isinstance(step, int) and step < len(value)):
+        if not within and not (
+            isinstance(value, list | tuple) and isinstance(step, int) and step < len(value)
+        ):
             return pointer[:depth]
         value = value[step]
     return pointer
@@ -151,4 +165,8 @@ def _find_param(kind: str, name: str, *, inner: bool) -> _Param:
     plain |= param.get("else", {})
     item = schema["$defs"].get(str(plain.get("items", {}).get("$ref")).rpartition("/")[2], {})
     of_named = item.get("type") == "object" and item.get("required") == [_NAME]
-    return _Param(compile_shipped_schema({"$defs": schema["$defs"], **plain}), str(plain.get("type")), of_named)
+    return _Param(
+        compile_shipped_schema({"$defs": schema["$defs"], **plain}),
+        str(plain.get("type")),
+        of_named,
+    )

@@ -11,7 +11,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
-from evalstore.checks.reply_text import ReplyError, find_object, read_plain_object, take_off_reasoning
+from evalstore.checks.reply_text import (
+    ReplyError,
+    find_object,
+    read_plain_object,
+    take_off_reasoning,
+)
 from evalstore.documents import convert_fraction, read_json, write_canonical
 from evalstore.errors import LoadError
 from evalstore.model import Judge, JudgeReply, ScoreType, parse_fraction
@@ -23,11 +28,21 @@ if TYPE_CHECKING:
     from evalstore.languages.patterns import PatternMatcher
 
 _FENCED = re.compile(r"```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
-NUMBER = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"  # of a score that a pattern captures
+NUMBER = (
+    r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"  # of a score that a pattern captures
+)
 VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
-_MENTIONS = ('The answer under review says "{}" to that.', "The answer under review says {} to that.")
+_MENTIONS = (
+    'The answer under review says "{}" to that.',
+    "The answer under review says {} to that.",
+)
 _HALF = Fraction(1, 2)
-WORD_KEYS = ("rationale", "reason", "reasoning", "explanation")  # of a reply, where its words are looked for, in turn
+WORD_KEYS = (
+    "rationale",
+    "reason",
+    "reasoning",
+    "explanation",
+)  # of a reply, where its words are looked for, in turn
 _CUT = {
     "length": "the reply was cut off at its maximum length: raise the model's max_tokens",
     "content_filter": "the reply was held back by the endpoint's content filter",
@@ -50,10 +65,11 @@ class ParsedReply:
 def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedReply:
     """Read one reply: a JSON object with the key of the judge's score type, else what its `reply_pattern` finds.
 
-    The JSON is the whole reply, or all that its one fenced block holds, or the one such object in the prose behind the
-    model's reasoning; the judge's words are the first text of `WORD_KEYS` in it. The pattern's first group is the
-    answer. Where there are several answers, or the only one may be quoted from `output`, which is the answer under
-    review, nobody can tell which is the judge's, and the reply has none.
+    The JSON is the whole reply, or all that its one fenced block holds, or the one such object in
+    the prose behind the model's reasoning; the judge's words are the first text of `WORD_KEYS` in
+    it. The pattern's first group is the answer. Where there are several answers, or the only one
+    may be quoted from `output`, which is the answer under review, nobody can tell which is the
+    judge's, and the reply has none.
     """
     text = reply.text.strip()
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
@@ -77,8 +93,12 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
     if answer is not None:
         return _to_answer(judge, answer.value, answer.rest)
     if judge.reply_pattern is not None:
-        return ParsedReply(None, f"reply_pattern finds nothing in the reply: {_quote_excerpt(prose)}")
-    return ParsedReply(None, broken or f"the reply's JSON is not an object with {_name_keys(judge)}")
+        return ParsedReply(
+            None, f"reply_pattern finds nothing in the reply: {_quote_excerpt(prose)}"
+        )
+    return ParsedReply(
+        None, broken or f"the reply's JSON is not an object with {_name_keys(judge)}"
+    )
 
 
 def _name_keys(judge: Judge) -> str:
@@ -101,14 +121,22 @@ def _to_answer(judge: Judge, value: Mapping[str, Any], rest: str = "") -> Parsed
     words = next((text for text in texts if isinstance(text, str) and text.strip()), "")
     score = _find_in_json(judge, value)
     if isinstance(score, Fraction) and (other := _find_other_answer(judge, score, rest)):
-        return ParsedReply(None, f"the reply has JSON with one answer, and another behind it: {_quote_excerpt(other)}")
+        return ParsedReply(
+            None,
+            f"the reply has JSON with one answer, and another behind it: {_quote_excerpt(other)}",
+        )
     return _to_parsed_reply(judge, score, said.get("level"), words)
 
 
 def _find_other_answer(judge: Judge, score: Fraction, rest: str) -> str:
     """Return where a text says another score than the JSON before it, as in `Score: 2`; empty where nowhere."""
-    names = "|".join(map(re.escape, judge.levels or {})) or rf"{NUMBER}(?!\s*(?:to|or|-)\s*\d)|{'|'.join(VERDICTS)}"
-    stated = re.compile(rf"\b(?:score|verdict|level)\W{{1,4}}(?:is\W{{1,4}}|of\W{{1,4}})?({names})\b", re.IGNORECASE)
+    names = (
+        "|".join(map(re.escape, judge.levels or {}))
+        or rf"{NUMBER}(?!\s*(?:to|or|-)\s*\d)|{'|'.join(VERDICTS)}"
+    )
+    stated = re.compile(
+        rf"\b(?:score|verdict|level)\W{{1,4}}(?:is\W{{1,4}}|of\W{{1,4}})?({names})\b", re.IGNORECASE
+    )
     for match in stated.finditer(rest):
         read = _CAPTURED[judge.score_type](judge, match[1])
         if isinstance(read, Fraction) and read != score:
@@ -132,7 +160,10 @@ def build_reply_schema(judge: Judge) -> dict[str, Any]:
         "required": [WORD_KEYS[0], answer],
         "additionalProperties": False,
     }
-    return {"type": "json_schema", "json_schema": {"name": "judgement", "strict": True, "schema": schema}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "judgement", "strict": True, "schema": schema},
+    }
 
 
 def find_pattern_problem(pattern: str) -> str | None:
@@ -159,7 +190,8 @@ def _compile(pattern: str) -> PatternMatcher | str:
 def find_quoted_answer(judge: Judge) -> str | None:
     """Return an answer that the judge's `reply_pattern` takes from a reply that only mentions it, or None.
 
-    Such a pattern finds an answer in the output that a reply quotes, and whoever writes the output chooses it.
+    Such a pattern finds an answer in the output that a reply quotes, and whoever writes the output
+    chooses it.
     """
     pattern = judge.reply_pattern
     if pattern is None or find_pattern_problem(pattern):
@@ -181,7 +213,9 @@ def _list_answers(judge: Judge) -> list[str]:
     return [f"{number:g}" for number in map(float, (judge.most, judge.least, middle))]
 
 
-def _to_parsed_reply(judge: Judge, score: Fraction | str, level: Any, words: str = "") -> ParsedReply:
+def _to_parsed_reply(
+    judge: Judge, score: Fraction | str, level: Any, words: str = ""
+) -> ParsedReply:
     """Return a score with the judge's words, or the problem that stands in its place."""
     if isinstance(score, str):
         return ParsedReply(None, score)
@@ -198,17 +232,30 @@ def _parse_json(judge: Judge, text: str) -> tuple[Any, str]:
         if body is not text or text.startswith("{"):
             return None, f"the reply cannot be read, {error.message}: {_quote_excerpt(text)}"
     what = f"has no JSON object with {_name_keys(judge)}" if "{" in text else "is not JSON"
-    return None, f"the reply {what}, and the judge has no reply_pattern to find the answer: {_quote_excerpt(text)}"
+    return (
+        None,
+        f"the reply {what}, and the judge has no reply_pattern to find the answer: {_quote_excerpt(text)}",
+    )
 
 
 def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
-    # A reply may say both `verdict` and `score`, or one of them twice: they have to agree, nothing is guessed.
+    # A reply may say both `verdict` and `score`, or one of them twice: they have to agree, nothing
+    # is guessed.
     readers = _KEYS[judge.score_type]
-    scores = [readers[key.lower()](judge, item) for key, item in value.items() if key.lower() in readers]
+    scores = [
+        readers[key.lower()](judge, item) for key, item in value.items() if key.lower() in readers
+    ]
     if len(set(scores)) > 1:
-        return next((score for score in scores if isinstance(score, str)), "its verdict contradicts its score")
-    verdicts = [item for key, item in value.items() if key.lower() == "verdict" and "verdict" not in readers]
-    if isinstance(scores[0], Fraction) and any(_contradicts(judge, item, scores[0]) for item in verdicts):
+        return next(
+            (score for score in scores if isinstance(score, str)),
+            "its verdict contradicts its score",
+        )
+    verdicts = [
+        item for key, item in value.items() if key.lower() == "verdict" and "verdict" not in readers
+    ]
+    if isinstance(scores[0], Fraction) and any(
+        _contradicts(judge, item, scores[0]) for item in verdicts
+    ):
         return "its verdict contradicts its score"
     return scores[0]
 
@@ -239,7 +286,9 @@ def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str
     captures = list(dict.fromkeys(found))
     if not any(_is_spelled(judge, capture) for capture in captures):
         return (_CAPTURED[judge.score_type](judge, captures[0]), captures[0]) if captures else None
-    answers = list(dict.fromkeys(_CAPTURED[judge.score_type](judge, capture) for capture in captures))
+    answers = list(
+        dict.fromkeys(_CAPTURED[judge.score_type](judge, capture) for capture in captures)
+    )
     if len(answers) > 1:
         several = " and ".join(_quote_excerpt(capture) for capture in captures[:2])
         return f"reply_pattern finds {len(captures)} different answers, such as {several}", ""
@@ -252,7 +301,10 @@ def _read_score(judge: Judge, value: Any) -> Fraction | str:
         return f"the score is not a number but {_describe_value(value)}"
     score = parse_fraction(number)
     if not judge.least <= score <= judge.most:
-        return f"the score {_describe_value(value)} is outside the scale, {judge.least} to {judge.most}"
+        return (
+            f"the score {_describe_value(value)} is outside the scale, {judge.least} to "
+            f"{judge.most}"
+        )
     return (score - judge.least) / (judge.most - judge.least)
 
 
@@ -307,7 +359,11 @@ def _to_number(value: Any) -> int | Decimal | None:
 def _describe_value(value: Any) -> str:
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
-    return _quote_excerpt(value) if isinstance(value, str) else make_excerpt(write_canonical(value), SHORT_EXCERPT)
+    return (
+        _quote_excerpt(value)
+        if isinstance(value, str)
+        else make_excerpt(write_canonical(value), SHORT_EXCERPT)
+    )
 
 
 def _quote_excerpt(text: str) -> str:
@@ -317,7 +373,11 @@ def _quote_excerpt(text: str) -> str:
 def is_pattern_idle(judge: Judge) -> bool:
     """Whether it is proved that no text which the judge's pattern captures is an answer; False where nobody can say."""
     pattern = judge.reply_pattern
-    return pattern is not None and not find_pattern_problem(pattern) and _is_apart(pattern, _spell_answers(judge))
+    return (
+        pattern is not None
+        and not find_pattern_problem(pattern)
+        and _is_apart(pattern, _spell_answers(judge))
+    )
 
 
 def _spell_answers(judge: Judge) -> Expression:

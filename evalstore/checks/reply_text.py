@@ -27,7 +27,8 @@ _QUOTES = (
     "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}",
 )
 _CORRECTION = re.compile(
-    r"(?:^|[.!?\n])\s*+(?:wait|correction|actually|on reflection|on second thought)\b", re.IGNORECASE
+    r"(?:^|[.!?\n])\s*+(?:wait|correction|actually|on reflection|on second thought)\b",
+    re.IGNORECASE,
 )
 _BRACES = re.compile(r"[{}\[\]]")
 # Between a key and its value, in any notation.
@@ -37,7 +38,8 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?|\.[0-9]{1,40})")
 _STRING = r""" "(?:[^"\\]|\\.)*+" | '(?:[^'\\]|\\.)*+' """
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 _PAIR = re.compile(
-    rf"\s*+({_STRING})\s*+:\s*+({_STRING}|{_NUMBER.pattern}|{'|'.join(_WORDS)})\s*+(,?)", re.DOTALL | re.VERBOSE
+    rf"\s*+({_STRING})\s*+:\s*+({_STRING}|{_NUMBER.pattern}|{'|'.join(_WORDS)})\s*+(,?)",
+    re.DOTALL | re.VERBOSE,
 )
 _OBJECT_CLOSES = re.compile(r"\s*+\}")
 _QUOTED_CHAR = re.compile(r"\\.|\"", re.DOTALL)
@@ -72,15 +74,21 @@ def take_off_reasoning(text: str) -> str:
     while match := _OPENS.match(left):
         end = _CLOSES.search(left, match.end())
         if end is None:
-            raise ReplyError("the reply ends within its reasoning: raise the model's limit of tokens")
+            raise ReplyError(
+                "the reply ends within its reasoning: raise the model's limit of tokens"
+            )
         left = left[end.end() :].lstrip()
     ends = [match.end() for match in _CLOSES.finditer(left)]
     if not ends:
         answer = left
     elif len(ends) > 1 or left is not text or _OPENS.search(left):
-        raise ReplyError("the reply ends its reasoning more than once, so nobody can tell where its answer begins")
+        raise ReplyError(
+            "the reply ends its reasoning more than once, so nobody can tell where its answer begins"
+        )
     elif left.startswith("{"):
-        raise ReplyError("the reply has JSON before the tag that ends its reasoning: which is the answer?")
+        raise ReplyError(
+            "the reply has JSON before the tag that ends its reasoning: which is the answer?"
+        )
     else:
         answer = left[ends[0] :].lstrip()
     if not answer:
@@ -91,7 +99,8 @@ def take_off_reasoning(text: str) -> str:
 def find_object(text: str, keys: Collection[str], output: str) -> AnswerObject | None:
     """Return the one JSON object with one of the keys in the prose of a reply; None where there is none.
 
-    `output` is the answer under review: an object that it holds, too, or of which it holds the key with the same
+    `output` is the answer under review: an object that it holds, too, or of which it holds the key
+    with the same
     value, may be a quotation. Keys count in any case. Raises `ReplyError` where
     there are several objects, and where one may be a part of another, a quotation or an example.
     """
@@ -101,14 +110,22 @@ def find_object(text: str, keys: Collection[str], output: str) -> AnswerObject |
         return None
     name = " or ".join(keys)
     if len(found) > 1:
-        raise ReplyError(f"the reply has {len(found)} JSON objects with {name}: which is the answer?")
+        raise ReplyError(
+            f"the reply has {len(found)} JSON objects with {name}: which is the answer?"
+        )
     (place,) = found
     before, after = text[: place.start], text[place.end :]
     _check_braces(_blank(before, places), _blank(after, places, place.end))
     if "".join(text[place.start : place.end].split()) in "".join(output.split()):
-        raise ReplyError("the JSON of the reply is in the answer under review, too, and may be quoted from it")
-    if any(_holds_pair(output, key, value) for key, value in place.value.items() if key.lower() in keys):
-        raise ReplyError("the JSON of the reply says what the answer under review says, too, and may be quoted from it")
+        raise ReplyError(
+            "the JSON of the reply is in the answer under review, too, and may be quoted from it"
+        )
+    if any(
+        _holds_pair(output, key, value) for key, value in place.value.items() if key.lower() in keys
+    ):
+        raise ReplyError(
+            "the JSON of the reply says what the answer under review says, too, and may be quoted from it"
+        )
     if problem := _find_quotation(before, after):
         raise ReplyError(problem)
     return AnswerObject(place.value, after)
@@ -133,8 +150,8 @@ def _begins_with(text: str, start: int, value: Any) -> bool:
 def read_plain_object(text: str) -> dict[str, Any] | None:
     """Read a text that is one flat object as models write it beside the rules of JSON; None where it is none.
 
-    Quotes and words may be Python's, a text may hold a line end, and a comma may stand before the brace. No key is
-    there twice.
+    Quotes and words may be Python's, a text may hold a line end, and a comma may stand before the
+    brace. No key is there twice.
     """
     place = _find_plain_object(text, len(text) - len(text.lstrip()))
     return place.value if place and not text[place.end :].strip() else None
@@ -161,18 +178,22 @@ def _read_token(token: str) -> Any:
         return _WORDS[token]
     if token[0] not in "'\"":
         return Decimal(token)
-    # A text between single quotes may hold double ones, and an escaped single one, which JSON does not know.
+    # A text between single quotes may hold double ones, and an escaped single one, which JSON does
+    # not know.
     inner = _QUOTED_CHAR.sub(lambda match: _JSON_CHARS.get(match[0], match[0]), token[1:-1])
     return json.loads(f'"{inner}"', strict=False)
 
 
 def _list_objects(text: str) -> Iterator[_Place]:
     """Yield the outermost JSON objects of a text; one that begins and is not JSON is a `ReplyError`."""
-    # Braces of prose and code are left alone; what begins like JSON has to be JSON, or a part of it would count.
+    # Braces of prose and code are left alone; what begins like JSON has to be JSON, or a part of it
+    # would count.
     end = 0
     while match := _OBJECT_START.search(text, end):
         try:
-            place = _Place(match.start(), *reversed(read_leading_value(text, match.start(), "reply")))
+            place = _Place(
+                match.start(), *reversed(read_leading_value(text, match.start(), "reply"))
+            )
         except LoadError as error:
             plain = _find_plain_object(text, match.start())
             if plain is None and match[1] == '"':
@@ -199,11 +220,17 @@ def _check_braces(before: str, after: str) -> None:
         opener = {"}": "{", "]": "["}.get(match[0], match[0])
         depths[opener] = max(0, depths[opener] + (1 if match[0] == opener else -1))
     if depths["{"]:
-        raise ReplyError("the JSON of the reply is inside other braces, and so a part of something else")
+        raise ReplyError(
+            "the JSON of the reply is inside other braces, and so a part of something else"
+        )
     if depths["["]:
-        raise ReplyError("the JSON of the reply is in a list, or behind a bracket that is not closed")
+        raise ReplyError(
+            "the JSON of the reply is in a list, or behind a bracket that is not closed"
+        )
     if after.count("}") > after.count("{"):
-        raise ReplyError("the JSON of the reply is inside other braces, and so a part of something else")
+        raise ReplyError(
+            "the JSON of the reply is inside other braces, and so a part of something else"
+        )
 
 
 def _find_quotation(before: str, after: str) -> str:
@@ -211,9 +238,14 @@ def _find_quotation(before: str, after: str) -> str:
     line = before.rpartition("\n")[2]
     if line.rstrip(" *`").endswith(_QUOTES) or line.lstrip().startswith(">"):
         return "the JSON of the reply is in quotation marks, so it may be quoted and not the answer"
-    introduction = _SENTENCE_END.split(_FENCE.sub("", before)[-_INTRODUCTION:].rstrip(" \t\r\n`*"))[-1]
+    introduction = _SENTENCE_END.split(_FENCE.sub("", before)[-_INTRODUCTION:].rstrip(" \t\r\n`*"))[
+        -1
+    ]
     if _EXAMPLE.search(introduction):
-        return "the JSON of the reply is introduced as an example or a quotation, so it may not be the answer"
+        return (
+            "the JSON of the reply is introduced as an example or a quotation, so it may not be "
+            "the answer"
+        )
     goes_on = after.lstrip(" \t`*\"'.")
     within = bool(re.search(r"[\w,;]\s*$", line)) and bool(re.match(r"[^\W_]", goes_on))
     if within or re.match(r"[ \t`*]*(?:[,;]|[a-z])", after):

@@ -31,7 +31,9 @@ def _read_statement(number: str, item: Any) -> Statement:
         return Statement(number, item, _ONE)
     text, weight = item["text"], item.get("weight", 1)
     if not isinstance(text, str) or isinstance(weight, bool | str):
-        raise TypeError("a statement is a text, or a mapping of a `text`, a number as `weight` and an `id`")
+        raise TypeError(
+            "a statement is a text, or a mapping of a `text`, a number as `weight` and an `id`"
+        )
     return Statement(str(item.get("id", number)), text, parse_fraction(weight))
 
 
@@ -53,8 +55,11 @@ def _sum_positive(statements: Sequence[Statement]) -> Fraction:
     return sum((max(_ZERO, one.weight) for one in statements), _ZERO)
 
 
-# Each of statements that `find_weight_problem` finds nothing wrong with, and their scores in the same order.
-STATEMENT_AGGREGATES: Mapping[str, Callable[[Sequence[Statement], Sequence[Fraction]], Fraction]] = {
+# Each of statements that `find_weight_problem` finds nothing wrong with, and their scores in the
+# same order.
+STATEMENT_AGGREGATES: Mapping[
+    str, Callable[[Sequence[Statement], Sequence[Fraction]], Fraction]
+] = {
     "mean": _average,
     "points": _count_points,
 }

@@ -9,12 +9,18 @@ from typing import NamedTuple
 
 from evalstore.errors import LimitError
 
-# A prompt longer than this is not a question to a model; a template that repeats a long output would fill the memory.
+# A prompt longer than this is not a question to a model; a template that repeats a long output
+# would fill the memory.
 PROMPT_LIMIT = 8 << 20
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TO_NEXT_LINE = re.compile(r"[ \t]*(?:\r?\n|\Z)")
-_SIGILS, _SECTIONS, _ALONE, _UNKNOWN = frozenset("#^/!&>="), frozenset("#^"), frozenset("#^/!"), frozenset("&>=")
+_SIGILS, _SECTIONS, _ALONE, _UNKNOWN = (
+    frozenset("#^/!&>="),
+    frozenset("#^"),
+    frozenset("#^/!"),
+    frozenset("&>="),
+)
 TEXT_PART, _VALUE = "text", "value"
 
 
@@ -51,7 +57,11 @@ def find_tags(template: str) -> Iterator[TemplateTag]:
             yield tag._replace(problem=f"{written} is not a valid template tag")
         elif tag.sigil == "/":
             matches = bool(open_) and open_.pop().name == tag.name
-            yield tag if matches else tag._replace(problem=f"{written} closes a section that is not open")
+            yield (
+                tag
+                if matches
+                else tag._replace(problem=f"{written} closes a section that is not open")
+            )
         else:
             open_ += [tag] if tag.sigil in _SECTIONS else []
             yield tag
@@ -92,7 +102,8 @@ def fill_template(template: Template, values: Mapping[str, str]) -> str:
     A section is shown when the text of its name is not empty, an inverted one when it is.
     """
     texts: list[str] = []
-    # `hidden` counts the open sections that are not shown, so that an end within them ends the right one.
+    # `hidden` counts the open sections that are not shown, so that an end within them ends the
+    # right one.
     hidden, room = 0, PROMPT_LIMIT
     for part, what in template.parts:
         if part in _SECTIONS:
@@ -110,7 +121,8 @@ def fill_template(template: Template, values: Mapping[str, str]) -> str:
 def _split_before_tag(template: str, tag: TemplateTag, done: int) -> tuple[str, int]:
     """Return the text between `done` and the tag, and where the text behind the tag begins.
 
-    A section's tag or a comment that is alone on its lines is removed with the white space around it, as Mustache
+    A section's tag or a comment that is alone on its lines is removed with the white space around
+    it, as Mustache
     has it.
     """
     text, end = template[done : tag.start], tag.start + len(tag.written)

@@ -57,24 +57,42 @@ def grade_calls(demands: ToolDemands, calls: Calls) -> Grade:
     """Grade the calls: 0 for one that must not stand there, else all or nothing, or the share of the required tools."""
     tools = demands.tools
     if len(tools) > TOOL_LIMIT and len(tools) * max(len(tools), len(calls)) > _WORK_LIMIT:
-        return grade_error(f"{len(tools):,} tools and {len(calls):,} calls are more than can be compared")
-    places_by_tool = [[place for place, call in enumerate(calls) if tool.is_match(call)] for tool in tools]
+        return grade_error(
+            f"{len(tools):,} tools and {len(calls):,} calls are more than can be compared"
+        )
+    places_by_tool = [
+        [place for place, call in enumerate(calls) if tool.is_match(call)] for tool in tools
+    ]
     if wrong := next(_find_unwanted(demands, calls, places_by_tool), None):
         return grade_binary(False, wrong)
-    # A required entry is a demand that can be met in part; the others are limits, which `_find_unwanted` has tested.
-    required = [(tool, places) for tool, places in zip(tools, places_by_tool, strict=True) if tool.least]
+    # A required entry is a demand that can be met in part; the others are limits, which
+    # `_find_unwanted` has tested.
+    required = [
+        (tool, places) for tool, places in zip(tools, places_by_tool, strict=True) if tool.least
+    ]
     met = [(tool, places) for tool, places in required if tool.is_allowed_count(len(places))]
     satisfied = len(met) if demands.mode == "any_order" else _count_in_order(met)
     if satisfied == len(required):
-        return grade_binary(True, f"all demands on {len(calls)} call{'' if len(calls) == 1 else 's'} holds")
-    unmet = (_word_count(tool, len(places)) for tool, places in required if not tool.is_allowed_count(len(places)))
+        return grade_binary(
+            True, f"all demands on {len(calls)} call{'' if len(calls) == 1 else 's'} holds"
+        )
+    unmet = (
+        _word_count(tool, len(places))
+        for tool, places in required
+        if not tool.is_allowed_count(len(places))
+    )
     reason = next(unmet, "the calls are not in the required order")
     if demands.partial:
-        return Grade(Fraction(satisfied, len(required)), f"{satisfied} of {len(required)} required tools: {reason}")
+        return Grade(
+            Fraction(satisfied, len(required)),
+            f"{satisfied} of {len(required)} required tools: {reason}",
+        )
     return grade_binary(False, reason)
 
 
-def _find_unwanted(demands: ToolDemands, calls: Calls, places_by_tool: Sequence[Places]) -> Iterator[str]:
+def _find_unwanted(
+    demands: ToolDemands, calls: Calls, places_by_tool: Sequence[Places]
+) -> Iterator[str]:
     """Yield what stands in the calls that must not."""
     for call in calls:
         if call.name in demands.forbidden:
@@ -83,18 +101,24 @@ def _find_unwanted(demands: ToolDemands, calls: Calls, places_by_tool: Sequence[
         if not tool.least and not tool.is_allowed_count(len(places)):
             yield _word_count(tool, len(places))
     if demands.mode == "exact" and (other := _find_extra_call(demands.tools, calls)) is not None:
-        yield f"call {other + 1}, {make_excerpt(calls[other].name, SHORT_EXCERPT)}, is one more than required"
+        yield (
+            f"call {other + 1}, {make_excerpt(calls[other].name, SHORT_EXCERPT)}, is one more than "
+            "required"
+        )
 
 
 def _word_count(tool: ToolEntry, number: int) -> str:
-    name = make_excerpt(tool.name, SHORT_EXCERPT) + ("" if tool.args is None else " with these args")
+    name = make_excerpt(tool.name, SHORT_EXCERPT) + (
+        "" if tool.args is None else " with these args"
+    )
     wanted = f"at least {tool.least}" if number < tool.least else f"at most {tool.most}"
     return f"{name} is called {number} time{'' if number == 1 else 's'}, {wanted} wanted"
 
 
 def _count_in_order(required: Sequence[tuple[ToolEntry, Places]]) -> int:
     """Return how many of the tools, at most, can be found one after the other."""
-    # Like the longest increasing subsequence: a shorter chain that ends earlier leaves more calls for the rest.
+    # Like the longest increasing subsequence: a shorter chain that ends earlier leaves more calls
+    # for the rest.
     ends = [0]  # ends[n]: after how many calls n tools have been found, at the earliest
     for tool, places in required:
         for number in reversed(range(len(ends))):
@@ -114,7 +138,9 @@ def _find_extra_call(tools: Sequence[ToolEntry], calls: Calls) -> int | None:
     """
     turn, taken = 0, 0
     for place, call in enumerate(calls):
-        while turn < len(tools) and (taken == count_room(tools[turn]) or not tools[turn].is_match(call)):
+        while turn < len(tools) and (
+            taken == count_room(tools[turn]) or not tools[turn].is_match(call)
+        ):
             turn, taken = turn + 1, 0
         if turn == len(tools):
             return place
@@ -132,4 +158,6 @@ def _fits_args(wanted: Any, args: Any, *, exact: bool) -> bool:
         return write_canonical(wanted) == write_canonical(args)
     if not isinstance(args, Mapping) or (exact and len(args) != len(wanted)):
         return False
-    return all(key in args and _fits_args(item, args[key], exact=exact) for key, item in wanted.items())
+    return all(
+        key in args and _fits_args(item, args[key], exact=exact) for key, item in wanted.items()
+    )

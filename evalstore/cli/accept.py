@@ -25,18 +25,39 @@ def _parse_day(_: click.Context, __: click.Parameter, value: str | None) -> date
     )
 )
 @click.argument("fingerprint", type=CHANGE)
-@click.option("--reason", required=True, metavar="TEXT", type=PROSE, help="Why it may be released at a lower level.")
-@click.option("--level", type=click.Choice(["minor", "patch"]), help="The level; by default one lower than it is.")
 @click.option(
-    "--until", metavar="DATE", callback=_parse_day, help="The last day; by default it holds until the next release."
+    "--reason",
+    required=True,
+    metavar="TEXT",
+    type=PROSE,
+    help="Why it may be released at a lower level.",
+)
+@click.option(
+    "--level",
+    type=click.Choice(["minor", "patch"]),
+    help="The level; by default one lower than it is.",
+)
+@click.option(
+    "--until",
+    metavar="DATE",
+    callback=_parse_day,
+    help="The last day; by default it holds until the next release.",
 )
 @add_output_options()
-def command(settings: CommandSettings, fingerprint: str, *, reason: str, level: str | None, until: date | None) -> None:
+def command(
+    settings: CommandSettings,
+    fingerprint: str,
+    *,
+    reason: str,
+    level: str | None,
+    until: date | None,
+) -> None:
     """Accept one change of the working tree since a last release, by the FINGERPRINT that `evalstore diff` shows.
 
-    The entry is written to .evalstore/accepted.yaml, with your name and the day, to be reviewed and committed like
-    code. It holds for this change of this artifact since this release: any other edit has another fingerprint. The
-    change stays in every report, with the reason; status and bump count it at the level accepted.
+    The entry is written to .evalstore/accepted.yaml, with your name and the day, to be reviewed and
+    committed like code. It holds for this change of this artifact since this release: any other
+    edit has another fingerprint. The change stays in every report, with the reason; status and bump
+    count it at the level accepted.
     """
     from evalstore.api import VARIABLES, AcceptOptions, accept
     from evalstore.versions import Bump
@@ -44,5 +65,7 @@ def command(settings: CommandSettings, fingerprint: str, *, reason: str, level: 
     acceptance = AcceptOptions(reason, Bump(level) if level else None, until)
     signature = {name: os.environ[name] for name in VARIABLES if name in os.environ}
     with settings.open_store() as store:
-        result = accept(store, fingerprint, acceptance, today=datetime.now(UTC).date(), signature=signature)
+        result = accept(
+            store, fingerprint, acceptance, today=datetime.now(UTC).date(), signature=signature
+        )
     settings.print_result(result)

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import (
+    PLAIN_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+)
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import MOST_UNGRADED, SHARE, USER_FILE
@@ -22,7 +27,9 @@ if TYPE_CHECKING:
 _MOST_MOVED = 300  # questions on a page
 
 
-def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> tuple[Condition, ...]:
+def _parse_conditions(
+    _: click.Context, __: click.Parameter, words: tuple[str, ...]
+) -> tuple[Condition, ...]:
     from evalstore.api import parse_condition
 
     return tuple(map(parse_condition, words))
@@ -44,16 +51,26 @@ def _parse_conditions(_: click.Context, __: click.Parameter, words: tuple[str, .
 )
 @click.argument("run_a", type=USER_FILE)
 @click.argument("run_b", type=USER_FILE)
-@click.option("--allow-drift", is_flag=True, help="Count what grading again does not reproduce, instead of refusing.")
 @click.option(
-    "--ask", is_flag=True, help="Ask the judges of today about A's outputs where another model answered in B."
+    "--allow-drift",
+    is_flag=True,
+    help="Count what grading again does not reproduce, instead of refusing.",
+)
+@click.option(
+    "--ask",
+    is_flag=True,
+    help="Ask the judges of today about A's outputs where another model answered in B.",
 )
 @click.option(
     "--records",
     is_flag=True,
     help="Grade nothing: compare what two files recorded, pair by pair. Needs no outputs, and no store.",
 )
-@click.option("--question", metavar="ID", help="Show this question alone: each output under each rubric, every check.")
+@click.option(
+    "--question",
+    metavar="ID",
+    help="Show this question alone: each output under each rubric, every check.",
+)
 @click.option(
     "--by",
     type=click.Choice(["tag", "group", "check"]),
@@ -102,30 +119,46 @@ def command(  # noqa: PLR0913  # the command line
 ) -> ExitCode:
     """Explain why two runs score differently, in points that add up.
 
-    A run is named by its aggregate JSON, its samples or a folder of its own; one of the two may be bare outputs, of any
-    format that evalstore score takes, which are graded by the dataset and rubrics of the other. Both are graded again
-    from their stored outputs, under every mix of the two. Rubric, judge, what answered as the judge, references,
-    questions and outputs each get their share of the score and of the pass rate, every edit with its version, commit,
-    author and date. Other questions, missing answers and failed checks are lines of their own. What no mix can tell
-    apart moves together. Judges answer from kept replies, else as the runs recorded it; what is missing of a released
-    judge is asked of an endpoint. A run that names no versions is graded with those that give its scores again.
+    A run is named by its aggregate JSON, its samples or a folder of its own; one of the two may be
+    bare outputs, of any format that evalstore score takes, which are graded by the dataset and
+    rubrics of the other. Both are graded again from their stored outputs, under every mix of the
+    two. Rubric, judge, what answered as the judge, references, questions and outputs each get their
+    share of the score and of the pass rate, every edit with its version, commit, author and date.
+    Other questions, missing answers and failed checks are lines of their own. What no mix can tell
+    apart moves together. Judges answer from kept replies, else as the runs recorded it; what is
+    missing of a released judge is asked of an endpoint. A run that names no versions is graded with
+    those that give its scores again.
 
-    With --records nothing is graded: any two files that carry scores are compared, answer by answer, by question and
-    sample. It says how far both means lie apart, with an interval, which verdicts flip, what is in one file alone, and
-    which versions, digests, models and judges differ; not which of them moved the score. --fail-on then takes delta
+    With --records nothing is graded: any two files that carry scores are compared, answer by
+    answer, by question and sample. It says how far both means lie apart, with an interval, which
+    verdicts flip, what is in one file alone, and which versions, digests, models and judges differ;
+    not which of them moved the score. --fail-on then takes delta
     and flips.
 
-    With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or is undecided. Shares are parts
-    of 1; own is what the outputs themselves did, and an answer that B lacks counts 0 in it. A share of what was sampled
-    has an interval: the condition fails where all of it is so, holds where nothing in it is, and is else undecided.
+    With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or is
+    undecided. Shares are parts of 1; own is what the outputs themselves did, and an answer that B
+    lacks counts 0 in it. A share of what was sampled has an interval: the condition fails where all
+    of it is so, holds where nothing in it is, and is else undecided.
     """
-    from evalstore.api import AuditReport, SliceKind, audit, decide_conditions, find_worst_answer, grade_bare_outputs
+    from evalstore.api import (
+        AuditReport,
+        SliceKind,
+        audit,
+        decide_conditions,
+        find_worst_answer,
+        grade_bare_outputs,
+    )
 
     paths = settings.path / run_a, settings.path / run_b
     share = Fraction(str(max_ungraded))
     if records:
         _refuse_beside_records(
-            {"--ask": ask, "--question": question is not None, "--by": by is not None, "--allow-drift": allow_drift}
+            {
+                "--ask": ask,
+                "--question": question is not None,
+                "--by": by is not None,
+                "--allow-drift": allow_drift,
+            }
         )
         compared = _compare_records(settings, (run_a, run_b), conditions, share)
         settings.print_result(compared)
@@ -135,7 +168,9 @@ def command(  # noqa: PLR0913  # the command line
         if question is not None:
             from evalstore.api import view_question
 
-            _refuse_beside_question({"--fail-on decides": bool(conditions), "--by sums up": by is not None})
+            _refuse_beside_question(
+                {"--fail-on decides": bool(conditions), "--by sums up": by is not None}
+            )
             settings.print_result(view_question(*paths, question, store, judges=judges))
             return ExitCode.DONE
         result = audit(
@@ -154,21 +189,30 @@ def command(  # noqa: PLR0913  # the command line
             timelines = build_timelines(result, paths, store)
     # The report names each run as the user did, not by its path below -C.
     result = runs.name_sides(result)
-    result = replace(result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b)))
+    result = replace(
+        result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b))
+    )
     results = decide_conditions(result, conditions, max_ungraded=share)
     settings.print_result(AuditReport(result, results, timelines))
     return _choose_exit_code(find_worst_answer(results), undecided)
 
 
 def _compare_records(
-    settings: CommandSettings, files: tuple[Path, Path], conditions: tuple[Condition, ...], max_ungraded: Fraction
+    settings: CommandSettings,
+    files: tuple[Path, Path],
+    conditions: tuple[Condition, ...],
+    max_ungraded: Fraction,
 ) -> RecordReport:
     from evalstore.api import RecordReport, compare_records, decide_record_conditions
 
     watch = make_count_watch("reading", quiet=settings.quiet)
     found = compare_records(settings.path / files[0], settings.path / files[1], watch=watch)
-    found = replace(found, a=replace(found.a, run=str(files[0])), b=replace(found.b, run=str(files[1])))
-    return RecordReport(found, decide_record_conditions(found, conditions, max_ungraded=max_ungraded))
+    found = replace(
+        found, a=replace(found.a, run=str(files[0])), b=replace(found.b, run=str(files[1]))
+    )
+    return RecordReport(
+        found, decide_record_conditions(found, conditions, max_ungraded=max_ungraded)
+    )
 
 
 def _open_store(settings: CommandSettings) -> Store:
@@ -177,7 +221,10 @@ def _open_store(settings: CommandSettings) -> Store:
         return settings.open_store()
     except GitError as error:
         if not _is_in_repository(settings):
-            error.hint = "name the store of the rubrics with -C, or add --records, which needs the records alone"
+            error.hint = (
+                "name the store of the rubrics with -C, or add --records, which needs the records "
+                "alone"
+            )
         raise
 
 
@@ -189,12 +236,16 @@ def _is_in_repository(settings: CommandSettings) -> bool:
 
 def _refuse_beside_records(options: dict[str, bool]) -> None:
     if used := [name for name, is_set in options.items() if is_set]:
-        raise UsageError(f"{used[0]} grades outputs, but --records grades nothing", hint="use only one of them")
+        raise UsageError(
+            f"{used[0]} grades outputs, but --records grades nothing", hint="use only one of them"
+        )
 
 
 def _refuse_beside_question(options: dict[str, bool]) -> None:
     if used := [what for what, is_set in options.items() if is_set]:
-        raise UsageError(f"--question shows one question, but {used[0]} all of them", hint="use only one of them")
+        raise UsageError(
+            f"--question shows one question, but {used[0]} all of them", hint="use only one of them"
+        )
 
 
 def _choose_exit_code(answer: Answer, undecided: str) -> ExitCode:

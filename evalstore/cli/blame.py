@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import (
+    PLAIN_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+)
 from evalstore.cli.param_types import CONTENT_REF
 
 
@@ -21,9 +26,10 @@ from evalstore.cli.param_types import CONTENT_REF
 def command(settings: CommandSettings, ref: str) -> None:
     """Say for each part of REF which version, commit and author last changed its meaning.
 
-    Of a rubric: every check, parameter, phrase, weight, gate and threshold; of a judge every key; of a dataset every
-    question. Comments, layout and the order of keys and phrases have no meaning. A merge counts only where it differs
-    from all its parents. The version is the first release that holds the commit.
+    Of a rubric: every check, parameter, phrase, weight, gate and threshold; of a judge every key;
+    of a dataset every question. Comments, layout and the order of keys and phrases have no meaning.
+    A merge counts only where it differs from all its parents. The version is the first release that
+    holds the commit.
     """
     from evalstore.api import blame
 

@@ -34,14 +34,22 @@ _KINDS = ("rubric/", "judge/", "dataset/")
     ),
 )
 @click.argument("refs", nargs=-1, type=REF)
-@click.option("--all", "all_", is_flag=True, help="Release everything that changed or was never released.")
+@click.option(
+    "--all", "all_", is_flag=True, help="Release everything that changed or was never released."
+)
 @click.option(
     "--level",
     type=click.Choice(["major", "minor", "patch"]),
     help="At least this bump; of a pre-release it makes the final version.",
 )
-@click.option("--pre", metavar="LABEL", help="Release a pre-release, as in 1.3.0-rc.1 for --pre rc.")
-@click.option("--dependents", is_flag=True, help="Move the pins of what refers to it, and release that with it.")
+@click.option(
+    "--pre", metavar="LABEL", help="Release a pre-release, as in 1.3.0-rc.1 for --pre rc."
+)
+@click.option(
+    "--dependents",
+    is_flag=True,
+    help="Move the pins of what refers to it, and release that with it.",
+)
 @click.option(
     "--again",
     is_flag=True,
@@ -50,7 +58,11 @@ _KINDS = ("rubric/", "judge/", "dataset/")
 @click.option("--no-tag", is_flag=True, help="Set versions and commit them, but release nothing.")
 @click.option("--no-commit", is_flag=True, help="Only write the versions into the files.")
 @click.option("--dry-run", is_flag=True, help="Say what would be released, and write nothing.")
-@click.option("--sign", is_flag=True, help="Sign the commit and the tags with the key of your global git config.")
+@click.option(
+    "--sign",
+    is_flag=True,
+    help="Sign the commit and the tags with the key of your global git config.",
+)
 @click.option(
     "--push",
     metavar="[REMOTE]",
@@ -58,7 +70,9 @@ _KINDS = ("rubric/", "judge/", "dataset/")
     flag_value="",
     help="Push the branch and the tags of what is released on it, all or nothing; to the branch's remote, or another.",
 )
-@click.option("-m", "--message", metavar="TEXT", type=PROSE, help="What the commit and the tags say.")
+@click.option(
+    "-m", "--message", metavar="TEXT", type=PROSE, help="What the commit and the tags say."
+)
 @add_output_options()
 def command(  # noqa: PLR0913  # one a word of the command line
     settings: CommandSettings,
@@ -78,25 +92,31 @@ def command(  # noqa: PLR0913  # one a word of the command line
 ) -> ExitCode:
     """Release REFS (<kind>/<id>): set each version that its change needs, commit and tag, all or nothing.
 
-    The working file is released, with its uncommitted edits; nothing else is committed but its ledger, and an
-    evalstore.yaml that git does not have as it stands. What is staged stays staged. An artifact that was never released
-    gets the version its file has. Hooks do not run. A push that does not arrive undoes nothing here: exit code 1 when
-    the remote refuses, 3 when it is not reached.
+    The working file is released, with its uncommitted edits; nothing else is committed but its
+    ledger, and an evalstore.yaml that git does not have as it stands. What is staged stays staged.
+    An artifact that was never released gets the version its file has. Hooks do not run. A push that
+    does not arrive undoes nothing here: exit code 1 when the remote refuses, 3 when it is not
+    reached.
 
-    With --again, an unpushed release met another of the same artifact: the branch takes theirs in, the edit stays, and
-    is released under the next number. Either all of that happens or nothing.
+    With --again, an unpushed release met another of the same artifact: the branch takes theirs in,
+    the edit stays, and is released under the next number. Either all of that happens or nothing.
     """
     from evalstore.api import VARIABLES, BumpOptions, bump, bump_again
     from evalstore.versions import Bump
 
     if message is not None and not message.strip():
-        raise UsageError("the message is empty", hint="write a message, or remove -m to have one written")
+        raise UsageError(
+            "the message is empty", hint="write a message, or remove -m to have one written"
+        )
     first = name_artifact(push, settings.path) if push else ""
     if first.startswith(_KINDS):
         # click takes the word after --push as its value, although the user meant the first REF.
         refs, push = (str(read_ref(first)), *refs), ""
     if again and (refs or all_ or level or pre or dependents or no_tag or no_commit or dry_run):
-        raise UsageError("--again takes no REF, and only --push, --sign and -m", hint="evalstore bump --again --push")
+        raise UsageError(
+            "--again takes no REF, and only --push, --sign and -m",
+            hint="evalstore bump --again --push",
+        )
     options = BumpOptions(
         refs,
         all_=all_,

@@ -36,11 +36,12 @@ _COMMIT, _VERSION, _RUN = "commit", "version", "run"
 def command(settings: CommandSettings, a: str, b: str) -> ExitCode:
     """Say whether scores under A and under B can be compared: as they stand, after scoring again, or not.
 
-    A and B are two versions of an artifact, two commits (git:REV), or two runs. The answer is the worst of its parts,
-    and each part says why. Nothing is graded, and no judge is asked.
+    A and B are two versions of an artifact, two commits (git:REV), or two runs. The answer is the
+    worst of its parts, and each part says why. Nothing is graded, and no judge is asked.
 
-    "yes": no score moves. "yes, after scoring again": the same outputs, graded by one side's rulers, can be compared.
-    "bounded": the two differ in questions, which move the difference by at most so much. Else: "no".
+    "yes": no score moves. "yes, after scoring again": the same outputs, graded by one side's
+    rulers, can be compared. "bounded": the two differ in questions, which move the difference by at
+    most so much. Else: "no".
 
     The exit code is 0 for "yes", and 1 for every other answer.
     """
@@ -80,7 +81,9 @@ def _find_kind(word: str, settings: CommandSettings) -> str:
     return _VERSION
 
 
-def _compare_commits(settings: CommandSettings, a: str, b: str, store: Store) -> Iterator[ComparedPart]:
+def _compare_commits(
+    settings: CommandSettings, a: str, b: str, store: Store
+) -> Iterator[ComparedPart]:
     """Yield a part for each artifact that differs between two commits, and one for all that are equal."""
     from evalstore.api import ComparableAnswer, ComparedPart, judge_diff
     from evalstore.store.listing import list_committed
@@ -92,10 +95,14 @@ def _compare_commits(settings: CommandSettings, a: str, b: str, store: Store) ->
             yield ComparedPart(name, ComparableAnswer.NO, None, f"{b} no longer has it")
         elif name not in old:
             yield ComparedPart(name, ComparableAnswer.YES, Fraction(0), f"{a} does not have it yet")
-        elif old[name] == new[name] and not name.startswith("dataset/"):  # whose rows may lie in a file beside it
+        elif old[name] == new[name] and not name.startswith(
+            "dataset/"
+        ):  # whose rows may lie in a file beside it
             equal += 1
         else:
             sides = [read_side(f"{name}@{word}", settings, store) for word in (a, b)]
             yield judge_diff(name, compare_sides((sides[0], sides[1]), store, None))
     if equal:
-        yield ComparedPart(count_noun(equal, "artifact"), ComparableAnswer.YES, Fraction(0), "the same content")
+        yield ComparedPart(
+            count_noun(equal, "artifact"), ComparableAnswer.YES, Fraction(0), "the same content"
+        )

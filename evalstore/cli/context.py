@@ -51,7 +51,12 @@ class CommandSettings:
         """Guess format and verbosity from raw arguments, for errors that come before click has read them."""
         words = [word for arg in argv for word in arg.split("=", 1)]
         format_ = next(
-            (word for flag, word in pairwise(words) if flag == "--format" and word in PROBLEM_FORMATS), "text"
+            (
+                word
+                for flag, word in pairwise(words)
+                if flag == "--format" and word in PROBLEM_FORMATS
+            ),
+            "text",
         )
         return cls(format=format_, verbose=bool({"-v", "--verbose"} & set(argv)))
 
@@ -80,11 +85,14 @@ class CommandSettings:
             raise
         return store
 
-    def print_result(self, result: Any, *, paged: bool = False, then: str = "", at: Path | None = None) -> None:
+    def print_result(
+        self, result: Any, *, paged: bool = False, then: str = "", at: Path | None = None
+    ) -> None:
         """Print a result on stdout in the format asked for, and note what to do next after a text.
 
-        `paged`: a long text on a terminal by the pager. `then` is the next command where the result does not know it,
-        and `at` the folder in which the next command runs, where it is not that of -C.
+        `paged`: a long text on a terminal by the pager. `then` is the next command where the result
+        does not know it, and `at` the folder in which the next command runs, where it is not that
+        of -C.
         """
         if self.quiet and self.format == "text":
             return
@@ -96,7 +104,8 @@ class CommandSettings:
         text = text if self.format == "github" else escape_ci_commands(text)
         text = text if text.endswith("\n") or not text else text + "\n"
         if paged and self.format == "text" and needs_pager(text):
-            # As git has it: a text of one screen is left there, colours pass, nothing is cleared at the end.
+            # As git has it: a text of one screen is left there, colours pass, nothing is cleared at
+            # the end.
             import click
 
             os.environ.setdefault("LESS", "FRX")
@@ -119,7 +128,9 @@ class CommandSettings:
         folder = path.parent.resolve()
         if top := find_top(folder):
             refuse_links_below(top, path)
-        text = render(result, format_, locate=make_locator(self.path) if format_ in FORMATS else str)
+        text = render(
+            result, format_, locate=make_locator(self.path) if format_ in FORMATS else str
+        )
         write_below(folder, path.name, f"{text.rstrip()}\n".encode())
 
     def print_next_steps(self) -> None:
@@ -131,7 +142,9 @@ class CommandSettings:
         lines = [line for step in self.next_steps for line in screen.fold(step, len(_NEXT))]
         for index, line in enumerate(lines):
             # A word that is wider than the screen stays whole: cut, it could not be pasted.
-            safe = escape_ci_commands(make_printable(f"{' ' * len(_NEXT) if index else _NEXT}{line}"))
+            safe = escape_ci_commands(
+                make_printable(f"{' ' * len(_NEXT) if index else _NEXT}{line}")
+            )
             write_safely(sys.stderr, screen.paint(Part.QUIET, safe) + "\n")
 
     def print_message(self, line: str) -> None:
@@ -142,7 +155,10 @@ class CommandSettings:
     @staticmethod
     def _write_message(line: str) -> None:
         screen = find_screen(sys.stderr)
-        write_safely(sys.stderr, screen.fit(screen.paint_lead(escape_ci_commands(make_printable(line)))) + "\n")
+        write_safely(
+            sys.stderr,
+            screen.fit(screen.paint_lead(escape_ci_commands(make_printable(line)))) + "\n",
+        )
 
     def print_warnings(self, notes: Iterable[str]) -> None:
         """Print the notes of a result as warnings, on stderr."""
@@ -152,7 +168,8 @@ class CommandSettings:
     def print_error(self, error: EvalstoreError, code: ExitCode | None = None) -> ExitCode:
         """Print an error and its hint on stderr, and on stdout as JSON or an annotation; return its exit code.
 
-        The other formats print nothing on stdout: an empty list of problems would say that there are none.
+        The other formats print nothing on stdout: an empty list of problems would say that there
+        are none.
         """
         code = error.exit_code if code is None else code
         _hide_secrets(error)
@@ -165,7 +182,11 @@ class CommandSettings:
 
             write_safely(sys.stdout, format_annotation(error) + "\n")
         hints = [f"hint: {error.hint}"] if error.hint else []
-        for line in (*(error.lines if isinstance(error, FindingsError) else ()), f"error: {error}", *hints):
+        for line in (
+            *(error.lines if isinstance(error, FindingsError) else ()),
+            f"error: {error}",
+            *hints,
+        ):
             self._write_message(line)
         return code
 
@@ -219,7 +240,9 @@ def format_examples(*lines: str) -> str:
 
     Of a longer one the comment goes above the command, and the command goes on behind a backslash.
     """
-    rows = [row for line in lines for row in (_fold_example(line) if len(line) > _EXAMPLE else [line])]
+    rows = [
+        row for line in lines for row in (_fold_example(line) if len(line) > _EXAMPLE else [line])
+    ]
     return "\b\nExamples:\n" + "\n".join(f"  {row}" for row in rows)
 
 
@@ -246,8 +269,8 @@ def read_clock() -> datetime:
 def make_locator(directory: Path) -> Callable[[str], str]:
     """Return a function from a file's name in a report to its path from the root of the repository, as CI systems want.
 
-    A name is relative to the store, or to `directory`, as on the command line. A file that does not exist belongs to
-    the store: it is deleted, or not written yet.
+    A name is relative to the store, or to `directory`, as on the command line. A file that does not
+    exist belongs to the store: it is deleted, or not written yet.
     """
     from pathlib import Path
 
@@ -259,7 +282,9 @@ def make_locator(directory: Path) -> Callable[[str], str]:
             if os.path.lexists(path) and Path(path).is_relative_to(folders[-1]):
                 return Path(path).relative_to(folders[-1]).as_posix()
         missing = Path(os.path.normpath(folders[0] / file))
-        return (missing.relative_to(folders[-1]) if missing.is_relative_to(folders[-1]) else Path(file)).as_posix()
+        return (
+            missing.relative_to(folders[-1]) if missing.is_relative_to(folders[-1]) else Path(file)
+        ).as_posix()
 
     return locate
 

@@ -32,34 +32,51 @@ _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 @click.command(
-    epilog=format_examples("evalstore demo", "evalstore demo playground --all", "evalstore -C playground status")
+    epilog=format_examples(
+        "evalstore demo", "evalstore demo playground --all", "evalstore -C playground status"
+    )
 )
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-@click.option("--all", "all_", is_flag=True, help="Tell every step, not only the five that lead to the answer.")
+@click.option(
+    "--all",
+    "all_",
+    is_flag=True,
+    help="Tell every step, not only the five that lead to the answer.",
+)
 @add_output_options()
 def command(settings: CommandSettings, folder: Path | None, *, all_: bool) -> ExitCode:
     """Replay the sample store and its history into DIR, a new folder to play in (by default a temporary one).
 
-    Every step runs the real commands in a real git repository: a legacy suite is migrated and released, a
-    rubric is tightened, the gate says no, stored outputs are scored under both versions, and an audit says in
+    Every step runs the real commands in a real git repository: a legacy suite is migrated and
+    released, a
+    rubric is tightened, the gate says no, stored outputs are scored under both versions, and an
+    audit says in
     points why the score moved. On a terminal each step waits for Enter.
     """
     from evalstore.api import ReplayedStory, read_story, replay_story
     from evalstore.places import find_resource_folder as resource
 
     story = read_story(resource("sample_repo"))
-    target = settings.path / folder if folder else Path(tempfile.mkdtemp(prefix="evalstore-")) / "store"
+    target = (
+        settings.path / folder if folder else Path(tempfile.mkdtemp(prefix="evalstore-")) / "store"
+    )
     screen = find_screen(sys.stdout)
     told = [step for step in story.steps if step.show or all_]
     steps = []
     _print_text(settings, "\n".join(screen.wrap(story.title, inner="", part=Part.HEAD)))
-    for step, results in replay_story(story, target, {**os.environ, **_describe_screen(settings, screen)}):
+    for step, results in replay_story(
+        story, target, {**os.environ, **_describe_screen(settings, screen)}
+    ):
         steps.append((step, tuple(results)))
         if step in told:
-            _print_step(settings, screen, f"{told.index(step) + 1} of {len(told)}: {step.title}", *steps[-1])
+            _print_step(
+                settings, screen, f"{told.index(step) + 1} of {len(told)}: {step.title}", *steps[-1]
+            )
             if step is not told[-1]:
                 _wait_for_enter(settings)
-    _print_text(settings, _FAREWELL.format(folder=shlex.quote(str(target)), program=_own_command_line()))
+    _print_text(
+        settings, _FAREWELL.format(folder=shlex.quote(str(target)), program=_own_command_line())
+    )
     if settings.format != "text":
         settings.print_result(ReplayedStory(target, tuple(steps)))
     return ExitCode.DONE
@@ -73,7 +90,11 @@ def _describe_screen(settings: CommandSettings, screen: Screen) -> Mapping[str, 
 
 
 def _print_step(
-    settings: CommandSettings, screen: Screen, title: str, step: StoryStep, results: Sequence[CommandResult]
+    settings: CommandSettings,
+    screen: Screen,
+    title: str,
+    step: StoryStep,
+    results: Sequence[CommandResult],
 ) -> None:
     _print_text(settings, "\n" + screen.paint(Part.HEAD, f"── {title} ".ljust(screen.width, "─")))
     say = f"{step.say} ({step.author}, {step.date[:10]})"
@@ -88,16 +109,29 @@ def _print_step(
 
 
 def _join_streams(*streams: str) -> str:
-    return "\n".join(_clean_line(line) for stream in streams for line in stream.rstrip().split("\n") if stream.strip())
+    return "\n".join(
+        _clean_line(line)
+        for stream in streams
+        for line in stream.rstrip().split("\n")
+        if stream.strip()
+    )
 
 
 def _clean_line(line: str) -> str:
     """Return a line of our own command with nothing in it that acts on a terminal, but for its colours."""
-    return "".join(part if index % 2 else make_printable(part) for index, part in enumerate(_COLOUR.split(line)))
+    return "".join(
+        part if index % 2 else make_printable(part)
+        for index, part in enumerate(_COLOUR.split(line))
+    )
 
 
 def _wait_for_enter(settings: CommandSettings) -> None:
-    if settings.format == "text" and not settings.quiet and sys.stdin.isatty() and sys.stdout.isatty():
+    if (
+        settings.format == "text"
+        and not settings.quiet
+        and sys.stdin.isatty()
+        and sys.stdout.isatty()
+    ):
         sys.stdout.write("\nEnter goes on … ")
         sys.stdout.flush()
         sys.stdin.readline()

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from evalstore.cli.context import PLAIN_FORMATS, PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import (
+    PLAIN_FORMATS,
+    PROBLEM_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+)
 from evalstore.cli.diff_sides import (
     DiffSide,
     compare_sides,
@@ -47,13 +53,19 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("sides", metavar="[A [B]]", nargs=-1, shell_complete=REF.shell_complete)
-@click.option("--exit-code", is_flag=True, help="Exit 1 when a bump is needed, or a setting moves scores.")
+@click.option(
+    "--exit-code", is_flag=True, help="Exit 1 when a bump is needed, or a setting moves scores."
+)
 @click.option(
     "--fail-on",
     type=click.Choice(["certain", "possible"]),
     help="Exit 1 only when a change of this certainty needs a bump: possible is what only a judge's replies can tell.",
 )
-@click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
+@click.option(
+    "--profile",
+    type=click.Choice(["score", "headline"]),
+    help="What is major; evalstore.yaml may say it.",
+)
 @click.option(
     "--run",
     "runs",
@@ -67,7 +79,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Have judges give N verdicts on outputs of --run in old and new words, and count those that flip.",
 )
-@click.option("--dry-run", is_flag=True, help="With --ask: ask nobody, and say which calls it takes.")
+@click.option(
+    "--dry-run", is_flag=True, help="With --ask: ask nobody, and say which calls it takes."
+)
 @add_save_option(
     "FINGERPRINT",
     "Save the output that shows this change as an example of B, with its new verdict, or VERDICT; repeatable.",
@@ -89,24 +103,27 @@ def command(  # noqa: PLR0913  # the options of the command line
 ) -> ExitCode:
     """Say what changed from A to B, which way scores can move, and which bump that needs.
 
-    A and B are references, or files. Without B, A is compared with the working tree; A without a pin, or the file of an
-    artifact, is then its last release. Without A, every artifact that changed since its last release is shown. What
-    evalstore.yaml overrides, and what people accepted since that release, is shown with every change.
+    A and B are references, or files. Without B, A is compared with the working tree; A without a
+    pin, or the file of an artifact, is then its last release. Without A, every artifact that
+    changed since its last release is shown. What evalstore.yaml overrides, and what people accepted
+    since that release, is shown with every change.
 
-    Under the profile `score` a change is major when it can move the score of one output; under `headline` also when it
-    can move a mean over the same outputs, as a new question does.
+    Under the profile `score` a change is major when it can move the score of one output; under
+    `headline` also when it can move a mean over the same outputs, as a new question does.
 
-    With --run, the outputs of a stored run are graded under A and under B: how many move, and how far. That informs,
-    and never lowers a level. No judge is asked: replies that are kept or recorded count; an output without is unscored.
+    With --run, the outputs of a stored run are graded under A and under B: how many move, and how
+    far. That informs, and never lowers a level. No judge is asked: replies that are kept or
+    recorded count; an output without is unscored.
 
-    With --ask N, judges grade N stored outputs in the old words and in the new, and in one of them twice: how many
-    verdicts flip, which way, and how many flip by themselves. Outputs are drawn from each check and each verdict of the
-    run in proportion, the same ones every time. Replies are kept; the plan of calls comes first. What was found is in
-    the tag of the next release, and in `log`.
+    With --ask N, judges grade N stored outputs in the old words and in the new, and in one of them
+    twice: how many verdicts flip, which way, and how many flip by themselves. Outputs are drawn
+    from each check and each verdict of the run in proportion, the same ones every time. Replies are
+    kept; the plan of calls comes first. What was found is in the tag of the next release, and in
+    `log`.
 
-    Examples in the file are graded on both sides, and those that get another verdict come first. With --save-example
-    the output that shows a change becomes one: it expects what B gives it, or the VERDICT that you name, and `validate`
-    grades it from then on.
+    Examples in the file are graded on both sides, and those that get another verdict come first.
+    With --save-example the output that shows a change becomes one: it expects what B gives it, or
+    the VERDICT that you name, and `validate` grades it from then on.
     """
     fail_on = fail_on or ("any" if exit_code else None)
     _refuse_what_does_not_fit(_Given(sides, runs, saves, ask or 0, dry_run, settings.format))
@@ -114,9 +131,13 @@ def command(  # noqa: PLR0913  # the options of the command line
         return _show_all_changes(settings, profile, fail_on, judges)
     a, b = _choose_sides(sides, settings)
     with ExitStack() as stack:
-        store = open_optional_store(settings, stack, needed=not (is_file_name(a) and is_file_name(b)))
+        store = open_optional_store(
+            settings, stack, needed=not (is_file_name(a) and is_file_name(b))
+        )
         pair = (read_side(a, settings, store), read_side(b, settings, store))
-        diff = compare_sides(pair, store, profile, make_count_watch("reading rows", quiet=settings.quiet), judges)
+        diff = compare_sides(
+            pair, store, profile, make_count_watch("reading rows", quiet=settings.quiet), judges
+        )
         if saves:
             _save_examples(saves, diff, pair[1], settings, store)
         if ask:
@@ -126,7 +147,9 @@ def command(  # noqa: PLR0913  # the options of the command line
                 return ExitCode.DONE
             diff = found
         else:
-            diff = replace(diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs))
+            diff = replace(
+                diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs)
+            )
     settings.print_result(diff)
     return _decide_exit(diff, fail_on)
 
@@ -160,9 +183,19 @@ class _Refusal(NamedTuple):
 
 _ASKED = "evalstore diff REF --ask N --run RUN"
 _REFUSALS = (
-    _Refusal(lambda given: len(given.sides) > len(("A", "B")), "diff compares two sides", "see evalstore diff --help"),
-    _Refusal(lambda given: not given.sides and given.ask > 0, "--ask needs a single artifact", _ASKED),
-    _Refusal(lambda given: given.dry_run and not given.ask, "--dry-run goes with --ask", f"{_ASKED} --dry-run"),
+    _Refusal(
+        lambda given: len(given.sides) > len(("A", "B")),
+        "diff compares two sides",
+        "see evalstore diff --help",
+    ),
+    _Refusal(
+        lambda given: not given.sides and given.ask > 0, "--ask needs a single artifact", _ASKED
+    ),
+    _Refusal(
+        lambda given: given.dry_run and not given.ask,
+        "--dry-run goes with --ask",
+        f"{_ASKED} --dry-run",
+    ),
     _Refusal(
         lambda given: not given.sides and bool(given.runs),
         "--run needs a single artifact",
@@ -203,14 +236,19 @@ class _Asking(NamedTuple):
 
 
 def _ask_judges(
-    diff: Diff, asking: _Asking, sides: tuple[DiffSide, DiffSide], settings: CommandSettings, store: Store | None
+    diff: Diff,
+    asking: _Asking,
+    sides: tuple[DiffSide, DiffSide],
+    settings: CommandSettings,
+    store: Store | None,
 ) -> Diff | CallPlan:
     """Return the comparison with what judges said in old and new words, which is kept; or the plan of the calls."""
     from evalstore.api import WordingRequest, keep_asked, open_wording_trial
 
     if store is None:
         raise UsageError(
-            "--ask needs the store that its rubrics are in", hint="run it within the store, or name it: -C"
+            "--ask needs the store that its rubrics are in",
+            hint="run it within the store, or name it: -C",
         )
     old, new = (_make_change_side(side, store) for side in sides)
     request = WordingRequest(settings.path / asking.run, asking.verdicts)
@@ -228,20 +266,28 @@ def _ask_judges(
 
 
 def _save_examples(
-    saves: tuple[ExampleRequest, ...], diff: Diff, new: DiffSide, settings: CommandSettings, store: Store | None
+    saves: tuple[ExampleRequest, ...],
+    diff: Diff,
+    new: DiffSide,
+    settings: CommandSettings,
+    store: Store | None,
 ) -> None:
     """Save the outputs that show some changes as examples of the working file of B."""
     from evalstore.api import find_shown_output
 
     if store is None or isinstance(new.ruler, Artifact):
         hint = f"name it by its reference: {new.artifact.kind}/<id>"
-        raise UsageError(f"{new.name} is compared as a file, and --save-example writes into a store", hint=hint)
+        raise UsageError(
+            f"{new.name} is compared as a file, and --save-example writes into a store", hint=hint
+        )
     found = [(wanted, find_shown_output(diff, wanted.name)) for wanted in saves]
     for wanted, shown in found:
         wanted.save(settings, store, new.artifact.name, shown.sample, shown.result, shown.message)
 
 
-def _show_all_changes(settings: CommandSettings, profile: str | None, fail_on: str | None, judges: Judges) -> ExitCode:
+def _show_all_changes(
+    settings: CommandSettings, profile: str | None, fail_on: str | None, judges: Judges
+) -> ExitCode:
     from evalstore.api import Profile, compare_all, open_kept_replies
 
     with settings.open_judged_store() as store:
@@ -251,7 +297,9 @@ def _show_all_changes(settings: CommandSettings, profile: str | None, fail_on: s
         )
         with open_kept_replies(store, judges) as replies:
             today = datetime.now(UTC).date()
-            result = compare_all(store, today, Profile(profile) if profile else None, watches, replies)
+            result = compare_all(
+                store, today, Profile(profile) if profile else None, watches, replies
+            )
     settings.print_result(result)
     if result.broken:
         return ExitCode.FAILED
@@ -283,7 +331,8 @@ def _measure_run(
 
     if store is None:
         raise UsageError(
-            "--run needs the store that its rubrics are in", hint="run it within the store, or name it: -C"
+            "--run needs the store that its rubrics are in",
+            hint="run it within the store, or name it: -C",
         )
     old, new = (_make_change_side(side, store) for side in sides)
     return replace(measure_change(settings.path / run, old, new, store), run=run)

@@ -41,20 +41,24 @@ def compare_sides(
 ) -> Diff:
     """Compare two sides, under a store's settings if there is one; raises `UsageError` for artifacts of two kinds.
 
-    `watch` wraps the iteration over the rows of each side (a progress bar). The replies that `judges` names grade
-    examples.
+    `watch` wraps the iteration over the rows of each side (a progress bar). The replies that
+    `judges` names grade examples.
     """
     from evalstore.api import Profile, compare
 
     old, new = sides
     if old.artifact.kind is not new.artifact.kind:
-        raise UsageError(f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}")
+        raise UsageError(
+            f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}"
+        )
     chosen = Profile(profile) if profile else None
     diff = compare(old.ruler, new.ruler, store=store, profile=chosen, watch=watch, judges=judges)
     return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name))
 
 
-def open_optional_store(settings: CommandSettings, stack: ExitStack, *, needed: bool) -> Store | None:
+def open_optional_store(
+    settings: CommandSettings, stack: ExitStack, *, needed: bool
+) -> Store | None:
     """Open the store around the directory; None where there is none, and none is needed."""
     try:
         return stack.enter_context(settings.open_store())
@@ -73,7 +77,9 @@ def parse_file_side(data: bytes, word: str) -> DiffSide:
     kind = find_kind(value)
     if kind is None:
         raise LoadError("this is not a rubric, judge or dataset", place=document.locate())
-    return DiffSide(word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document))
+    return DiffSide(
+        word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document)
+    )
 
 
 def read_side(word: str, settings: CommandSettings, store: Store | None) -> DiffSide:

@@ -25,27 +25,36 @@ from evalstore.errors import UsageError
     )
 )
 @click.argument("name", required=False, type=TOPIC)
-@click.option("--rules", "of_rules", is_flag=True, help="List the rules by which changes are judged.")
-@click.option("--schema", "of_schemas", is_flag=True, help="Print the JSON Schema NAME; list all without one.")
+@click.option(
+    "--rules", "of_rules", is_flag=True, help="List the rules by which changes are judged."
+)
+@click.option(
+    "--schema", "of_schemas", is_flag=True, help="Print the JSON Schema NAME; list all without one."
+)
 @add_output_options()
-def command(settings: CommandSettings, name: str | None, *, of_rules: bool, of_schemas: bool) -> None:
+def command(
+    settings: CommandSettings, name: str | None, *, of_rules: bool, of_schemas: bool
+) -> None:
     """Say what NAME means: a rule, a kind of file or check, a key, or the fingerprint of a change.
 
-    A rule is the id of any finding, of diff, validate, verify or status. A key goes by its name or its path. Kinds and
-    keys come with an example to copy, from the schemas that editors read, too. Without NAME, list what there is.
+    A rule is the id of any finding, of diff, validate, verify or status. A key goes by its name or
+    its path. Kinds and keys come with an example to copy, from the schemas that editors read, too.
+    Without NAME, list what there is.
 
-    With --rules, list every rule of changes: the bump it asks for, where a score can go, and what it says. A level
-    holds unless a decider proves that nothing moves.
+    With --rules, list every rule of changes: the bump it asks for, where a score can go, and what
+    it says. A level holds unless a decider proves that nothing moves.
 
-    With --schema, NAME is a file, a check or the answer of a command. `evalstore init` writes the schemas of files into
-    the store, where editors find them offline.
+    With --schema, NAME is a file, a check or the answer of a command. `evalstore init` writes the
+    schemas of files into the store, where editors find them offline.
     """
     if of_rules and (of_schemas or name):
         raise UsageError("--rules lists all of them", hint="evalstore explain RULE explains one")
     settings.print_result(_find_result(settings, name, of_rules=of_rules, of_schemas=of_schemas))
 
 
-def _find_result(settings: CommandSettings, name: str | None, *, of_rules: bool, of_schemas: bool) -> Any:
+def _find_result(
+    settings: CommandSettings, name: str | None, *, of_rules: bool, of_schemas: bool
+) -> Any:
     if of_rules:
         from evalstore.catalogue.rule_catalogue import list_rules
 

@@ -27,15 +27,21 @@ from evalstore.errors import ExitCode, UsageError
     help=f"The format to write: {', '.join(list_formats())}.",
 )
 @click.option(
-    "--out", metavar="DIR", type=click.Path(), help="Write the files below DIR, under the names they came with."
+    "--out",
+    metavar="DIR",
+    type=click.Path(),
+    help="Write the files below DIR, under the names they came with.",
 )
 @add_output_options()
-def command(settings: CommandSettings, refs: tuple[str, ...], format_: str, out: str | None) -> ExitCode:
+def command(
+    settings: CommandSettings, refs: tuple[str, ...], format_: str, out: str | None
+) -> ExitCode:
     """Give datasets and their rubrics back as files of a legacy format, equal as data to what was migrated.
 
-    Without REF: all datasets on disk that came from the format, each at its last release. A dataset that has no release
-    is read from disk. What cannot be given back stops nothing: it is named, and the exit code is 1. Runs
-    (every_eval_ever) come as they lie in runs/: all, those that a REF was taken from, or those named by path.
+    Without REF: all datasets on disk that came from the format, each at its last release. A dataset
+    that has no release is read from disk. What cannot be given back stops nothing: it is named, and
+    the exit code is 1. Runs (every_eval_ever) come as they lie in runs/: all, those that a REF was
+    taken from, or those named by path.
     Without --out the one file goes to stdout.
     """
     from evalstore.api import export
@@ -48,7 +54,8 @@ def command(settings: CommandSettings, refs: tuple[str, ...], format_: str, out:
     )
     if out is None and len(result.files) > 1 and settings.format == "text":
         raise UsageError(
-            f"{len(result.files)} files cannot go to stdout", hint="name one dataset, or a folder with --out"
+            f"{len(result.files)} files cannot go to stdout",
+            hint="name one dataset, or a folder with --out",
         )
     settings.print_result(result)
     for file in result.files if out is None else ():

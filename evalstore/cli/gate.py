@@ -7,7 +7,12 @@ from pathlib import Path
 
 import click
 
-from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import (
+    PROBLEM_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+)
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, UsageError
 
@@ -20,10 +25,18 @@ from evalstore.errors import ExitCode, UsageError
         "evalstore gate --base origin/main --format github --write markdown=/tmp/comment.md",
     )
 )
-@click.option("--base", metavar="REV", required=True, help="The commit that the change is merged into.")
-@click.option("--strict", is_flag=True, help="Fail on every finding, and on every setting that the change loosens.")
 @click.option(
-    "--signers", type=click.Path(), help="Allowed signers that are kept elsewhere; by default those of the base."
+    "--base", metavar="REV", required=True, help="The commit that the change is merged into."
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Fail on every finding, and on every setting that the change loosens.",
+)
+@click.option(
+    "--signers",
+    type=click.Path(),
+    help="Allowed signers that are kept elsewhere; by default those of the base.",
 )
 @click.option(
     "--write",
@@ -34,14 +47,21 @@ from evalstore.errors import ExitCode, UsageError
 )
 @add_output_options(PROBLEM_FORMATS)
 def command(
-    settings: CommandSettings, *, base: str, strict: bool, signers: str | None, files: tuple[str, ...]
+    settings: CommandSettings,
+    *,
+    base: str,
+    strict: bool,
+    signers: str | None,
+    files: tuple[str, ...],
 ) -> ExitCode:
     """Check a change before it is merged: validate, verify and status at once, with one answer.
 
-    Nothing that the change brings can answer for it. Settings, tag prefix, ledgers, lock, signers and acceptances are
-    those of --base, and what was released since is judged as part of the change. A setting that the change loosens is
-    a finding, which --strict (or `strict: true`, then or now) fails on; so is a store that lost its releases, a signer
-    who was added, and a file that differs from what HEAD holds because git rewrites it.
+    Nothing that the change brings can answer for it. Settings, tag prefix, ledgers, lock, signers
+    and acceptances are those of --base, and what was released since is judged as part of the
+    change. A setting that the change loosens is
+    a finding, which --strict (or `strict: true`, then or now) fails on; so is a store that lost its
+    releases, a signer who was added, and a file that differs from what HEAD holds because git
+    rewrites it.
 
     Exits 1 when the change must not be merged.
     """
@@ -53,7 +73,11 @@ def command(
     allowed = None if signers is None else read_user_file(settings.path / signers, MIDDLE_FILE)
     watches = {
         name: make_watch(label, quiet=settings.quiet)
-        for name, label in (("validate", "validating"), ("verify", "verifying"), ("status", "comparing"))
+        for name, label in (
+            ("validate", "validating"),
+            ("verify", "verifying"),
+            ("status", "comparing"),
+        )
     }
     with settings.open_store() as store:
         # A link in a folder's place would let another store answer.
@@ -72,5 +96,8 @@ def _parse_output(text: str) -> tuple[str, Path]:
     """Return the format and the file of `FORMAT=FILE`."""
     format_, equals, file = text.partition("=")
     if format_ not in PROBLEM_FORMATS or not equals or not file:
-        raise UsageError(f"--write {text!r} is not FORMAT=FILE", hint=f"FORMAT is one of {', '.join(PROBLEM_FORMATS)}")
+        raise UsageError(
+            f"--write {text!r} is not FORMAT=FILE",
+            hint=f"FORMAT is one of {', '.join(PROBLEM_FORMATS)}",
+        )
     return format_, Path(file)

@@ -71,7 +71,9 @@ def _run_merge(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     from evalstore.files import write_below
 
     if len(words) != _MERGED:
-        raise UsageError(f"git gives {_MERGED} words to a merge driver, not {len(words)}", hint=_HINT)
+        raise UsageError(
+            f"git gives {_MERGED} words to a merge driver, not {len(words)}", hint=_HINT
+        )
     base, ours, theirs = (settings.path / word for word in words[:-1])
     data = [_read_bytes(path) for path in (base, ours, theirs)]
     merged = merge_file(words[-1], MergeSides(*(one or b"" for one in data)))
@@ -110,7 +112,9 @@ def _normal_text(data: bytes) -> str:
 def _read_file_pair(folder: Path, words: tuple[str, ...]) -> _FilePair:
     path, old, _, old_mode, new, _, new_mode = words[:_CHANGED]
     to, note = words[_CHANGED:] or (path, "")
-    return _FilePair(to, _read_bytes(folder / old), _read_bytes(folder / new), (old_mode, new_mode), note)
+    return _FilePair(
+        to, _read_bytes(folder / old), _read_bytes(folder / new), (old_mode, new_mode), note
+    )
 
 
 def _describe_change(settings: CommandSettings, pair: _FilePair) -> str:
@@ -118,8 +122,12 @@ def _describe_change(settings: CommandSettings, pair: _FilePair) -> str:
     before, after = pair.modes
     if before != after and _ABSENT not in pair.modes:
         head.append(make_printable(f"mode {before} \u2192 {after}"))
-    head += [make_printable(line) for line in pair.note.splitlines() if not line.startswith("index ")]
-    return "\n".join([*head, *_change_lines(settings, pair), ""])  # an empty line: git separates files by nothing
+    head += [
+        make_printable(line) for line in pair.note.splitlines() if not line.startswith("index ")
+    ]
+    return "\n".join(
+        [*head, *_change_lines(settings, pair), ""]
+    )  # an empty line: git separates files by nothing
 
 
 def _change_lines(settings: CommandSettings, pair: _FilePair) -> list[str]:
@@ -130,7 +138,10 @@ def _change_lines(settings: CommandSettings, pair: _FilePair) -> list[str]:
     try:
         return [_compare_files(settings, pair.old, pair.new, pair.path)]
     except EvalstoreError as error:
-        return [make_printable(f"not compared: {error}"), format_plain_diff(pair.old, pair.new, pair.path)]
+        return [
+            make_printable(f"not compared: {error}"),
+            format_plain_diff(pair.old, pair.new, pair.path),
+        ]
     except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
         return [format_plain_diff(pair.old, pair.new, pair.path)]
 
@@ -141,7 +152,9 @@ def _compare_files(settings: CommandSettings, old: bytes, new: bytes, path: str)
         store = open_optional_store(settings, stack, needed=False)
         diff = compare_sides(sides, store, None)
     names = (f"{side.artifact.name} {side.artifact.version}".strip() for side in sides)
-    before, after = (replace(side, ref=name) for side, name in zip((diff.old, diff.new), names, strict=True))
+    before, after = (
+        replace(side, ref=name) for side, name in zip((diff.old, diff.new), names, strict=True)
+    )
     return render(replace(diff, old=before, new=after), "text", screen=find_git_screen())
 
 

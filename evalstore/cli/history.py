@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import (
+    PLAIN_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+)
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF, REF, USER_FILE, check_ref
@@ -32,12 +37,24 @@ if TYPE_CHECKING:
 )
 @click.argument("subject", metavar="REF|RUN", shell_complete=REF.shell_complete)
 @click.option(
-    "--run", "runs", multiple=True, type=click.Path(path_type=Path), help="A run whose outputs are graded; repeatable."
+    "--run",
+    "runs",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A run whose outputs are graded; repeatable.",
 )
-@click.option("--bisect", is_flag=True, help="List every release that changed the score of the run, and by whom.")
+@click.option(
+    "--bisect",
+    is_flag=True,
+    help="List every release that changed the score of the run, and by whom.",
+)
 @click.option("--question", metavar="ID", help="With --bisect: only the score of this question.")
 @click.option("--commits", is_flag=True, help="With --bisect: every commit, released or not.")
-@click.option("--rubric", type=CONTENT_REF, help="Grade RUN under this rubric, in place of the one of its name.")
+@click.option(
+    "--rubric",
+    type=CONTENT_REF,
+    help="Grade RUN under this rubric, in place of the one of its name.",
+)
 @add_output_options((*PLAIN_FORMATS, "markdown", "html"))
 @add_judge_options
 def command(  # noqa: PLR0913  # one parameter for each option
@@ -53,48 +70,67 @@ def command(  # noqa: PLR0913  # one parameter for each option
 ) -> ExitCode:
     """Grade the outputs of runs under other versions of a rubric, a judge or a dataset.
 
-    REF --run RUN: a column for each release of REF, a row for each run; with a range, only the releases in it. A star
-    marks the release that a run was graded with.
+    REF --run RUN: a column for each release of REF, a row for each run; with a range, only the
+    releases in it. A star marks the release that a run was graded with.
 
-    REF --run RUN --bisect: every release of REF that changed the score of the run, with its commit and author. No
-    version is skipped, for a score can fall, recover and fall again.
+    REF --run RUN --bisect: every release of REF that changed the score of the run, with its commit
+    and author. No version is skipped, for a score can fall, recover and fall again.
 
-    RUN --rubric REF: which verdicts flip under another rubric, and how far the scores move. Outputs that other rubrics
-    graded keep what was recorded; a rubric that graded none of them grades them all.
+    RUN --rubric REF: which verdicts flip under another rubric, and how far the scores move. Outputs
+    that other rubrics graded keep what was recorded; a rubric that graded none of them grades them
+    all.
 
-    Judges answer from kept replies; what is missing is counted, and asked for only where an endpoint is named. The exit
-    code is 1 where nothing could be graded.
+    Judges answer from kept replies; what is missing is counted, and asked for only where an
+    endpoint is named. The exit code is 1 where nothing could be graded.
     """
     _check_options(settings, runs, rubric, bisect=bisect, of_bisect=bool(question) or commits)
     with settings.open_store() as store:
         if rubric:
             from evalstore.api import replay_run
 
-            flips = replay_run(settings.path / USER_FILE.convert(subject, None, None), rubric, store, judges=judges)
+            flips = replay_run(
+                settings.path / USER_FILE.convert(subject, None, None), rubric, store, judges=judges
+            )
             settings.print_result(replace(flips, run=subject))
             return ExitCode.NO if flips.missing and not flips.outputs else ExitCode.DONE
-        ref, paths = check_ref(subject, settings.path, of_content=False), [settings.path / run for run in runs]
+        ref, paths = (
+            check_ref(subject, settings.path, of_content=False),
+            [settings.path / run for run in runs],
+        )
         if bisect:
             from evalstore.api import bisect_scores
 
-            found = bisect_scores(ref, paths[0], store, question=question, commits=commits, judges=judges)
+            found = bisect_scores(
+                ref, paths[0], store, question=question, commits=commits, judges=judges
+            )
             settings.print_result(replace(found, run=str(runs[0])))
             return ExitCode.DONE
         from evalstore.api import build_history
 
         history = build_history(ref, paths, store, judges=judges)
-    named = tuple(replace(scored, run=str(run)) for scored, run in zip(history.runs, runs, strict=True))
+    named = tuple(
+        replace(scored, run=str(run)) for scored, run in zip(history.runs, runs, strict=True)
+    )
     settings.print_result(replace(history, runs=named))
     return ExitCode.DONE
 
 
 def _check_options(
-    settings: CommandSettings, runs: tuple[Path, ...], rubric: str | None, *, bisect: bool, of_bisect: bool
+    settings: CommandSettings,
+    runs: tuple[Path, ...],
+    rubric: str | None,
+    *,
+    bisect: bool,
+    of_bisect: bool,
 ) -> None:
     if rubric and (runs or bisect):
-        raise UsageError("--rubric needs a run instead of REF", hint="evalstore history RUN --rubric REF")
+        raise UsageError(
+            "--rubric needs a run instead of REF", hint="evalstore history RUN --rubric REF"
+        )
     if not rubric and not runs:
-        raise UsageError("no run is named", hint="evalstore history REF --run RUN, or RUN --rubric REF")
+        raise UsageError(
+            "no run is named", hint="evalstore history REF --run RUN, or RUN --rubric REF"
+        )
     if of_bisect and not bisect:
         raise UsageError("--question and --commits need --bisect", hint="add --bisect")
     if bisect and len(runs) > 1:

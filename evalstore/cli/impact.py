@@ -21,8 +21,9 @@ from evalstore.cli.param_types import REF
 def command(settings: CommandSettings, ref: str) -> None:
     """Say what depends on REF, near and far: rubrics that pin a judge, composites of them, questions that they grade.
 
-    Without a pin, whatever working files refer to it; with one, the working files and the releases that mean exactly
-    that version. Of every reference: where it stands, and if a next release would move it.
+    Without a pin, whatever working files refer to it; with one, the working files and the releases
+    that mean exactly that version. Of every reference: where it stands, and if a next release would
+    move it.
     """
     from evalstore.api import find_impact
 

@@ -23,12 +23,28 @@ if TYPE_CHECKING:
     )
 )
 @click.argument("directory", default=".", metavar="[DIR]", type=click.Path())
-@click.option("--example", is_flag=True, help="Add one of each artifact, outputs to grade, and their first score.")
-@click.option("--ci", type=click.Choice(["github", "gitlab"]), help="Write a pipeline that is the gate for changes.")
-@click.option("--pre-commit", is_flag=True, help="Add the gate to pre-commit, as a hook of git push.")
-@click.option("--diff-driver", is_flag=True, help="Let git diff show what changed in artifacts, in this clone.")
 @click.option(
-    "--merge-driver", is_flag=True, help="Let git merge artifacts by item and ledgers by line, in this clone."
+    "--example",
+    is_flag=True,
+    help="Add one of each artifact, outputs to grade, and their first score.",
+)
+@click.option(
+    "--ci",
+    type=click.Choice(["github", "gitlab"]),
+    help="Write a pipeline that is the gate for changes.",
+)
+@click.option(
+    "--pre-commit", is_flag=True, help="Add the gate to pre-commit, as a hook of git push."
+)
+@click.option(
+    "--diff-driver",
+    is_flag=True,
+    help="Let git diff show what changed in artifacts, in this clone.",
+)
+@click.option(
+    "--merge-driver",
+    is_flag=True,
+    help="Let git merge artifacts by item and ledgers by line, in this clone.",
 )
 @click.option("--idea", is_flag=True, help="Map the schemas for JetBrains editors, too.")
 @add_output_options()
@@ -45,13 +61,15 @@ def command(  # noqa: PLR0913  # the options of the command line
 ) -> None:
     """Make a store in DIR, or add evalstore to the repository around it.
 
-    Makes the git repository if there is none, the folders, evalstore.yaml, and the schemas. The schemas are added to
-    the settings of VS Code at the root of the repository, where every other byte stays, comments too. A file that is
-    there already is never overwritten.
+    Makes the git repository if there is none, the folders, evalstore.yaml, and the schemas. The
+    schemas are added to the settings of VS Code at the root of the repository, where every other
+    byte stays, comments too. A file that is there already is never overwritten.
     """
     from evalstore.store.init import Integrations, Pipeline, create_store
 
-    integrations = Integrations(Pipeline(ci) if ci else None, pre_commit, diff_driver, merge_driver, idea)
+    integrations = Integrations(
+        Pipeline(ci) if ci else None, pre_commit, diff_driver, merge_driver, idea
+    )
     result = create_store(settings.path / directory, integrations)
     for name, reason in result.kept:
         settings.print_message(f"kept {name}: {reason}")
@@ -70,7 +88,14 @@ def _add_example(result: CreatedStore) -> CreatedStore:
         return result
     with Store.open(result.root) as store:
         out = result.root / "runs"
-        run = score(DATASET, result.root / OUTPUTS, store=store, out=out, at=read_clock(), worktree="unreleased")
+        run = score(
+            DATASET,
+            result.root / OUTPUTS,
+            store=store,
+            out=out,
+            at=read_clock(),
+            worktree="unreleased",
+        )
     name = run.path.relative_to(result.root).as_posix()
     example = ExampleRun(name, run.score, DATASET, OUTPUTS)
     return replace(result, written=(*result.written, *written), example=example)

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples, read_clock
+from evalstore.cli.context import (
+    PLAIN_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+    read_clock,
+)
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF, SHARE, USER_FILE
@@ -50,7 +56,9 @@ def _parse_threshold(_: click.Context, __: click.Parameter, value: float) -> Fra
         raise click.BadParameter("it is not a number") from None
 
 
-def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> dict[str, str]:
+def _parse_variables(
+    _: click.Context, __: click.Parameter, value: tuple[str, ...]
+) -> dict[str, str]:
     pairs = [word.partition("=") for word in value]
     if not all(name and equals for name, equals, _ in pairs):
         raise click.BadParameter("write NAME=TEXT")
@@ -60,14 +68,26 @@ def _parse_variables(_: click.Context, __: click.Parameter, value: tuple[str, ..
 
 
 _add_against = click.option(
-    "--against", metavar="REF", type=CONTENT_REF, help="The dataset that the rows are of, as in dataset/gold@1.0.0."
+    "--against",
+    metavar="REF",
+    type=CONTENT_REF,
+    help="The dataset that the rows are of, as in dataset/gold@1.0.0.",
 )
 _add_variables = click.option(
-    "--var", "variables", multiple=True, metavar="NAME=TEXT", callback=_parse_variables, help="Fill a variable."
+    "--var",
+    "variables",
+    multiple=True,
+    metavar="NAME=TEXT",
+    callback=_parse_variables,
+    help="Fill a variable.",
 )
-_add_no_write = click.option("--no-write", is_flag=True, help="Only measure; the judge's file stays as it is.")
+_add_no_write = click.option(
+    "--no-write", is_flag=True, help="Only measure; the judge's file stays as it is."
+)
 _add_dry_run = click.option(
-    "--dry-run", is_flag=True, help="Ask nobody, write nothing: say which calls it takes, or show the diff."
+    "--dry-run",
+    is_flag=True,
+    help="Ask nobody, write nothing: say which calls it takes, or show the diff.",
 )
 
 
@@ -99,7 +119,8 @@ def _add_threshold(help_text: str) -> Callable[[_F], _F]:
 def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> ExitCode:
     """Grade the `examples:` of REF, a rubric or a judge; its judges are asked for the replies that are missing.
 
-    Every reply is kept, so `evalstore validate` grades the same examples from then on without asking anybody.
+    Every reply is kept, so `evalstore validate` grades the same examples from then on without
+    asking anybody.
     Exits 1 when an example does not get what it expects, or could not be graded.
     """
     from evalstore.api import ask_examples
@@ -122,7 +143,13 @@ def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> Ex
     ),
 )
 @click.argument("judge", type=CONTENT_REF)
-@click.option("--labels", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The labelled rows.")
+@click.option(
+    "--labels",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The labelled rows.",
+)
 @_add_against
 @_add_threshold("The judge says pass from this score on, of 0 to 1.")
 @_add_variables
@@ -150,12 +177,14 @@ def validate(  # noqa: PLR0913  # one a word of the command line
 ) -> ExitCode:
     """Measure how well JUDGE agrees with people, and write that into its file.
 
-    FILE is JSONL, a line {"id", "output", "label": "pass" or "fail"} for each output that somebody labelled; a line
-    with a "verdict" too is not asked again. What the judge reads of the question stands in the line ("input",
-    "expected", "context", "variables") or, by id, in the dataset that --against names.
+    FILE is JSONL, a line {"id", "output", "label": "pass" or "fail"} for each output that somebody
+    labelled; a line with a "verdict" too is not asked again. What the judge reads of the question
+    stands in the line ("input", "expected", "context", "variables") or, by id, in the dataset that
+    --against names.
 
-    True positive and true negative rate, the number of rows, the day and the dataset go into the `validation` of
-    judges/<id>.yaml; every other byte stays. Rows that could not be judged are counted, and are in no rate.
+    True positive and true negative rate, the number of rows, the day and the dataset go into the
+    `validation` of judges/<id>.yaml; every other byte stays. Rows that could not be judged are
+    counted, and are in no rate.
     """
     from evalstore.api import MeasurementRequest, check_writable, draft_validation, open_measurement
 
@@ -164,7 +193,10 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     request = MeasurementRequest(judge, settings.path / labels, against, threshold, variables)
     if not no_write:
         check_writable(judge, against)
-    with settings.open_store() as store, open_measurement(request, store=store, judges=judges) as job:
+    with (
+        settings.open_store() as store,
+        open_measurement(request, store=store, judges=judges) as job,
+    ):
         if dry_run and (plan := job.plan_calls()).calls:
             settings.print_result(plan)
             return ExitCode.DONE
@@ -189,7 +221,9 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     ),
 )
 @click.argument("judge", type=CONTENT_REF)
-@click.option("--run", required=True, metavar="RUN", type=USER_FILE, help="The run whose outputs are judged.")
+@click.option(
+    "--run", required=True, metavar="RUN", type=USER_FILE, help="The run whose outputs are judged."
+)
 @click.option(
     "--repeat",
     metavar="K",
@@ -199,7 +233,12 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     help="Judgements of each output.",
 )
 @click.option(
-    "--sample", metavar="N", type=click.IntRange(1), default=30, show_default=True, help="Outputs of the run, at most."
+    "--sample",
+    metavar="N",
+    type=click.IntRange(1),
+    default=30,
+    show_default=True,
+    help="Outputs of the run, at most.",
 )
 @_add_no_write
 @_add_dry_run
@@ -218,18 +257,23 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
 ) -> ExitCode:
     """Measure how far JUDGE disagrees with itself: outputs of a run that it judges several times.
 
-    The outputs are a sample of those that a check of the run has this judge grade, in any version; the same sample
-    every time. The first judgement of each is the reply that is kept. The plan of calls comes first.
+    The outputs are a sample of those that a check of the run has this judge grade, in any version;
+    the same sample every time. The first judgement of each is the reply that is kept. The plan of
+    calls comes first.
 
-    The standard deviation of one judgement, and the share of pairs of judgements with different verdicts, go into the
-    `validation` of judges/<id>.yaml; every other byte stays. An audit holds changes of judged scores against them.
+    The standard deviation of one judgement, and the share of pairs of judgements with different
+    verdicts, go into the `validation` of judges/<id>.yaml; every other byte stays. An audit holds
+    changes of judged scores against them.
     """
     from evalstore.api import NoiseRequest, check_writable, draft_noise, open_noise_measurement
 
     request = NoiseRequest(judge, settings.path / run, repeat, sample)
     if not no_write:
         check_writable(judge)
-    with settings.open_store() as store, open_noise_measurement(request, store=store, judges=judges) as job:
+    with (
+        settings.open_store() as store,
+        open_noise_measurement(request, store=store, judges=judges) as job,
+    ):
         if dry_run and (plan := job.plan_calls()).calls:
             settings.print_result(plan)
             return ExitCode.DONE
@@ -255,9 +299,21 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
     ),
 )
 @click.argument("judge", type=CONTENT_REF)
-@click.option("--model", required=True, metavar="NEW", help="The model that takes the place of the judge's own.")
-@click.option("--run", metavar="RUN", type=USER_FILE, help="The run whose outputs both models judge.")
-@click.option("--labels", metavar="FILE", type=click.Path(path_type=Path), help="Labelled rows that both models judge.")
+@click.option(
+    "--model",
+    required=True,
+    metavar="NEW",
+    help="The model that takes the place of the judge's own.",
+)
+@click.option(
+    "--run", metavar="RUN", type=USER_FILE, help="The run whose outputs both models judge."
+)
+@click.option(
+    "--labels",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Labelled rows that both models judge.",
+)
 @_add_against
 @_add_threshold("The judge says pass of a labelled row from this score on, of 0 to 1.")
 @_add_variables
@@ -274,9 +330,17 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
     help="The key of --endpoint; the one of --judge-url is never sent there.",
 )
 @click.option(
-    "--without", multiple=True, metavar="KEY", help="Leave out a parameter of `model` that NEW does not take."
+    "--without",
+    multiple=True,
+    metavar="KEY",
+    help="Leave out a parameter of `model` that NEW does not take.",
 )
-@click.option("--sample", metavar="N", type=click.IntRange(1), help="Questions of the run, at most; else all of them.")
+@click.option(
+    "--sample",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Questions of the run, at most; else all of them.",
+)
 @_add_no_write
 @_add_dry_run
 @add_output_options()
@@ -301,15 +365,17 @@ def replace_model(  # noqa: PLR0913  # one a word of the command line
 ) -> ExitCode:
     """Move JUDGE to the model NEW: ask both models about the same outputs, and write the new one into the file.
 
-    The outputs are those of a run that JUDGE graded, in any version, or labelled rows (as for judge validate), or both.
-    Replies that are kept, verdicts that the run recorded, and a "verdict" in a labelled row are the old model's, and
-    are not asked again. The plan of calls comes first.
+    The outputs are those of a run that JUDGE graded, in any version, or labelled rows (as for judge
+    validate), or both. Replies that are kept, verdicts that the run recorded, and a "verdict" in a
+    labelled row are the old model's, and are not asked again. The plan of calls comes first.
 
-    It says how far both agree, which verdicts flip, and how far the mean moves. With labelled rows it says how often
-    each is right, and what the pass rate of the run is without the errors of each (Rogan-Gladen).
+    It says how far both agree, which verdicts flip, and how far the mean moves. With labelled rows
+    it says how often each is right, and what the pass rate of the run is without the errors of each
+    (Rogan-Gladen).
 
-    The file gets the model, the rates of the labelled rows, and the day on which the endpoint switches the new model
-    off; what was the old model's goes. A judge with another model is a major change: bump it, with --dependents.
+    The file gets the model, the rates of the labelled rows, and the day on which the endpoint
+    switches the new model off; what was the old model's goes. A judge with another model is a major
+    change: bump it, with --dependents.
     """
     from evalstore.api import (
         MeasurementRequest,
@@ -319,9 +385,15 @@ def replace_model(  # noqa: PLR0913  # one a word of the command line
         open_replacement,
     )
 
-    rows = MeasurementRequest(judge, settings.path / labels, against, threshold, variables) if labels else None
+    rows = (
+        MeasurementRequest(judge, settings.path / labels, against, threshold, variables)
+        if labels
+        else None
+    )
     if against and not labels:
-        raise click.UsageError("--against says which dataset the rows of --labels are of, and there are none")
+        raise click.UsageError(
+            "--against says which dataset the rows of --labels are of, and there are none"
+        )
     request = ReplacementRequest(
         judge,
         model,
@@ -333,7 +405,10 @@ def replace_model(  # noqa: PLR0913  # one a word of the command line
     )
     if not no_write:
         check_writable(judge, against)
-    with settings.open_store() as store, open_replacement(request, store=store, judges=judges) as job:
+    with (
+        settings.open_store() as store,
+        open_replacement(request, store=store, judges=judges) as job,
+    ):
         if dry_run and (plan := job.plan_calls()).calls:
             settings.print_result(plan)
             return ExitCode.DONE

@@ -83,14 +83,23 @@ _OPTIONS = (
         metavar="N",
         help="Calls at one time.",
     ),
-    _option("--max-calls", type=click.IntRange(min=0), metavar="N", help="Make none where more than N are needed."),
+    _option(
+        "--max-calls",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Make none where more than N are needed.",
+    ),
     _option(
         "--cache",
         type=click.Path(path_type=Path),
         metavar="FILE",
         help="Where replies are kept, and found again; else in the repository's git directory.",
     ),
-    _option("--fresh", is_flag=True, help="Ask again what replies are kept for; the new ones are kept as well."),
+    _option(
+        "--fresh",
+        is_flag=True,
+        help="Ask again what replies are kept for; the new ones are kept as well.",
+    ),
     _option(
         "--offline",
         is_flag=True,
@@ -113,10 +122,15 @@ def add_judge_options(function: _F) -> _F:
     """Add the options about judges to a command, which gets them as one value `judges`."""
 
     @wraps(function)
-    def run_with_judges(settings: CommandSettings, *args: Any, offline: bool, fresh: bool, **options: Any) -> Any:
+    def run_with_judges(
+        settings: CommandSettings, *args: Any, offline: bool, fresh: bool, **options: Any
+    ) -> Any:
         values = {name: options.pop(name) for name in _JUDGE_PARAMETERS}
         return function(
-            settings, *args, judges=_make_judges(settings, offline=offline, fresh=fresh, **values), **options
+            settings,
+            *args,
+            judges=_make_judges(settings, offline=offline, fresh=fresh, **values),
+            **options,
         )
 
     for option in reversed(_OPTIONS):
@@ -124,7 +138,9 @@ def add_judge_options(function: _F) -> _F:
     return run_with_judges  # type: ignore[return-value]  # the wrapper takes other keywords
 
 
-def _make_judges(settings: CommandSettings, *, offline: bool, fresh: bool, **options: Any) -> Judges:
+def _make_judges(
+    settings: CommandSettings, *, offline: bool, fresh: bool, **options: Any
+) -> Judges:
     from evalstore.api import Judges
     from evalstore.cli.progress import make_stream_watch
 
@@ -153,7 +169,9 @@ def _make_judges(settings: CommandSettings, *, offline: bool, fresh: bool, **opt
 
 
 @contextmanager
-def _show_progress(settings: CommandSettings, plan: CallPlan) -> Iterator[Callable[[JudgeReply], None]]:
+def _show_progress(
+    settings: CommandSettings, plan: CallPlan
+) -> Iterator[Callable[[JudgeReply], None]]:
     """Print the plan of calls, then draw a progress bar on a terminal; Ctrl-C raises `StoppedError` with the count."""
     from evalstore.report.judge import text_plan
 
@@ -171,7 +189,9 @@ def _show_progress(settings: CommandSettings, plan: CallPlan) -> Iterator[Callab
             yield count_reply
     except KeyboardInterrupt:
         message = f"replies that came: {done - failed:,} of {plan.calls:,}; they are kept"
-        raise StoppedError("interrupted", hint=f"{message}, and the same command asks for the rest") from None
+        raise StoppedError(
+            "interrupted", hint=f"{message}, and the same command asks for the rest"
+        ) from None
 
 
 def _make_bar(settings: CommandSettings, calls: int) -> AbstractContextManager[Any]:

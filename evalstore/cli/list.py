@@ -8,7 +8,11 @@ from evalstore.cli.context import CommandSettings, add_output_options, format_ex
 from evalstore.cli.progress import make_watch
 
 
-@click.command(epilog=format_examples("evalstore list", "evalstore list --format json", "evalstore -C store.git list"))
+@click.command(
+    epilog=format_examples(
+        "evalstore list", "evalstore list --format json", "evalstore -C store.git list"
+    )
+)
 @add_output_options()
 def command(settings: CommandSettings) -> None:
     """List the artifacts: newest release, number of releases, the file's version, and whether the file has changed."""
@@ -17,7 +21,9 @@ def command(settings: CommandSettings) -> None:
 
     with settings.open_store() as store:
         listing = list_artifacts(store, watch=make_watch("listing", quiet=settings.quiet))
-        has_files = any(artifact.working is not None or artifact.problem for artifact in listing.artifacts)
+        has_files = any(
+            artifact.working is not None or artifact.problem for artifact in listing.artifacts
+        )
         if not has_files and (elsewhere := find_elsewhere(store)):
             settings.print_message(elsewhere)
     for name, reason in listing.ignored:

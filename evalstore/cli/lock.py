@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import PLAIN_FORMATS, PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import (
+    PLAIN_FORMATS,
+    PROBLEM_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+)
 from evalstore.cli.param_types import REF
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, UsageError
@@ -20,23 +26,40 @@ from evalstore.errors import ExitCode, UsageError
     )
 )
 @click.argument("refs", metavar="[REF]...", nargs=-1, type=REF)
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 unless all is as it is locked, and all is locked.")
-@click.option("--update", is_flag=True, help="Move references that float (REF, or all) to what they mean today.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing; exit 1 unless all is as it is locked, and all is locked.",
+)
+@click.option(
+    "--update",
+    is_flag=True,
+    help="Move references that float (REF, or all) to what they mean today.",
+)
 @add_output_options(PROBLEM_FORMATS)
-def command(settings: CommandSettings, refs: tuple[str, ...], *, check: bool, update: bool) -> ExitCode:
+def command(
+    settings: CommandSettings, refs: tuple[str, ...], *, check: bool, update: bool
+) -> ExitCode:
     """Write evalstore.lock: version, tag object, commit, blob and digests of every reference, and every ledger so far.
 
-    A floating reference that is locked no longer floats: validate, resolve and score read the version that is held.
-    Content that changed since it was locked is refused, never locked again by itself.
+    A floating reference that is locked no longer floats: validate, resolve and score read the
+    version that is held. Content that changed since it was locked is refused, never locked again by
+    itself.
     """
     from evalstore.api import check_lock, lock
 
     if check and (update or refs):
-        raise UsageError("--check writes nothing, so it takes neither --update nor REF", hint="evalstore verify REF")
+        raise UsageError(
+            "--check writes nothing, so it takes neither --update nor REF",
+            hint="evalstore verify REF",
+        )
     if refs and not update:
         raise UsageError("REF needs --update", hint=f"evalstore lock --update {refs[0]}")
     if not check and settings.format not in PLAIN_FORMATS:
-        raise UsageError(f"{settings.format} lists what --check finds", hint="evalstore lock writes as text or json")
+        raise UsageError(
+            f"{settings.format} lists what --check finds",
+            hint="evalstore lock writes as text or json",
+        )
     watch = make_watch("verifying" if check else "locking", quiet=settings.quiet)
     with settings.open_judged_store() as store:
         verification = check_lock(store, watch=watch) if check else None

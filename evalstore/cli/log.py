@@ -24,9 +24,10 @@ from evalstore.errors import UsageError
 def command(settings: CommandSettings, ref: str, *, short: bool, all_: bool) -> None:
     """List the releases of REF, newest first: version, date, bump, who released it, and what each changed, by rule.
 
-    With a version or a range, only the releases that it covers. Each release is compared with the one before it, by the
-    rules alone, whatever was overridden or accepted. The scores of the newest are comparable since the last release at
-    which one could move. A release that cannot be read says why, and stops nothing.
+    With a version or a range, only the releases that it covers. Each release is compared with the
+    one before it, by the rules alone, whatever was overridden or accepted. The scores of the newest
+    are comparable since the last release at which one could move. A release that cannot be read
+    says why, and stops nothing.
     """
     from evalstore.api import COMPARED_LIMIT, read_release_log
     from evalstore.model import parse_ref

@@ -55,7 +55,20 @@ GROUPS = {
 }
 # The commands of every day, which `--help` shows.
 FIRST = frozenset(
-    ("init", "new", "migrate", "validate", "diff", "status", "bump", "score", "show", "audit", "judge", "explain")
+    (
+        "init",
+        "new",
+        "migrate",
+        "validate",
+        "diff",
+        "status",
+        "bump",
+        "score",
+        "show",
+        "audit",
+        "judge",
+        "explain",
+    )
 )
 # Commands that programs call, and no help lists.
 HIDDEN = frozenset({"git-driver"})
@@ -74,7 +87,10 @@ GONE_OPTIONS = {
     "migrate --table": "evalstore new dataset NAME begins one by hand",
     "migrate --explain": "evalstore validate FILE says which format a file has",
     "export --table": "evalstore export --to FORMAT gives back what came from one of its formats",
-    "diff --textconv": "evalstore git-driver textconv FILE; evalstore init --merge-driver writes git's settings anew",
+    "diff --textconv": (
+        "evalstore git-driver textconv FILE; evalstore init --merge-driver writes git's settings "
+        "anew"
+    ),
     "diff --git-driver": "evalstore git-driver diff; evalstore init --merge-driver writes git's settings anew",
     "diff --git-merge": "evalstore git-driver merge; evalstore init --merge-driver writes git's settings anew",
     "audit --static": "evalstore audit --records RUN_A RUN_B compares two records as pairs, without grading",
@@ -105,15 +121,23 @@ class LazyCommandGroup(click.Group):
         """Find the command of a command line; raises `UsageError` with the nearest name for a misspelt one."""
         if args and args[0] in MOVED:
             raise UsageError(f"the command {args[0]} is gone", hint=MOVED[args[0]])
-        if args and args[0] not in COMMANDS.keys() | HIDDEN and (nearest := find_nearest(args[0], COMMANDS)):
-            raise UsageError(f"there is no command {args[0]!r}", hint=f"did you mean evalstore {nearest}?")
+        if (
+            args
+            and args[0] not in COMMANDS.keys() | HIDDEN
+            and (nearest := find_nearest(args[0], COMMANDS))
+        ):
+            raise UsageError(
+                f"there is no command {args[0]!r}", hint=f"did you mean evalstore {nearest}?"
+            )
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return one command."""
         if cmd_name not in COMMANDS.keys() | HIDDEN:
             return None
-        command: click.Command = import_module(f"evalstore.cli.{cmd_name.replace('-', '_')}").command
+        command: click.Command = import_module(
+            f"evalstore.cli.{cmd_name.replace('-', '_')}"
+        ).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -122,11 +146,15 @@ class LazyCommandGroup(click.Group):
         width = max(map(len, shown))
         for title, commands in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), what) for name, what in commands.items() if name in shown])
+                formatter.write_dl(
+                    [(name.ljust(width), what) for name, what in commands.items() if name in shown]
+                )
         if shown is FIRST:
             formatter.write_paragraph()
             formatter.write_text("In CI: evalstore gate --base REV")
-            formatter.write_text(f"{len(COMMANDS) - len(FIRST)} more commands: evalstore --help --all")
+            formatter.write_text(
+                f"{len(COMMANDS) - len(FIRST)} more commands: evalstore --help --all"
+            )
 
 
 @click.command(
@@ -137,7 +165,12 @@ class LazyCommandGroup(click.Group):
     subcommand_metavar="COMMAND [ARGS]...",
 )
 @click.option(
-    "-C", "directory", metavar="DIR", type=click.Path(), default=".", help="Run as if started in DIR, like git."
+    "-C",
+    "directory",
+    metavar="DIR",
+    type=click.Path(),
+    default=".",
+    help="Run as if started in DIR, like git.",
 )
 @click.option("--all", is_flag=True, expose_value=False, help="With --help: every command.")
 @click.version_option(VERSION, prog_name="evalstore")
@@ -147,7 +180,9 @@ def group(ctx: click.Context, directory: str) -> ExitCode | None:
     ctx.obj.directory = directory
     if ctx.invoked_subcommand:
         return None
-    write_safely(sys.stderr, ctx.get_help() + "\n")  # click's own output differs between its versions
+    write_safely(
+        sys.stderr, ctx.get_help() + "\n"
+    )  # click's own output differs between its versions
     return ExitCode.USAGE
 
 
@@ -164,8 +199,12 @@ def _make_usage_error(error: click.UsageError) -> UsageError:
     command = error.ctx.command_path if error.ctx else "evalstore"
     message = " ".join(error.format_message().split())
     if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
-        return UsageError(message, hint="options other than -C follow the command; see evalstore --help")
-    if isinstance(error, click.NoSuchOption) and (hint := _find_gone_option(command, error.option_name)):
+        return UsageError(
+            message, hint="options other than -C follow the command; see evalstore --help"
+        )
+    if isinstance(error, click.NoSuchOption) and (
+        hint := _find_gone_option(command, error.option_name)
+    ):
         return UsageError(f"the option {error.option_name} is gone", hint=hint)
     return UsageError(message, hint=f"see {command} --help")
 
@@ -186,5 +225,6 @@ def _run_click(argv: list[str] | None, settings: CommandSettings) -> int:
     except click.Abort:
         raise KeyboardInterrupt from None
     except SystemExit as error:
-        # click exits so after a completion, and when the reader has closed stdout, which click then replaces.
+        # click exits so after a completion, and when the reader has closed stdout, which click then
+        # replaces.
         return int(error.code or 0) if sys.stdout is stdout else READER_LEFT

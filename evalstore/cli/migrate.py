@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.api import list_formats
-from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import (
+    PLAIN_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+)
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import FormatChoice
 from evalstore.cli.progress import make_watch
@@ -35,7 +40,12 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     ),
 )
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
-@click.option("--into", metavar="STORE", type=click.Path(), help="The store to write to; by default that of -C.")
+@click.option(
+    "--into",
+    metavar="STORE",
+    type=click.Path(),
+    help="The store to write to; by default that of -C.",
+)
 @click.option(
     "--from",
     "format_",
@@ -43,9 +53,16 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     metavar="FORMAT",
     help=f"The format, instead of finding it out: {', '.join(list_formats())}.",
 )
-@click.option("--dialect", metavar="NAME", help="The dialect, for formats that have some, instead of finding it out.")
 @click.option(
-    "--explode", "dialect", flag_value="exploded", help="OpenRubricRL: one check a criterion, not one for all."
+    "--dialect",
+    metavar="NAME",
+    help="The dialect, for formats that have some, instead of finding it out.",
+)
+@click.option(
+    "--explode",
+    "dialect",
+    flag_value="exploded",
+    help="OpenRubricRL: one check a criterion, not one for all.",
 )
 @click.option(
     "--judges-from",
@@ -58,8 +75,16 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     is_flag=True,
     help="In a conflict take the source's side, and write again what was removed; no version is lowered.",
 )
-@click.option("--keep", is_flag=True, help="In a conflict keep the store's side, and note the source's as seen.")
-@click.option("--merge", is_flag=True, help="In a conflict take both sides, where they touch different places.")
+@click.option(
+    "--keep",
+    is_flag=True,
+    help="In a conflict keep the store's side, and note the source's as seen.",
+)
+@click.option(
+    "--merge",
+    is_flag=True,
+    help="In a conflict take both sides, where they touch different places.",
+)
 @click.option(
     "--share",
     type=click.Choice(("suite", "all", "cases")),
@@ -67,8 +92,14 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     "those of all suites; or only cases with equal checks. A suite that is in the store goes on as it is, unless you "
     "say it.",
 )
-@click.option("--dry-run", is_flag=True, help="Write nothing; show the plan, with --verbose all of it as a diff.")
-@click.option("--strict", is_flag=True, help="Exit 1 unless there is a source, and every entry is migrated.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Write nothing; show the plan, with --verbose all of it as a diff.",
+)
+@click.option(
+    "--strict", is_flag=True, help="Exit 1 unless there is a source, and every entry is migrated."
+)
 @click.option(
     "--allow",
     metavar="LOSSES",
@@ -99,22 +130,27 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
 ) -> ExitCode:
     """Turn legacy grader files into rubrics and datasets, losing nothing.
 
-    PATH is a file, or a folder that is searched for such files; their format is found by their content. Every entry is
-    reported: migrated, lossy (a check, but the legacy grader did not do what the file seems to ask), unmapped (set
-    aside) or refused; --verbose has a line for each. Entries that are refused stop nothing. Files appear in the store
-    all together or not at all.
+    PATH is a file, or a folder that is searched for such files; their format is found by their
+    content. Every entry is reported: migrated, lossy (a check, but the legacy grader did not do
+    what the file seems to ask), unmapped (set aside) or refused; --verbose has a line for each.
+    Entries that are refused stop nothing. Files appear in the store all together or not at all.
 
-    Migrating again is a merge. What changed at the source goes in at the version that the file has, for `diff` and
-    `bump` to judge; what changed in the store stays, and what was released and then removed from it stays so; what
-    changed in both is a conflict: that file is left alone, both sides are shown, and the exit code is 1. Suites and
-    cases that are renamed are known again; what no source needs any more is named, never deleted.
+    Migrating again is a merge. What changed at the source goes in at the version that the file has,
+    for `diff` and `bump` to judge; what changed in the store stays, and what was released and then
+    removed from it stays so; what changed in both is a conflict: that file is left alone, both
+    sides are shown, and the exit code is 1. Suites and cases that are renamed are known again; what
+    no source needs any more is named, never deleted.
     """
     from evalstore.api import MigrationOutcome, migrate
 
     if force + keep + merge > 1:
-        raise UsageError("--force, --keep and --merge exclude each other", hint="use only one of them")
+        raise UsageError(
+            "--force, --keep and --merge exclude each other", hint="use only one of them"
+        )
     if allow is not None and not strict:
-        raise UsageError("--allow has an effect only with --strict", hint="add --strict, or leave --allow out")
+        raise UsageError(
+            "--allow has an effect only with --strict", hint="add --strict, or leave --allow out"
+        )
     allowed = _read_losses(allow or "")
     if "" in paths:
         raise UsageError("a PATH is empty", hint="name the folder itself: . is the one you are in")
@@ -174,10 +210,14 @@ def _find_store(start: Path) -> Path:
     return find_enclosing_store(start.resolve()) or start
 
 
-def _list_used_files(report: MigrationReport, files: Iterable[LegacyFile], store: Path) -> list[Path]:
+def _list_used_files(
+    report: MigrationReport, files: Iterable[LegacyFile], store: Path
+) -> list[Path]:
     """Return the files that the migration read, and those that it writes: a report must overwrite none of them."""
     sources = {source.file for source in report.sources}
-    return [legacy.path for legacy in files if legacy.name in sources] + [store / file.path for file in report.files]
+    return [legacy.path for legacy in files if legacy.name in sources] + [
+        store / file.path for file in report.files
+    ]
 
 
 def _write_report(path: Path, report: MigrationReport, files: Iterable[Path]) -> None:
@@ -185,7 +225,12 @@ def _write_report(path: Path, report: MigrationReport, files: Iterable[Path]) ->
 
     try:
         if path.exists() and any(other.exists() and path.samefile(other) for other in files):
-            raise RefusedError(f"the report would overwrite {path}, which is not a report", hint="name another file")
-        path.write_text(render(report, _REPORTS.get(path.suffix.lower(), "json")) + "\n", encoding="utf-8")
+            raise RefusedError(
+                f"the report would overwrite {path}, which is not a report",
+                hint="name another file",
+            )
+        path.write_text(
+            render(report, _REPORTS.get(path.suffix.lower(), "json")) + "\n", encoding="utf-8"
+        )
     except OSError as error:
         raise RefusedError(f"the report {path} cannot be written: {error.strerror}") from None

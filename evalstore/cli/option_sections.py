@@ -12,7 +12,8 @@ _FIRST, _MORE = "Options", "More options"
 class SectionedCommand(click.Command):
     """A command whose --help lists the options of `first`, in that order, before the others.
 
-    An option whose class has a `section` is listed under it; without `first` all the others are first.
+    An option whose class has a `section` is listed under it; without `first` all the others are
+    first.
     """
 
     def __init__(self, *args: Any, first: str = "", **attributes: Any) -> None:

@@ -26,7 +26,8 @@ ID = "[a-z][a-z0-9_]{0,63}"
 _PATH = r"(?P<path>[^\0]+\.ya?ml)(?:@(?P<pin>[^@/]*))?"
 _ARTIFACT = rf"(?:{'|'.join(KINDS)})s/{ID}\.yaml"
 
-# What the file behind a URL may take at most (`UrlBudget`), and the variable of the environment that says so.
+# What the file behind a URL may take at most (`UrlBudget`), and the variable of the environment
+# that says so.
 _URL_LIMITS = {"size": "EVALSTORE_URL_BYTES", "seconds": "EVALSTORE_URL_SECONDS"}
 _LIMIT = 1 << 20
 _FILE = re.compile(rf"({ID})\.yaml")
@@ -54,7 +55,11 @@ def name_artifact(word: str, directory: Path, *, of_content: bool = False) -> st
     # The folder's real path, but the file's own name: no link is followed in its place.
     folder, file = (directory / match["path"]).parent.resolve(), Path(match["path"]).name
     root = find_enclosing_store(resolve_folder(directory))
-    if root is None or folder.parent != root or not re.fullmatch(_ARTIFACT, f"{folder.name}/{file}"):
+    if (
+        root is None
+        or folder.parent != root
+        or not re.fullmatch(_ARTIFACT, f"{folder.name}/{file}")
+    ):
         raise UsageError(
             f"'{make_excerpt(word)}' is not a file of an artifact in this store",
             hint="its artifacts are rubrics/<id>.yaml, judges/<id>.yaml and datasets/<id>.yaml; another store: -C DIR",
@@ -82,14 +87,22 @@ class UserFile(click.Path):
             return Path(value)
         from evalstore.runs.remote import UrlBudget, locate_file
 
-        limits = {name: self._read_limit(variable, param, ctx) for name, variable in _URL_LIMITS.items()}
-        budget = UrlBudget()._replace(**{name: limit for name, limit in limits.items() if limit is not None})
+        limits = {
+            name: self._read_limit(variable, param, ctx) for name, variable in _URL_LIMITS.items()
+        }
+        budget = UrlBudget()._replace(
+            **{name: limit for name, limit in limits.items() if limit is not None}
+        )
         return locate_file(str(value), budget, partial(_watch_copy, ctx))
 
-    def _read_limit(self, variable: str, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+    def _read_limit(
+        self, variable: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | None:
         text = os.environ.get(variable, "")
         if text and not re.fullmatch("[1-9][0-9]{0,17}", text):
-            self.fail(f"{variable} is {make_excerpt(text, 40)}, and not a whole number from 1", param, ctx)
+            self.fail(
+                f"{variable} is {make_excerpt(text, 40)}, and not a whole number from 1", param, ctx
+            )
         return int(text) if text else None
 
 
@@ -108,7 +121,9 @@ USER_FILE = UserFile()
 class NumberRange(click.FloatRange):
     """A number within bounds; none that is not a number, or has no end."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """Return the number; raises `click.BadParameter` for what is none."""
         number = float(super().convert(value, param, ctx))
         if not isfinite(number):
@@ -130,11 +145,15 @@ class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later 
         self.name = name
         self._list_names = list_names
 
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
         """Return the names that begin so; nothing where a read fails."""
         try:
             start = Path(ctx.find_root().params.get("directory") or ".").resolve()
-            names = [name for name in self._list_names(start, incomplete) if name.startswith(incomplete)]
+            names = [
+                name for name in self._list_names(start, incomplete) if name.startswith(incomplete)
+            ]
         except (EvalstoreError, OSError, ValueError):
             return []
         return [CompletionItem(name) for name in names]
@@ -175,7 +194,9 @@ class ProseType(click.ParamType):  # type: ignore[type-arg]  # generic in later 
             return value
         try:
             value.encode()
-        except UnicodeEncodeError:  # the locale knows fewer characters, or the bytes are those of another one
+        except (
+            UnicodeEncodeError
+        ):  # the locale knows fewer characters, or the bytes are those of another one
             try:
                 return os.fsencode(value).decode()
             except UnicodeError:
@@ -198,12 +219,21 @@ def _complete_refs(start: Path, incomplete: str) -> Iterator[str]:
     # Neither runs git nor parses YAML: whoever presses Tab waits.
     marks = ("evalstore.yaml", ".git")
     root = next(
-        (folder for folder in (start, *start.parents) if any((folder / mark).exists() for mark in marks)), start
+        (
+            folder
+            for folder in (start, *start.parents)
+            if any((folder / mark).exists() for mark in marks)
+        ),
+        start,
     )
     name, at, _ = incomplete.partition("@")
     if not at:
         for kind in KINDS:
-            yield from (f"{kind}/{file[1]}" for file in map(_FILE.fullmatch, list_below(root, f"{kind}s")) if file)
+            yield from (
+                f"{kind}/{file[1]}"
+                for file in map(_FILE.fullmatch, list_below(root, f"{kind}s"))
+                if file
+            )
     elif _NAME.fullmatch(name):
         ledger = read_below(root, f".evalstore/sums/{name}", _LIMIT).decode()
         yield from (f"{name}@{version}" for version in _LINE.findall(ledger))
@@ -223,7 +253,9 @@ def _list_fingerprints(directory: Path, _: str) -> Iterable[str]:
     from evalstore.catalogue import list_changes
 
     with Store.open(directory) as store:
-        return [change.finding.fingerprint for change in list_changes(store, datetime.now(UTC).date())]
+        return [
+            change.finding.fingerprint for change in list_changes(store, datetime.now(UTC).date())
+        ]
 
 
 def _list_check_kinds(_: Path, __: str) -> Iterable[str]:

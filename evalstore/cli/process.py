@@ -13,7 +13,9 @@ from evalstore.cli.streams import close_streams, open_streams, write_safely
 from evalstore.errors import EvalstoreError, ExitCode, Place
 
 READER_LEFT = 141  # 128 + SIGPIPE: the reader of stdout (head, less) has closed it
-_MEMORY_HINT = "free some, raise the limit of this process (ulimit -v), or name fewer or smaller files"
+_MEMORY_HINT = (
+    "free some, raise the limit of this process (ulimit -v), or name fewer or smaller files"
+)
 _NO_THREAD = "can't start new thread"  # what Python says where there is no memory for its stack
 _GC_THRESHOLDS = 1_000_000, 50, 100  # objects, and rounds
 
@@ -21,8 +23,9 @@ _GC_THRESHOLDS = 1_000_000, 50, 100  # objects, and rounds
 def prepare_process() -> None:
     """Open the standard streams, and look for cycles seldom."""
     open_streams()
-    # A store of thousands is millions of objects, hardly any of them in a cycle: to look for cycles as often as Python
-    # does takes a fifth of the time, and to look once more at the end a thirtieth.
+    # A store of thousands is millions of objects, hardly any of them in a cycle: to look for cycles
+    # as often as Python does takes a fifth of the time, and to look once more at the end a
+    # thirtieth.
     gc.set_threshold(*_GC_THRESHOLDS)
     atexit.register(gc.freeze)
 
@@ -40,7 +43,9 @@ def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
         return _report_write_error(error, settings)
     except Exception as error:  # noqa: BLE001  # any other exception is a bug in evalstore
         if _lacks_memory(error):
-            return settings.print_error(EvalstoreError("there is too little memory for this", hint=_MEMORY_HINT))
+            return settings.print_error(
+                EvalstoreError("there is too little memory for this", hint=_MEMORY_HINT)
+            )
         if settings.verbose:
             import traceback
 

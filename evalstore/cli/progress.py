@@ -37,7 +37,9 @@ def make_stream_watch(
 ) -> Callable[[Iterable[Any], int], Iterable[Any]]:
     """Return a function as `make_watch` does, of things that come one by one and about how many there are."""
     shows = can_show_bars(quiet=quiet)
-    return lambda items, count: _draw_bar(items, count, label) if shows and count >= fewest else items
+    return lambda items, count: (
+        _draw_bar(items, count, label) if shows and count >= fewest else items
+    )
 
 
 def make_count_watch(
@@ -62,15 +64,21 @@ def _draw_bar(
             done += weigh(item)
             elapsed = time.monotonic() - start
             if bar is None and elapsed >= _PATIENCE:
-                bar = stack.enter_context(open_bar(count, label, lambda rate: f"{rate:,.0f}/s" if rate else None))
+                bar = stack.enter_context(
+                    open_bar(count, label, lambda rate: f"{rate:,.0f}/s" if rate else None)
+                )
                 bar.start -= elapsed  # the time left is reckoned from the beginning
             if bar is not None:
-                now = done if count is None else min(done, count)  # how many there are may be an estimate
+                now = (
+                    done if count is None else min(done, count)
+                )  # how many there are may be an estimate
                 bar.update(now - shown, done / max(elapsed, 1e-9))
                 shown = now
 
 
-def open_bar(count: int | None, label: str, describe: Callable[[Any], str | None], file: TextIO | None = None) -> Any:
+def open_bar(
+    count: int | None, label: str, describe: Callable[[Any], str | None], file: TextIO | None = None
+) -> Any:
     """Return a bar on stderr, or another file, that fits beside its label and its numbers on one line."""
     columns = find_columns(sys.stderr) or _COLUMNS
     numbers = len("  ") + 2 * len(str(count or _UNCOUNTED)) + 1

@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 def command(settings: CommandSettings, refs: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
     """Say what each of REFS is: version, tag, commit, blob and digests.
 
-    A pin is 1.2.3 or 1.2 (exact), ^1.2, ~1.2 or '>=1.2 <2' (floating), latest, worktree, or git:<revision>.
+    A pin is 1.2.3 or 1.2 (exact), ^1.2, ~1.2 or '>=1.2 <2' (floating), latest, worktree, or
+    git:<revision>.
     """
     return show_meanings(settings, refs, strict=strict)
 
 
-def show_meanings(settings: CommandSettings, refs: Sequence[str], *, strict: bool = False) -> ExitCode:
+def show_meanings(
+    settings: CommandSettings, refs: Sequence[str], *, strict: bool = False
+) -> ExitCode:
     """Print what references mean, and which of them float: an error with `strict`, or where the settings forbid it."""
     from evalstore.store.resolve import Resolution
 
@@ -51,4 +54,7 @@ def show_meanings(settings: CommandSettings, refs: Sequence[str], *, strict: boo
 
 def _describe_floating(resolved: Resolved, level: str) -> str:
     why = "floats" if "@" in resolved.ref else "has no pin"
-    return f"{level}: {resolved.ref} {why}: today it is {resolved.name}@{resolved.version}; pin that to keep it"
+    return (
+        f"{level}: {resolved.ref} {why}: today it is {resolved.name}@{resolved.version}; pin that "
+        "to keep it"
+    )

@@ -45,16 +45,24 @@ class ExampleRequest(NamedTuple):
             settings.print_message(f"{where} is this example already, and expects {saved.expected}")
 
 
-def _parse(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> tuple[ExampleRequest, ...]:
+def _parse(
+    _: click.Context, __: click.Parameter, words: tuple[str, ...]
+) -> tuple[ExampleRequest, ...]:
     return tuple(map(_read_word, words))
 
 
 def _read_word(word: str) -> ExampleRequest:
     name, equals, verdict = word.rpartition("=")
-    return ExampleRequest(name, Verdict(verdict)) if equals and verdict in _VERDICTS else ExampleRequest(word, None)
+    return (
+        ExampleRequest(name, Verdict(verdict))
+        if equals and verdict in _VERDICTS
+        else ExampleRequest(word, None)
+    )
 
 
 def add_save_option(name: str, help_text: str) -> Callable[[_F], _F]:
     """Return a decorator that adds the option: a word of the result, and =VERDICT where another one is expected."""
     metavar = f"{name}[=VERDICT]"
-    return click.option("--save-example", "saves", metavar=metavar, multiple=True, callback=_parse, help=help_text)
+    return click.option(
+        "--save-example", "saves", metavar=metavar, multiple=True, callback=_parse, help=help_text
+    )

@@ -71,7 +71,11 @@ class ScoreCommand(SectionedCommand):
     show_default=True,
     help="Folder of the run. Nothing in it is ever overwritten.",
 )
-@click.option("--model", metavar="NAME", help="Name of the model; else the outputs' own, else the file's name.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="Name of the model; else the outputs' own, else the file's name.",
+)
 @click.option(
     "--only",
     metavar="WHAT=NAME",
@@ -88,17 +92,24 @@ class ScoreCommand(SectionedCommand):
     help="Join outputs to questions by their ids, or by the input that their records hold.",
 )
 @click.option(
-    "--rubric", metavar="REF", type=CONTENT_REF, help="Grade every question with this rubric instead of its own."
+    "--rubric",
+    metavar="REF",
+    type=CONTENT_REF,
+    help="Grade every question with this rubric instead of its own.",
 )
 @click.option(
     "--worktree",
-    type=click.Choice(["unreleased", "all"]),  # kept equal to `WorktreePins`, which --help does not import
+    type=click.Choice(
+        ["unreleased", "all"]
+    ),  # kept equal to `WorktreePins`, which --help does not import
     metavar="[=all]",
     help="Read what has no release yet from its file; with =all everything, whatever its pin says.",
 )
 @click.option(
     "--eee-version",
-    type=click.Choice(["0.3.0", "0.2.2"]),  # kept equal to `eee_write.LABELS`, which --help does not import
+    type=click.Choice(
+        ["0.3.0", "0.2.2"]
+    ),  # kept equal to `eee_write.LABELS`, which --help does not import
     default="0.3.0",
     show_default=True,
     help="Version of Every Eval Ever to write the run in.",
@@ -106,7 +117,9 @@ class ScoreCommand(SectionedCommand):
 @click.option(
     "--rows",
     "rows_format",
-    type=click.Choice(["jsonl", "parquet"]),  # kept equal to `ROW_FORMATS`, which --help does not import
+    type=click.Choice(
+        ["jsonl", "parquet"]
+    ),  # kept equal to `ROW_FORMATS`, which --help does not import
     help="File format of the run's rows; else that of OUTPUTS. Parquet needs pyarrow.",
 )
 @click.option(
@@ -139,7 +152,11 @@ class ScoreCommand(SectionedCommand):
     "QUESTION",
     "Save the output to the question with this id as an example of its rubric: its verdict, or VERDICT; repeatable.",
 )
-@click.option("--dry-run", is_flag=True, help="Say how many judge calls it would take; make none, write nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Say how many judge calls it would take; make none, write nothing.",
+)
 @click.option(
     "--engine",
     type=click.Choice(["local", "dask"]),
@@ -178,36 +195,40 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 ) -> ExitCode:
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
 
-    OUTPUTS is JSONL, a line {"id", "output", "input"?, "tool_calls"?, "sample"?} or a row of Every Eval Ever each; a
-    file whose name ends in .parquet with such columns; or a stored run, by its JSON or a folder of its own; or a log of
-    Inspect AI (.eval, .json), or results of promptfoo (.json, .jsonl). What a file holds, its content tells. The run
+    OUTPUTS is JSONL, a line {"id", "output", "input"?, "tool_calls"?, "sample"?} or a row of Every
+    Eval Ever each; a file whose name ends in .parquet with such columns; or a stored run, by its
+    JSON or a folder of its own; or a log of Inspect AI (.eval, .json), or results of promptfoo
+    (.json, .jsonl). What a file holds, its content tells. The run
     is two files in the form of Every Eval Ever; the path of the first names it.
 
-    Where a record holds what was asked, its output must be to that question: a file in which ids and inputs belong to
-    different questions is refused, and --match input joins it by the inputs. An input that is no question's is counted
-    beside the score.
+    Where a record holds what was asked, its output must be to that question: a file in which ids
+    and inputs belong to different questions is refused, and --match input joins it by the inputs.
+    An input that is no question's is counted beside the score.
 
-    Several outputs to one question are its samples, numbered by "sample": 0, 1, 2, … (epochs in a log of Inspect AI).
-    They count as one question, whose score is their exact mean.
+    Several outputs to one question are its samples, numbered by "sample": 0, 1, 2, … (epochs in a
+    log of Inspect AI). They count as one question, whose score is their exact mean.
 
-    Judges answer through an OpenAI-compatible endpoint. Every reply is kept, so nothing is asked twice: a run that was
-    killed goes on where it stopped, and the same outputs are scored again without any call.
+    Judges answer through an OpenAI-compatible endpoint. Every reply is kept, so nothing is asked
+    twice: a run that was killed goes on where it stopped, and the same outputs are scored again
+    without any call.
 
-    With --worktree nothing needs to be released, or committed: the run says unreleased, and keeps the digests of the
-    files, by which an audit finds the same content once it is released.
+    With --worktree nothing needs to be released, or committed: the run says unreleased, and keeps
+    the digests of the files, by which an audit finds the same content once it is released.
 
-    A run whose judges, or PHP, failed at more than --max-ungraded of all gradings has no score and answers 1; it says
-    what was not graded, and what the rest comes to. So does a run in which nothing has a score, or that misses
-    --fail-under or --min-scored. Where a check graded nothing because no model, endpoint or PHP was given, nothing is
-    written and the answer is 3, unless --offline says that this is wanted.
+    A run whose judges, or PHP, failed at more than --max-ungraded of all gradings has no score and
+    answers 1; it says what was not graded, and what the rest comes to. So does a run in which
+    nothing has a score, or that misses --fail-under or --min-scored. Where a check graded nothing
+    because no model, endpoint or PHP was given, nothing is written and the answer is 3, unless
+    --offline says that this is wanted.
 
-    Costly checks can be shared out to all cores of this machine (--engine dask) or to others (--scheduler). The run is
-    the same, byte for byte.
+    Costly checks can be shared out to all cores of this machine (--engine dask) or to others
+    (--scheduler). The run is the same, byte for byte.
 
-    With --corrected it says of each check that asks a judge which share of its outputs people would pass: the share
-    that the judge passes, corrected by the judge's true positive and true negative rate (Rogan-Gladen), with an
-    interval that counts the errors of both. That takes a validation of the judge's content and of the model that
-    answers, with 30 labelled rows or more; where no judge has one, nothing is graded, and the answer is 3.
+    With --corrected it says of each check that asks a judge which share of its outputs people would
+    pass: the share that the judge passes, corrected by the judge's true positive and true negative
+    rate (Rogan-Gladen), with an interval that counts the errors of both. That takes a validation of
+    the judge's content and of the model that answers, with 30 labelled rows or more; where no judge
+    has one, nothing is graded, and the answer is 3.
     """
     wanted = _Wanted(fail_under, min_scored, max_ungraded)
     from evalstore.api import UnmetSettingError, open_job, write_run_by_engine
@@ -230,7 +251,9 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
         open_run(dataset, path, store=opened.with_worktree(worktree), at=read_clock()) as job,
     ):
         if saves and dry_run:
-            raise UsageError("--save-example needs a run, and --dry-run writes none", hint="leave --dry-run out")
+            raise UsageError(
+                "--save-example needs a run, and --dry-run writes none", hint="leave --dry-run out"
+            )
         asked = [job.find_question(wanted.name) for wanted in saves]
         corrections = None
         if corrected:
@@ -254,7 +277,11 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
 
 
 def _save_examples(
-    saves: tuple[ExampleRequest, ...], asked: list[Question], run: Run, settings: CommandSettings, store: Store
+    saves: tuple[ExampleRequest, ...],
+    asked: list[Question],
+    run: Run,
+    settings: CommandSettings,
+    store: Store,
 ) -> None:
     """Save outputs of a run, each the first to its question, as examples of the rubrics that graded them."""
     if not saves:
@@ -267,10 +294,14 @@ def _save_examples(
     ids = {wanted.name for wanted in saves}
     rows = {row.id: row.outputs[0] for row in read_rows(run) if row.id in ids and row.rubric}
     if lost := sorted(ids - rows.keys()):
-        raise RefusedError(f"no example is saved: the run has no graded output to {make_excerpt(lost[0])}")
+        raise RefusedError(
+            f"no example is saved: the run has no graded output to {make_excerpt(lost[0])}"
+        )
     for wanted, question in zip(saves, asked, strict=True):
         row = rows[wanted.name]
-        wanted.save(settings, store, parse_ref(row.rubric).name, Sample(row.output, question), row.verdict)
+        wanted.save(
+            settings, store, parse_ref(row.rubric).name, Sample(row.output, question), row.verdict
+        )
 
 
 class _Wanted(NamedTuple):
@@ -282,7 +313,11 @@ class _Wanted(NamedTuple):
 
 
 def _print_run(
-    settings: CommandSettings, run: Run, out: Path, wanted: _Wanted, corrections: tuple[CheckCorrection, ...]
+    settings: CommandSettings,
+    run: Run,
+    out: Path,
+    wanted: _Wanted,
+    corrections: tuple[CheckCorrection, ...],
 ) -> ExitCode:
     """Print what came out, and answer whether it is enough."""
     from evalstore.runs.run_view import find_worst
@@ -291,7 +326,9 @@ def _print_run(
     is_relative = settings.path / out != out and run.path.is_relative_to(settings.path)
     shown = replace(run, path=run.path.relative_to(settings.path)) if is_relative else run
     is_read = corrections or (settings.format == "text" and not settings.quiet)
-    settings.print_result(replace(find_worst(run), run=shown, corrections=corrections) if is_read else shown)
+    settings.print_result(
+        replace(find_worst(run), run=shown, corrections=corrections) if is_read else shown
+    )
     shortfalls = list(_find_shortfalls(run, wanted))
     for shortfall in shortfalls:
         settings.print_message(shortfall)
@@ -306,7 +343,11 @@ def _explain_withholding(run: Run, most: Fraction) -> str:
         return f"{run.failed_gradings:,} of {run.gradings:,} gradings failed"
     id_, outputs = run.silent_check
     is_silent = run.is_withheld and outputs > most * run.outputs
-    return f"{make_excerpt(id_)} graded nothing at {outputs:,} of {run.outputs:,} outputs" if is_silent else ""
+    return (
+        f"{make_excerpt(id_)} graded nothing at {outputs:,} of {run.outputs:,} outputs"
+        if is_silent
+        else ""
+    )
 
 
 def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
@@ -328,7 +369,10 @@ def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
             f"{format_decimal(lowest)}, below {format_decimal(least)}: --min-scored says how many may be left out"
         )
     if wanted.scored is not None and run.scored < Fraction(repr(wanted.scored)) * questions:
-        yield f"{run.scored:,} of {questions:,} questions have a score, and {wanted.scored:.4g} of them were wanted"
+        yield (
+            f"{run.scored:,} of {questions:,} questions have a score, and {wanted.scored:.4g} of "
+            "them were wanted"
+        )
     failed = {id_ for summary in run.checks.values() for id_ in summary.error_ids}
     if wanted.score is not None and len(failed) > Fraction(repr(wanted.ungraded)) * questions:
         yield (

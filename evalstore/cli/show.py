@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import PLAIN_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import (
+    PLAIN_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+)
 from evalstore.cli.param_types import REF, USER_FILE, name_artifact, read_ref
 from evalstore.errors import UsageError
 
@@ -35,32 +40,49 @@ _LIMITS = {"text": 41, "html": 300}
     )
 )
 @click.argument("name", metavar="REF|RUN", shell_complete=REF.shell_complete)
-@click.option("--raw", is_flag=True, help="Write the file's bytes, with nothing escaped for the terminal.")
+@click.option(
+    "--raw", is_flag=True, help="Write the file's bytes, with nothing escaped for the terminal."
+)
 @click.option("--failed", is_flag=True, help="Of a run, only the outputs that did not pass.")
-@click.option("--question", metavar="ID", help="Of a run, only this question, with all of its text.")
+@click.option(
+    "--question", metavar="ID", help="Of a run, only this question, with all of its text."
+)
 @click.option("--check", metavar="ID", help="Of a run, only what this check says.")
 @add_output_options((*PLAIN_FORMATS, "html"))
 def command(  # noqa: PLR0913  # the command line
-    settings: CommandSettings, name: str, *, raw: bool, failed: bool, question: str | None, check: str | None
+    settings: CommandSettings,
+    name: str,
+    *,
+    raw: bool,
+    failed: bool,
+    question: str | None,
+    check: str | None,
 ) -> None:
     """Print the file of REF as it was at that version, or the outputs of RUN with the reasons of their scores.
 
-    A run is named by its aggregate JSON, its samples or a folder of its own; the grading.json and the benchmark.json of
-    skill-creator are runs, too, without the outputs. Outputs come as they were graded, the worst first: the score,
-    every check with its reason, which of a judge is what it said, and the output, shortened, in which a text that
-    should not be there is marked. Nothing is graded again, so no store is needed. A long list on a terminal goes
-    through the pager (PAGER, else less; an empty PAGER means none).
+    A run is named by its aggregate JSON, its samples or a folder of its own; the grading.json and
+    the benchmark.json of skill-creator are runs, too, without the outputs. Outputs come as they
+    were graded, the worst first: the score, every check with its reason, which of a judge is what
+    it said, and the output, shortened, in which a text that should not be there is marked. Nothing
+    is graded again, so no store is needed. A long list on a terminal goes through the pager (PAGER,
+    else less; an empty PAGER means none).
     """
     chosen = {"--failed": failed, "--question": question is not None, "--check": check is not None}
     if is_run_name(name, settings.path):
         if raw:
-            raise UsageError("--raw writes the file of an artifact, and this is a run", hint="see --format json")
-        settings.print_result(_view_run(settings, name, failed=failed, question=question, check=check), paged=True)
+            raise UsageError(
+                "--raw writes the file of an artifact, and this is a run", hint="see --format json"
+            )
+        settings.print_result(
+            _view_run(settings, name, failed=failed, question=question, check=check), paged=True
+        )
         return
     if used := [option for option, given in chosen.items() if given]:
         raise UsageError(f"{used[0]} chooses among the outputs of a run, and {name} is not a run")
     if raw and settings.format == "json":
-        raise UsageError("--raw and --format json exclude each other", hint="the JSON document also has the text")
+        raise UsageError(
+            "--raw and --format json exclude each other", hint="the JSON document also has the text"
+        )
     if settings.format == "html":
         raise UsageError("only a run can be a page", hint="to see the file, remove --format")
     ref = name_artifact(name, settings.path, of_content=True)
@@ -72,7 +94,11 @@ def is_run_name(name: str, folder: Path) -> bool:
     """Whether a word of the command line names a run, and no artifact: it ends as one, or is there."""
     if _NAME.fullmatch(name) or _ARTIFACT.fullmatch(name):
         return False
-    return "://" in name or bool(_RUN.fullmatch(name)) or ("\0" not in name and (folder / name).exists())
+    return (
+        "://" in name
+        or bool(_RUN.fullmatch(name))
+        or ("\0" not in name and (folder / name).exists())
+    )
 
 
 def _view_run(
@@ -93,7 +119,9 @@ def _show_artifact(settings: CommandSettings, ref: str, *, raw: bool) -> None:
     with settings.open_store() as store:
         file = read_artifact_file(store, ref)
     if file.resolved.floating:
-        settings.print_message(f"{file.resolved.ref} is {file.resolved.name}@{file.resolved.version}")
+        settings.print_message(
+            f"{file.resolved.ref} is {file.resolved.name}@{file.resolved.version}"
+        )
     if raw:
         sys.stdout.buffer.write(file.data)
     else:

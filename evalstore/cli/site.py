@@ -35,8 +35,8 @@ _MARK = ".evalstore-site"
 def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
     """Write the store as pages into DIR: artifacts, what each release changed, references, runs and their audits.
 
-    The pages need no server and no network, and link only to each other. DIR is new or empty, or a site that was
-    written before, which is written anew. Judges answer from kept replies.
+    The pages need no server and no network, and link only to each other. DIR is new or empty, or a
+    site that was written before, which is written anew. Judges answer from kept replies.
     """
     from evalstore.api import StoreSite, WrittenSite
     from evalstore.files import make_folder, sweep_below, write_below
@@ -59,7 +59,9 @@ def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
 def _require_own_folder(out: Path) -> None:
     if out.is_dir() and any(out.iterdir()) and not (out / _MARK).is_file():
         hint = "name a new folder, or one that evalstore site wrote"
-        raise RefusedError("contains other files, which the site would replace", place=Place(str(out)), hint=hint)
+        raise RefusedError(
+            "contains other files, which the site would replace", place=Place(str(out)), hint=hint
+        )
 
 
 def _iterate_pages(site: StoreSite, watch: Watch[Any]) -> Iterator[tuple[str, str]]:
@@ -75,8 +77,13 @@ def _iterate_pages(site: StoreSite, watch: Watch[Any]) -> Iterator[tuple[str, st
         entries.append(summarize_artifact(artifact))
         yield f"{summary.name}/index.html", pages.write_artifact(artifact)
         for found in site.iterate_diffs(artifact):
-            links[diff.write_step(summary.name, found.step.old, found.step.new)] = f"../{found.step.path}"
-            yield found.step.path, pages.add_trail(diff.write_page(found.diff), found.step.path, summary.name)
+            links[diff.write_step(summary.name, found.step.old, found.step.new)] = (
+                f"../{found.step.path}"
+            )
+            yield (
+                found.step.path,
+                pages.add_trail(diff.write_page(found.diff), found.step.path, summary.name),
+            )
     for run in site.runs:
         yield run.path, pages.add_trail(write_run(run.run), run.path)
     audits: list[SiteAudit] = []

@@ -6,7 +6,12 @@ from datetime import UTC, datetime
 
 import click
 
-from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import (
+    PROBLEM_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+)
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode
 
@@ -19,23 +24,38 @@ from evalstore.errors import ExitCode
         "evalstore status --format json",
     )
 )
-@click.option("--check", is_flag=True, help="Exit 1 when a change needs a higher version, or cannot be judged.")
 @click.option(
-    "--base", metavar="REV", help="Judge by the settings and acceptances of this commit, not of the last releases."
+    "--check",
+    is_flag=True,
+    help="Exit 1 when a change needs a higher version, or cannot be judged.",
 )
-@click.option("--profile", type=click.Choice(["score", "headline"]), help="What is major; evalstore.yaml may say it.")
+@click.option(
+    "--base",
+    metavar="REV",
+    help="Judge by the settings and acceptances of this commit, not of the last releases.",
+)
+@click.option(
+    "--profile",
+    type=click.Choice(["score", "headline"]),
+    help="What is major; evalstore.yaml may say it.",
+)
 @add_output_options(PROBLEM_FORMATS)
-def command(settings: CommandSettings, *, check: bool, base: str | None, profile: str | None) -> ExitCode:
+def command(
+    settings: CommandSettings, *, check: bool, base: str | None, profile: str | None
+) -> ExitCode:
     """List every artifact that differs from its last release: the bump it needs, what refers to it, how far it reaches.
 
-    An unchanged artifact is listed when a reference of its own, without an exact version, means another one by now.
+    An unchanged artifact is listed when a reference of its own, without an exact version, means
+    another one by now.
 
-    The bump is that of the changes as evalstore.yaml overrides them and as people accepted them; both are shown, and
+    The bump is that of the changes as evalstore.yaml overrides them and as people accepted them;
+    both are shown, and
     so are acceptances that ended or that no change needs any more.
 
-    No change brings its own measure: what evalstore.yaml lets through and did not at the last release is shown, and
-    does not count. With --base the settings and the acceptances of that commit count, and releases that were made since
-    are judged with the rest: the gate of a pull request.
+    No change brings its own measure: what evalstore.yaml lets through and did not at the last
+    release is shown, and does not count. With --base the settings and the acceptances of that
+    commit count, and releases that were made since are judged with the rest: the gate of a pull
+    request.
     """
     from evalstore.api import Profile, read_status
 

@@ -35,15 +35,18 @@ def write_safely(stream: TextIO, text: str) -> None:
 def find_screen(stream: TextIO) -> Screen:
     """Return the screen of a stream: `PAPER`, or a terminal with its width and colours.
 
-    COLUMNS is the width wherever it is set. NO_COLOR wants none; FORCE_COLOR and CLICOLOR_FORCE want the colours of a
-    terminal where there is none, as for the log of a CI system; CLICOLOR=0 wants none on a terminal.
+    COLUMNS is the width wherever it is set. NO_COLOR wants none; FORCE_COLOR and CLICOLOR_FORCE
+    want the colours of a terminal where there is none, as for the log of a CI system; CLICOLOR=0
+    wants none on a terminal.
     """
     return _make_screen(stream, at_terminal=stream.isatty())
 
 
 def find_git_screen() -> Screen:
     """Return the screen behind git's pager: stdout is a pipe to it, and GIT_PAGER_IN_USE says that there is one."""
-    return _make_screen(sys.stdout, at_terminal=sys.stdout.isatty() or bool(os.environ.get("GIT_PAGER_IN_USE")))
+    return _make_screen(
+        sys.stdout, at_terminal=sys.stdout.isatty() or bool(os.environ.get("GIT_PAGER_IN_USE"))
+    )
 
 
 def needs_pager(text: str) -> bool:
@@ -90,7 +93,12 @@ def _make_screen(stream: TextIO, *, at_terminal: bool) -> Screen:
     is_forced = _is_set("FORCE_COLOR") or _is_set("CLICOLOR_FORCE")
     can_paint = at_terminal and os.environ.get("CLICOLOR") != "0" and _can_obey()
     has_colours = (is_forced or can_paint) and not os.environ.get("NO_COLOR")
-    return Screen(width, COLOURS if has_colours else {}, drawn=at_terminal or is_forced, fits=columns is not None)
+    return Screen(
+        width,
+        COLOURS if has_colours else {},
+        drawn=at_terminal or is_forced,
+        fits=columns is not None,
+    )
 
 
 def _can_obey() -> bool:
@@ -103,7 +111,8 @@ def _is_set(name: str) -> bool:
 
 
 def _fill_descriptors() -> None:
-    # With stdout closed, the first file that the process opens would become it, and messages would go into that file.
+    # With stdout closed, the first file that the process opens would become it, and messages would
+    # go into that file.
     while (descriptor := os.open(os.devnull, os.O_RDWR)) < len(_STANDARD):
         os.set_inheritable(descriptor, True)
     os.close(descriptor)

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import (
+    PROBLEM_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+)
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, LoadError, RefusedError, UsageError
 
@@ -42,8 +47,12 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option("--strict", is_flag=True, help="Every finding is an error, and answers 1.")
-@click.option("--fix", is_flag=True, help="Mend what has one right answer, and say what was mended.")
-@click.option("--base", metavar="REV", help="Judge by the settings of this commit, too: the stricter count.")
+@click.option(
+    "--fix", is_flag=True, help="Mend what has one right answer, and say what was mended."
+)
+@click.option(
+    "--base", metavar="REV", help="Judge by the settings of this commit, too: the stricter count."
+)
 @click.option(
     "--judge-model",
     envvar="EVALSTORE_JUDGE_MODEL",
@@ -52,7 +61,12 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
     default="",
     help="Model whose kept replies grade the examples of judges that name none.",
 )
-@click.option("--as", "kind", type=click.Choice(["rubric", "judge", "dataset"]), help="What each PATH, a file, is.")
+@click.option(
+    "--as",
+    "kind",
+    type=click.Choice(["rubric", "judge", "dataset"]),
+    help="What each PATH, a file, is.",
+)
 @add_output_options(PROBLEM_FORMATS)
 def command(  # noqa: PLR0913  # one parameter for each option
     settings: CommandSettings,
@@ -66,17 +80,19 @@ def command(  # noqa: PLR0913  # one parameter for each option
 ) -> ExitCode:
     """Check artifacts: schema, ids, versions, references, templates, weights, rows.
 
-    Examples are graded, too: each must get the verdict or the score that it expects. Judges answer from kept replies;
-    `evalstore judge examples REF` asks for those that are missing.
+    Examples are graded, too: each must get the verdict or the score that it expects. Judges answer
+    from kept replies; `evalstore judge examples REF` asks for those that are missing.
 
-    PATH is a folder, a file, or - for one document on standard input; by default the store. Errors answer 1,
+    PATH is a folder, a file, or - for one document on standard input; by default the store. Errors
+    answer 1,
     warnings 0; under --strict (or `strict: true` in evalstore.yaml) every finding answers 1.
 
-    --fix writes misspelt keys, kinds and words that can mean one thing only, versions of one or two parts, missing or
-    surplus quotes, and the ending .yml; every other byte stays. What it mends can move scores, and it says so.
+    --fix writes misspelt keys, kinds and words that can mean one thing only, versions of one or two
+    parts, missing or surplus quotes, and the ending .yml; every other byte stays. What it mends can
+    move scores, and it says so.
 
-    A file of another tool is named as that tool's, with the command that migrates it; --as judges it as a rubric, a
-    judge or a dataset all the same, by the mistakes that keep it from being one.
+    A file of another tool is named as that tool's, with the command that migrates it; --as judges
+    it as a rubric, a judge or a dataset all the same, by the mistakes that keep it from being one.
 
     With --base what evalstore.yaml lets through since that commit is a finding, and does not count.
     """
@@ -86,7 +102,9 @@ def command(  # noqa: PLR0913  # one parameter for each option
         raise UsageError("--fix needs a file, not standard input", hint="name the file")
     if kind and not paths:
         raise UsageError("--as needs a file", hint=f"evalstore validate --as {kind} FILE")
-    validate_with = partial(_validate_paths, settings, paths, kind, strict=strict, base=base, model=judge_model)
+    validate_with = partial(
+        _validate_paths, settings, paths, kind, strict=strict, base=base, model=judge_model
+    )
     result = validate_with(fix=fix)
     if fix:
         result = _mend(result, lambda: validate_with(fix=False))
@@ -94,7 +112,11 @@ def command(  # noqa: PLR0913  # one parameter for each option
             # No name was mended, and there may be nothing that any command reads.
             _find_all_sources(settings, _find_root(settings.path), fix=False)
     settings.print_result(result, then=_choose_next_step(settings.path, paths, result))
-    return ExitCode.NO if any(finding.severity is Severity.ERROR for finding in result.findings) else ExitCode.DONE
+    return (
+        ExitCode.NO
+        if any(finding.severity is Severity.ERROR for finding in result.findings)
+        else ExitCode.DONE
+    )
 
 
 def _choose_next_step(directory: Path, paths: tuple[str, ...], result: Findings) -> str:
@@ -102,7 +124,9 @@ def _choose_next_step(directory: Path, paths: tuple[str, ...], result: Findings)
     from evalstore.store.locate import find_top, resolve_folder
 
     if any(finding.edit for finding in result.findings):
-        return shlex.join(["evalstore", "validate", "--fix", *paths]) if result.mended is None else ""
+        return (
+            shlex.join(["evalstore", "validate", "--fix", *paths]) if result.mended is None else ""
+        )
     is_whole = set(paths) <= {"."} and find_top(resolve_folder(directory)) is not None
     return "evalstore status" if is_whole and not result.findings else ""
 
@@ -136,7 +160,9 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
         source for path in paths for source in _find_named_sources(settings.path, path, kind)
     )  # each file once
     sources = list(sources_by_name) if paths else _find_all_sources(settings, root, fix=fix)
-    validate_sources = partial(_validate_sources, settings, root, strict=strict, base=base, model=model)
+    validate_sources = partial(
+        _validate_sources, settings, root, strict=strict, base=base, model=model
+    )
     findings = validate_sources(sources)
     named = sources if kind else _name_foreign_files(sources, findings)
     if named != sources:
@@ -149,7 +175,9 @@ def _validate_paths(  # noqa: PLR0913  # the options of the command line
     return findings
 
 
-def _name_foreign_files(sources: list[ValidationSource], findings: Findings) -> list[ValidationSource]:
+def _name_foreign_files(
+    sources: list[ValidationSource], findings: Findings
+) -> list[ValidationSource]:
     """Return the sources, those marked that are not artifacts and that `migrate` knows as files of another tool."""
     odd = {finding.file for finding in findings.findings if finding.rule in _NO_ARTIFACT}
     return [_name_foreign_file(source) if source.file in odd else source for source in sources]
@@ -171,7 +199,8 @@ def _name_foreign_file(source: ValidationSource) -> ValidationSource:
     tool = f"`migrate` knows it as {name} ({match.reason})" if name else match.reason
     more = "" if name else " --from FORMAT"
     advice = (
-        f"evalstore migrate {source.file}{more}; `validate --as rubric` (judge, dataset) takes it for one all the same"
+        f"evalstore migrate {source.file}{more}; `validate --as rubric` (judge, dataset) takes it "
+        "for one all the same"
     )
     return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
 
@@ -193,7 +222,10 @@ def _validate_sources(  # noqa: PLR0913  # the options of the command line
 
         judges = Judges(model={"id": model})
     store = _open_store(_find_home(root, sources), sources)
-    with store or nullcontext(), open_kept_replies(store, judges) if store else nullcontext() as replies:
+    with (
+        store or nullcontext(),
+        open_kept_replies(store, judges) if store else nullcontext() as replies,
+    ):
         validate_by = make_validator(
             store,
             sources,
@@ -205,7 +237,9 @@ def _validate_sources(  # noqa: PLR0913  # the options of the command line
         )
         findings = validate_by(settings=store.settings if store else None)
         if base is not None and not _are_of_store(root, sources):
-            raise UsageError("--base needs a store", hint="run it inside the store, without other files")
+            raise UsageError(
+                "--base needs a store", hint="run it inside the store, without other files"
+            )
         if base is not None and store:  # else its settings are broken, which is an error by any
             from evalstore.api import judge_by_base
 
@@ -215,7 +249,9 @@ def _validate_sources(  # noqa: PLR0913  # the options of the command line
 
 def _find_home(root: Path | None, sources: list[ValidationSource]) -> Path | None:
     """Return the root of the store of the files: the one around the directory, or else the one around the files."""
-    outside = next((source.root for source in sources if source.root and not _lies_within(source, root)), None)
+    outside = next(
+        (source.root for source in sources if source.root and not _lies_within(source, root)), None
+    )
     return _find_root(outside) if outside else root
 
 
@@ -225,14 +261,18 @@ def _find_root(folder: Path) -> Path | None:
     return find_enclosing_store(resolve_folder(folder))
 
 
-def _find_all_sources(settings: CommandSettings, root: Path | None, *, fix: bool) -> list[ValidationSource]:
+def _find_all_sources(
+    settings: CommandSettings, root: Path | None, *, fix: bool
+) -> list[ValidationSource]:
     """Return the sources of the store; raises without an artifact, unless `fix` may make one of what looks like it."""
     from evalstore.lint import find_store_sources
     from evalstore.lint.sources import FileRole
 
     if root is None:
         with settings.open_store():  # raises where there is no store; a bare one has no files
-            raise RefusedError("a bare repository has no files to validate", hint="validate in a working tree")
+            raise RefusedError(
+                "a bare repository has no files to validate", hint="validate in a working tree"
+            )
     sources = list(find_store_sources(root))
     may_become = any(source.role is FileRole.IGNORED for source in sources) and fix
     if not may_become and not any(source.kind for source in sources):
@@ -249,7 +289,10 @@ def _find_named_sources(directory: Path, name: str, kind: str | None) -> list[Va
     path = directory / name
     if path.is_dir():
         if kind:
-            raise UsageError(f"{name} is a folder", hint=f"--as needs files, not folders: name them after --as {kind}")
+            raise UsageError(
+                f"{name} is a folder",
+                hint=f"--as needs files, not folders: name them after --as {kind}",
+            )
         return list(find_folder_sources(path.resolve(), name))
     # The folder's real path, but the file's own name: a link in place of the file is a finding.
     return [_take_as(make_file_source(path.parent.resolve() / path.name, name), kind)]
@@ -305,5 +348,6 @@ def _lies_within(source: ValidationSource, root: Path | None) -> bool:
         return True
     if root is None:
         return False
-    # A source with a kind lies in the folders of its store: where that is not this one, it is another store.
+    # A source with a kind lies in the folders of its store: where that is not this one, it is
+    # another store.
     return not (source.kind and source.is_in_layout) and source.root.is_relative_to(root)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import click
 
-from evalstore.cli.context import PROBLEM_FORMATS, CommandSettings, add_output_options, format_examples
+from evalstore.cli.context import (
+    PROBLEM_FORMATS,
+    CommandSettings,
+    add_output_options,
+    format_examples,
+)
 from evalstore.cli.param_types import REF
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode
@@ -21,9 +26,16 @@ from evalstore.errors import ExitCode
     )
 )
 @click.argument("refs", metavar="[REF]...", nargs=-1, type=REF)
-@click.option("--lock", "file", type=click.Path(), help="A lock that is kept elsewhere; by default evalstore.lock.")
 @click.option(
-    "--signers", type=click.Path(), help="Allowed signers that are kept elsewhere; by default those of evalstore.yaml."
+    "--lock",
+    "file",
+    type=click.Path(),
+    help="A lock that is kept elsewhere; by default evalstore.lock.",
+)
+@click.option(
+    "--signers",
+    type=click.Path(),
+    help="Allowed signers that are kept elsewhere; by default those of evalstore.yaml.",
 )
 @click.option(
     "--remote",
@@ -34,14 +46,18 @@ from evalstore.errors import ExitCode
 )
 @add_output_options(PROBLEM_FORMATS)
 def command(
-    settings: CommandSettings, refs: tuple[str, ...], file: str | None, signers: str | None, remote: str | None
+    settings: CommandSettings,
+    refs: tuple[str, ...],
+    file: str | None,
+    signers: str | None,
+    remote: str | None,
 ) -> ExitCode:
     """Look at every release, or those of REF: its tag, its file, its line in the ledger, and what the lock says.
 
-    Finds tags that were moved, deleted or made by hand, files of another id or version, other bytes under an id,
-    ledgers that were rewritten, now or earlier, and versions that say less than what changed; where evalstore.yaml has
-    `signed: require`, tags without the signature of an allowed signer; with --remote also releases that were never
-    pushed. Notes answer 0, anything else 1.
+    Finds tags that were moved, deleted or made by hand, files of another id or version, other bytes
+    under an id, ledgers that were rewritten, now or earlier, and versions that say less than what
+    changed; where evalstore.yaml has `signed: require`, tags without the signature of an allowed
+    signer; with --remote also releases that were never pushed. Notes answer 0, anything else 1.
     """
     from evalstore.api import verify
     from evalstore.files import MIDDLE_FILE, read_user_file

@@ -25,7 +25,11 @@ def write_first_store(root: Path) -> tuple[str, ...]:
     Raises `RefusedError` where one of them is there with another content; then nothing is written.
     """
     source = find_resource_folder("sample_repo") / "first_store"
-    files = {path.relative_to(source).as_posix(): path for path in sorted(source.rglob("*")) if path.is_file()}
+    files = {
+        path.relative_to(source).as_posix(): path
+        for path in sorted(source.rglob("*"))
+        if path.is_file()
+    }
     data = {name: read_user_file(path, 1 << 16) for name, path in files.items()}
     new = [name for name in data if not ((root / name).exists() or (root / name).is_symlink())]
     for name in data.keys() - set(new):
@@ -54,7 +58,9 @@ class ReplayedStory:
     steps: tuple[tuple[StoryStep, tuple[CommandResult, ...]], ...]
 
 
-def replay_story(story: Story, target: Path, env: Mapping[str, str]) -> Iterator[tuple[StoryStep, list[CommandResult]]]:
+def replay_story(
+    story: Story, target: Path, env: Mapping[str, str]
+) -> Iterator[tuple[StoryStep, list[CommandResult]]]:
     """Yield each step with what its commands printed; `target` must be new or empty."""
     if target.exists() and any(target.iterdir()):
         raise RefusedError(f"{target} is not empty", hint="name a folder that does not exist yet")
@@ -69,14 +75,18 @@ def replay_story(story: Story, target: Path, env: Mapping[str, str]) -> Iterator
         yield step, _play_step(step, story, target, sealed | _step_environment(step))
 
 
-def _play_step(step: StoryStep, story: Story, target: Path, env: Mapping[str, str]) -> list[CommandResult]:
+def _play_step(
+    step: StoryStep, story: Story, target: Path, env: Mapping[str, str]
+) -> list[CommandResult]:
     if step.folder:
         shutil.copytree(story.folder / step.folder, target, dirs_exist_ok=True)
     if step.message:
         _run_git(["add", "--all"], target, env)
         _run_git(["commit", "--quiet", f"--message={step.message}"], target, env)
     results = [_run_command(words, target, env) for words in step.run]
-    for command, expected in zip(results, [0] * (len(results) - 1) + [step.expect_exit], strict=True):
+    for command, expected in zip(
+        results, [0] * (len(results) - 1) + [step.expect_exit], strict=True
+    ):
         if command.code != expected:
             output = (command.err or command.out).strip()
             raise EvalstoreError(
@@ -106,7 +116,8 @@ def _match_single_path(pattern: str, target: Path) -> str:
 
 
 def _step_environment(step: StoryStep) -> dict[str, str]:
-    # Runs and validations are dated by the story, too: a machine that replays it gets the same commits again.
+    # Runs and validations are dated by the story, too: a machine that replays it gets the same
+    # commits again.
     return {"SOURCE_DATE_EPOCH": str(int(datetime.fromisoformat(step.date).timestamp()))} | {
         f"GIT_{role}_{key}": value
         for role in ("AUTHOR", "COMMITTER")
@@ -118,9 +129,13 @@ def _run_git(words: list[str], target: Path, env: Mapping[str, str]) -> None:
     try:
         subprocess.run(["git", *words], cwd=target, env=env, check=True, capture_output=True)
     except FileNotFoundError:
-        raise EvalstoreError("git is not installed", hint="install git 2.31 or newer, and put it on PATH") from None
+        raise EvalstoreError(
+            "git is not installed", hint="install git 2.31 or newer, and put it on PATH"
+        ) from None
     except subprocess.CalledProcessError as error:
-        raise EvalstoreError(f"git {words[0]} failed: {error.stderr.decode('utf-8', 'replace').strip()}") from None
+        raise EvalstoreError(
+            f"git {words[0]} failed: {error.stderr.decode('utf-8', 'replace').strip()}"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

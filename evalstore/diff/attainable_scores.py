@@ -23,7 +23,11 @@ def list_scores(check: CheckState) -> tuple[Fraction, ...]:
     if check.facts:
         return check.facts.scores
     parts = KINDS[check.kind].score_parts(check.params)
-    return tuple(Fraction(part, parts) for part in range(parts + 1)) if 0 < parts < PROOFS.scores else ()
+    return (
+        tuple(Fraction(part, parts) for part in range(parts + 1))
+        if 0 < parts < PROOFS.scores
+        else ()
+    )
 
 
 def find_attainable_scores(rubric: RubricState) -> frozenset[Fraction] | None:
@@ -48,7 +52,9 @@ def _find_attainable_averages(rubric: RubricState) -> frozenset[Fraction] | None
     for check in rubric.checks:
         left_out = sums if rubric.may_leave_out(check) else set()
         gains = {check.weight * score for score in (*list_scores(check), Fraction(0))}
-        sums = left_out | {(got + gain, total + check.weight) for got, total in sums for gain in gains}
+        sums = left_out | {
+            (got + gain, total + check.weight) for got, total in sums for gain in gains
+        }
         if len(sums) > PROOFS.sums:
             return None
     # A closed gate and the policies for errors give 0.

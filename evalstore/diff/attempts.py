@@ -52,18 +52,25 @@ def yield_answers(change: Change) -> Iterator[Attempt]:
         for attempt in yield_outputs(filled):
             yield Attempt(replace(attempt.sample, question=question))
         for text in islice(build_candidates(filled), EVIDENCE.texts_beside):
-            yield Attempt(Sample(Output(f"{text}\n\n{PLAIN_TEXT}"), question))  # more than what is looked for
+            yield Attempt(
+                Sample(Output(f"{text}\n\n{PLAIN_TEXT}"), question)
+            )  # more than what is looked for
 
 
 def repeat_sample(witness: Witness) -> Attempt:
     """Return what a witness shows, to try it between other rubrics."""
     row = witness.question
-    question = None if row is None else Question(str(row.get("id", "")), str(row.get("input", "")), row)
+    question = (
+        None if row is None else Question(str(row.get("id", "")), str(row.get("input", "")), row)
+    )
     return Attempt(Sample(Output(witness.output, witness.tool_calls), question), witness.example)
 
 
-# What a question may say, the most telling first: several facts have shares between 0 and 1, two tools an order.
-_FACTS = tuple([f"fact {number}" for number in range(1, count + 1)] for count in (2, 1, 3, 5, 4, 10))
+# What a question may say, the most telling first: several facts have shares between 0 and 1, two
+# tools an order.
+_FACTS = tuple(
+    [f"fact {number}" for number in range(1, count + 1)] for count in (2, 1, 3, 5, 4, 10)
+)
 _TOOLS = tuple(["search", "fetch", "read", "write", "list"][:count] for count in (2, 1, 3, 5))
 _BY_PART: Mapping[Pointer, tuple[Any, ...]] = {
     ("expected", "format"): ({"format": "json"}, {"format": "text"}),
@@ -80,7 +87,10 @@ _BY_PARAM: Mapping[str, tuple[Any, ...]] = {
     "required_sections": (["Summary"],),
     "forbidden_patterns": (["TODO"],),
     "schema": ({"type": "object", "required": ["answer"]},),
-    **dict.fromkeys(("min_matches", "min_headings", "min_code_blocks", "min_paragraphs", "max_heading_level"), (1, 2)),
+    **dict.fromkeys(
+        ("min_matches", "min_headings", "min_code_blocks", "min_paragraphs", "max_heading_level"),
+        (1, 2),
+    ),
     **dict.fromkeys(("min_chars", "max_chars"), (20, 40)),
 }
 
@@ -88,7 +98,8 @@ _BY_PARAM: Mapping[str, tuple[Any, ...]] = {
 def _invent_questions(change: Change) -> Iterator[tuple[Row, Change]]:
     """Yield questions that give the checks of a rubric what they read, each with the change as it is for it alone.
 
-    Of what the changed check reads all is tried that a question may say, of every other key the first.
+    Of what the changed check reads all is tried that a question may say, of every other key the
+    first.
     """
     checks = [check for state in change.states for check in state.checks]
     options = {key: values for check in checks for key, values in _list_options(check).items()}
@@ -112,7 +123,9 @@ def _list_options(check: CheckState) -> dict[str, tuple[Any, ...]]:
     return {str(part[0]): _BY_PART[part] for part in parts if part in _BY_PART}
 
 
-def _fill_states(states: tuple[RubricState, RubricState], row: Row) -> tuple[RubricState, RubricState] | None:
+def _fill_states(
+    states: tuple[RubricState, RubricState], row: Row
+) -> tuple[RubricState, RubricState] | None:
     """Return both rubrics for one question; None where two checks want one key in two types, which no value has."""
     try:
         return _fill_state(states[0], row), _fill_state(states[1], row)

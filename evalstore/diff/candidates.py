@@ -36,25 +36,42 @@ def build_candidates(change: Change) -> Iterator[str]:
     others = list(checks.values())[: CANDIDATES.checks]
     changed += _list_joint_json(mine, [states[-1] for states in others])
     json = _list_json_outputs(mine, [states[-1] for states in checks.values()])
-    plenty = [_join_texts((*map(_find_passing_text, (states[-1] for states in checks.values())), *json[:1]))]
-    parts = [*(_list_sample_texts(states)[: CANDIDATES.options] for states in others), ["", *json], changed]
+    plenty = [
+        _join_texts(
+            (*map(_find_passing_text, (states[-1] for states in checks.values())), *json[:1])
+        )
+    ]
+    parts = [
+        *(_list_sample_texts(states)[: CANDIDATES.options] for states in others),
+        ["", *json],
+        changed,
+    ]
     together = islice(product(*map(_drop_long_texts, parts)), CANDIDATES.built)
     built = (*(_join_texts((*plenty, part)) for part in changed), *map(_join_texts, together))
-    short = order_texts([text for text in built if len(text) <= CANDIDATES.text_length])[: CANDIDATES.texts]
+    short = order_texts([text for text in built if len(text) <= CANDIDATES.text_length])[
+        : CANDIDATES.texts
+    ]
     yield from short
     # Where an output has to be JSON, the same texts are tried as JSON strings.
-    if any(check.params.get("format") == "json" for state in change.states for check in state.checks):
+    if any(
+        check.params.get("format") == "json" for state in change.states for check in state.checks
+    ):
         yield from map(write_canonical, short[: CANDIDATES.quoted])
         yield from map(_write_lines, [text for text in short if _PHP in text][: CANDIDATES.quoted])
     yield from sorted(set(built[: len(changed)]) - set(short), key=lambda text: (len(text), text))
 
 
-def order_texts(texts: Iterable[str], rank: Callable[[str], tuple[bool, ...]] = lambda _: ()) -> list[str]:
+def order_texts(
+    texts: Iterable[str], rank: Callable[[str], tuple[bool, ...]] = lambda _: ()
+) -> list[str]:
     """Return texts in the order in which they are tried: by `rank`, the shortest first, and blanks last of all.
 
     Before a blank one stands a text that says as little, and looks like an output.
     """
-    told = sorted((text for text in dict.fromkeys(texts) if text.strip()), key=lambda text: (*rank(text), len(text)))
+    told = sorted(
+        (text for text in dict.fromkeys(texts) if text.strip()),
+        key=lambda text: (*rank(text), len(text)),
+    )
     blanks = sorted({text for text in texts if not text.strip()}, key=len)
     return [*told, *([PLAIN_TEXT] if blanks else []), *blanks]
 
@@ -85,7 +102,10 @@ def _list_own_json(mine: list[CheckState]) -> list[str]:
     """Return JSON that the changed check wants, by itself and in a fence: it may be looked for elsewhere now."""
     schemas = dict.fromkeys(map(write_canonical, _list_schemas(mine)))
     return [
-        output for text in schemas for value in _find_instances(text) for output in list_json_outputs(value, "auto")
+        output
+        for text in schemas
+        for value in _find_instances(text)
+        for output in list_json_outputs(value, "auto")
     ]
 
 
@@ -95,9 +115,19 @@ def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[s
     if not beside or len(schemas) != len(mine) or len(mine) != CANDIDATES.sides:
         return []
     moved = ([schema, {"not": other}] for schema, other in permutations(schemas))
-    joint = ({"allOf": [*pair, *rest]} for pair in moved for rest in (beside, [{"not": one} for one in beside]))
-    values = [value for schema in joint for value in islice(_find_instances(write_canonical(schema)), CANDIDATES.joint)]
-    return [output for value in values for output in list_json_outputs(value, mine[0].params["extract"])]
+    joint = (
+        {"allOf": [*pair, *rest]}
+        for pair in moved
+        for rest in (beside, [{"not": one} for one in beside])
+    )
+    values = [
+        value
+        for schema in joint
+        for value in islice(_find_instances(write_canonical(schema)), CANDIDATES.joint)
+    ]
+    return [
+        output for value in values for output in list_json_outputs(value, mine[0].params["extract"])
+    ]
 
 
 def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list[str]:
@@ -106,7 +136,11 @@ def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list
     if not asks or asks[0] in mine:
         return []
     instances = _find_instances(write_canonical(asks[0].params["schema"]))
-    return [output for value in instances for output in reversed(list_json_outputs(value, asks[0].params["extract"]))]
+    return [
+        output
+        for value in instances
+        for output in reversed(list_json_outputs(value, asks[0].params["extract"]))
+    ]
 
 
 def _find_instances(schema: str) -> Iterable[Any]:
@@ -145,7 +179,9 @@ _CALLS = "tool_usage"
 
 def build_records(change: Change) -> list[Record]:
     """Return records to try, the shortest first; none unless the edited check has tools or bans."""
-    checks = [check for state in change.states for check in state.checks if check.token == change.token]
+    checks = [
+        check for state in change.states for check in state.checks if check.token == change.token
+    ]
     if not checks or any(check.kind != _CALLS for check in checks):
         return []
     if any(check.params["tools"] is None and not check.params["forbidden"] for check in checks):
@@ -162,10 +198,17 @@ def list_check_records(checks: list[CheckState]) -> list[Record]:
         return []  # nobody would read it, and each record is written many times over
     calls, bans = _list_calls(checks), _list_banned_calls(checks)
     banned = [(*_complete_record(check), call) for check in checks for call in bans]
-    variants = chain((record for check in checks for record in _build_variants(check, calls)), _merge_records(checks))
+    variants = chain(
+        (record for check in checks for record in _build_variants(check, calls)),
+        _merge_records(checks),
+    )
     built = chain(banned, sorted(variants, key=len))
     # One record may be built in many ways; its canonical JSON tells them apart.
-    found = {write_canonical(list(record)): record for record in built if len(record) <= CANDIDATES.record_length}
+    found = {
+        write_canonical(list(record)): record
+        for record in built
+        if len(record) <= CANDIDATES.record_length
+    }
     return list(found.values())[: CANDIDATES.records]
 
 
@@ -214,7 +257,9 @@ def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
         for entry in other.params["tools"] or ():
             call, least = _make_call(entry), max(entry["min"], 1)
             most = entry.get("max", least)
-            for count in sorted(count for count in {least, most, most + 1} if count <= CANDIDATES.record_length):
+            for count in sorted(
+                count for count in {least, most, most + 1} if count <= CANDIDATES.record_length
+            ):
                 records = (
                     [call] * count if asked["name"] == call["name"] else [_make_call(asked)]
                     for asked in one.params["tools"] or ()
@@ -238,7 +283,11 @@ def _list_calls(checks: list[CheckState]) -> list[Call]:
     other = "another_tool"
     while other in banned or any(call["name"] == other for call in calls):
         other += "_"
-    return [*_list_banned_calls(checks), *list(different.values())[: CANDIDATES.record_calls], {"name": other}]
+    return [
+        *_list_banned_calls(checks),
+        *list(different.values())[: CANDIDATES.record_calls],
+        {"name": other},
+    ]
 
 
 def _make_call(entry: Mapping[str, Any]) -> Call:
@@ -288,7 +337,9 @@ class OutputAssembly:
 
     def _find_records(self, wanted: _Demands) -> Iterator[Any]:
         """Yield records of calls under which the checks of calls answer so; None is not a record."""
-        records: list[Any] = [None, *list_check_records([check for check, _ in wanted])] if wanted else [None]
+        records: list[Any] = (
+            [None, *list_check_records([check for check, _ in wanted])] if wanted else [None]
+        )
         for record in records:
             if all(self.grade(check, Output("", record)) == score for check, score in wanted):
                 yield record
@@ -311,7 +362,9 @@ class OutputAssembly:
         """Yield the text with a fragment more; what tells the two forms of the edited check apart comes first."""
         yield text
         expected = self.expected if token == self.token else ()
-        asked = chain.from_iterable(_list_asked(check, score, self.list_fragments) for check, score in demands)
+        asked = chain.from_iterable(
+            _list_asked(check, score, self.list_fragments) for check, score in demands
+        )
         for fragment in islice(dict.fromkeys((*expected, *asked)), CANDIDATES.fragments):
             yield from _compose(text, fragment)
         for check, _ in demands:
@@ -328,7 +381,9 @@ _NOTHING: Any = object()
 _ORDER: Mapping[str, int] = {"json_schema": -2, "markdown_structure": -1, "format": 1}
 
 
-def _list_asked(check: CheckState, score: Fraction | None, list_fragments: Fragments) -> Sequence[str]:
+def _list_asked(
+    check: CheckState, score: Fraction | None, list_fragments: Fragments
+) -> Sequence[str]:
     return KINDS[check.kind].ungraded_texts if score is None else list_fragments(check)
 
 
@@ -351,7 +406,11 @@ def _insert_text(holder: str, text: str) -> Iterator[str]:
     except (ValueError, RecursionError):
         return
     if isinstance(value, dict):
-        wider = [{**value, name: f"{item} {text}"} for name, item in value.items() if isinstance(item, str)]
+        wider = [
+            {**value, name: f"{item} {text}"}
+            for name, item in value.items()
+            if isinstance(item, str)
+        ]
         values: list[Any] = [{**value, "note": text}, *wider]
     else:
         values = [[*value, text] if isinstance(value, list) else f"{value} {text}"]

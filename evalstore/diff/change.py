@@ -32,17 +32,20 @@ class Scope(StrEnum):
 CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT})
 
 
-# `before` and `after` differ by this edit alone, whatever else changed between the documents: each is judged by itself.
+# `before` and `after` differ by this edit alone, whatever else changed between the documents: each
+# is judged by itself.
 @dataclass(frozen=True, slots=True)
 class Change:
     """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after.
 
-    `token` names the check that changes, `name` the key. A `proof` says that the change moves nothing, a `decision`
-    what a prover knows of one that may; `discriminator` is part of the fingerprint, where `old` and `new` do not tell
-    one edit from another. `words` fill the rule's message. An edit of a judge has both `judges`, one of what is read of
-    a question the `question` just before and after it (of a default the first that has it, and `other_questions`), and
-    `whole_question` where another rubric grades that: all of it on both sides. An edit of a reference has the
-    `imported_diff` of what it names. `effect` is what an edit of a rubric does, by all that its
+    `token` names the check that changes, `name` the key. A `proof` says that the change moves
+    nothing, a `decision` what a prover knows of one that may; `discriminator` is part of the
+    fingerprint, where `old` and `new` do not tell one edit from another. `words` fill the rule's
+    message. An edit of a judge has both `judges`, one of what is read of a question the `question`
+    just before and after it (of a default the first that has it, and `other_questions`), and
+    `whole_question` where another rubric grades that: all of it on both sides. An edit of a
+    reference has the `imported_diff` of what it names. `effect` is what an edit of a rubric does,
+    by all that its
     checks can answer.
     """
 
@@ -101,7 +104,8 @@ class Change:
 class Proof(NamedTuple):
     """Why a change moves nothing; `rule` is the rule that it then belongs to; an assumed proof keeps the direction.
 
-    `since` is the first rule set that uses it; `declared` is the setting that says so, where nothing proves it.
+    `since` is the first rule set that uses it; `declared` is the setting that says so, where
+    nothing proves it.
     """
 
     text: str
@@ -119,7 +123,8 @@ class AnswerGoal(NamedTuple):
     """Answers that move a rubric: the score of each check by its token, before and after; `judged` are the judges' own.
 
     `shift` is how far its score rises (falls, below 0), None where it is lost or won.
-    `text` is one that makes the checks answer so that read text alone, as far as an automaton knows.
+    `text` is one that makes the checks answer so that read text alone, as far as an automaton
+    knows.
     """
 
     text: str
@@ -131,10 +136,11 @@ class AnswerGoal(NamedTuple):
 class RubricEffect(NamedTuple):
     """What an edit does to one output's score and verdict; directions and bounds are of outputs scored on both sides.
 
-    `moves`: some score or verdict may be another one, or be lost or won. `max_shift` holds whatever errs or is missing,
-    `max_shift_scored` where every check has a score. `ways` are the ways to answer that were looked at; `texts` those
-    that move, the best first, with how far each rises at least (falls, below 0) whatever the judges say, if it must;
-    `goals` are some of the answers that move.
+    `moves`: some score or verdict may be another one, or be lost or won. `max_shift` holds whatever
+    errs or is missing, `max_shift_scored` where every check has a score. `ways` are the ways to
+    answer that were looked at; `texts` those that move, the best first, with how far each rises at
+    least (falls, below 0) whatever the judges say, if it must; `goals` are some of the answers that
+    move.
     """
 
     moves: bool
@@ -183,10 +189,10 @@ class HeadlineLevel(NamedTuple):
 class ChangeRule:
     """One row of the catalogue; what a row leaves out is the most careful: an edit that may move a rubric's score.
 
-    Its direction is none where it moves nothing. `mirror` is the rule of the edit taken back, the rule itself where
-    none is named. `example` is an edit that the rule finds at its level, `instead` what to do to need less: as an edit,
-    or in words; `since` is the first rule set that has it: under an older one its changes belong to the rule that it
-    `replaces`.
+    Its direction is none where it moves nothing. `mirror` is the rule of the edit taken back, the
+    rule itself where none is named. `example` is an edit that the rule finds at its level,
+    `instead` what to do to need less: as an edit, or in words; `since` is the first rule set that
+    has it: under an older one its changes belong to the rule that it `replaces`.
     """
 
     id: str

@@ -8,14 +8,24 @@ from fractions import Fraction
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
 from evalstore.diff.direction import EITHER, NONE, bound_share, lift_direction, turn_direction
 from evalstore.diff.effects import narrow_effect
-from evalstore.diff.findings import Certainty, Claim, Diff, DiffFinding, Direction, Profile, TotalEffect
+from evalstore.diff.findings import (
+    Certainty,
+    Claim,
+    Diff,
+    DiffFinding,
+    Direction,
+    Profile,
+    TotalEffect,
+)
 from evalstore.diff.plain_data import describe_value, list_differences
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import format_json_pointer
 
 
-def classify(change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]) -> DiffFinding:
+def classify(
+    change: Change, profile: Profile = Profile.SCORE, rule_set: int = RULE_SETS[-1]
+) -> DiffFinding:
     """Return the level, directions and words of one change; a decider that ran is the only thing that lowers it.
 
     Nothing that is newer than the rule set is used.
@@ -66,7 +76,9 @@ def _classify_by_rule(change: Change, rule: ChangeRule) -> DiffFinding:
     if change.effect and rule.scope is not Scope.NOTHING:
         claim = narrow_effect(claim, change.effect)
     reason = change.decision.reason if change.decision else rule.reason
-    return _make_finding(change, replace(rule, certainty=_find_certainty(change, rule), reason=reason), claim)
+    return _make_finding(
+        change, replace(rule, certainty=_find_certainty(change, rule), reason=reason), claim
+    )
 
 
 def _classify_by_proof(change: Change, rule: ChangeRule, proof: Proof) -> DiffFinding:
@@ -94,7 +106,9 @@ def _make_finding(change: Change, rule: ChangeRule, claim: Claim) -> DiffFinding
 def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direction]:
     if rule.scope is Scope.NOTHING:
         return NONE, NONE
-    direction = (change.decision and change.decision.direction) or rule.direction.decide_score(change)
+    direction = (change.decision and change.decision.direction) or rule.direction.decide_score(
+        change
+    )
     verdict = rule.direction.decide_verdict(change) if rule.direction.decide_verdict else direction
     imported = _get_deciding_diff(change)
     score, verdict = imported.total.directions if imported else (direction, verdict)
@@ -106,7 +120,8 @@ def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direc
     if rule.scope is Scope.CHECK_VERDICT:
         score, verdict = (EITHER, EITHER) if check.reads_threshold else (NONE, direction)
     else:
-        # A negated check turns its directions round, before they are lifted through combine mode and gates.
+        # A negated check turns its directions round, before they are lifted through combine mode
+        # and gates.
         score, verdict = turn_direction(score, check), turn_direction(verdict, check)
     return (lift_direction(check, rubric, score, verdict),) * 2
 
@@ -126,7 +141,10 @@ def _bound_shift(change: Change, rule: ChangeRule, score: Direction) -> Fraction
         shift = rule.shift(change)
     # A check moves the rubric by its share of the weights at most.
     if rule.scope in CHECK_SCOPES:
-        shares = [bound_share(check, rubric) for check, rubric in zip(change.checks, change.states, strict=True)]
+        shares = [
+            bound_share(check, rubric)
+            for check, rubric in zip(change.checks, change.states, strict=True)
+        ]
         part = None if None in shares else max(known for known in shares if known is not None)
         shift = part if part is None or shift is None else part * shift
     return shift if shift is not None and shift < 1 else None
@@ -135,7 +153,9 @@ def _bound_shift(change: Change, rule: ChangeRule, score: Direction) -> Fraction
 def _find_certainty(change: Change, rule: ChangeRule) -> Certainty:
     if change.imported_diff is None:
         return change.decision.certainty if change.decision else rule.certainty
-    unsure = any(finding.certainty is Certainty.ASSUMED for finding in change.imported_diff.findings)
+    unsure = any(
+        finding.certainty is Certainty.ASSUMED for finding in change.imported_diff.findings
+    )
     return Certainty.ASSUMED if unsure else Certainty.BY_DEFINITION
 
 
@@ -145,7 +165,9 @@ def _write_message(change: Change, rule: ChangeRule) -> str:
         "old": describe_value(change.old),
         "new": describe_value(change.new),
         "item": describe_value(item),
-        "demand": change.name if isinstance(item, bool) else f"{change.name}: {describe_value(item)!r}",
+        "demand": change.name
+        if isinstance(item, bool)
+        else f"{change.name}: {describe_value(item)!r}",
         "came": "gains" if change.is_addition else "loses",
         "name": change.name,
         "where": _name_place(change),
@@ -158,5 +180,9 @@ def _write_message(change: Change, rule: ChangeRule) -> str:
 
 def _name_place(change: Change) -> str:
     owner = change.words.get("check") or change.words.get("question")
-    name = change.name or format_json_pointer(change.new_pointer or change.old_pointer or ()) or "the document"
+    name = (
+        change.name
+        or format_json_pointer(change.new_pointer or change.old_pointer or ())
+        or "the document"
+    )
     return describe_value(f"{name} of {owner}" if owner and change.name else name)

@@ -29,14 +29,21 @@ if TYPE_CHECKING:
     from evalstore.checks import CheckContext
 
 _DECLARED_COSMETIC = Proof(
-    f"{SETTINGS_FILE} declares it cosmetic: nothing reads it", certainty=Certainty.BY_DEFINITION, declared="cosmetic"
+    f"{SETTINGS_FILE} declares it cosmetic: nothing reads it",
+    certainty=Certainty.BY_DEFINITION,
+    declared="cosmetic",
 )
 _DECLARED_RENAME = Proof(
-    f"{SETTINGS_FILE} lists it under renames", Bump.MINOR, certainty=Certainty.BY_DEFINITION, declared="renames"
+    f"{SETTINGS_FILE} lists it under renames",
+    Bump.MINOR,
+    certainty=Certainty.BY_DEFINITION,
+    declared="renames",
 )
 
 
-def apply_declarations(change: Change, terms: ComparisonSettings, renames: Mapping[str, str]) -> Change:
+def apply_declarations(
+    change: Change, terms: ComparisonSettings, renames: Mapping[str, str]
+) -> Change:
     """Return the change with the proof that a declaration gives it, where there is one."""
     if change.rule == "extension-field-changed" and change.name in terms.cosmetic:
         return replace(change, proof=_DECLARED_COSMETIC)
@@ -56,15 +63,20 @@ def apply_level_settings(finding: DiffFinding, terms: ComparisonSettings) -> Dif
 
 
 def _override_level(finding: DiffFinding, overrides: Mapping[str, Bump]) -> DiffFinding:
-    # `<rule>:<direction>` wins over `<rule>`; where the score stays, the direction is that of the verdict.
+    # `<rule>:<direction>` wins over `<rule>`; where the score stays, the direction is that of the
+    # verdict.
     moves = finding.verdict_direction if finding.direction is Direction.NONE else finding.direction
-    name = next((name for name in (f"{finding.rule}:{moves}", finding.rule) if name in overrides), None)
+    name = next(
+        (name for name in (f"{finding.rule}:{moves}", finding.rule) if name in overrides), None
+    )
     if name is None or overrides[name] is finding.level:
         return finding
     return replace(finding, level=overrides[name], overridden=name)
 
 
-_CANCELLED = Proof("the other edits take it back: all together move no score and no verdict", Bump.MINOR)
+_CANCELLED = Proof(
+    "the other edits take it back: all together move no score and no verdict", Bump.MINOR
+)
 _NAME_KEYS = ("id", "name", "judge_prompt_ref")
 _QUESTION_KEYS = frozenset({"questions", "rows"})
 _COMBINE_CHANGED = "scoring-combine-changed"
@@ -73,11 +85,17 @@ _COMBINE_CHANGED = "scoring-combine-changed"
 def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) -> DiffFinding:
     """Return the finding of a change by its rule, at the rule's level and without a witness."""
     finding = build_level_finding(change, settings)
-    places = [side.cut_to_written(at) for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)]
+    places = [
+        side.cut_to_written(at)
+        for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)
+    ]
     finding = replace(
         finding,
-        # The finding stands where the new document has it, and where the old one had it if it is gone.
-        pointer=format_json_pointer(next((place for place in reversed(places) if place is not None), ())),
+        # The finding stands where the new document has it, and where the old one had it if it is
+        # gone.
+        pointer=format_json_pointer(
+            next((place for place in reversed(places) if place is not None), ())
+        ),
         old=sides[0].find_place(places[0]),
         new=sides[1].find_place(places[1]),
         fingerprint=_fingerprint_edit(finding.rule, change, sides),
@@ -103,20 +121,31 @@ def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> l
 
     `findings` are those of `changes`, in the same order.
     """
-    combine = next((index for index, change in enumerate(changes) if change.rule == _COMBINE_CHANGED), None)
+    combine = next(
+        (index for index, change in enumerate(changes) if change.rule == _COMBINE_CHANGED), None
+    )
     if combine is None:
         return findings
     # A finding of a higher level than the mode's would be hidden as its child.
     children = [
         index
         for index, change in enumerate(changes)
-        if _is_ineffective(change, changes[combine]) and findings[index].level <= findings[combine].level
+        if _is_ineffective(change, changes[combine])
+        and findings[index].level <= findings[combine].level
     ]
-    parent = _cover_children(replace(findings[combine], children=tuple(findings[index] for index in children)))
-    return [parent if index == combine else item for index, item in enumerate(findings) if index not in children]
+    parent = _cover_children(
+        replace(findings[combine], children=tuple(findings[index] for index in children))
+    )
+    return [
+        parent if index == combine else item
+        for index, item in enumerate(findings)
+        if index not in children
+    ]
 
 
-def lift_value_findings(changes: list[Change], findings: list[DiffFinding]) -> Iterator[DiffFinding]:
+def lift_value_findings(
+    changes: list[Change], findings: list[DiffFinding]
+) -> Iterator[DiffFinding]:
     """Yield what the kinds' own rules say of a question's values in place of the finding that holds it."""
     for change, finding in zip(changes, findings, strict=True):
         if change.rule != VALUE_RULE or not finding.children:
@@ -126,7 +155,12 @@ def lift_value_findings(changes: list[Change], findings: list[DiffFinding]) -> I
             message = f"{change.words['question']}: {child.message}"
             print_ = _digest_facts([finding.fingerprint, child.fingerprint])
             yield replace(
-                child, message=message, pointer=finding.pointer, old=finding.old, new=finding.new, fingerprint=print_
+                child,
+                message=message,
+                pointer=finding.pointer,
+                old=finding.old,
+                new=finding.new,
+                fingerprint=print_,
             )
 
 
@@ -137,7 +171,9 @@ def number_duplicates(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
     for finding in findings:
         before = seen[finding.fingerprint]
         seen[finding.fingerprint] += 1
-        print_ = _digest_facts([finding.fingerprint, str(before)]) if before else finding.fingerprint
+        print_ = (
+            _digest_facts([finding.fingerprint, str(before)]) if before else finding.fingerprint
+        )
         numbered.append(replace(finding, fingerprint=print_))
     return numbered
 
@@ -163,7 +199,9 @@ def _cover_children(finding: DiffFinding) -> DiffFinding:
 def _fingerprint_edit(rule: str, change: Change, sides: Sides) -> str:
     """Return the fingerprint of one edit: its rule, artifact, place on both sides by names, and values."""
     pointers = (change.old_pointer, change.new_pointer)
-    places = [_name_steps(side.value, at, change.words) for side, at in zip(sides, pointers, strict=True)]
+    places = [
+        _name_steps(side.value, at, change.words) for side, at in zip(sides, pointers, strict=True)
+    ]
     values = map(write_canonical, (change.old, change.new, change.discriminator))
     return _digest_facts([rule, sides[1].name, *places, *values])
 
@@ -178,7 +216,9 @@ def _name_steps(value: Any, pointer: Pointer | None, words: Mapping[str, str]) -
     steps = []
     for at, step in enumerate(pointer):
         owner = words.get("question") if at == 1 and pointer[0] in _QUESTION_KEYS else None
-        steps.append(owner or (_name_item(value, step, pointer[at - 1]) if isinstance(step, int) else step))
+        steps.append(
+            owner or (_name_item(value, step, pointer[at - 1]) if isinstance(step, int) else step)
+        )
         value = _get_child(value, step)
     return steps
 
@@ -186,7 +226,11 @@ def _name_steps(value: Any, pointer: Pointer | None, words: Mapping[str, str]) -
 def _get_child(value: Any, step: str | int) -> Any:
     if isinstance(value, dict):
         return value.get(step)
-    return value[step] if isinstance(value, list) and isinstance(step, int) and step < len(value) else None
+    return (
+        value[step]
+        if isinstance(value, list) and isinstance(step, int) and step < len(value)
+        else None
+    )
 
 
 def _name_item(items: Any, index: int, key: str | int) -> str:
@@ -194,8 +238,11 @@ def _name_item(items: Any, index: int, key: str | int) -> str:
     if isinstance(item, dict):
         if key == "checks":
             return list_check_ids(items)[index]
-        return next((write_canonical([name, item[name]]) for name in _NAME_KEYS if name in item), str(index))
-    # An item that is not a mapping goes by its value, so that a shifted list keeps the fingerprints of its edits.
+        return next(
+            (write_canonical([name, item[name]]) for name in _NAME_KEYS if name in item), str(index)
+        )
+    # An item that is not a mapping goes by its value, so that a shifted list keeps the fingerprints
+    # of its edits.
     return str(index) if item is None or isinstance(item, list) else write_canonical(item)
 
 
@@ -215,16 +262,18 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
 ) -> Diff:
     """Return what changed between two artifacts (or plain mappings), and which bump that needs.
 
-    `load` reads what a reference names, so that a moved pin imports exactly the other artifact's change; without it a
-    moved pin is major. `rows` are the rows, old and new, of a dataset that keeps them in a file beside it. `terms` are
-    what the store says of changes: a profile, declarations, overrides, and what people accepted. `detail` leaves out
-    what nobody is going to look at. `replies` says how judges answer about examples (`ask`, `model`).
+    `load` reads what a reference names, so that a moved pin imports exactly the other artifact's
+    change; without it a moved pin is major. `rows` are the rows, old and new, of a dataset that
+    keeps them in a file beside it. `terms` are what the store says of changes: a profile,
+    declarations, overrides, and what people accepted. `detail` leaves out what nobody is going to
+    look at. `replies` says how judges answer about examples (`ask`, `model`).
     """
     terms = terms or ComparisonSettings()
     # An override of one direction alone needs the directions.
     if detail in _FOR_BUMPS and any(":" in name for name in terms.overrides):
         detail = Detail.FINDINGS
-    # What was accepted is found by its fingerprint, and the rule of a question's value is that of its kind.
+    # What was accepted is found by its fingerprint, and the rule of a question's value is that of
+    # its kind.
     elif detail is Detail.LEVELS and (terms.accepted or terms.overrides):
         detail = Detail.BUMP
     return _Comparison(load, terms, detail=detail, replies=replies).run(old, new, rows)
@@ -245,9 +294,11 @@ class _Comparison:
         sides = (read_document(old), read_document(new))
         # Facts: the edits that lead from one document to the other, as the rule set knows them.
         changes = self._list_changes(sides, rows)
-        # What a reference names, and the checks that read a question's reference, say what their change does.
+        # What a reference names, and the checks that read a question's reference, say what their
+        # change does.
         changes = self._follow_references(changes)
-        # Another digest under one version would be a second document of that name, so spelling alone is a change.
+        # Another digest under one version would be a second document of that name, so spelling
+        # alone is a change.
         changes = changes or list(find_spelling_change(sides))
         # All that the checks can answer: what each edit does, and all of them together.
         effect = None
@@ -261,23 +312,39 @@ class _Comparison:
         else:
             findings = [build_finding(change, sides, self.settings) for change in changes]
             # Evidence: outputs that move, graded under both rubrics.
-            replay = prepare_replay(changes, sides, self.load) if self.detail is Detail.WITNESSES else None
-            findings = add_witnesses(changes, findings, replay) if self.detail is Detail.WITNESSES else findings
+            replay = (
+                prepare_replay(changes, sides, self.load)
+                if self.detail is Detail.WITNESSES
+                else None
+            )
+            findings = (
+                add_witnesses(changes, findings, replay)
+                if self.detail is Detail.WITNESSES
+                else findings
+            )
             total = find_total(changes, findings, effect, replay)
-            # Only a rubric has a combine mode, only a dataset questions: each of the two finds nothing in the other.
+            # Only a rubric has a combine mode, only a dataset questions: each of the two finds
+            # nothing in the other.
             findings = group_under_combine(changes, list(lift_value_findings(changes, findings)))
             findings = number_duplicates(findings)
         # Levels: the settings' overrides, and what people accepted.
         findings = [apply_level_settings(finding, self.settings) for finding in findings]
         diff = self._summarise(sides, findings, total)
         is_shown = self.detail is Detail.WITNESSES and not self.depth
-        return replace(diff, examples=measure_examples(sides, self.load, self.replies)) if is_shown else diff
+        return (
+            replace(diff, examples=measure_examples(sides, self.load, self.replies))
+            if is_shown
+            else diff
+        )
 
     def _cancel_edits(self, changes: list[Change], effect: RubricEffect | None) -> list[Change]:
         """Return the changes, those that move a score alone with the proof that all of them together move none."""
         if effect is None or effect.moves:
             return changes
-        return [replace(change, proof=_CANCELLED) if self._moves_alone(change) else change for change in changes]
+        return [
+            replace(change, proof=_CANCELLED) if self._moves_alone(change) else change
+            for change in changes
+        ]
 
     def _moves_alone(self, change: Change) -> bool:
         if change.before is None or not is_scoring_edit(*change.states):
@@ -288,7 +355,10 @@ class _Comparison:
         """Whether to find out what the checks can answer: for a bump, where that may still lower a major change."""
         if self.detail not in _FOR_BUMPS:
             return self.detail is not Detail.RULES
-        levels = (classify(change, self.settings.profile, self.settings.rule_set).level for change in changes)
+        levels = (
+            classify(change, self.settings.profile, self.settings.rule_set).level
+            for change in changes
+        )
         return any(level is Bump.MAJOR for level in levels)
 
     def _list_changes(self, sides: Sides, rows: DatasetRows | None) -> list[Change]:
@@ -300,7 +370,10 @@ class _Comparison:
     def _follow_references(self, changes: list[Change]) -> list[Change]:
         readers = ReferenceReaders(self.load, self._compare_written)
         locked = self.settings.locked
-        imported = (import_reference(change, self.load, self._compare_artifacts, locked) for change in changes)
+        imported = (
+            import_reference(change, self.load, self._compare_artifacts, locked)
+            for change in changes
+        )
         return [readers.trace_change(change) for change in imported]
 
     def _compare_artifacts(self, old: Artifact, new: Artifact) -> Diff:
@@ -309,13 +382,19 @@ class _Comparison:
             load = self.load if self.depth + 1 < COMPARED.nested_references else None
             # What a pin imports is shown with its witnesses, unless only its bump counts.
             detail = Detail.BUMP if self.detail in _FOR_BUMPS else Detail.WITNESSES
-            inner = _Comparison(load, self.settings.without_opinions, self.depth + 1, detail, diffs=self.diffs)
+            inner = _Comparison(
+                load, self.settings.without_opinions, self.depth + 1, detail, diffs=self.diffs
+            )
             self.diffs[pair] = inner.run(old, new)
         return self.diffs[pair]
 
-    def _compare_written(self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail) -> Diff:
+    def _compare_written(
+        self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail
+    ) -> Diff:
         detail = Detail.BUMP if self.detail in _FOR_BUMPS else most
-        return _Comparison(None, self.settings.without_opinions, self.depth + 1, detail).run(old, new)
+        return _Comparison(None, self.settings.without_opinions, self.depth + 1, detail).run(
+            old, new
+        )
 
     def _summarise(self, sides: Sides, findings: list[DiffFinding], total: TotalEffect) -> Diff:
         bump = max((finding.level for finding in findings), default=Bump.NONE)

@@ -12,8 +12,14 @@ from evalstore.diff.limits import PROOFS
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.model import Combine
 
-NONE, STRICTER, LOOSER, EITHER = Direction.NONE, Direction.STRICTER, Direction.LOOSER, Direction.EITHER
-# Combine modes: those that read verdicts instead of scores, those that take the lowest answer, and the highest.
+NONE, STRICTER, LOOSER, EITHER = (
+    Direction.NONE,
+    Direction.STRICTER,
+    Direction.LOOSER,
+    Direction.EITHER,
+)
+# Combine modes: those that read verdicts instead of scores, those that take the lowest answer, and
+# the highest.
 VERDICT_MODES = frozenset({Combine.ALL_PASS, Combine.ANY_PASS})
 LOWEST = frozenset({Combine.ALL_PASS, Combine.MIN})
 HIGHEST = frozenset({Combine.ANY_PASS, Combine.MAX})
@@ -38,7 +44,8 @@ def flip_direction(direction: Direction) -> Direction:
 def turn_direction(direction: Direction, check: CheckState) -> Direction:
     """Return the direction of a check's score from that of what it is made of, or the other way round.
 
-    `negate` and statements of negative weight turn it; of statements with both signs, or unknown ones, nothing is sure.
+    `negate` and statements of negative weight turn it; of statements with both signs, or unknown
+    ones, nothing is sure.
     """
     signs = KINDS[check.kind].signs(check.params)
     if len(signs) != 1:
@@ -66,7 +73,9 @@ def bound_direction(*, below: bool, above: bool) -> Direction:
     return LOOSER if below else STRICTER if above else EITHER
 
 
-def lift_direction(check: CheckState, rubric: RubricState, score: Direction, verdict: Direction) -> Direction:
+def lift_direction(
+    check: CheckState, rubric: RubricState, score: Direction, verdict: Direction
+) -> Direction:
     """Return the direction of the rubric, score and verdict alike, from a check's: modes and gates are monotone."""
     read = verdict if rubric.combine in VERDICT_MODES else score
     return join_directions(read, verdict if check.is_gate else NONE)
@@ -90,7 +99,9 @@ def is_counted(check: CheckState, rubric: RubricState) -> bool:
 
 def is_always_scored(rubric: RubricState) -> bool:
     """Whether every output has a score: some check always counts."""
-    return any(not rubric.may_leave_out(check) and is_counted(check, rubric) for check in rubric.checks)
+    return any(
+        not rubric.may_leave_out(check) and is_counted(check, rubric) for check in rubric.checks
+    )
 
 
 def is_advisory(check: CheckState, rubric: RubricState) -> bool:
@@ -104,9 +115,17 @@ def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
 
     Like every bound on a shift, it holds whatever errs or is missing.
     """
-    if rubric.combine is not Combine.WEIGHTED_AVG or check.is_gate or (check.may_err and rubric.errors == "fail"):
+    if (
+        rubric.combine is not Combine.WEIGHTED_AVG
+        or check.is_gate
+        or (check.may_err and rubric.errors == "fail")
+    ):
         return None
-    others = (other for other in rubric.checks if other.token != check.token and not rubric.may_leave_out(other))
+    others = (
+        other
+        for other in rubric.checks
+        if other.token != check.token and not rubric.may_leave_out(other)
+    )
     total = check.weight + sum((other.weight for other in others), _ZERO)
     return check.weight / total if total else _ZERO
 
@@ -116,8 +135,13 @@ def bound_weight_variation(old: RubricState, new: RubricState) -> Fraction | Non
     optional = [check.token for check in old.checks if old.may_leave_out(check)]
     if len(old.checks) << len(optional) > PROOFS.optional_work:
         return None
-    left_out = (set(some) for size in range(len(optional) + 1) for some in combinations(optional, size))
-    return max(measure_weight_distance(_select_weights(old, out), _select_weights(new, out)) for out in left_out)
+    left_out = (
+        set(some) for size in range(len(optional) + 1) for some in combinations(optional, size)
+    )
+    return max(
+        measure_weight_distance(_select_weights(old, out), _select_weights(new, out))
+        for out in left_out
+    )
 
 
 def measure_weight_distance(old: Mapping[str, Fraction], new: Mapping[str, Fraction]) -> Fraction:
@@ -125,7 +149,10 @@ def measure_weight_distance(old: Mapping[str, Fraction], new: Mapping[str, Fract
     old_shares, new_shares = normalize_weights(old), normalize_weights(new)
     return (
         sum(
-            (abs(old_shares.get(name, _ZERO) - new_shares.get(name, _ZERO)) for name in {*old_shares, *new_shares}),
+            (
+                abs(old_shares.get(name, _ZERO) - new_shares.get(name, _ZERO))
+                for name in {*old_shares, *new_shares}
+            ),
             _ZERO,
         )
         / 2

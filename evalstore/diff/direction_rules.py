@@ -30,7 +30,9 @@ _ALL, _ANY, _AVG = Combine.ALL_PASS, Combine.ANY_PASS, Combine.WEIGHTED_AVG
 _MIN, _MAX, _MEDIAN = Combine.MIN, Combine.MAX, Combine.MEDIAN
 
 # Every pair (lower, higher) that holds for any scores and weights.
-_GRADED = frozenset({(_MIN, _AVG), (_AVG, _MAX), (_MIN, _MEDIAN), (_MEDIAN, _MAX), (_MIN, _MAX), (_ALL, _ANY)})
+_GRADED = frozenset(
+    {(_MIN, _AVG), (_AVG, _MAX), (_MIN, _MEDIAN), (_MEDIAN, _MAX), (_MIN, _MAX), (_ALL, _ANY)}
+)
 # With checks that are 0 or 1 and say so: the lowest, the two that are not comparable, the highest.
 _BINARY = {_ALL: 0, _MIN: 0, _AVG: 1, _MEDIAN: 1, _ANY: 2, _MAX: 2}
 
@@ -58,15 +60,21 @@ def direct_json_demand(direction: Direction) -> DirectionRule:
         if change.name != "expected_fields":
             return direction
         check, rubric = change.checks[1], change.states[1]
-        # A question need not say what is expected of a field, and may say in a broken way what else is valid.
+        # A question need not say what is expected of a field, and may say in a broken way what else
+        # is valid.
         unsaid = join_directions(
-            direct_unscored(check, rubric, rubric.missing), direct_unscored(check, rubric, rubric.errors)
+            direct_unscored(check, rubric, rubric.missing),
+            direct_unscored(check, rubric, rubric.errors),
         )
         demanded = flip_direction(direction) if check.negate else direction
-        total = join_directions(demanded, unsaid if direction is STRICTER else flip_direction(unsaid))
+        total = join_directions(
+            demanded, unsaid if direction is STRICTER else flip_direction(unsaid)
+        )
         return flip_direction(total) if check.negate else total
 
-    return DirectionRule(f"{direction}; for a field either, where what is not scored can raise the score", decide)
+    return DirectionRule(
+        f"{direction}; for a field either, where what is not scored can raise the score", decide
+    )
 
 
 def _direct_added_check(change: Change) -> Direction:
@@ -79,7 +87,9 @@ def _direct_added_check(change: Change) -> Direction:
     check = rubric[change.token]
     # A gate, and an error that fails the whole rubric, can only lower the score, whatever the mode.
     lowers = check.is_gate or (check.may_err and rubric.errors == "fail")
-    direction = join_directions(ADDED_CHECK_DIRECTIONS[rubric.combine], STRICTER if lowers else NONE)
+    direction = join_directions(
+        ADDED_CHECK_DIRECTIONS[rubric.combine], STRICTER if lowers else NONE
+    )
     return direction if added else flip_direction(direction)
 
 
@@ -90,7 +100,8 @@ def _direct_demand(change: Change) -> Direction:
 def _errors_may_oppose(change: Change) -> bool:
     """Whether JSON beyond the limits, graded on one side only, can move the rubric against the check's direction.
 
-    So it is where an error fails the whole rubric, and where the bar lets a score of 0 pass, which no error does.
+    So it is where an error fails the whole rubric, and where the bar lets a score of 0 pass, which
+    no error does.
     """
     fatal = change.states[1].errors == "fail"
     return any(check.may_err and (fatal or not check.binary) for check in change.checks)
@@ -113,7 +124,11 @@ def _direct_modes(change: Change) -> Direction:
 def _direct_bound(change: Change) -> Direction:
     before, after = change.checks
     limit = _find_limit(change)
-    if limit is None or before.may_miss is not after.may_miss or (limit.ends_grading and _errors_may_oppose(change)):
+    if (
+        limit is None
+        or before.may_miss is not after.may_miss
+        or (limit.ends_grading and _errors_may_oppose(change))
+    ):
         return EITHER
     raised = limit.of(after.params) > limit.of(before.params)
     return STRICTER if raised is limit.is_minimum else LOOSER
@@ -127,7 +142,9 @@ def _direct_format(change: Change) -> Direction:
     if None not in {change.old, change.new}:
         return FORMATS.decide_score(change)
     named = change.old or change.new
-    if any(check.may_miss for check in change.checks) or (named == "text" and not change.checks[1].params["min_chars"]):
+    if any(check.may_miss for check in change.checks) or (
+        named == "text" and not change.checks[1].params["min_chars"]
+    ):
         return EITHER
     # The question may ask for json, for text, or for neither.
     more = STRICTER if named == "json" else LOOSER
@@ -135,8 +152,9 @@ def _direct_format(change: Change) -> Direction:
 
 
 def _direct_extract(change: Change) -> Direction:
-    # They differ where there is no fence: `fence` fails there, `auto` reads the whole. Beside `whole` nothing is sure:
-    # no JSON has a fence in it, but what is too deep to be read may have one.
+    # They differ where there is no fence: `fence` fails there, `auto` reads the whole. Beside
+    # `whole` nothing is sure: no JSON has a fence in it, but what is too deep to be read may have
+    # one.
     if {change.old, change.new} != {"auto", "fence"} or _errors_may_oppose(change):
         return EITHER
     return LOOSER if change.new == "auto" else STRICTER
@@ -147,7 +165,8 @@ def _direct_case(change: Change) -> Direction:
     asks_judge = KINDS[check.kind].asks_judges(check.params)
     # Of a kind that lists its texts under other names nothing is known.
     texts = None if asks_judge else check.params.get("values", check.params.get("facts"))
-    # The lower case of this letter depends on the letters around it: it has another form at the end of a word.
+    # The lower case of this letter depends on the letters around it: it has another form at the end
+    # of a word.
     if texts is None or any("\N{GREEK CAPITAL LETTER SIGMA}" in text for text in texts):
         return EITHER
     return LOOSER if bool(change.new) is KINDS[check.kind].bans else STRICTER
@@ -170,39 +189,54 @@ def _direct_partial_credit(change: Change) -> Direction:
 
 
 def _direct_partial_verdict(change: Change) -> Direction:
-    return NONE if all(map(is_all_tools_threshold, change.checks)) else _direct_partial_credit(change)
+    return (
+        NONE if all(map(is_all_tools_threshold, change.checks)) else _direct_partial_credit(change)
+    )
 
 
-BY_COMBINE = DirectionRule("by combine; a gate, or an error that fails all, stricter", _direct_added_check)
+BY_COMBINE = DirectionRule(
+    "by combine; a gate, or an error that fails all, stricter", _direct_added_check
+)
 BY_MODES = DirectionRule("by the order of the two modes", _direct_modes)
 BY_PANEL = DirectionRule(
-    "added: min stricter, max looser; removed back; either where a failure can raise it", find_added_judge_direction
+    "added: min stricter, max looser; removed back; either where a failure can raise it",
+    find_added_judge_direction,
 )
-BY_WAYS = DirectionRule("by the order min, mean and median, max; majority either", find_aggregate_direction)
+BY_WAYS = DirectionRule(
+    "by the order min, mean and median, max; majority either", find_aggregate_direction
+)
 BY_LEVELS = DirectionRule("raised looser, lowered stricter, both either", find_levels_direction)
 BY_VOTES = DirectionRule("either; a majority by the groups that win", find_jury_weights_direction)
 BY_ANSWERS = DirectionRule("by the outputs that both wordings find, else either", lambda _: EITHER)
 BY_CASE = DirectionRule(
-    "ignoring case finds more: contain looser, ban stricter; either with a capital sigma", _direct_case
+    "ignoring case finds more: contain looser, ban stricter; either with a capital sigma",
+    _direct_case,
 )
 DEMAND = DirectionRule("added stricter, removed looser", _direct_demand)
 BOUND = DirectionRule("tightened stricter, loosened looser", _direct_bound)
 FORMATS = rank_words("text", "json")
 FORMAT = DirectionRule(
-    "text to json stricter, back looser; the question's by what it may be; either if errors fail all", _direct_format
+    "text to json stricter, back looser; the question's by what it may be; either if errors fail all",
+    _direct_format,
 )
 EXTRACTED = DirectionRule(
-    "fence to auto looser, back stricter; either beside whole, or if errors fail all", _direct_extract
+    "fence to auto looser, back stricter; either beside whole, or if errors fail all",
+    _direct_extract,
 )
 MINIMUM = DirectionRule("raised stricter, lowered looser", _direct_minimum)
 COMPOSITE_MARK = DirectionRule(
-    "raised stricter, lowered looser; from or to its rubric's by that bar, else either", _direct_composite_threshold
+    "raised stricter, lowered looser; from or to its rubric's by that bar, else either",
+    _direct_composite_threshold,
 )
 PARTIAL = DirectionRule(
-    "on looser, off stricter; the verdict none where only all pass", _direct_partial_credit, _direct_partial_verdict
+    "on looser, off stricter; the verdict none where only all pass",
+    _direct_partial_credit,
+    _direct_partial_verdict,
 )
 # What the checks can answer narrows it.
-FACTS = DirectionRule("by the share of facts: either, unless one is part of another", lambda _: EITHER)
+FACTS = DirectionRule(
+    "by the share of facts: either, unless one is part of another", lambda _: EITHER
+)
 TOOLS = DirectionRule(
     "by mode: more asked for stricter, less looser; either where a share has other parts, or exact lets by others",
     find_tool_demand_direction,

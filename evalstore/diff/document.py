@@ -43,7 +43,11 @@ class ComparedDocument:
 
     def find_place(self, pointer: Pointer | None) -> Place | None:
         """Return file and line of a pointer; None where there is no file."""
-        return None if pointer is None or self.artifact is None else self.artifact.document.locate(pointer)
+        return (
+            None
+            if pointer is None or self.artifact is None
+            else self.artifact.document.locate(pointer)
+        )
 
     def cut_to_written(self, pointer: Pointer | None) -> Pointer | None:
         """Return the longest part of a pointer that exists in the document: a default is written nowhere."""
@@ -82,13 +86,18 @@ _FIRST_KEYS = ("id", "version", "title", "kind", "input")
 def normalize_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return an artifact's mapping in its one spelling; None where its kind or its parts cannot be read.
 
-    What two spellings of one ruler share is the same: key order, the order of checks, questions and sets, defaults.
+    What two spellings of one ruler share is the same: key order, the order of checks, questions and
+    sets, defaults.
     """
     data = make_plain(value)
     # The kind shows in the keys, as in `ComparedDocument`.
     if "checks" in data:
         state = read_rubric(data)
-        return None if state is None else _order_keys(_drop_keys(data, "checks", "scoring")) | _normalise_rubric(state)
+        return (
+            None
+            if state is None
+            else _order_keys(_drop_keys(data, "checks", "scoring")) | _normalise_rubric(state)
+        )
     if "template" in data:
         return _order_keys(_drop_keys(data, *_JUDGE_DEFAULTS)) | {
             key: data.get(key, default) for key, default in _JUDGE_DEFAULTS.items()
@@ -96,12 +105,17 @@ def normalize_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
     questions = read_question_set(data) if "questions" in data or "rows" in data else None
     if questions is None:
         return None
-    rows = {id_: _order_keys(_drop_keys(questions.fill_row(id_), "id")) for id_ in sorted(questions.own)}
+    rows = {
+        id_: _order_keys(_drop_keys(questions.fill_row(id_), "id")) for id_ in sorted(questions.own)
+    }
     return _order_keys(_drop_keys(data, "questions")) | ({"questions": rows} if rows else {})
 
 
 def _normalise_rubric(state: RubricState) -> dict[str, Any]:
-    checks = {check.id: _normalise_check(check) for check in sorted(state.checks, key=lambda check: check.id)}
+    checks = {
+        check.id: _normalise_check(check)
+        for check in sorted(state.checks, key=lambda check: check.id)
+    }
     scoring = {
         "combine": str(state.combine),
         "threshold": convert_fraction(state.threshold),
@@ -114,7 +128,9 @@ def _normalise_rubric(state: RubricState) -> dict[str, Any]:
 
 def _normalise_check(check: CheckState) -> dict[str, Any]:
     params = {
-        name: sorted(value) if KINDS[check.kind].params[name].is_set and value is not None else value
+        name: sorted(value)
+        if KINDS[check.kind].params[name].is_set and value is not None
+        else value
         for name, value in sorted(check.params.items())
         if value is not None
     }

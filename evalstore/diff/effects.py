@@ -40,7 +40,9 @@ from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import EFFECTS, PROOFS
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.languages import pattern_comparison  # its names are imported where texts are searched
+from evalstore.languages import (
+    pattern_comparison,
+)  # its names are imported where texts are searched
 from evalstore.model import CheckResult, Output, Sample, UnscoredReason, Verdict, has_failed_check
 
 if TYPE_CHECKING:
@@ -72,17 +74,22 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         old, new = before.combine(answer.old), after.combine(answer.new)
         extent.add(old, new)
         if old != new and answer.text is not None:
-            moving.append((answer, None if old.score is None or new.score is None else new.score - old.score))
+            moving.append(
+                (answer, None if old.score is None or new.score is None else new.score - old.score)
+            )
         results = (*answer.old, *answer.new)
         if all(result.score is not None for result in results):
             scored.add(old, new)
-        # No text that can be shown makes a check err; a check of calls has nothing to grade wherever none are recorded.
+        # No text that can be shown makes a check err; a check of calls has nothing to grade
+        # wherever none are recorded.
         if answer.text is not None and not has_failed_check(results):
             texts.setdefault(answer.text, _Extent()).add(old, new)
     scores, verdicts = extent.directions
     if answers.continuous and any(state.combine not in VERDICT_MODES for state in answers.states):
         # The ways are corners: between two of them the score, and so the verdict, may be any other.
-        verdicts = join_directions(scores, _compare_thresholds(*(state.threshold for state in answers.states)))
+        verdicts = join_directions(
+            scores, _compare_thresholds(*(state.threshold for state in answers.states))
+        )
     return RubricEffect(
         moves=extent.lost or {scores, verdicts} != {NONE},
         direction=scores,
@@ -95,17 +102,24 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
     )
 
 
-def _list_goals(answers: JointAnswers, moving: Sequence[tuple[JointAnswer, Fraction | None]]) -> Iterator[AnswerGoal]:
+def _list_goals(
+    answers: JointAnswers, moving: Sequence[tuple[JointAnswer, Fraction | None]]
+) -> Iterator[AnswerGoal]:
     """Yield goals of the answers that move, those that are easiest to build first."""
     for answer, shift in sorted(moving, key=lambda pair: _rank_answer(pair[0]))[: EFFECTS.goals]:
         judges = {
             check.token: answer.free[answers.numbers[id(check)]]
             for state in answers.states
             for check in state.checks
-            if KINDS[check.kind].asks_judges(check.params) and answers.numbers[id(check)] in answer.free
+            if KINDS[check.kind].asks_judges(check.params)
+            and answers.numbers[id(check)] in answer.free
         }
         scores = [{result.id: result.score for result in side} for side in (answer.old, answer.new)]
-        judged = {token: raw.score + raw.side * _BESIDE for token, raw in judges.items() if raw.score is not None}
+        judged = {
+            token: raw.score + raw.side * _BESIDE
+            for token, raw in judges.items()
+            if raw.score is not None
+        }
         # A judge that fails cannot be shown.
         if len(judged) == len(judges):
             yield AnswerGoal(answer.text or "", shift, (scores[0], scores[1]), judged)
@@ -200,16 +214,24 @@ _STILL = TotalEffect(NONE, NONE, Fraction(0), Fraction(0))
 _UNKNOWN = TotalEffect(EITHER, EITHER, None)
 
 
-def attach_effects(changes: Sequence[Change], load: ArtifactLoader | None) -> tuple[list[Change], RubricEffect | None]:
+def attach_effects(
+    changes: Sequence[Change], load: ArtifactLoader | None
+) -> tuple[list[Change], RubricEffect | None]:
     """Return the changes, each edit of scoring with what it does alone, and what all of them do together."""
-    edits = [index for index, change in enumerate(changes) if change.before and is_scoring_edit(*change.states)]
+    edits = [
+        index
+        for index, change in enumerate(changes)
+        if change.before and is_scoring_edit(*change.states)
+    ]
     if not edits:
         return [*changes], None
     ends = changes[edits[0]].states[0], changes[edits[-1]].states[1]
     pairs = [*(changes[index].states for index in edits), *([ends] if len(edits) > 1 else [])]
     effects = find_effects(pairs, load)
     found = dict(zip(edits, effects, strict=False))
-    return [replace(change, effect=found.get(index)) for index, change in enumerate(changes)], effects[-1]
+    return [
+        replace(change, effect=found.get(index)) for index, change in enumerate(changes)
+    ], effects[-1]
 
 
 def is_scoring_edit(before: RubricState, after: RubricState) -> bool:
@@ -231,11 +253,24 @@ def _list_read_settings(rubric: RubricState) -> tuple[object, ...]:
     if rubric.combine in VERDICT_MODES and threshold:
         threshold = Fraction(1)
     missing = rubric.missing if any(check.may_miss for check in rubric.checks) else None
-    return rubric.combine, threshold, missing, rubric.errors if any(check.may_err for check in rubric.checks) else None
+    return (
+        rubric.combine,
+        threshold,
+        missing,
+        rubric.errors if any(check.may_err for check in rubric.checks) else None,
+    )
 
 
 def _list_parts(check: CheckState) -> tuple[object, ...]:
-    return check.token, check.kind, check.params, check.threshold, check.negate, check.weight, check.is_gate
+    return (
+        check.token,
+        check.kind,
+        check.params,
+        check.threshold,
+        check.negate,
+        check.weight,
+        check.is_gate,
+    )
 
 
 def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[RubricEffect | None]:
@@ -253,7 +288,9 @@ def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[R
         answers = list_joint_answers(pair, numbers, languages, table, load)
         fits = answers is not None and ways + answers.count <= EFFECTS.ways
         ways += answers.count if answers and fits else 0
-        effects.append(find_effect(answers) if answers and fits else _prove_still(pair, numbers, budget, load))
+        effects.append(
+            find_effect(answers) if answers and fits else _prove_still(pair, numbers, budget, load)
+        )
     return effects
 
 
@@ -262,13 +299,16 @@ def _prove_still(
 ) -> RubricEffect | None:
     """Return the effect of an edit that moves nothing, looking only at the checks that it changes; None otherwise.
 
-    What the changed checks give to the rubric's score is the same on both sides, whatever the others answer.
+    What the changed checks give to the rubric's score is the same on both sides, whatever the
+    others answer.
     """
     old, new = pair
     if _list_read_settings(old) != _list_read_settings(new):
         return None
     changed = drop_unchanged(pair, numbers)
-    if all(len(state.checks) == len(part.checks) for state, part in zip(pair, changed, strict=True)):
+    if all(
+        len(state.checks) == len(part.checks) for state, part in zip(pair, changed, strict=True)
+    ):
         return None  # that is what was looked at
     languages, table = _search_texts(numbers, changed, budget) or ((), _make_empty_table())
     answers = list_joint_answers(changed, numbers, languages, table, load)
@@ -295,19 +335,28 @@ def join_effects(
     return _join([_join_edits(edits, effect), *others])
 
 
-def _join_edits(edits: Sequence[tuple[Change, DiffFinding]], effect: RubricEffect | None) -> TotalEffect:
+def _join_edits(
+    edits: Sequence[tuple[Change, DiffFinding]], effect: RubricEffect | None
+) -> TotalEffect:
     states = [state for change, _ in edits for state in change.states]
     # Between two edits a check may lose its score and get it back: no sum of the two covers that.
     is_sum = len(edits) < 2 or all(map(is_always_scored, states))  # noqa: PLR2004  # two edits
     total = _join([finding for _, finding in edits]) if is_sum else _UNKNOWN
-    return narrow_effect(total, effect) if effect and effect.moves else total if effect is None else _STILL
+    return (
+        narrow_effect(total, effect)
+        if effect and effect.moves
+        else total
+        if effect is None
+        else _STILL
+    )
 
 
 def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
     """Return a claim with the directions and bounds that hold by it and by all that the checks can answer."""
     score = intersect_directions(claim.direction, effect.direction)
     verdict = intersect_directions(claim.verdict_direction, effect.verdict_direction)
-    # Where no two scores differ, a score itself is lost or won: then the direction is what the rule says of that.
+    # Where no two scores differ, a score itself is lost or won: then the direction is what the rule
+    # says of that.
     directions = claim.directions if {score, verdict} == {NONE} else (score, verdict)
     shift = effect.max_shift if claim.max_shift is None else min(effect.max_shift, claim.max_shift)
     return TotalEffect(*directions, shift, min(shift, effect.max_shift_scored))
@@ -333,7 +382,12 @@ def _search_changed_texts(
     """Return the texts that tell the checks apart that are on one side only; nothing is read of what is too much."""
     keys = [{numbers[id(check)] for check in state.checks} for state in pair]
     changed = [
-        replace(state, checks=tuple(check for check in state.checks if numbers[id(check)] in keys[0] ^ keys[1]))
+        replace(
+            state,
+            checks=tuple(
+                check for check in state.checks if numbers[id(check)] in keys[0] ^ keys[1]
+            ),
+        )
         for state in pair
     ]
     return _search_texts(numbers, changed, budget) or ((), _make_empty_table())
@@ -349,8 +403,12 @@ def _search_texts(
 ) -> tuple[_Languages, MembershipTable] | None:
     """Return the combinations that texts have; None where not all are found, or the scorer says otherwise."""
     checks = {numbers[id(check)]: check for state in states for check in state.checks}
-    scores = {number: score for number, check in checks.items() if (score := read_text_check(check))}
-    languages = tuple(dict.fromkeys(language for score in scores.values() for language in score.languages))
+    scores = {
+        number: score for number, check in checks.items() if (score := read_text_check(check))
+    }
+    languages = tuple(
+        dict.fromkeys(language for score in scores.values() for language in score.languages)
+    )
     if not languages:
         return (), _make_empty_table()
     if len(languages) > EFFECTS.languages:
@@ -360,7 +418,9 @@ def _search_texts(
     if table is None:
         return None
     places = {language: place for place, language in enumerate(languages)}
-    confirmed = all(_is_confirmed(checks[number], score, places, table) for number, score in scores.items())
+    confirmed = all(
+        _is_confirmed(checks[number], score, places, table) for number, score in scores.items()
+    )
     return (languages, table) if table.is_complete and confirmed else None
 
 
@@ -374,7 +434,9 @@ def _find_memberships(languages: _Languages, steps: int) -> tuple[MembershipTabl
         return None, search.spent
 
 
-def _is_confirmed(check: CheckState, score: TextScore, places: Mapping[RegexTree, int], table: MembershipTable) -> bool:
+def _is_confirmed(
+    check: CheckState, score: TextScore, places: Mapping[RegexTree, int], table: MembershipTable
+) -> bool:
     """Whether the scorer gives every text the score that its languages say."""
     mine = [places[language] for language in score.languages]
     said = (score.compute(tuple(members[place] for place in mine)) for members in table.texts)

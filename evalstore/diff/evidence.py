@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from evalstore.checks import CheckContext
 
 
-# What a model's reply means, and not what the model is sent; levels and their scores are one edit where both change.
+# What a model's reply means, and not what the model is sent; levels and their scores are one edit
+# where both change.
 _READING: Mapping[str, tuple[str, ...]] = {
     "score_type": ("score_type",),
     "scale": ("scale",),
@@ -96,7 +97,14 @@ def _list_replies(sides: tuple[Judge, Judge]) -> Iterator[str]:
     texts = [text for pattern in patterns for text in _write_matches(pattern, words)]
     yield from texts
     for text in texts[: REPLIES.tried]:
-        yield from (text.lower(), text.upper(), f"x {text}", f"{text} x", f"x{text}x", f"{text}\n{texts[0]}")
+        yield from (
+            text.lower(),
+            text.upper(),
+            f"x {text}",
+            f"{text} x",
+            f"x{text}x",
+            f"{text}\n{texts[0]}",
+        )
     yield from words
 
 
@@ -106,7 +114,13 @@ def _list_answers(judge: Judge) -> Iterator[tuple[str, Any]]:
     elif judge.score_type is ScoreType.BINARY:
         yield from (("verdict", "pass"), ("verdict", "fail"), ("score", 1), ("score", 0))
     else:
-        numbers = [judge.most, judge.least, (judge.most + judge.least) / 2, Fraction(1), Fraction(0)]
+        numbers = [
+            judge.most,
+            judge.least,
+            (judge.most + judge.least) / 2,
+            Fraction(1),
+            Fraction(0),
+        ]
         yield from (("score", convert_fraction(number)) for number in numbers)
 
 
@@ -170,13 +184,18 @@ def _choose_char(items: list[tuple[Any, Any]]) -> str:
     return "-"
 
 
-def prepare_replay(changes: list[Change], sides: Sides, load: ArtifactLoader | None) -> Replay | None:
+def prepare_replay(
+    changes: list[Change], sides: Sides, load: ArtifactLoader | None
+) -> Replay | None:
     """Return what grades outputs under both rubrics; None where no change is one of a rubric."""
     states = [state for change in changes if change.before for state in change.states]
     if not states:
         return None
     examples = [
-        Attempt(example.sample, side.find_place(example.place) or Place(format_json_pointer(example.place)))
+        Attempt(
+            example.sample,
+            side.find_place(example.place) or Place(format_json_pointer(example.place)),
+        )
         for side, example in list_examples(sides)
     ]
     return Replay(states[0], states[-1], load, examples)
@@ -192,7 +211,9 @@ def list_examples(sides: Sides) -> Iterator[tuple[ComparedDocument, Example]]:
                 yield side, example
 
 
-def measure_examples(sides: Sides, load: ArtifactLoader | None, replies: CheckContext | None) -> ExampleEffect | None:
+def measure_examples(
+    sides: Sides, load: ArtifactLoader | None, replies: CheckContext | None
+) -> ExampleEffect | None:
     """Return what becomes of the examples of both sides; None without any, or where nothing moves a score."""
     kind = sides[1].kind
     if kind is None or kind is Kind.DATASET or not any(EXAMPLES in side.value for side in sides):
@@ -227,13 +248,21 @@ def measure_examples(sides: Sides, load: ArtifactLoader | None, replies: CheckCo
                     not new.is_failed,
                 )
             )
-    return ExampleEffect(total, len(reasons), next(iter(reasons), ""), tuple(turned)) if total else None
+    return (
+        ExampleEffect(total, len(reasons), next(iter(reasons), ""), tuple(turned))
+        if total
+        else None
+    )
 
 
-def add_witnesses(changes: list[Change], findings: list[DiffFinding], replay: Replay | None) -> list[DiffFinding]:
+def add_witnesses(
+    changes: list[Change], findings: list[DiffFinding], replay: Replay | None
+) -> list[DiffFinding]:
     """Give each finding that can move a score or a verdict an output or a reply that moves, where one is found."""
     return [
-        _show_witness(finding, _find_witness(change, finding, replay)) if _may_move_output(finding) else finding
+        _show_witness(finding, _find_witness(change, finding, replay))
+        if _may_move_output(finding)
+        else finding
         for change, finding in zip(changes, findings, strict=True)
     ]
 
@@ -241,22 +270,33 @@ def add_witnesses(changes: list[Change], findings: list[DiffFinding], replay: Re
 def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) -> DiffFinding:
     # A reply that was read under both sides is no assumption: the edit moves it.
     shown = isinstance(witness, ReplyWitness) and finding.certainty is Certainty.ASSUMED
-    return replace(finding, witness=witness, certainty=Certainty.PROVED if shown else finding.certainty)
+    return replace(
+        finding, witness=witness, certainty=Certainty.PROVED if shown else finding.certainty
+    )
 
 
-def _find_witness(change: Change, finding: DiffFinding, replay: Replay | None) -> Witness | ReplyWitness | None:
+def _find_witness(
+    change: Change, finding: DiffFinding, replay: Replay | None
+) -> Witness | ReplyWitness | None:
     """Return a reply for an edit of a judge; for one of a question's reference, what its only edited check shows."""
     if change.judges:
         return find_reply(change)
     if change.before:
         return replay.find(change, finding.direction) if replay else None
-    if change.question is None or change.imported_diff is None or len(change.imported_diff.findings) != 1:
+    if (
+        change.question is None
+        or change.imported_diff is None
+        or len(change.imported_diff.findings) != 1
+    ):
         return None
     return change.imported_diff.findings[0].witness
 
 
 def find_total(
-    changes: list[Change], findings: list[DiffFinding], effect: RubricEffect | None, replay: Replay | None
+    changes: list[Change],
+    findings: list[DiffFinding],
+    effect: RubricEffect | None,
+    replay: Replay | None,
 ) -> TotalEffect:
     """Return what all edits do together, with an output that moves where one is found."""
     total = join_effects(changes, findings, effect)

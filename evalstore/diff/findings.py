@@ -16,7 +16,12 @@ from evalstore.versions import Bump
 
 # Edits of what a model is sent: nothing but its replies can show what they move.
 ASKED_RULES = frozenset(
-    {"judge-template-changed", "judge-template-variable-changed", "judge-model-changed", "judge-sampling-changed"}
+    {
+        "judge-template-changed",
+        "judge-template-variable-changed",
+        "judge-model-changed",
+        "judge-sampling-changed",
+    }
     | {"check-variables-changed", "check-statements-changed"}
 )
 
@@ -40,9 +45,9 @@ class Profile(StrEnum):
 class Detail(StrEnum):
     """How much a comparison finds out.
 
-    RULES: which rules there are, with nothing searched for what an edit moves; LEVELS: rules and their levels, with no
-    places, values and sum for anybody to read; BUMP: those, too, and nothing that cannot change a level; FINDINGS:
-    directions and bounds, too;
+    RULES: which rules there are, with nothing searched for what an edit moves; LEVELS: rules and
+    their levels, with no places, values and sum for anybody to read; BUMP: those, too, and nothing
+    that cannot change a level; FINDINGS: directions and bounds, too;
     WITNESSES: also an output that shows each, which is most of the work.
     """
 
@@ -65,10 +70,10 @@ class Certainty(StrEnum):
 class Witness:
     """An output that moves, replayed before and after; `tool_calls` is its record of calls, None where it has none.
 
-    `judged` are the checks whose judges are taken to give these scores. `least_shift` is how far the score rises at
-    least, or falls where it is below 0, whatever score they give; None where that is not known. `question` is the one
-    that it answers, None where there is none. `example` is the place of an example that a file holds; without it the
-    output is invented.
+    `judged` are the checks whose judges are taken to give these scores. `least_shift` is how far
+    the score rises at least, or falls where it is below 0, whatever score they give; None where
+    that is not known. `question` is the one that it answers, None where there is none. `example` is
+    the place of an example that a file holds; without it the output is invented.
     """
 
     output: str
@@ -116,8 +121,8 @@ class AcceptedLevel:
 class Claim:
     """Where score and verdict of an output can go, and how far, where it has a score before and after.
 
-    `max_shift` bounds how far such a score moves, whatever errs or is missing; `max_shift_scored` where every check has
-    a score. None: not known.
+    `max_shift` bounds how far such a score moves, whatever errs or is missing; `max_shift_scored`
+    where every check has a score. None: not known.
     """
 
     direction: Direction
@@ -135,9 +140,10 @@ class Claim:
 class DiffFinding(Claim):
     """A rule's judgement on one edit; as long as only levels are asked for, without where it stands.
 
-    `level` counts; `level_before` is what the rule says, before an override (`overridden`, the setting that matched)
-    and an acceptance. Claim and witness are of this edit alone. `before` and `after` are the plain values that were
-    exchanged, None being absent: the facts that the message states.
+    `level` counts; `level_before` is what the rule says, before an override (`overridden`, the
+    setting that matched) and an acceptance. Claim and witness are of this edit alone. `before` and
+    `after` are the plain values that were exchanged, None being absent: the facts that the message
+    states.
     """
 
     rule: str
@@ -154,7 +160,8 @@ class DiffFinding(Claim):
     children: tuple[DiffFinding, ...] = ()
     overridden: str | None = None
     accepted: AcceptedLevel | None = None
-    # They repeat what `old`, `new` and the message say, so two findings that differ in them alone are equal.
+    # They repeat what `old`, `new` and the message say, so two findings that differ in them alone
+    # are equal.
     before: Any = field(default=None, compare=False, repr=False)
     after: Any = field(default=None, compare=False, repr=False)
 
@@ -193,9 +200,10 @@ class MovedOutput:
 class RunMeasurement:
     """What a change does to the stored outputs of one run: it informs, and never lowers a level.
 
-    Of the `outputs` that the change could reach `unscored` could not be graded under both sides; `moved` have another
-    score or verdict, `verdict_moved` another verdict. `mean_shift` is over those with both scores, None without any.
-    `bound`, where none of n moved, is 3/n: with 95 % confidence no larger share of such outputs moves.
+    Of the `outputs` that the change could reach `unscored` could not be graded under both sides;
+    `moved` have another score or verdict, `verdict_moved` another verdict. `mean_shift` is over
+    those with both scores, None without any. `bound`, where none of n moved, is 3/n: with 95 %
+    confidence no larger share of such outputs moves.
     """
 
     run: str
@@ -228,11 +236,12 @@ class FlippedVerdict:
 class AskedChange:
     """What judges said of stored outputs in old and new words: it informs, and never lowers a level.
 
-    Of `verdicts`, each of one check on one output, `to_fail` and `to_pass` flip from the old words to the new, and
-    `own` between two askings in the same words; `unjudged` lack a score in one of them. `beyond_noise` is whether the
-    words flip more than the judge does by itself, by more than chance. `mean_shift` is of the checks' scores. `bound`,
-    where none of n flips, is 3/n: with 95 % confidence no larger share of such verdicts does. `engines` are the models
-    that answered. `flips` are the first.
+    Of `verdicts`, each of one check on one output, `to_fail` and `to_pass` flip from the old words
+    to the new, and `own` between two askings in the same words; `unjudged` lack a score in one of
+    them. `beyond_noise` is whether the words flip more than the judge does by itself, by more than
+    chance. `mean_shift` is of the checks' scores. `bound`, where none of n flips, is 3/n: with 95 %
+    confidence no larger share of such verdicts does. `engines` are the models that answered.
+    `flips` are the first.
     """
 
     run: str
@@ -257,7 +266,10 @@ class AskedChange:
         """The counts in one clause, as the tag of a release and its log have them."""
         own = f"{self.own} of {self.verdicts} flip by themselves"
         if self.bound is not None:
-            most = f"at most {format_decimal(round(self.bound * 100, 1))} % of such do (95 % confidence)"
+            most = (
+                f"at most {format_decimal(round(self.bound * 100, 1))} % of such do (95 % "
+                "confidence)"
+            )
             return f"none of {self.verdicts} verdicts flips, {most}; {own}"
         directions = f"{self.to_fail} to fail, {self.to_pass} to pass"
         return f"{self.flipped} of {self.verdicts} verdicts flip ({directions}), {own}"
@@ -285,7 +297,8 @@ class SettingChange:
 class TotalEffect(Claim):
     """What all edits of a diff do together to one output.
 
-    It is no sum of theirs: between two edits a score may be lost and won back, and two edits may undo each other.
+    It is no sum of theirs: between two edits a score may be lost and won back, and two edits may
+    undo each other.
     """
 
     witness: Witness | None = None
@@ -328,9 +341,11 @@ class Diff(PageValue):
 
     `total` is what the edits do together, where each finding speaks of one edit alone.
 
-    `notes` are sentences on what moves scores beside the two documents: it is not an edit of theirs, and needs no bump.
-    `settings` are changes of evalstore.yaml between the two sides that do, each at its level. `asked` is
-    what judges said in old and new words, where somebody asked them. `examples` are those of the two documents.
+    `notes` are sentences on what moves scores beside the two documents: it is not an edit of
+    theirs, and needs no bump. `settings` are changes of evalstore.yaml between the two sides that
+    do, each at its level. `asked` is
+    what judges said in old and new words, where somebody asked them. `examples` are those of the
+    two documents.
     """
 
     old: Side
@@ -364,4 +379,6 @@ class Diff(PageValue):
 
     def __repr__(self) -> str:
         sides = f"{self.old.ref or 'old'} -> {self.new.ref or 'new'}"
-        return format_repr(self, sides, f"{self.required_bump} bump", f"{len(self.findings):,} findings")
+        return format_repr(
+            self, sides, f"{self.required_bump} bump", f"{len(self.findings):,} findings"
+        )

@@ -56,7 +56,9 @@ def is_same(old: Any, new: Any) -> bool:
     if old is new:
         return True
     if isinstance(old, dict) and isinstance(new, dict):
-        return old.keys() == new.keys() and all(is_same(item, new[key]) for key, item in old.items())
+        return old.keys() == new.keys() and all(
+            is_same(item, new[key]) for key, item in old.items()
+        )
     if isinstance(old, list) and isinstance(new, list):
         return len(old) == len(new) and all(map(is_same, old, new))
     return isinstance(old, bool) is isinstance(new, bool) and bool(old == new)
@@ -79,7 +81,11 @@ def describe_value(value: Any) -> str:
         return "unset"
     if isinstance(value, dict):
         return make_excerpt(
-            ", ".join(f"{key} {describe_value(item)}" for key, item in islice(value.items(), SHORT_EXCERPT)) or "{}",
+            ", ".join(
+                f"{key} {describe_value(item)}"
+                for key, item in islice(value.items(), SHORT_EXCERPT)
+            )
+            or "{}",
             SHORT_EXCERPT,
         )
     if isinstance(value, list):
@@ -92,8 +98,15 @@ def list_differences(old: Any, new: Any) -> str:
     if not is_short([old, new], COMPARED.deepdiff_parts):
         return "too much to list"
     # Sorted, because deepdiff finds them in sets, whose order differs from process to process.
-    found = [format_json_pointer(path) or "the whole value" for path in sorted(set(_find_differences(old, new)))]
-    more = f" and {len(found) - COMPARED.listed_paths} more" if len(found) > COMPARED.listed_paths else ""
+    found = [
+        format_json_pointer(path) or "the whole value"
+        for path in sorted(set(_find_differences(old, new)))
+    ]
+    more = (
+        f" and {len(found) - COMPARED.listed_paths} more"
+        if len(found) > COMPARED.listed_paths
+        else ""
+    )
     return ", ".join(found[: COMPARED.listed_paths]) + more
 
 
@@ -101,12 +114,15 @@ def _find_differences(old: Any, new: Any) -> Iterator[Pointer]:
     from deepdiff import DeepDiff
 
     # Never `ignore_order`: nested lists make it exponential.
-    tree = DeepDiff(_canonicalise_leaves(old), _canonicalise_leaves(new), view="tree", verbose_level=0)
+    tree = DeepDiff(
+        _canonicalise_leaves(old), _canonicalise_leaves(new), view="tree", verbose_level=0
+    )
     return (tuple(level.path(output_format="list")) for levels in tree.values() for level in levels)
 
 
 def _canonicalise_leaves(value: Any) -> Any:
-    # deepdiff takes 1 for True, and 1.0 for another type than 1; their canonical texts differ as they should.
+    # deepdiff takes 1 for True, and 1.0 for another type than 1; their canonical texts differ as
+    # they should.
     if isinstance(value, dict):
         return {key: _canonicalise_leaves(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -130,17 +146,23 @@ def pair_checks(old: RubricState, new: RubricState) -> RubricState:
         left = [check for check in left if check.token not in set(matches.values())]
         right = [check for check in right if check.index not in matches]
         tokens |= matches
-    checks = tuple(replace(check, token=tokens.get(check.index, f"n{check.index}")) for check in new.checks)
+    checks = tuple(
+        replace(check, token=tokens.get(check.index, f"n{check.index}")) for check in new.checks
+    )
     return replace(new, checks=checks)
 
 
-def pair_items(old: Sequence[Item], new: Sequence[Item], *stages: Callable[[Item, Item], bool]) -> dict[int, int]:
+def pair_items(
+    old: Sequence[Item], new: Sequence[Item], *stages: Callable[[Item, Item], bool]
+) -> dict[int, int]:
     """Return new indices of items by old ones; each stage is a criterion for two items to pair, the surest first."""
     pairs: dict[int, int] = {}
     for is_match in stages:
         for place in (place for place in range(len(old)) if place not in pairs):
             free = (after for after in range(len(new)) if after not in pairs.values())
-            if (after := next((after for after in free if is_match(old[place], new[after])), None)) is not None:
+            if (
+                after := next((after for after in free if is_match(old[place], new[after])), None)
+            ) is not None:
                 pairs[place] = after
     return pairs
 
@@ -170,7 +192,9 @@ def _match_equal(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
         return
     free = list(right)
     for check in left:
-        found = next((other for other in free if is_same(list_demand(check), list_demand(other))), None)
+        found = next(
+            (other for other in free if is_same(list_demand(check), list_demand(other))), None
+        )
         if found:
             free.remove(found)
             yield check, found
@@ -193,7 +217,10 @@ def _key_by_index(check: CheckState) -> str | None:
 
 def _match_nearest(left: list[CheckState], right: list[CheckState]) -> CheckPairs:
     """Yield checks that ask judges nearly the same, the nearest first; of two as near, those of one id."""
-    judged = [[check for check in side if KINDS[check.kind].asks_judges(check.params)] for side in (left, right)]
+    judged = [
+        [check for check in side if KINDS[check.kind].asks_judges(check.params)]
+        for side in (left, right)
+    ]
     if len(judged[0]) * len(judged[1]) > COMPARED.near_pairs:
         return
     near = sorted(
@@ -224,7 +251,8 @@ def _list_words(value: Any) -> Iterator[str]:
 
 # The share of their words that two checks have in common when one is the other, reworded.
 _NEAR = 0.6
-# The surest first: what says the same is the same check, whatever its id, and was renamed where that differs.
+# The surest first: what says the same is the same check, whatever its id, and was renamed where
+# that differs.
 _STAGES: tuple[PairingStage, ...] = (
     _match_unchanged,
     _match_equal,

@@ -10,7 +10,14 @@ from evalstore.checks.question_values import fill_values, find_value_problems
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Detail, Diff
-from evalstore.diff.kinds import KINDS, Params, Row, UnreadableError, find_compared_kind, read_params
+from evalstore.diff.kinds import (
+    KINDS,
+    Params,
+    Row,
+    UnreadableError,
+    find_compared_kind,
+    read_params,
+)
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
@@ -61,13 +68,22 @@ class ReferenceReaders:
             return _prove_same_rubric(graders, change) or change
         if change.rule not in {RULE, _EXTRA_KEY} or change.question is None:
             return change
-        # Of a default, each question that has it is graded by its own rubric: those that may read it count.
-        graded = [(pair, self._find_readers(pair)) for pair in (change.question, *change.other_questions)]
+        # Of a default, each question that has it is graded by its own rubric: those that may read
+        # it count.
+        graded = [
+            (pair, self._find_readers(pair)) for pair in (change.question, *change.other_questions)
+        ]
         is_extra = change.rule == _EXTRA_KEY
-        reading = [(pair, readers) for pair, readers in graded if _may_read(pair, readers, is_extra=is_extra)]
+        reading = [
+            (pair, readers)
+            for pair, readers in graded
+            if _may_read(pair, readers, is_extra=is_extra)
+        ]
         if not reading:
             return (
-                change if is_extra else _prove_unread(change, [reader for _, readers in graded for reader in readers])
+                change
+                if is_extra
+                else _prove_unread(change, [reader for _, readers in graded for reader in readers])
             )
         readers = [reader for _, both in reading for reader in both]
         known = [reader for reader in readers if isinstance(reader, RubricReads)]
@@ -79,7 +95,9 @@ class ReferenceReaders:
         if reason := next((reader for reader in readers if isinstance(reader, str)), ""):
             return change.with_reason(reason)
         pairs = [pair for pair, _ in reading]
-        return self._compare_readers(replace(change, question=pairs[0], other_questions=tuple(pairs[1:])), known[:2])
+        return self._compare_readers(
+            replace(change, question=pairs[0], other_questions=tuple(pairs[1:])), known[:2]
+        )
 
     def _find_readers(self, pair: RowPair) -> list[RubricReads | str]:
         return [self._find_reader(row.get("rubric_ref")) for row in pair]
@@ -88,13 +106,19 @@ class ReferenceReaders:
         before, after = change.question or ({}, {})
         moved = _find_moved_parts(readers[0], before, after)
         if readers[0].ref != readers[1].ref:
-            return _prove_same_rubric(readers, change) or change.with_reason("another rubric also grades it")
+            return _prove_same_rubric(readers, change) or change.with_reason(
+                "another rubric also grades it"
+            )
         if ref := next(filter(None, map(readers[0].parts.__getitem__, moved)), ""):
             return change.with_reason(f"{ref} reads it")
-        # The change of the reference becomes one of a rubric: its checks, filled from the question, before and after.
-        # Of a default only those are filled that read it: what is claimed then holds whatever else a question gives.
+        # The change of the reference becomes one of a rubric: its checks, filled from the question,
+        # before and after. Of a default only those are filled that read it: what is claimed then
+        # holds whatever else a question gives.
         key = change.name if change.other_questions else None
-        if not all(_reads_alike(readers[0].value, key, (before, after), other) for other in change.other_questions):
+        if not all(
+            _reads_alike(readers[0].value, key, (before, after), other)
+            for other in change.other_questions
+        ):
             return change.with_reason("its questions differ in what else the check reads")
         try:
             old, new = (fill_from_question(readers[0].value, row, key) for row in (before, after))
@@ -102,12 +126,19 @@ class ReferenceReaders:
             return change.with_reason("on one side it is not a value that checks can read")
         if _has_same_checks(old, new):
             return replace(
-                change, proof=Proof("it is another spelling with the same meaning for the checks that read it")
+                change,
+                proof=Proof(
+                    "it is another spelling with the same meaning for the checks that read it"
+                ),
             )
         self._comparisons += 1
         if self._comparisons > COMPARED.questions:
             return change.with_reason("too much changes to compare item by item")
-        detail = Detail.WITNESSES if self._comparisons <= COMPARED.question_witnesses else Detail.FINDINGS
+        detail = (
+            Detail.WITNESSES
+            if self._comparisons <= COMPARED.question_witnesses
+            else Detail.FINDINGS
+        )
         imported = self.compare(old, new, detail)
         return replace(change.with_reason(f"{readers[0].ref} reads it"), imported_diff=imported)
 
@@ -130,16 +161,26 @@ class ReferenceReaders:
         found = self.load(ref)
         value: dict[str, Any] = make_plain(found.value)
         rubric = read_rubric(value) if found.kind is Kind.RUBRIC else None
-        if rubric is None or any(not is_cosmetic(key) for check in rubric.checks for key in check.extras):
+        if rubric is None or any(
+            not is_cosmetic(key) for check in rubric.checks for key in check.extras
+        ):
             raise EvalstoreError(f"{ref} cannot be read in full")
-        found_parts = {part: "" for check in rubric.checks for part in KINDS[check.kind].question_parts(check.params)}
+        found_parts = {
+            part: ""
+            for check in rubric.checks
+            for part in KINDS[check.kind].question_parts(check.params)
+        }
         for check in rubric.checks:
             if check.kind == "composite" and deep:
                 raise EvalstoreError(f"{ref} is nested too deeply")
             for inner in _list_references(check):
                 # Judges and nested rubrics are read one level deep, as scoring runs them.
                 nests = check.kind == "composite"
-                parts = self._read_rubric_reads(inner, deep=True).parts if nests else self._list_template_parts(inner)
+                parts = (
+                    self._read_rubric_reads(inner, deep=True).parts
+                    if nests
+                    else self._list_template_parts(inner)
+                )
                 found_parts |= dict.fromkeys(parts, inner)
         keys = (value.key for check in value["checks"] for value in list_question_values(check))
         return RubricReads(ref, value, found_parts, frozenset(keys))
@@ -147,7 +188,11 @@ class ReferenceReaders:
     def _list_template_parts(self, ref: str) -> list[Pointer]:
         """Return the parts of a question that a judge's template reads; raises `EvalstoreError`."""
         found = self.load(ref) if self.load and is_pinned(parse_ref(ref)) else None
-        names = find_template_names(found.value.get("template")) if found and found.kind is Kind.JUDGE else None
+        names = (
+            find_template_names(found.value.get("template"))
+            if found and found.kind is Kind.JUDGE
+            else None
+        )
         if names is None:
             raise EvalstoreError(f"{ref} floats, or cannot be read")
         return [(name,) for name in names if name in BUILTIN_VARIABLES]
@@ -159,13 +204,19 @@ def _may_read(pair: RowPair, readers: Sequence[RubricReads | str], *, is_extra: 
         return False  # nothing grades it, so nothing reads what is not a reference
     if not is_extra and any(row.get("bundle") is not None for row in pair):
         return True
-    return any(isinstance(reader, str) or bool(_find_moved_parts(reader, *pair)) for reader in readers)
+    return any(
+        isinstance(reader, str) or bool(_find_moved_parts(reader, *pair)) for reader in readers
+    )
 
 
 def _prove_unread(change: Change, readers: Sequence[RubricReads | str]) -> Change:
     """Return the change with the proof that no rubric reads it, whatever the value is."""
-    refs = " or ".join(sorted({reader.ref for reader in readers if isinstance(reader, RubricReads)}))
-    proof = Proof(f"no check and no judge of {refs} reads the change", rule="question-reference-unread")
+    refs = " or ".join(
+        sorted({reader.ref for reader in readers if isinstance(reader, RubricReads)})
+    )
+    proof = Proof(
+        f"no check and no judge of {refs} reads the change", rule="question-reference-unread"
+    )
     return replace(change, proof=proof)
 
 
@@ -180,7 +231,9 @@ def _prove_same_rubric(readers: Sequence[RubricReads | str], change: Change) -> 
     if any(not is_same(*(_view_part(row, part) for row in rows)) for part in read):
         return None
     try:
-        filled = [fill_from_question(reader.value, row) for reader, row in zip(known, rows, strict=True)]
+        filled = [
+            fill_from_question(reader.value, row) for reader, row in zip(known, rows, strict=True)
+        ]
     except UnreadableError:
         return None
     parts = [make_plain(select_scoring_part(Kind.RUBRIC, side)) for side in filled]
@@ -193,8 +246,16 @@ def fill_from_question(rubric: Params, row: Row, key: str | None = None) -> dict
 
     Where a `key` is given, only the checks that read it are filled, and the others left open.
     """
-    checks = [_fill_check(check, row) if key is None or _reads(check, key) else check for check in rubric["checks"]]
-    return {**rubric, "checks": [{key: item for key, item in check.items() if item is not None} for check in checks]}
+    checks = [
+        _fill_check(check, row) if key is None or _reads(check, key) else check
+        for check in rubric["checks"]
+    ]
+    return {
+        **rubric,
+        "checks": [
+            {key: item for key, item in check.items() if item is not None} for check in checks
+        ],
+    }
 
 
 def _fill_check(check: Params, row: Row) -> Params:
@@ -223,9 +284,13 @@ def _list_parts(check: Params) -> Iterator[Pointer]:
     yield from KINDS[kind].question_parts(read_params(kind, check))
 
 
-def _reads_alike(rubric: Params, key: str | None, rows: tuple[Row, Row], others: tuple[Row, Row]) -> bool:
+def _reads_alike(
+    rubric: Params, key: str | None, rows: tuple[Row, Row], others: tuple[Row, Row]
+) -> bool:
     """Whether the checks that read a key read the same of two questions: then an edit does the same to both."""
-    read = (part for check in rubric["checks"] if _reads(check, str(key)) for part in _list_parts(check))
+    read = (
+        part for check in rubric["checks"] if _reads(check, str(key)) for part in _list_parts(check)
+    )
     return all(
         is_same(_view_part(one, part), _view_part(other, part))
         for part in [*read, ("rubric_ref",), ("bundle",)]
@@ -248,7 +313,11 @@ def _has_same_checks(old: Params, new: Params) -> bool:
 
 
 def _find_moved_parts(reader: RubricReads, before: Row, after: Row) -> list[Pointer]:
-    return [part for part in sorted(reader.parts) if not is_same(_view_part(before, part), _view_part(after, part))]
+    return [
+        part
+        for part in sorted(reader.parts)
+        if not is_same(_view_part(before, part), _view_part(after, part))
+    ]
 
 
 def _view_part(row: Row, part: Pointer) -> Any:

@@ -21,12 +21,25 @@ _COMPOSITE = "composite-ref-changed"
 REFERENCES = frozenset({"judge-ref-changed", _COMPOSITE, "question-rubric-ref-changed"})
 # Edits of a rubric that may decide whether an output has a score at all.
 _RULES_OF_UNSCORING = frozenset(
-    {"check-added", "check-removed", "check-kind-changed", "check-weight-changed", "check-target-changed"}
-    | {"scoring-combine-changed", "scoring-required-changed", "json-schema-tightened", "json-schema-loosened"}
+    {
+        "check-added",
+        "check-removed",
+        "check-kind-changed",
+        "check-weight-changed",
+        "check-target-changed",
+    }
+    | {
+        "scoring-combine-changed",
+        "scoring-required-changed",
+        "json-schema-tightened",
+        "json-schema-loosened",
+    }
     | {"scoring-missing-policy-changed", "scoring-errors-policy-changed", "format-changed"}
 )
 _SCORE_MAY_COME_OR_GO = Decision(
-    Certainty.BY_DEFINITION, "its rubric may leave other outputs unscored, and unscored is not 0", direction=EITHER
+    Certainty.BY_DEFINITION,
+    "its rubric may leave other outputs unscored, and unscored is not 0",
+    direction=EITHER,
 )
 _OTHER = "it is another artifact"
 _COMMIT = frozenset("0123456789abcdef")
@@ -34,7 +47,10 @@ _COMMIT_LENGTHS = frozenset({40, 64})
 
 
 def import_reference(
-    change: Change, load: ArtifactLoader | None, compare: ArtifactComparer, locked: Container[str] = ()
+    change: Change,
+    load: ArtifactLoader | None,
+    compare: ArtifactComparer,
+    locked: Container[str] = (),
 ) -> Change:
     """Return the change of a reference with the diff that it imports, or with the reason why it cannot be known.
 
@@ -42,9 +58,12 @@ def import_reference(
     """
     if change.rule not in REFERENCES:
         return change
-    # Every way out below keeps the rule's own level, major, with the reason in the message: it fails closed.
+    # Every way out below keeps the rule's own level, major, with the reason in the message: it
+    # fails closed.
     try:
-        old, new = (parse_ref(ref if isinstance(ref, str) else "") for ref in (change.old, change.new))
+        old, new = (
+            parse_ref(ref if isinstance(ref, str) else "") for ref in (change.old, change.new)
+        )
     except EvalstoreError:
         return change.with_reason("one side has no valid reference")
     # A floating reference may name another artifact tomorrow; only the lock file holds it.
@@ -53,7 +72,9 @@ def import_reference(
             return replace(change, rule="ref-unpinned")
         change = change.with_words(held=str(new))
     if load is None:
-        return change.with_reason(_OTHER if old.name != new.name else "the artifacts are not available")
+        return change.with_reason(
+            _OTHER if old.name != new.name else "the artifacts are not available"
+        )
     try:
         if old.name != new.name and load(str(new)).former_name != old.name:
             return change.with_reason(_OTHER)
@@ -62,9 +83,17 @@ def import_reference(
         return change.with_reason(error.message)
 
 
-def _import_diff(change: Change, sides: tuple[Artifact, Artifact], compare: ArtifactComparer) -> Change:
-    if change.rule == _COMPOSITE and sides[0].digest != sides[1].digest and any(map(_has_composite, sides)):
-        return change.with_reason("composites can be only one level deep, and one side has another inside")
+def _import_diff(
+    change: Change, sides: tuple[Artifact, Artifact], compare: ArtifactComparer
+) -> Change:
+    if (
+        change.rule == _COMPOSITE
+        and sides[0].digest != sides[1].digest
+        and any(map(_has_composite, sides))
+    ):
+        return change.with_reason(
+            "composites can be only one level deep, and one side has another inside"
+        )
     # The same pair is compared once, however many references name it.
     imported = compare(*sides)
     if _has_turned_threshold(change, imported):
@@ -78,17 +107,26 @@ def _import_diff(change: Change, sides: tuple[Artifact, Artifact], compare: Arti
 
 def prove_same_content(change: Change) -> Proof | None:
     """Prove that both references name one content."""
-    if change.imported_diff is None or change.imported_diff.old.digest != change.imported_diff.new.digest:
+    if (
+        change.imported_diff is None
+        or change.imported_diff.old.digest != change.imported_diff.new.digest
+    ):
         return None
     return Proof("both versions have the same digest", rule="ref-repinned-same-content")
 
 
 def prove_locked_harmless(change: Change) -> Proof | None:
     """Prove that a reference which floats, but is locked, means what moves no score; it can be moved on: minor."""
-    if "held" not in change.words or change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
+    if (
+        "held" not in change.words
+        or change.imported_diff is None
+        or change.imported_diff.required_bump is Bump.MAJOR
+    ):
         return None
     return Proof(
-        f"evalstore.lock keeps it at {change.imported_diff.new.ref}: no score moves", Bump.MINOR, "ref-unpinned"
+        f"evalstore.lock keeps it at {change.imported_diff.new.ref}: no score moves",
+        Bump.MINOR,
+        "ref-unpinned",
     )
 
 
@@ -135,11 +173,15 @@ def _has_turned_threshold(change: Change, imported: Diff) -> bool:
 def _may_lose_score(change: Change, imported: Diff, sides: tuple[Artifact, Artifact]) -> bool:
     """Whether a composite may gain or lose its score: its rubric's diff compares no output with a score to one without.
 
-    That is so where no check of the rubric is always scored, and an edit decides which outputs have a score.
+    That is so where no check of the rubric is always scored, and an edit decides which outputs have
+    a score.
     """
     if change.rule != _COMPOSITE:
         return False
-    if not any(finding.rule in _RULES_OF_UNSCORING and finding.level is Bump.MAJOR for finding in imported.findings):
+    if not any(
+        finding.rule in _RULES_OF_UNSCORING and finding.level is Bump.MAJOR
+        for finding in imported.findings
+    ):
         return False
     rubrics = [read_rubric(make_plain(side.value)) for side in sides]
     return not all(rubric and is_always_scored(rubric) for rubric in rubrics)

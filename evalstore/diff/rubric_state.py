@@ -72,7 +72,9 @@ class CheckState:
     @property
     def two_valued(self) -> bool:
         """Whether its score is 0 or 1."""
-        return {*self.facts.scores} == _TWO if self.facts else KINDS[self.kind].is_binary(self.params)
+        return (
+            {*self.facts.scores} == _TWO if self.facts else KINDS[self.kind].is_binary(self.params)
+        )
 
     @property
     def may_miss(self) -> bool:
@@ -118,7 +120,9 @@ class RubricState:
 
     def replace_check(self, check: CheckState) -> RubricState:
         """Return the rubric with this check in place of the one with its token."""
-        return replace(self, checks=tuple(check if old.token == check.token else old for old in self.checks))
+        return replace(
+            self, checks=tuple(check if old.token == check.token else old for old in self.checks)
+        )
 
     def may_skip(self, check: CheckState) -> bool:
         """Whether an output with nothing to grade can leave the check out of the score."""
@@ -147,13 +151,20 @@ def read_rubric(value: Mapping[str, Any]) -> RubricState | None:
 def _read_state(value: Mapping[str, Any]) -> RubricState:
     rubric, written = read_scored_rubric(value), value["scoring"]
     scoring, gates = rubric.scoring, read_texts(written.get("required", []))
-    thresholds = [scoring.threshold, *(check.threshold for check in rubric.checks if check.threshold is not None)]
+    thresholds = [
+        scoring.threshold,
+        *(check.threshold for check in rubric.checks if check.threshold is not None),
+    ]
     if len(rubric.checks) > COMPARED.checks or max(thresholds) > 1:
-        raise UnreadableError("it has too many checks to compare one by one, or a threshold that no score reaches")
+        raise UnreadableError(
+            "it has too many checks to compare one by one, or a threshold that no score reaches"
+        )
     ids = [check.id for check in rubric.checks]
     return RubricState(
         checks=tuple(
-            _read_check_state(index, check, scoring.weights.get(check.id, Fraction(1)), is_gate=check.id in gates)
+            _read_check_state(
+                index, check, scoring.weights.get(check.id, Fraction(1)), is_gate=check.id in gates
+            )
             for index, check in enumerate(rubric.checks)
         ),
         combine=scoring.combine,
@@ -161,9 +172,14 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
         missing=scoring.missing,
         errors=scoring.errors,
         gates=tuple(gates),
-        # A weight or a gate of no check is read by nobody, but written: it belongs to what scoring ignores.
+        # A weight or a gate of no check is read by nobody, but written: it belongs to what scoring
+        # ignores.
         extras={
-            **{f"weights/{id_}": str(weight) for id_, weight in scoring.weights.items() if id_ not in ids},
+            **{
+                f"weights/{id_}": str(weight)
+                for id_, weight in scoring.weights.items()
+                if id_ not in ids
+            },
             **{f"required/{id_}": True for id_ in gates if id_ not in ids},
             **{key: item for key, item in written.items() if key not in _SCORING_KEYS},
         },
@@ -185,6 +201,8 @@ def _read_check_state(index: int, check: Check, weight: Fraction, *, is_gate: bo
         weight=weight,
         is_gate=is_gate,
         extras={
-            key: item for key, item in check.params.items() if key not in {*_COMMON_KEYS, *KINDS[check.kind].params}
+            key: item
+            for key, item in check.params.items()
+            if key not in {*_COMMON_KEYS, *KINDS[check.kind].params}
         },
     )

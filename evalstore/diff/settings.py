@@ -12,9 +12,10 @@ from evalstore.lint.notes import list_mappings
 from evalstore.model import Artifact, Kind
 from evalstore.versions import Bump
 
-# A published set never judges otherwise: tests/cases/rule_sets keeps its verdicts. What is new is a set of the next
-# number: a row has `since` (and `replaces`, where another rule judged such edits), and so has a proof, of a decider or
-# of the facts. The last number judges where evalstore.yaml pins none.
+# A published set never judges otherwise: tests/cases/rule_sets keeps its verdicts. What is new is a
+# set of the next number: a row has `since` (and `replaces`, where another rule judged such edits),
+# and so has a proof, of a decider or of the facts. The last number judges where evalstore.yaml pins
+# none.
 RULE_SETS = (1,)
 
 
@@ -28,7 +29,10 @@ _STRICT_EFFECTS: Mapping[Any, str] = {
 
 
 def find_setting_changes(
-    old: Mapping[str, Any], new: Mapping[str, Any], artifact: Artifact, load: Callable[[str], Artifact]
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    artifact: Artifact,
+    load: Callable[[str], Artifact],
 ) -> Iterator[SettingChange]:
     """Yield the settings (evalstore.yaml, parsed) that changed and can move a score that `artifact` takes part in."""
     was, now = (settings.get(_STRICT, False) for settings in (old, new))
@@ -49,7 +53,9 @@ def _uses_php(artifact: Artifact, load: Callable[[str], Artifact]) -> bool:
     questions = [question for _, question in list_mappings(artifact.value, "questions")]
     defaults = artifact.value.get("defaults")
     holders = [*checks, *questions, *([defaults] if isinstance(defaults, dict) else [])]
-    refs = dict.fromkeys(ref for holder in holders if isinstance(ref := holder.get("rubric_ref"), str))
+    refs = dict.fromkeys(
+        ref for holder in holders if isinstance(ref := holder.get("rubric_ref"), str)
+    )
     return any(_names_php(ref, load) for ref in refs)
 
 
@@ -68,7 +74,9 @@ def write_setting(value: Any) -> str:
 # The levels of an override: an edit changes the digest, so it needs a patch at least.
 LEVELS: Mapping[str, Bump] = {str(level): level for level in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
 SETTINGS_FILE = "evalstore.yaml"
-_FILE_RULE_LEVELS = frozenset({"off", "info", "warning", "error"})  # these are for the rules of `validate`
+_FILE_RULE_LEVELS = frozenset(
+    {"off", "info", "warning", "error"}
+)  # these are for the rules of `validate`
 _SEE_VALIDATE = "see what is wrong: evalstore validate"
 
 
@@ -76,7 +84,8 @@ _SEE_VALIDATE = "see what is wrong: evalstore validate"
 class ComparisonSettings:
     """The settings of one comparison.
 
-    `renames` are by dataset (`dataset/<id>`), `overrides` by `rule[:direction]`, `accepted` by fingerprint;
+    `renames` are by dataset (`dataset/<id>`), `overrides` by `rule[:direction]`, `accepted` by
+    fingerprint;
     `locked` are the references that evalstore.lock holds, as they are written.
     """
 
@@ -94,10 +103,13 @@ class ComparisonSettings:
         return replace(self, overrides={}, accepted={})
 
 
-def read_comparison_settings(settings: Mapping[str, Any], profile: Profile | None = None) -> ComparisonSettings:
+def read_comparison_settings(
+    settings: Mapping[str, Any], profile: Profile | None = None
+) -> ComparisonSettings:
     """Read the settings that evalstore.yaml states; `profile` wins over its own.
 
-    Raises `LoadError` for a word that means nothing: ignored in silence, it could be the one that raises a level.
+    Raises `LoadError` for a word that means nothing: ignored in silence, it could be the one that
+    raises a level.
     """
     return ComparisonSettings(
         profile=profile or _read_profile(settings.get("profile", Profile.SCORE)),
@@ -114,7 +126,9 @@ def read_comparison_settings(settings: Mapping[str, Any], profile: Profile | Non
 
 def _read_profile(word: Any) -> Profile:
     if not isinstance(word, str) or word not in set(Profile):
-        raise _make_settings_error(f"profile: {word} is not a profile", f"it is {' or '.join(Profile)}")
+        raise _make_settings_error(
+            f"profile: {word} is not a profile", f"it is {' or '.join(Profile)}"
+        )
     return Profile(word)
 
 
@@ -122,7 +136,8 @@ def _read_rule_set(number: Any) -> int:
     if isinstance(number, bool) or number not in RULE_SETS:
         known = ", ".join(map(str, RULE_SETS))
         raise _make_settings_error(
-            f"rule_set: this version of evalstore has no rule set {number}", f"it has {known}; newer releases have more"
+            f"rule_set: this version of evalstore has no rule set {number}",
+            f"it has {known}; newer releases have more",
         )
     return int(number)
 
@@ -136,13 +151,18 @@ def _read_overrides(words: Mapping[str, str]) -> dict[str, Bump]:
 
     for name, word in words.items():
         if word not in LEVELS and word not in _FILE_RULE_LEVELS:
-            raise _make_settings_error(f"rules: {name}: {word} is not a level", f"a change is {', '.join(LEVELS)}")
+            raise _make_settings_error(
+                f"rules: {name}: {word} is not a level", f"a change is {', '.join(LEVELS)}"
+            )
         if not RULE_SETTING.fullmatch(name):
             raise _make_settings_error(
-                f"rules: {name} has no meaning", "write <rule>, or <rule>:stricter, :looser, :either or :none"
+                f"rules: {name} has no meaning",
+                "write <rule>, or <rule>:stricter, :looser, :either or :none",
             )
     for note in lint_rule_levels(words, RULES):
-        raise _make_settings_error(f"rules: {FILES[note.rule].message.format(**note.facts)}", note.facts["hint"])
+        raise _make_settings_error(
+            f"rules: {FILES[note.rule].message.format(**note.facts)}", note.facts["hint"]
+        )
     return {name: LEVELS[word] for name, word in words.items() if word in LEVELS}
 
 

@@ -21,7 +21,10 @@ def find_tool_demand_direction(change: Change) -> Direction:
 
 def find_tool_verdict_direction(change: Change) -> Direction:
     """Return what it does to the check's verdict: where only all pass the bar, a share counts as nothing."""
-    return _direct_edit(change, partial=_counts_shares(change) and not all(map(is_all_tools_threshold, change.checks)))
+    return _direct_edit(
+        change,
+        partial=_counts_shares(change) and not all(map(is_all_tools_threshold, change.checks)),
+    )
 
 
 def _counts_shares(change: Change) -> bool:
@@ -77,7 +80,9 @@ def _direct_tightened(loose: ToolEntry, tight: ToolEntry, *, partial: bool) -> D
     """Return what an entry does that takes fewer calls than another; None where it does not, or is not known to."""
     if loose.least != tight.least:
         becomes_one_share_more = partial and not loose.least
-        return (EITHER if becomes_one_share_more else STRICTER) if loose.least < tight.least else None
+        return (
+            (EITHER if becomes_one_share_more else STRICTER) if loose.least < tight.least else None
+        )
     if loose.most != tight.most:
         lowered = loose.most is None or (tight.most is not None and tight.most < loose.most)
         return STRICTER if lowered else None
@@ -94,4 +99,6 @@ def _covers_entry(wide: ToolEntry, narrow: ToolEntry) -> bool:
     if wide.name != narrow.name or (narrow.args is None and wide.args is not None):
         return False
     bare = wide.args is None
-    return bare or ((narrow.exact or not wide.exact) and wide.is_match(ToolCall(narrow.name, narrow.args)))
+    return bare or (
+        (narrow.exact or not wide.exact) and wide.is_match(ToolCall(narrow.name, narrow.args))
+    )

@@ -9,7 +9,13 @@ from itertools import chain, islice
 
 from evalstore.diff.answers.joint import States, is_same_question
 from evalstore.diff.answers.traits import RawAnswer, grade_answer
-from evalstore.diff.attempts import Attempt, repeat_sample, yield_answers, yield_outputs, yield_texts
+from evalstore.diff.attempts import (
+    Attempt,
+    repeat_sample,
+    yield_answers,
+    yield_outputs,
+    yield_texts,
+)
 from evalstore.diff.candidates import (
     OutputAssembly,
     build_records,
@@ -77,9 +83,16 @@ class Replay:
         if found and found.output.strip() and None not in {found.old_score, found.new_score}:
             return found
         # Without a question some check may have nothing to grade.
-        return self._choose_telling(self._try_samples(states, yield_answers(change), {}, direction), states) or found
+        return (
+            self._choose_telling(
+                self._try_samples(states, yield_answers(change), {}, direction), states
+            )
+            or found
+        )
 
-    def find_total(self, effect: RubricEffect | None, shown: Iterable[Witness], direction: Direction) -> Witness | None:
+    def find_total(
+        self, effect: RubricEffect | None, shown: Iterable[Witness], direction: Direction
+    ) -> Witness | None:
         """Return an output that moves between the two rubrics: an example, a text of the effect, or one of `shown`."""
         states, texts = (self.old, self.new), effect.texts if effect else {}
         samples = chain(self.examples, yield_texts(texts), map(repeat_sample, shown))
@@ -108,16 +121,30 @@ class Replay:
         )
 
     def _find_by_goals(
-        self, states: States, effect: RubricEffect | None, direction: Direction, change: Change | None = None
+        self,
+        states: States,
+        effect: RubricEffect | None,
+        direction: Direction,
+        change: Change | None = None,
     ) -> Witness | None:
         """Return an output that is put together for one of the answers that move; `change` is there for one edit."""
-        if effect is None or not effect.goals or any(map(self._hides_judge, (*states[0].checks, *states[1].checks))):
+        if (
+            effect is None
+            or not effect.goals
+            or any(map(self._hides_judge, (*states[0].checks, *states[1].checks)))
+        ):
             return None
         # The search by single texts may have spent all: some steps are left for this one.
-        self._limit = min(self._limit + EVIDENCE.goal_steps, EVIDENCE.steps + 4 * EVIDENCE.goal_steps)
+        self._limit = min(
+            self._limit + EVIDENCE.goal_steps, EVIDENCE.steps + 4 * EVIDENCE.goal_steps
+        )
         expected = list_expected_outputs(change) if change else []
         assembly = OutputAssembly(
-            states, self._grade_score, self._list_fragments, change.token if change else "", expected
+            states,
+            self._grade_score,
+            self._list_fragments,
+            change.token if change else "",
+            expected,
         )
         try:
             if not self._are_gradable(states):
@@ -142,14 +169,22 @@ class Replay:
         if inner is None:
             return list_fragments(check)
         parts = [list_fragments(one)[: EVIDENCE.texts_beside] for one in inner.checks]
-        return ["\n\n".join(part[0] for part in parts if part), *(text for part in parts for text in part)]
+        return [
+            "\n\n".join(part[0] for part in parts if part),
+            *(text for part in parts for text in part),
+        ]
 
     def _try_samples(
-        self, states: States, samples: Iterable[Attempt], texts: Mapping[str, Fraction | None], direction: Direction
+        self,
+        states: States,
+        samples: Iterable[Attempt],
+        texts: Mapping[str, Fraction | None],
+        direction: Direction,
     ) -> Iterator[Witness]:
         """Yield what moves, without what loses or wins a score where the claim has a direction.
 
-        `texts` move by so much at least, whatever the judges say. Once one is found, only so many more are tried.
+        `texts` move by so much at least, whatever the judges say. Once one is found, only so many
+        more are tried.
         """
         left: int | None = None
         try:
@@ -164,7 +199,11 @@ class Replay:
                     witness = self._replay(states, sample, judged)
                     if witness and _fits(witness, direction):
                         left = EVIDENCE.outputs if left is None else left
-                        shift = texts.get(witness.output) if witness.judged and witness.question is None else None
+                        shift = (
+                            texts.get(witness.output)
+                            if witness.judged and witness.question is None
+                            else None
+                        )
                         yield replace(witness, least_shift=shift)
                         break
         except (EvalstoreError, _EnoughError):
@@ -190,7 +229,8 @@ class Replay:
         return (
             len(judged[0]) == len(shared) == len(judged[1])
             and all(
-                judged[0][token] is judged[1][token] or is_same_question(judged[0][token], judged[1][token])
+                judged[0][token] is judged[1][token]
+                or is_same_question(judged[0][token], judged[1][token])
                 for token in shared
             )
             and all(self._is_gradable(check) for state in states for check in state.checks)
@@ -203,7 +243,10 @@ class Replay:
             return [{}]
         # The scores of two checks that ask the same are one list.
         possible = {check.token: list_possible_scores(check, self.load) for check in checks}
-        ends = [{token: end(scores or _ENDS) for token, scores in possible.items()} for end in (max, min)]
+        ends = [
+            {token: end(scores or _ENDS) for token, scores in possible.items()}
+            for end in (max, min)
+        ]
         bars = (
             (check, score)
             for check in checks
@@ -223,8 +266,11 @@ class Replay:
             return _names_judges(check) or _is_unjudged(check)
         if (inner := self._find_inner(check)) is None:
             return False
-        # A composite hides the errors of its checks: none of them may need an engine that other machines lack.
-        return all((_names_judges(one) or _is_unjudged(one)) and _is_portable(one) for one in inner.checks)
+        # A composite hides the errors of its checks: none of them may need an engine that other
+        # machines lack.
+        return all(
+            (_names_judges(one) or _is_unjudged(one)) and _is_portable(one) for one in inner.checks
+        )
 
     def _list_judges(self, state: RubricState) -> Iterator[CheckState]:
         """Yield the checks that say what judges say, of a rubric and of the rubrics within it."""
@@ -247,16 +293,24 @@ class Replay:
             except EvalstoreError:  # then nothing can be graded
                 inner = None
             checks = inner.checks if inner else ()
-            named = tuple(replace(one, token=f"{key[1]}/{one.id}", id=f"{key[2]}/{one.id}") for one in checks)
+            named = tuple(
+                replace(one, token=f"{key[1]}/{one.id}", id=f"{key[2]}/{one.id}") for one in checks
+            )
             self._inner[key] = inner and replace(inner, checks=named)
         return self._inner[key]
 
-    def _replay(self, states: States, attempt: Attempt, judged: Mapping[str, Fraction | None]) -> Witness | None:
+    def _replay(
+        self, states: States, attempt: Attempt, judged: Mapping[str, Fraction | None]
+    ) -> Witness | None:
         old, new = (self._run(state, attempt.sample, judged) for state in states)
         if (old.score, old.verdict) == (new.score, new.verdict):
             return None
         names = {check.token: check.id for state in states for check in self._list_judges(state)}
-        shown = tuple((names[token], score) for token, score in judged.items() if token in names and score is not None)
+        shown = tuple(
+            (names[token], score)
+            for token, score in judged.items()
+            if token in names and score is not None
+        )
         output, question = attempt.sample.output, attempt.sample.question
         return Witness(
             output.text,
@@ -270,13 +324,19 @@ class Replay:
             example=attempt.example,
         )
 
-    def _run(self, state: RubricState, sample: Sample, judged: Mapping[str, Fraction | None]) -> RubricResult:
+    def _run(
+        self, state: RubricState, sample: Sample, judged: Mapping[str, Fraction | None]
+    ) -> RubricResult:
         from evalstore.checks import combine_results
 
         self._spend(EVIDENCE.combining * len(state.checks))
-        return combine_results(state.to_scoring(), [self._answer(check, sample, judged) for check in state.checks])
+        return combine_results(
+            state.to_scoring(), [self._answer(check, sample, judged) for check in state.checks]
+        )
 
-    def _answer(self, check: CheckState, sample: Sample, judged: Mapping[str, Fraction | None]) -> CheckResult:
+    def _answer(
+        self, check: CheckState, sample: Sample, judged: Mapping[str, Fraction | None]
+    ) -> CheckResult:
         if _names_judges(check):
             return grade_answer(check, RawAnswer(judged[check.token]))
         if not self._hides_judge(check):
@@ -286,7 +346,9 @@ class Replay:
 
         inner = self._find_inner(check)
         assert inner is not None  # noqa: S101  # it hides a judge
-        grade = grade_inner_result(check.params["rubric_ref"], inner.to_scoring(), self._run(inner, sample, judged))
+        grade = grade_inner_result(
+            check.params["rubric_ref"], inner.to_scoring(), self._run(inner, sample, judged)
+        )
         return apply_threshold(check.to_check(), grade, strict=False)
 
     def _grade(self, check: _PreparedCheck, sample: Sample) -> CheckResult:
@@ -294,7 +356,9 @@ class Replay:
         calls = None if output.tool_calls is None else write_canonical(list(output.tool_calls))
         known = output.text, calls, None if row is None else write_canonical(dict(row))
         if known not in check.results:
-            self._spend(check.cost * (1 + sum(len(part or "") for part in known) // EVIDENCE.chars_per_step))
+            self._spend(
+                check.cost * (1 + sum(len(part or "") for part in known) // EVIDENCE.chars_per_step)
+            )
             result = check.grade(sample)
             if result.unscored is UnscoredReason.ERROR and not check.is_portable:
                 raise _EnoughError  # no PHP: no witness for other machines
@@ -317,7 +381,11 @@ class Replay:
             costs = [self._measure_cost(one) for one in inner.checks]
             return sum(cost for cost, _ in costs), sum(written for _, written in costs)
         listed = sum(len(value) for value in check.params.values() if isinstance(value, list))
-        written = len(write_canonical(check.params["schema"])) if check.params.get("schema") is not None else 0
+        written = (
+            len(write_canonical(check.params["schema"]))
+            if check.params.get("schema") is not None
+            else 0
+        )
         return KINDS[check.kind].cost + listed + written // EVIDENCE.schema_chars_per_step, written
 
     def _spend(self, steps: int) -> None:
@@ -340,7 +408,9 @@ def _fits(witness: Witness, direction: Direction) -> bool:
 
 def _asks_more(change: Change) -> bool:
     """Whether the changed check reads more than a text and calls of tools that it names."""
-    mine = [check for state in change.states for check in state.checks if check.token == change.token]
+    mine = [
+        check for state in change.states for check in state.checks if check.token == change.token
+    ]
     return any(
         (check.kind == "tool_usage" and not build_records(change))
         or KINDS[check.kind].reads_more_than_text(check.params)
@@ -349,9 +419,9 @@ def _asks_more(change: Change) -> bool:
 
 
 def _is_unjudged(check: CheckState) -> bool:
-    # A check that asks no judge answers at once, on any machine. What it would ask of a question, or of a record of
-    # calls, is missing: the output shown is a text alone. So it may stand beside the changed one, but is not itself
-    # shown to move.
+    # A check that asks no judge answers at once, on any machine. What it would ask of a question,
+    # or of a record of calls, is missing: the output shown is a text alone. So it may stand beside
+    # the changed one, but is not itself shown to move.
     return not KINDS[check.kind].asks_judges(check.params)
 
 

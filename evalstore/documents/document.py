@@ -19,7 +19,9 @@ DIGIT_LIMIT = 400
 TEXT_LIMIT = 1 << 20  # bytes, or characters of a decoded text
 _BOM = "\ufeff"
 # Control characters, line ends that not every reader knows, surrogates and non-characters.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]"
+)
 
 
 class Span(NamedTuple):
@@ -65,9 +67,9 @@ class LazySpans(Mapping[Pointer, Span]):
 class Document:
     """One file as data: dicts, lists, str, int, `Decimal`, bool and None, free of aliases.
 
-    The positions of values and of keys are kept by pointer; `bom` says whether the file began with a byte order span.
-    `doubled` are the keys that stand twice, where the reader takes the last; `opaque` are the places of values that no
-    artifact can hold.
+    The positions of values and of keys are kept by pointer; `bom` says whether the file began with
+    a byte order span. `doubled` are the keys that stand twice, where the reader takes the last;
+    `opaque` are the places of values that no artifact can hold.
     """
 
     file: str
@@ -111,7 +113,11 @@ def format_json_pointer(pointer: Pointer) -> str:
 def follow_pointer(value: Any, pointer: Pointer) -> tuple[Pointer, Any]:
     """Return the part of a pointer that exists in a value, and what is there: as far as the value goes."""
     for length, step in enumerate(pointer):
-        inside = step in value if isinstance(value, dict) else isinstance(value, list) and step in range(len(value))
+        inside = (
+            step in value
+            if isinstance(value, dict)
+            else isinstance(value, list) and step in range(len(value))
+        )
         if not inside:
             return pointer[:length], value
         value = value[step]
@@ -126,7 +132,11 @@ def parse_number(lexeme: str, place: Place | None = None) -> int | Decimal:
         return int(lexeme)
     value = Decimal(lexeme)
     if value and abs(value.adjusted()) > DIGIT_LIMIT:
-        raise LimitError(f"the number {lexeme} is out of range", place=place, hint=f"1e±{DIGIT_LIMIT} is the limit")
+        raise LimitError(
+            f"the number {lexeme} is out of range",
+            place=place,
+            hint=f"1e±{DIGIT_LIMIT} is the limit",
+        )
     # `1.` and `1e0` are decimals that would be written as `1`, and that is another number.
     return value if value.as_tuple().exponent else Decimal(f"{value}.0")
 
@@ -139,7 +149,8 @@ def read_text(data: bytes, file: str) -> tuple[str, bool]:
 def check_text(data: bytes | str, file: str, limit: int) -> tuple[str, bool]:
     """Return a text without its byte order span, and whether it had one.
 
-    Raises `LoadError` for a text beyond `limit`, bytes that are not UTF-8, and characters that readers disagree about.
+    Raises `LoadError` for a text beyond `limit`, bytes that are not UTF-8, and characters that
+    readers disagree about.
     """
     if len(data) > limit:
         raise LoadError(f"larger than {limit:,} bytes, the limit for one file", place=Place(file))

@@ -5,11 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalstore.documents.document import DEPTH_LIMIT, LEGACY_NODE_LIMIT, NODE_LIMIT, Document, DoubledKey, Pointer, Span
+from evalstore.documents.document import (
+    DEPTH_LIMIT,
+    LEGACY_NODE_LIMIT,
+    NODE_LIMIT,
+    Document,
+    DoubledKey,
+    Pointer,
+    Span,
+)
 from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue, write_flat
 from evalstore.errors import LimitError, LoadError, Place
 
-# Keys of a frame that no document can hold: no key was read yet (a key may be null), or the merge key `<<`.
+# Keys of a frame that no document can hold: no key was read yet (a key may be null), or the merge
+# key `<<`.
 _NO_KEY: Any = object()
 _MERGE_KEY: Any = object()
 _ALIAS_HINT = "a string that begins with * needs quotes"
@@ -41,8 +50,8 @@ class _Frame:
 class DocumentBuilder:
     """Collects the value and positions of one document; a reader calls it in the order of the text.
 
-    A `legacy` document may be larger; of a key that stands twice the last counts, and what is nested too deep for an
-    artifact becomes an `OpaqueValue`.
+    A `legacy` document may be larger; of a key that stands twice the last counts, and what is
+    nested too deep for an artifact becomes an `OpaqueValue`.
     """
 
     file: str
@@ -62,7 +71,9 @@ class DocumentBuilder:
     def build(self, *, bom: bool) -> Document:
         """Return the document."""
         doubled, opaque = tuple(self.doubled), tuple(self.opaque)
-        return Document(self.file, self.text, self.value, self.spans, self.key_spans, bom, doubled, opaque)
+        return Document(
+            self.file, self.text, self.value, self.spans, self.key_spans, bom, doubled, opaque
+        )
 
     def locate(self, span: Span) -> Place:
         """Return the place of a position, for a message."""
@@ -89,7 +100,9 @@ class DocumentBuilder:
                 self.doubled.append(DoubledKey(pointer, self.key_spans[pointer].line, span.line))
         elif pointer in self.key_spans:
             raise self._build_duplicate_error(
-                repr(name) if isinstance(name, str) else self.text[span.start : span.end], pointer, span
+                repr(name) if isinstance(name, str) else self.text[span.start : span.end],
+                pointer,
+                span,
             )
         self.key_spans[pointer] = span
 
@@ -98,7 +111,9 @@ class DocumentBuilder:
         frame = self._stack[-1]
         pointer = (*frame.pointer, _MERGE_KEY)
         if frame.merged is not None and not self._is_deep:
-            self.doubled.append(DoubledKey((*frame.pointer, "<<"), self.key_spans[pointer].line, span.line))
+            self.doubled.append(
+                DoubledKey((*frame.pointer, "<<"), self.key_spans[pointer].line, span.line)
+            )
         self.key_spans[pointer] = span
         frame.key, frame.merged = _MERGE_KEY, frame.merged or []
 
@@ -109,7 +124,9 @@ class DocumentBuilder:
             self.anchors[anchor] = AnchorNode(value, 1, 0)
         self._attach(value, span, 0)
 
-    def open_container(self, container: dict[Any, Any] | list[Any], span: Span, anchor: str | None = None) -> None:
+    def open_container(
+        self, container: dict[Any, Any] | list[Any], span: Span, anchor: str | None = None
+    ) -> None:
         """Open a mapping or a sequence."""
         self._count_nodes(1, 1, span)
         if anchor:
@@ -120,12 +137,17 @@ class DocumentBuilder:
         """Close the innermost mapping or sequence at offset `end`."""
         frame = self._stack.pop()
         line, column, start, _ = frame.span
-        # Precedence of merge keys: entries that are written here win, then those of earlier mappings.
+        # Precedence of merge keys: entries that are written here win, then those of earlier
+        # mappings.
         if frame.merged:
-            pairs = ((key, value) for mapping in reversed(frame.merged) for key, value in mapping.items())
+            pairs = (
+                (key, value) for mapping in reversed(frame.merged) for key, value in mapping.items()
+            )
             frame.container = dict(pairs) | dict(frame.container)
         if frame.anchor:
-            self.anchors[frame.anchor] = AnchorNode(frame.container, self._nodes - frame.first + 1, frame.height)
+            self.anchors[frame.anchor] = AnchorNode(
+                frame.container, self._nodes - frame.first + 1, frame.height
+            )
         is_cut = self.legacy and len(self._stack) == OPAQUE_DEPTH
         value = OpaqueValue(write_flat(frame.container)) if is_cut else frame.container
         self._attach(value, Span(line, column, start, end), frame.height)
@@ -136,12 +158,16 @@ class DocumentBuilder:
         if any(frame.anchor == name for frame in self._stack):
             raise LoadError(f"the alias *{name} contains itself", place=self.locate(span))
         if name not in self.anchors:
-            raise LoadError(f"the alias *{name} has no anchor", place=self.locate(span), hint=_ALIAS_HINT)
+            raise LoadError(
+                f"the alias *{name} has no anchor", place=self.locate(span), hint=_ALIAS_HINT
+            )
         anchor = self.anchors[name]
         self._count_nodes(anchor.nodes, anchor.height + 1, span)
         # A cut within a value that stands elsewhere, too, would give another value back.
         if self.legacy and not self._is_deep and len(self._stack) + anchor.height > OPAQUE_DEPTH:
-            raise LimitError(f"an alias is nested deeper than {OPAQUE_DEPTH} levels", place=self.locate(span))
+            raise LimitError(
+                f"an alias is nested deeper than {OPAQUE_DEPTH} levels", place=self.locate(span)
+            )
         self._attach(anchor.value, span, anchor.height)
 
     @property
@@ -170,7 +196,10 @@ class DocumentBuilder:
             frame.container.append(value)
         elif frame.key is _MERGE_KEY:
             # Of several merge keys the last wins, of the mappings of one the first.
-            frame.merged, frame.key = [*self._check_mappings(value, span), *(frame.merged or ())], _NO_KEY
+            frame.merged, frame.key = (
+                [*self._check_mappings(value, span), *(frame.merged or ())],
+                _NO_KEY,
+            )
         elif frame.key is not _NO_KEY:
             frame.container[frame.key], frame.key = value, _NO_KEY
 
@@ -189,10 +218,13 @@ class DocumentBuilder:
         )
 
     def _count_nodes(self, nodes: int, height: int, span: Span) -> None:
-        # An alias counts as all the nodes that it repeats: a few lines of aliases could fill memory ("billion laughs").
+        # An alias counts as all the nodes that it repeats: a few lines of aliases could fill memory
+        # ("billion laughs").
         self._nodes += nodes
         if len(self._stack) + height > self.depth_limit:
-            raise LimitError(f"nested deeper than {self.depth_limit} levels", place=self.locate(span))
+            raise LimitError(
+                f"nested deeper than {self.depth_limit} levels", place=self.locate(span)
+            )
         node_limit = LEGACY_NODE_LIMIT if self.legacy else NODE_LIMIT
         if self._nodes > node_limit:
             hint = "put large sets in rows: <id>.jsonl"

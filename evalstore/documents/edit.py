@@ -33,7 +33,9 @@ def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Docum
     for pointer in sorted(changes, key=lambda pointer: document.spans[pointer].start, reverse=True):
         text = _replace_in_text(document, text, pointer, changes[pointer])
     edited = read_yaml(text, document.file)
-    if edited.value != reduce(lambda value, change: replace_value(value, *change), changes.items(), document.value):
+    if edited.value != reduce(
+        lambda value, change: replace_value(value, *change), changes.items(), document.value
+    ):
         pointer, new = next(iter(changes.items()))
         raise RefusedError(
             f"{format_json_pointer(pointer)} cannot be changed without changing more of the file",
@@ -43,11 +45,14 @@ def replace_scalars(document: Document, changes: Mapping[Pointer, str]) -> Docum
     return dataclasses.replace(edited, bom=document.bom)
 
 
-def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool = False) -> Document:
+def put_item(
+    document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool = False
+) -> Document:
     """Return the document with a mapping as the item at `index` of the list under the root's `key`.
 
-    The item is inserted before the one at `index`, or replaces it; a list that is missing comes last in the file.
-    Raises `RefusedError` where the layout of the file does not allow the edit without changing more.
+    The item is inserted before the one at `index`, or replaces it; a list that is missing comes
+    last in the file. Raises `RefusedError` where the layout of the file does not allow the edit
+    without changing more.
     """
     old = document.value.get(key, [])
     new = [*old[:index], item, *old[index + replace :]]
@@ -67,7 +72,8 @@ def put_item(document: Document, key: str, index: int, item: Mapping[str, Any], 
 def _replace_in_text(document: Document, text: str, pointer: Pointer, new: str) -> str:
     span, start = document.spans[pointer], find_node_start(document, pointer)
     first = document.text[start : start + 1]
-    # An alias repeats its anchor: the anchored scalar is among the changes too, or the comparison fails.
+    # An alias repeats its anchor: the anchored scalar is among the changes too, or the comparison
+    # fails.
     if first == "*":
         return text
     quote = _choose_quote(first, new, document.locate(pointer))
@@ -88,12 +94,15 @@ def replace_value(value: Any, pointer: Pointer, new: str) -> Any:
         return value | {pointer[0]: replace_value(value[pointer[0]], pointer[1:], new)}
     if isinstance(value, list):
         return [
-            replace_value(item, pointer[1:], new) if index == pointer[0] else item for index, item in enumerate(value)
+            replace_value(item, pointer[1:], new) if index == pointer[0] else item
+            for index, item in enumerate(value)
         ]
     raise TypeError(pointer)
 
 
-def _splice_item(document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool) -> str:
+def _splice_item(
+    document: Document, key: str, index: int, item: Mapping[str, Any], *, replace: bool
+) -> str:
     text = document.text
     if key not in document.value:
         line_break = _detect_line_break(text)
@@ -105,13 +114,22 @@ def _splice_item(document: Document, key: str, index: int, item: Mapping[str, An
         head = text[: span.start].rstrip(" ") + _detect_line_break(text)
         return f"{head}{_format_item(text, item, '  ')}{text[span.end :]}"
     if replace:
-        start, end = _seek_line_start(text, document.spans[key, index].start), find_next_line(document, (key, index))
+        start, end = (
+            _seek_line_start(text, document.spans[key, index].start),
+            find_next_line(document, (key, index)),
+        )
     else:
         end = (
-            find_next_line(document, (key, index - 1)) if index else _seek_next_line(text, document.key_spans[key,].end)
+            find_next_line(document, (key, index - 1))
+            if index
+            else _seek_next_line(text, document.key_spans[key,].end)
         )
         start = end
-    before = text[:start] if text[:start].endswith(("\n", "\r")) else text[:start] + _detect_line_break(text)
+    before = (
+        text[:start]
+        if text[:start].endswith(("\n", "\r"))
+        else text[:start] + _detect_line_break(text)
+    )
     return f"{before}{_format_item(text, item, _find_item_indent(document, key))}{text[end:]}"
 
 

@@ -42,12 +42,17 @@ class _Splice(NamedTuple):
 def set_entries(document: Document, key: str, entries: Mapping[str, Scalar | None]) -> Document:
     """Return the document with `entries` in the mapping under the root's `key`; one that is None is removed.
 
-    A missing mapping is added, an entry with the same value keeps its text, and numbers are written as by `str`.
+    A missing mapping is added, an entry with the same value keeps its text, and numbers are written
+    as by `str`.
     Raises `RefusedError`, with what to write by hand, when every planned edit would change more.
     """
     new = {name: entry for name, entry in entries.items() if entry is not None}
     old = document.value.get(key)
-    others = {name: entry for name, entry in old.items() if name not in entries} if isinstance(old, dict) else {}
+    others = (
+        {name: entry for name, entry in old.items() if name not in entries}
+        if isinstance(old, dict)
+        else {}
+    )
     wanted, hint = document.value | {key: others | new}, f"{key}: {_format_flow(new)}"
     return _apply_first(document, _plan_edits(document, key, entries), wanted, key, hint)
 
@@ -61,7 +66,9 @@ def set_root_entry(document: Document, key: str, entry: Scalar | None) -> Docume
     new = {} if entry is None else {key: entry}
     wanted = {name: value for name, value in document.value.items() if name in remaining} | new
     hint = f"{key}: {_format_scalar(entry)}" if entry is not None else f"take out {key}"
-    return _apply_first(document, _plan_mapping_edits(document, (), new, remaining), wanted, key, hint)
+    return _apply_first(
+        document, _plan_mapping_edits(document, (), new, remaining), wanted, key, hint
+    )
 
 
 def _apply_first(
@@ -74,7 +81,9 @@ def _apply_first(
             return edited
     raise RefusedError(
         f"`{key}` cannot be written without changing more of the file",
-        place=document.locate((key,), of_key=True) if key in document.value else Place(document.file),
+        place=document.locate((key,), of_key=True)
+        if key in document.value
+        else Place(document.file),
         hint=f"write by hand: {hint}",
     )
 
@@ -91,12 +100,16 @@ def _apply_splices(document: Document, splices: Sequence[_Splice]) -> Document |
     return dataclasses.replace(edited, bom=document.bom)
 
 
-def _plan_edits(document: Document, key: str, entries: Mapping[str, Scalar | None]) -> Iterator[Sequence[_Splice]]:
+def _plan_edits(
+    document: Document, key: str, entries: Mapping[str, Scalar | None]
+) -> Iterator[Sequence[_Splice]]:
     """Yield the ways to make the edit, the most readable first; not every layout allows each of them."""
     new = {name: entry for name, entry in entries.items() if entry is not None}
     old = document.value.get(key, {})
     if key not in document.value:
-        yield from ([splice] for splice in _add_entries(document, (), {key: new}, list(document.value)))
+        yield from (
+            [splice] for splice in _add_entries(document, (), {key: new}, list(document.value))
+        )
     elif old is None:
         yield from ([splice] for splice in _fill_empty_key(document, key, new))
     elif isinstance(old, dict) and find_style(document, (key,)) != "*":
@@ -108,7 +121,10 @@ def _plan_mapping_edits(
     document: Document, parent: Pointer, new: Mapping[str, Scalar], remaining: Sequence[str]
 ) -> Iterator[Sequence[_Splice]]:
     """Yield the ways to edit a mapping (the root with an empty `parent`) whose entries `remaining` stay."""
-    splices = [*_overwrite_values(document, parent, new), *_remove_entries(document, parent, remaining)]
+    splices = [
+        *_overwrite_values(document, parent, new),
+        *_remove_entries(document, parent, remaining),
+    ]
     missing = {name: entry for name, entry in new.items() if name not in remaining}
     if not missing:
         yield splices
@@ -122,12 +138,16 @@ def _find_mapping(document: Document, parent: Pointer) -> Mapping[str, Any]:
     return found
 
 
-def _overwrite_values(document: Document, parent: Pointer, new: Mapping[str, Scalar]) -> Iterator[_Splice]:
+def _overwrite_values(
+    document: Document, parent: Pointer, new: Mapping[str, Scalar]
+) -> Iterator[_Splice]:
     # `True == 1` in Python: a bool is always written again.
     for name, old in _find_mapping(document, parent).items():
         if name in new and (old != new[name] or isinstance(old, bool)):
             pointer = (*parent, name)
-            yield _replace_node(document, pointer, _format_scalar(new[name], find_style(document, pointer)))
+            yield _replace_node(
+                document, pointer, _format_scalar(new[name], find_style(document, pointer))
+            )
 
 
 def _replace_node(document: Document, pointer: Pointer, text: str) -> _Splice:
@@ -136,14 +156,18 @@ def _replace_node(document: Document, pointer: Pointer, text: str) -> _Splice:
     return _Splice(start, end, text if document.text[start - 1].isspace() else f" {text}")
 
 
-def _remove_entries(document: Document, parent: Pointer, remaining: Sequence[str]) -> Iterator[_Splice]:
+def _remove_entries(
+    document: Document, parent: Pointer, remaining: Sequence[str]
+) -> Iterator[_Splice]:
     names = list(_find_mapping(document, parent))
     for index, name in enumerate(names):
         if name in remaining:
             continue
         if find_style(document, parent) == "{":
             follows = any(other in remaining for other in names[:index])
-            yield from _remove_flow_entry(document, [(*parent, other) for other in names], index, follows=follows)
+            yield from _remove_flow_entry(
+                document, [(*parent, other) for other in names], index, follows=follows
+            )
         else:
             pointer = (*parent, name)
             yield _Splice(find_line_start(document, pointer), find_next_line(document, pointer), "")
@@ -170,12 +194,16 @@ def _fill_empty_key(document: Document, key: str, new: Mapping[str, Scalar]) -> 
     span, indent = document.spans[key,], find_indent(document, (key,))
     if span.start == span.end and indent is not None:
         yield _insert_lines(
-            document, find_next_line(document, (key,)), [f"{indent}  {line}" for line in _format_lines(new)]
+            document,
+            find_next_line(document, (key,)),
+            [f"{indent}  {line}" for line in _format_lines(new)],
         )
     yield _replace_node(document, (key,), _format_flow(new))
 
 
-def _add_entries(document: Document, pointer: Pointer, new: New, remaining: Sequence[str]) -> Iterator[_Splice]:
+def _add_entries(
+    document: Document, pointer: Pointer, new: New, remaining: Sequence[str]
+) -> Iterator[_Splice]:
     """Yield the ways to add entries to a mapping whose entries `remaining` stay."""
     if find_style(document, pointer) == "{":
         yield _add_flow_entries(document, pointer, new, remaining)
@@ -193,10 +221,14 @@ def _add_entries(document: Document, pointer: Pointer, new: New, remaining: Sequ
             yield _insert_lines(document, offset, [indent + line for line in _format_lines(new)])
 
 
-def _add_flow_entries(document: Document, pointer: Pointer, new: New, remaining: Sequence[str]) -> _Splice:
+def _add_flow_entries(
+    document: Document, pointer: Pointer, new: New, remaining: Sequence[str]
+) -> _Splice:
     # Keys are quoted where those beside them are: JSON is YAML, and stays JSON.
     neighbour = (*pointer, remaining[0]) if remaining else next(iter(document.key_spans))
-    text = _format_flow(new, '"' if document.text[document.key_spans[neighbour].start] == '"' else "")[1:-1]
+    text = _format_flow(
+        new, '"' if document.text[document.key_spans[neighbour].start] == '"' else ""
+    )[1:-1]
     if remaining:
         end = find_node_end(document, (*pointer, remaining[-1]))
         return _Splice(end, end, f", {text}")
@@ -223,7 +255,12 @@ def _format_lines(new: New) -> Iterator[str]:
 
 def _format_flow(new: New, quote: str = "") -> str:
     pairs = (
-        (name, _format_flow(entry, quote) if isinstance(entry, Mapping) else _format_scalar(entry, quote))
+        (
+            name,
+            _format_flow(entry, quote)
+            if isinstance(entry, Mapping)
+            else _format_scalar(entry, quote),
+        )
         for name, entry in new.items()
     )
     return f"{{{', '.join(f'{quote}{name}{quote}: {text}' for name, text in pairs)}}}"
@@ -235,5 +272,7 @@ def _format_scalar(value: Scalar, quote: str = "") -> str:
         return str(value)
     if quote == "'" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
-    bare = quote != '"' and _WORD.fullmatch(value) and resolve_plain_scalar(value, Place("")) == value
+    bare = (
+        quote != '"' and _WORD.fullmatch(value) and resolve_plain_scalar(value, Place("")) == value
+    )
     return value if bare else json.dumps(value, ensure_ascii=False)

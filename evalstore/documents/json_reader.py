@@ -12,7 +12,14 @@ from dataclasses import replace
 from json.decoder import scanstring  # type: ignore[attr-defined]  # in every CPython, in no stub
 from typing import Any, NoReturn
 
-from evalstore.documents.document import DEPTH_LIMIT, NODE_LIMIT, Document, Span, decode_utf8, parse_number
+from evalstore.documents.document import (
+    DEPTH_LIMIT,
+    NODE_LIMIT,
+    Document,
+    Span,
+    decode_utf8,
+    parse_number,
+)
 from evalstore.documents.document_builder import DocumentBuilder
 from evalstore.documents.opaque import OPAQUE_DEPTH, OpaqueValue
 from evalstore.errors import LimitError, LoadError, Place
@@ -23,7 +30,9 @@ LEGACY_DEPTH = 900  # Python's own decoder ends a little further down
 
 _TOKENS = r'[{}\[\]:,"]|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+|true|false|null'
 _TOKEN = re.compile(rf"[ \t\n\r]*+({_TOKENS})")
-_LEGACY_TOKEN = re.compile(rf"[ \t\n\r]*+({_TOKENS}|NaN|-?Infinity)")  # what Python's decoder takes, too
+_LEGACY_TOKEN = re.compile(
+    rf"[ \t\n\r]*+({_TOKENS}|NaN|-?Infinity)"
+)  # what Python's decoder takes, too
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
@@ -57,7 +66,9 @@ def read_legacy_json(data: bytes | str, file: str) -> Document:
 
     What no artifact can hold (NaN, what is nested too deep) becomes an `OpaqueValue`.
     """
-    return _read_document(data, file, DocumentBuilder(file, "", legacy=True, depth_limit=LEGACY_DEPTH))
+    return _read_document(
+        data, file, DocumentBuilder(file, "", legacy=True, depth_limit=LEGACY_DEPTH)
+    )
 
 
 def _read_document(data: bytes | str, file: str, builder: DocumentBuilder) -> Document:
@@ -73,13 +84,17 @@ def _read_document(data: bytes | str, file: str, builder: DocumentBuilder) -> Do
 
 def read_value(text: str, file: str) -> Any:
     """Parse one JSON text as plain data, mostly at C speed; accepts and refuses exactly what `read_json` does."""
-    # So short a text cannot hold too many values; what the fast decoder refuses, the strict reader explains.
+    # So short a text cannot hold too many values; what the fast decoder refuses, the strict reader
+    # explains.
     if len(text) < 2 * NODE_LIMIT and not _SURROGATE.search(text):
         with suppress(json.JSONDecodeError, LoadError, RecursionError):
             bare, place = text.removeprefix("\ufeff"), Place(file)
             value = decode_row(bare, place)
             check_row(value, bare, place)
-            if bare.count("[") + bare.count("{") < DEPTH_LIMIT or _measure_depth(value) < DEPTH_LIMIT:
+            if (
+                bare.count("[") + bare.count("{") < DEPTH_LIMIT
+                or _measure_depth(value) < DEPTH_LIMIT
+            ):
                 return value
     return read_json(text, file).value
 
@@ -111,9 +126,13 @@ def read_row(data: bytes, file: str, line: int) -> Any:
         error.place = Place(file, line)
         raise
     except json.JSONDecodeError as error:
-        raise LoadError(f"not JSON: {describe_decode_error(error)}", place=Place(file, line, error.colno)) from None
+        raise LoadError(
+            f"not JSON: {describe_decode_error(error)}", place=Place(file, line, error.colno)
+        ) from None
     except RecursionError:
-        raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=Place(file, line)) from None
+        raise LimitError(
+            f"nested deeper than {DEPTH_LIMIT} levels", place=Place(file, line)
+        ) from None
     if "\\" in text or text.count("[") + text.count("{") > DEPTH_LIMIT:
         check_row(value, text, Place(file, line))
     return value
@@ -122,7 +141,8 @@ def read_row(data: bytes, file: str, line: int) -> Any:
 def read_legacy_row(data: bytes, file: str, line: int) -> Document:
     """Parse one line of JSONL of another tool, as `read_legacy_json` does; a broken line is a `LoadError`."""
     problem: LoadError | None = None
-    # Few rows need the slower reader: those that the strict one refuses, and those that may be nested too deep.
+    # Few rows need the slower reader: those that the strict one refuses, and those that may be
+    # nested too deep.
     try:
         value = read_row(data, file, line)
         if data.count(b"[") + data.count(b"{") <= OPAQUE_DEPTH:
@@ -174,7 +194,9 @@ def describe_decode_error(error: json.JSONDecodeError) -> str:
 def _build_object(items: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(items)
     if len(mapping) != len(items):
-        duplicate = next(key for key, count in Counter(key for key, _ in items).items() if count > 1)
+        duplicate = next(
+            key for key, count in Counter(key for key, _ in items).items() if count > 1
+        )
         raise LoadError(f"duplicate key {duplicate!r}")
     return mapping
 
@@ -185,7 +207,10 @@ def _refuse_constant(word: str) -> NoReturn:
 
 # Made once: making a decoder takes as long as reading a row.
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_build_object, parse_float=parse_number, parse_int=parse_number, parse_constant=_refuse_constant
+    object_pairs_hook=_build_object,
+    parse_float=parse_number,
+    parse_int=parse_number,
+    parse_constant=_refuse_constant,
 )
 _scan = _DECODER.scan_once  # type: ignore[attr-defined]  # in every CPython, in no stub
 
@@ -193,7 +218,9 @@ _scan = _DECODER.scan_once  # type: ignore[attr-defined]  # in every CPython, in
 def _measure_depth(value: Any) -> int:
     # Level by level, because recursion would end at the depth that is to be measured.
     level, height = [value], 0
-    while level := [child for node in level if isinstance(node, (dict, list)) for child in _list_children(node)]:
+    while level := [
+        child for node in level if isinstance(node, (dict, list)) for child in _list_children(node)
+    ]:
         height += 1
     return height
 
@@ -224,9 +251,12 @@ class _JsonText:
 
 
 def _parse_json(source: _JsonText, builder: DocumentBuilder) -> None:
-    # A table-driven parser: `state` says which tokens may come, `open_` holds the brackets that are not closed.
+    # A table-driven parser: `state` says which tokens may come, `open_` holds the brackets that are
+    # not closed.
     position, state, open_ = 0, _VALUE, ""
-    token_pattern, read_scalar = (_LEGACY_TOKEN, _read_legacy_scalar) if builder.legacy else (_TOKEN, _read_scalar)
+    token_pattern, read_scalar = (
+        (_LEGACY_TOKEN, _read_legacy_scalar) if builder.legacy else (_TOKEN, _read_scalar)
+    )
     while state != _END:
         match = token_pattern.match(source.text, position)
         start = match.start(1) if match else source.skip_space(position)

@@ -1,7 +1,7 @@
 """Reads a JSON document of any size forwards, in parts: strict in those that are read, blind to those that are skipped.
 
-A skipped part is delimited by its brackets and strings alone, so NaN in it does not matter, and no more of it is kept
-in memory than its longest string.
+A skipped part is delimited by its brackets and strings alone, so NaN in it does not matter, and no
+more of it is kept in memory than its longest string.
 """
 
 from __future__ import annotations
@@ -46,11 +46,13 @@ class Readable(Protocol):
 class JsonStream:
     """A JSON text that is read once, forwards: peek at the next part, then read it, skip it, or iterate over it.
 
-    `spend` is called with the steps that are taken, of about 0.1 µs each, and may raise; `limit` is how many bytes of
-    memory the text of one value may take that is read.
+    `spend` is called with the steps that are taken, of about 0.1 µs each, and may raise; `limit` is
+    how many bytes of memory the text of one value may take that is read.
     """
 
-    def __init__(self, file: Readable, name: str, *, spend: Callable[[int], object] = int, limit: int = LIMIT) -> None:
+    def __init__(
+        self, file: Readable, name: str, *, spend: Callable[[int], object] = int, limit: int = LIMIT
+    ) -> None:
         self.name = name
         self._spend, self._limit = spend, limit
         self._file = file
@@ -86,7 +88,9 @@ class JsonStream:
             value = decode_row(text, place)
         except json.JSONDecodeError as error:
             line = (place.line or 1) + text.count("\n", 0, error.pos)
-            raise LoadError(f"not JSON: {describe_decode_error(error)}", place=Place(self.name, line)) from None
+            raise LoadError(
+                f"not JSON: {describe_decode_error(error)}", place=Place(self.name, line)
+            ) from None
         except RecursionError:
             raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place) from None
         check_row(value, text, place)
@@ -111,7 +115,10 @@ class JsonStream:
         for number in count(1):
             self._spend(_MEMBER_COST)
             if number > _MEMBER_LIMIT:
-                raise LimitError(f"one object has more than {_MEMBER_LIMIT:,} keys", place=self._locate_position())
+                raise LimitError(
+                    f"one object has more than {_MEMBER_LIMIT:,} keys",
+                    place=self._locate_position(),
+                )
             key = self._take_key()
             self._take_character(":", "a colon")
             yield key
@@ -178,7 +185,9 @@ class JsonStream:
                 self._refuse_here("it ends in the middle of a string")
 
     def _skip_scalar(self) -> None:
-        while not (match := _SCALAR.match(self._text, self._offset)) or match.end() == len(self._text):
+        while not (match := _SCALAR.match(self._text, self._offset)) or match.end() == len(
+            self._text
+        ):
             if not self._fill_buffer():
                 break
         if not match:
@@ -189,8 +198,9 @@ class JsonStream:
         if match := _FLAT.match(self._text, self._offset, self._offset + _WINDOW):
             self._offset = match.end()
             return
-        # Windows of text are reduced to their brackets at C speed: a loop over them, or a pattern, would take minutes
-        # for what compresses to nothing. Only the window in which the container ends is looked at bracket by bracket.
+        # Windows of text are reduced to their brackets at C speed: a loop over them, or a pattern,
+        # would take minutes for what compresses to nothing. Only the window in which the container
+        # ends is looked at bracket by bracket.
         self._offset += 1
         depth, in_string, window, is_last = 1, False, _WINDOW, False
         while part := self._peek_part(window):
@@ -199,7 +209,9 @@ class JsonStream:
             self._spend(sum(map(bare.count, '"[]{}')) + 2 * len(depths))
             if all(depths):
                 if max(depths) > _SKIP_DEPTH:
-                    raise LimitError(f"nested deeper than {_SKIP_DEPTH:,} levels", place=self._locate_position())
+                    raise LimitError(
+                        f"nested deeper than {_SKIP_DEPTH:,} levels", place=self._locate_position()
+                    )
                 self._offset += len(part)
                 depth, in_string = depths[-1], ends_in_string
                 window = window if is_last else min(2 * window, _CHUNK)
@@ -230,12 +242,16 @@ class JsonStream:
 
     def _refuse_here(self, message: str) -> NoReturn:
         at_end = self._offset >= len(self._text) and message.startswith("expected")
-        raise LoadError(f"not JSON: {message}{', and the text ends' if at_end else ''}", place=self._locate_position())
+        raise LoadError(
+            f"not JSON: {message}{', and the text ends' if at_end else ''}",
+            place=self._locate_position(),
+        )
 
     def _fill_buffer(self) -> bool:
         """Read more text and drop what was read before; False at the end.
 
-        The buffer grows by a quarter while one value needs it, so that copying a long one stays linear.
+        The buffer grows by a quarter while one value needs it, so that copying a long one stays
+        linear.
         """
         first = self._offset if self._keep_from is None else self._keep_from
         size = len(self._text) - first
@@ -255,13 +271,17 @@ class JsonStream:
 
     def _check_size(self, size: int, limit: int) -> None:
         if size * sys.getsizeof(self._text) > limit * len(self._text):
-            raise LimitError(f"one value is larger than {self._limit:,} bytes", place=self._locate_position())
+            raise LimitError(
+                f"one value is larger than {self._limit:,} bytes", place=self._locate_position()
+            )
 
     def _decode_chunk(self, data: bytes) -> str:
         """Decode bytes; those that are not UTF-8 are refused only after all the text before them has been read."""
         if self._not_text:
             self._offset = len(self._text)
-            raise LoadError("not UTF-8", place=self._locate_position(), hint="save the file as UTF-8")
+            raise LoadError(
+                "not UTF-8", place=self._locate_position(), hint="save the file as UTF-8"
+            )
         try:
             more = self._decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:

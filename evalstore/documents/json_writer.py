@@ -42,7 +42,11 @@ def write_canonical(value: Any) -> str:
             # Most values are texts: a call for each would take as long as the rest.
             _encode_key(key)
             + ":"
-            + (encode_basestring(item) if type(item := value[key]) is str else write_canonical(item))
+            + (
+                encode_basestring(item)
+                if type(item := value[key]) is str
+                else write_canonical(item)
+            )
             for key in sorted(value)
         ]
         return "{" + ",".join(pairs) + "}"
@@ -50,7 +54,13 @@ def write_canonical(value: Any) -> str:
         return "[" + ",".join([write_canonical(item) for item in value]) + "]"
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         return format_exact(value)
-    return "null" if value is None else value.text if isinstance(value, OpaqueValue) else _encode(value)
+    return (
+        "null"
+        if value is None
+        else value.text
+        if isinstance(value, OpaqueValue)
+        else _encode(value)
+    )
 
 
 def _encode_key(key: Any) -> str:
@@ -92,7 +102,9 @@ def convert_fraction(number: Fraction) -> Decimal | str:
         remainder, fives = remainder // 5, fives + 1
     places = max(twos, fives)
     # The default context rounds to 28 digits, so two different numbers could become one.
-    return str(number) if remainder > 1 else Decimal(int(number * 10**places)).scaleb(-places, _EXACT)
+    return (
+        str(number) if remainder > 1 else Decimal(int(number * 10**places)).scaleb(-places, _EXACT)
+    )
 
 
 def _format_parts(value: Any, line: str, colon: str) -> Iterator[str]:

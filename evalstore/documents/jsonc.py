@@ -28,8 +28,8 @@ def read_jsonc(data: bytes, file: str) -> Document:
 def add_members(data: bytes, file: str, pointer: Pointer, members: Mapping[str, Any]) -> bytes:
     """Return the file with the members added to the object at `pointer`, which is made if its parent lacks it.
 
-    A member that is there already stays as it is. Raises `LoadError` for a file that is none, and `RefusedError` where
-    no member can be added.
+    A member that is there already stays as it is. Raises `LoadError` for a file that is none, and
+    `RefusedError` where no member can be added.
     """
     document = read_jsonc(data, file)
     target = document.value
@@ -54,13 +54,19 @@ def _insert(document: Document, pointer: Pointer, new: Mapping[str, Any]) -> str
     text, span = document.text, document.spans[pointer]
     close = span.end - 1
     bare = _blank(_COMMENT, text)
-    ends = [where.end for at, where in document.spans.items() if len(at) == len(pointer) + 1 and at[:-1] == pointer]
+    ends = [
+        where.end
+        for at, where in document.spans.items()
+        if len(at) == len(pointer) + 1 and at[:-1] == pointer
+    ]
     line_break = "\r\n" if "\r\n" in text else "\n"
     outer = _find_indent(text, span.start)
     inner = _find_indent(text, min(_list_starts(document, pointer), default=close))
     if len(inner) <= len(outer) or not ends:
         inner = outer + ("\t" if "\t" in outer else _INDENT)
-    lines = f",{line_break}{inner}".join(_dump_member(key, value, inner, line_break) for key, value in new.items())
+    lines = f",{line_break}{inner}".join(
+        _dump_member(key, value, inner, line_break) for key, value in new.items()
+    )
     # Behind the last value or comment; the comma that separates goes behind the last value itself.
     at = len(text[:close].rstrip())
     tail = "" if re.search(r"[\r\n]", text[at:close]) else f"{line_break}{outer}"
@@ -73,7 +79,9 @@ def _insert(document: Document, pointer: Pointer, new: Mapping[str, Any]) -> str
 
 def _list_starts(document: Document, pointer: Pointer) -> list[int]:
     spans = document.key_spans.items()
-    return [where.start for at, where in spans if len(at) == len(pointer) + 1 and at[:-1] == pointer]
+    return [
+        where.start for at, where in spans if len(at) == len(pointer) + 1 and at[:-1] == pointer
+    ]
 
 
 def _find_indent(text: str, position: int) -> str:

@@ -22,12 +22,17 @@ class OpaqueValue:
     def description(self) -> str:
         """What it is, in words."""
         is_nested = self.text[:1] in {"[", "{"}
-        return f"nested deeper than {OPAQUE_DEPTH} levels" if is_nested else f"{self.text[:20]}, which is not a number"
+        return (
+            f"nested deeper than {OPAQUE_DEPTH} levels"
+            if is_nested
+            else f"{self.text[:20]}, which is not a number"
+        )
 
 
 def write_flat(value: Any) -> str:
     """Return a value of any depth as one line of JSON; `LoadError` for a key that is not text."""
-    # A stack, because recursion would end within values that are nested as deep as legacy readers go.
+    # A stack, because recursion would end within values that are nested as deep as legacy readers
+    # go.
     parts: list[str] = []
     waiting: list[Any] = [value]
     while waiting:
@@ -48,7 +53,9 @@ def write_flat(value: Any) -> str:
 
 def parse_flat(text: str) -> Any:
     """Return the value of which `write_flat` made a text, with numbers as `OpaqueValue`."""
-    return json.loads(text, parse_float=OpaqueValue, parse_int=OpaqueValue, parse_constant=OpaqueValue)
+    return json.loads(
+        text, parse_float=OpaqueValue, parse_int=OpaqueValue, parse_constant=OpaqueValue
+    )
 
 
 class _Token(str):

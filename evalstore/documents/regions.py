@@ -121,9 +121,13 @@ def _cut_block(region: Region, value: Any) -> RegionPieces | None:
     document, start, end = region.document, region.start, region.end
     pointers = [(*region.pointer, name) for name in _list_names(value)]
     keys = [_find_key(document, pointer, start) for pointer in pointers]
-    lines = [_find_next_line(document.text, find_node_end(document, pointer)) for pointer in pointers]
+    lines = [
+        _find_next_line(document.text, find_node_end(document, pointer)) for pointer in pointers
+    ]
     leasts = [start, *lines[:-1]]
-    begins = [_find_begin(document.text, key, least) for key, least in zip(keys, leasts, strict=True)]
+    begins = [
+        _find_begin(document.text, key, least) for key, least in zip(keys, leasts, strict=True)
+    ]
     last = _find_last_end(document.text, keys[-1], lines[-1], end)
     offsets = [start, *begins, last, end]
     if offsets != sorted(offsets):
@@ -202,13 +206,18 @@ def _cut_flow(region: Region, value: Any) -> RegionPieces | None:
         return None
     if not pointers:
         return RegionPieces(text[:1], text[:-1], (), text[-1:]) if text[:1] in FLOWS else None
-    spans = [document.key_spans if isinstance(pointer[-1], str) else document.spans for pointer in pointers]
+    spans = [
+        document.key_spans if isinstance(pointer[-1], str) else document.spans
+        for pointer in pointers
+    ]
     starts = [one[pointer].start for one, pointer in zip(spans, pointers, strict=True)]
     ends = [document.spans[pointer].end for pointer in pointers]
     between = [document.text[end:start] for end, start in zip(ends, starts[1:], strict=False)]
     if not all(map(_SEPARATOR.fullmatch, between)):
         return None
-    entries = tuple(_cut_flow_entry(document, *place) for place in zip(pointers, starts, strict=True))
+    entries = tuple(
+        _cut_flow_entry(document, *place) for place in zip(pointers, starts, strict=True)
+    )
     head, tail = document.text[region.start : starts[0]], document.text[ends[-1] : region.end]
     return RegionPieces(text[:1], head, entries, tail)
 

@@ -9,7 +9,8 @@ from evalstore.errors import LimitError, LoadError, Place
 
 _TAB = "indent with spaces: YAML does not allow tabs"
 _UNCLOSED = "it is never closed: quote a string that begins with # or contains a comma or a bracket"
-# What the parser says -> what to do; that it cannot name what it looked for, has to do with where it stopped.
+# What the parser says -> what to do; that it cannot name what it looked for, has to do with where
+# it stopped.
 _HINTS = {
     "found a tab character that violates indentation": _TAB,
     "found a tab character where an indentation space is expected": _TAB,
@@ -34,13 +35,19 @@ _BEGINNINGS = frozenset(
     }
 )
 _NO_EXPECTED_KEY = "did not find expected key"
-_CUT_SHORT = frozenset({_NO_EXPECTED_KEY, "did not find expected ',' or ']'", "did not find expected ',' or '}'"})
+_CUT_SHORT = frozenset(
+    {_NO_EXPECTED_KEY, "did not find expected ',' or ']'", "did not find expected ',' or '}'"}
+)
 _APOSTROPHE = re.compile(r"'[^']*\w'\w")
 # A value in brackets with more behind it, as a pattern has.
 _BRACKETED = re.compile(r"(?:: |- )([\[{])[^\]}]*[\]}]+[^\s,\]}]")
-# libyaml 0.2.6, of PyYAML 6.0.4, ends at 1,000 levels, and reads so far ahead that it notices before our readers do.
+# libyaml 0.2.6, of PyYAML 6.0.4, ends at 1,000 levels, and reads so far ahead that it notices
+# before our readers do.
 _TOO_DEEP = "exceeded maximum nesting depth"
-_COLON, _NO_TOKEN = "mapping values are not allowed in this context", "found character that cannot start any token"
+_COLON, _NO_TOKEN = (
+    "mapping values are not allowed in this context",
+    "found character that cannot start any token",
+)
 
 
 def explain_yaml_error(error: Any, text: str, file: str, depth_limit: int) -> LoadError:
@@ -60,7 +67,9 @@ def explain_yaml_error(error: Any, text: str, file: str, depth_limit: int) -> Lo
         or _HINTS.get(problem)
         or _hint_at_place(problem, line[: mark.column], line[mark.column : mark.column + 1])
     )
-    return LoadError(f"not YAML: {problem}", place=Place(file, mark.line + 1, mark.column + 1), hint=hint)
+    return LoadError(
+        f"not YAML: {problem}", place=Place(file, mark.line + 1, mark.column + 1), hint=hint
+    )
 
 
 def _hint_at_text(problem: str, line: str) -> str | None:

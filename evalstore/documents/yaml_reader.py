@@ -1,6 +1,7 @@
 """Reads YAML 1.2 (core schema) from the events of PyYAML's C parser, which are fast, flat and carry positions.
 
-No object is ever constructed from a tag: only mappings, lists, texts, numbers, bools and null are read.
+No object is ever constructed from a tag: only mappings, lists, texts, numbers, bools and null are
+read.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     _KeyTaker = Callable[[Any, Span, DocumentBuilder], None]
 
 LIMIT = 1 << 20
-LEGACY_LIMIT = 8 << 20  # about two seconds: as long as a file with as many values as NODE_LIMIT allows
+LEGACY_LIMIT = (
+    8 << 20
+)  # about two seconds: as long as a file with as many values as NODE_LIMIT allows
 
 LEGACY_DEPTH = 300  # about where PyYAML ends
 _CONFLICT = re.compile(r"^<{7} ", re.MULTILINE)
@@ -38,7 +41,9 @@ _CONTAINERS: dict[str, tuple[type, set[str | None]]] = {
     "SequenceStartEvent": (list, {None, "!", _CORE + "seq"}),
 }
 
-_new_tuple = tuple.__new__  # a NamedTuple's own is three times slower, and a file has hundreds of positions
+_new_tuple = (
+    tuple.__new__
+)  # a NamedTuple's own is three times slower, and a file has hundreds of positions
 
 
 def read_yaml(data: bytes | str, file: str) -> Document:
@@ -48,11 +53,14 @@ def read_yaml(data: bytes | str, file: str) -> Document:
     """
     text, bom = check_text(data, file, LIMIT)
     value = read_plain_value(text)
-    # What is not the plain case is read again with positions: it is refused there, or has an anchor or a tag.
+    # What is not the plain case is read again with positions: it is refused there, or has an anchor
+    # or a tag.
     if value is NOT_PLAIN:
         return _parse_yaml(text, file, bom=bom)
     read = _PositionReader(text)
-    return Document(file, text, value, LazySpans(read.find_spans), LazySpans(read.find_key_spans), bom)
+    return Document(
+        file, text, value, LazySpans(read.find_spans), LazySpans(read.find_key_spans), bom
+    )
 
 
 @dataclass(slots=True)
@@ -77,7 +85,8 @@ class _PositionReader:
 def read_legacy_yaml(data: bytes | str, file: str) -> Document:
     """Parse one YAML document of another tool: larger, with keys that are not texts, and with merge keys expanded.
 
-    Of a key that stands twice the last counts, as for PyYAML; what no artifact can hold becomes an `OpaqueValue`.
+    Of a key that stands twice the last counts, as for PyYAML; what no artifact can hold becomes an
+    `OpaqueValue`.
     """
     text, bom = check_text(data, file, LEGACY_LIMIT)
     return _parse_yaml(text, file, bom=bom, loose=True)
@@ -90,7 +99,9 @@ def _parse_yaml(text: str, file: str, *, bom: bool, loose: bool = False) -> Docu
     # Parser events only: no constructor of PyYAML runs, so no tag can make an object.
     from evalstore.documents.document_builder import DocumentBuilder
 
-    builder = DocumentBuilder(file, text, legacy=loose, depth_limit=LEGACY_DEPTH if loose else DEPTH_LIMIT)
+    builder = DocumentBuilder(
+        file, text, legacy=loose, depth_limit=LEGACY_DEPTH if loose else DEPTH_LIMIT
+    )
     parser = CParser(text)
     take_key = _add_any_key if loose else _add_plain_key
     try:
@@ -98,7 +109,9 @@ def _parse_yaml(text: str, file: str, *, bom: bool, loose: bool = False) -> Docu
             if handle := _HANDLERS.get(type(event).__name__):
                 handle(event, builder, take_key)
     except yaml.YAMLError as error:
-        raise _find_merge_conflict(text, file) or explain_yaml_error(error, text, file, builder.depth_limit) from None
+        raise _find_merge_conflict(text, file) or explain_yaml_error(
+            error, text, file, builder.depth_limit
+        ) from None
     finally:
         parser.dispose()
     return builder.build(bom=bom)
@@ -123,7 +136,9 @@ def _handle_container(event: Any, builder: DocumentBuilder, _: _KeyTaker) -> Non
         )
     if event.tag not in tags:
         raise LoadError(
-            f"the tag {event.tag} is not supported", place=builder.locate(span), hint="evalstore reads only plain data"
+            f"the tag {event.tag} is not supported",
+            place=builder.locate(span),
+            hint="evalstore reads only plain data",
         )
     builder.open_container(kind(), span, event.anchor)
 
@@ -142,7 +157,9 @@ def _handle_alias(event: Any, builder: DocumentBuilder, _: _KeyTaker) -> None:
 def _handle_document(event: Any, builder: DocumentBuilder, _: _KeyTaker) -> None:
     if builder.done:
         place = builder.locate(_make_span(event))
-        raise LoadError("a second document begins here", place=place, hint="keep one document per file")
+        raise LoadError(
+            "a second document begins here", place=place, hint="keep one document per file"
+        )
 
 
 # The class of an event -> what it does; those of the stream, and the ends of documents, do nothing.
@@ -159,7 +176,11 @@ _HANDLERS: dict[str, Callable[[Any, DocumentBuilder, _KeyTaker], None]] = {
 
 def _add_plain_key(event: Any, span: Span, builder: DocumentBuilder) -> None:
     if _is_merge_key(event):
-        raise LoadError("merge keys (<<) are not supported", place=builder.locate(span), hint="write the keys out")
+        raise LoadError(
+            "merge keys (<<) are not supported",
+            place=builder.locate(span),
+            hint="write the keys out",
+        )
     builder.add_key(event.value, span)
 
 
@@ -180,12 +201,20 @@ def _resolve_scalar(event: Any, span: Span, builder: DocumentBuilder) -> object:
     if tag in _TEXT_TAGS or (tag is None and not (event.implicit[0] and may_be_typed(text))):
         return text
     place = builder.locate(span)
-    if event.tag is not None and event.tag not in {_CORE + name for name in ("null", "bool", "int", "float")}:
-        raise LoadError(f"the tag {event.tag} is not supported", place=place, hint="evalstore reads only plain data")
+    if event.tag is not None and event.tag not in {
+        _CORE + name for name in ("null", "bool", "int", "float")
+    }:
+        raise LoadError(
+            f"the tag {event.tag} is not supported",
+            place=place,
+            hint="evalstore reads only plain data",
+        )
     if builder.legacy and not builder.wants_key and SPECIAL_NUMBER.fullmatch(text):
         from evalstore.documents.opaque import OpaqueValue
 
-        return OpaqueValue("NaN" if text.lower() == ".nan" else "-Infinity" if text[0] == "-" else "Infinity")
+        return OpaqueValue(
+            "NaN" if text.lower() == ".nan" else "-Infinity" if text[0] == "-" else "Infinity"
+        )
     value = resolve_plain_scalar(text, place)
     if event.tag is not None and isinstance(value, str):
         raise LoadError(f"{text!r} does not fit its tag {event.tag}", place=place)
@@ -202,5 +231,8 @@ def _find_merge_conflict(text: str, file: str) -> LoadError | None:
     if marker is None:
         return None
     place = Place(file, text.count("\n", 0, marker.start()) + 1, 1)
-    hint = "remove the markers, or take one side whole (git checkout --ours or --theirs), and edit again"
+    hint = (
+        "remove the markers, or take one side whole (git checkout --ours or --theirs), and edit "
+        "again"
+    )
     return LoadError("holds a merge conflict", place=place, hint=hint)

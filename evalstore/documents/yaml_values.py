@@ -23,10 +23,13 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 SPECIAL_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _NO_PLAIN_KEY: Any = object()
 _UNPLACED = Place("")
-# The class of an event that opens a container -> the container. Of the others only what is an item is of interest.
+# The class of an event that opens a container -> the container. Of the others only what is an item
+# is of interest.
 _OPENED: dict[str, type] = {"MappingStartEvent": dict, "SequenceStartEvent": list}
 _CLOSING = frozenset({"MappingEndEvent", "SequenceEndEvent"})
-_SILENT = frozenset({"StreamStartEvent", "StreamEndEvent", "DocumentStartEvent", "DocumentEndEvent"})
+_SILENT = frozenset(
+    {"StreamStartEvent", "StreamEndEvent", "DocumentStartEvent", "DocumentEndEvent"}
+)
 
 
 def may_be_typed(text: str) -> bool:
@@ -46,14 +49,17 @@ def resolve_plain_scalar(text: str, place: Place) -> object:
     if _FLOAT.fullmatch(text):
         return parse_number(text, place)
     if SPECIAL_NUMBER.fullmatch(text):
-        raise LoadError(f"{text} is not a finite number", place=place, hint="quote it if it is a string")
+        raise LoadError(
+            f"{text} is not a finite number", place=place, hint="quote it if it is a string"
+        )
     return text
 
 
 def read_plain_value(text: str) -> Any:
     """Return the value of a YAML text, or `NOT_PLAIN` where it has an anchor, an alias, a tag or anything amiss.
 
-    It finds what reading with positions finds, in half of the time; what that refuses is `NOT_PLAIN` here.
+    It finds what reading with positions finds, in half of the time; what that refuses is
+    `NOT_PLAIN` here.
     """
     if not text:  # a store without settings does not load the parser for them
         return None

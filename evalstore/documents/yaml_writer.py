@@ -1,6 +1,7 @@
 """Turns a value into YAML events and writes them with ruamel.yaml: its own `dump` would take twice as long.
 
-A separate module, because ruamel.yaml is slow to import: `yaml_layout` imports it when it is first needed.
+A separate module, because ruamel.yaml is slow to import: `yaml_layout` imports it when it is first
+needed.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ def _emit_document(value: Any) -> Iterator[Event]:
 
 def _emit_node(value: Any) -> Iterator[Event]:
     if isinstance(value, dict):
-        yield MappingStartEvent(None, _MAP, implicit=True, flow_style=not value, nr_items=len(value))
+        yield MappingStartEvent(
+            None, _MAP, implicit=True, flow_style=not value, nr_items=len(value)
+        )
         for key, item in value.items():
             yield from _emit_node(key)
             yield from _emit_node(item)
@@ -81,7 +84,9 @@ def _emit_node(value: Any) -> Iterator[Event]:
     elif isinstance(value, OpaqueValue):
         yield _make_scalar(_SPECIAL.get(value.text, value.text), "")
     else:
-        yield _make_scalar(json.dumps(value) if value is None or isinstance(value, bool) else str(value), "")
+        yield _make_scalar(
+            json.dumps(value) if value is None or isinstance(value, bool) else str(value), ""
+        )
 
 
 def _make_scalar(text: str, style: str) -> Event:
@@ -92,7 +97,11 @@ def _choose_style(text: str) -> str:
     # Lines of plain text read best as a block; anything that could be misread stands in quotes.
     if "\n" in text and _BLOCK.match(text):
         return "|"
-    return "" if _PLAIN.fullmatch(text) and not _RETYPED.fullmatch(text) and not _INDICATORS.search(text) else '"'
+    return (
+        ""
+        if _PLAIN.fullmatch(text) and not _RETYPED.fullmatch(text) and not _INDICATORS.search(text)
+        else '"'
+    )
 
 
 def write_yaml(value: Any, *, header: str = "") -> str:

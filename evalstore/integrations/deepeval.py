@@ -17,32 +17,47 @@ from evalstore.store import ArtifactStore
 class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
     """A metric whose score is that of a rubric, and which is met where the rubric passes.
 
-    `input`, `expected_output`, `context` and `tools_called` of a test case are read, and its `metadata` as further keys
-    of the question, for checks that take a value from there. A test case without a score has none, and an `error` that
-    says why; it is not met.
+    `input`, `expected_output`, `context` and `tools_called` of a test case are read, and its
+    `metadata` as further keys of the question, for checks that take a value from there. A test case
+    without a score has none, and an `error` that says why; it is not met.
     """
 
     def __init__(
-        self, rubric: str | RubricScorer, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None
+        self,
+        rubric: str | RubricScorer,
+        *,
+        store: ArtifactStore | Path | str = ".",
+        judges: Judges | None = None,
     ) -> None:
-        # `evaluate` makes a metric anew for each test case, of the arguments that it finds as attributes: the scorer
-        # alone says which store, which version and which judges.
-        self.rubric = rubric if isinstance(rubric, RubricScorer) else scorer(rubric, store=store, judges=judges)
+        # `evaluate` makes a metric anew for each test case, of the arguments that it finds as
+        # attributes: the scorer alone says which store, which version and which judges.
+        self.rubric = (
+            rubric
+            if isinstance(rubric, RubricScorer)
+            else scorer(rubric, store=store, judges=judges)
+        )
         self.threshold = float(self.rubric.ruler.threshold)
         self.async_mode = False
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
         """Grade a test case; keeps score, reason, success and error, and returns the score."""
-        calls = [{"name": call.name, "args": call.input_parameters or {}} for call in test_case.tools_called or ()]
+        calls = [
+            {"name": call.name, "args": call.input_parameters or {}}
+            for call in test_case.tools_called or ()
+        ]
         further = getattr(test_case, "metadata", None) or {}  # which earlier releases lack
         known = {
             "input": str(test_case.input),
-            **({} if test_case.expected_output is None else {"expected": test_case.expected_output}),
+            **(
+                {} if test_case.expected_output is None else {"expected": test_case.expected_output}
+            ),
             **({"context": "\n".join(test_case.context)} if test_case.context else {}),
         }
         question = {key: item for key, item in further.items() if is_read_by_checks(key)} | known
         graded = self.rubric.grade(
-            test_case.actual_output or "", question, None if test_case.tools_called is None else calls
+            test_case.actual_output or "",
+            question,
+            None if test_case.tools_called is None else calls,
         )
         self.score = None if graded.score is None else float(graded.score)
         self.reason, self.success = graded.reason, graded.surely_passed

@@ -17,12 +17,17 @@ _INPUTS = ("input", "question", "query", "prompt")
 
 
 def make_mlflow_scorer(
-    rubric: str, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None, name: str | None = None
+    rubric: str,
+    *,
+    store: ArtifactStore | Path | str = ".",
+    judges: Judges | None = None,
+    name: str | None = None,
 ) -> Any:
     """Return a scorer: its feedback has the score in [0, 1], why, and the rubric's exact reference and digest.
 
-    Of `inputs` the key input, question, query or prompt is the question's input; `expectations` are keys of a question,
-    of which `expected_response` is `expected`. Without a score the feedback has no value and says why.
+    Of `inputs` the key input, question, query or prompt is the question's input; `expectations` are
+    keys of a question, of which `expected_response` is `expected`. Without a score the feedback has
+    no value and says why.
     """
     grade = scorer(rubric, store=store, judges=judges)
 
@@ -52,5 +57,10 @@ def _make_feedback(graded: Graded, name: str) -> Feedback:
 
 def _read_text(outputs: Any) -> str:
     if isinstance(outputs, Mapping):
-        return str(next((outputs[key] for key in ("output", "response", "answer") if key in outputs), outputs))
+        return str(
+            next(
+                (outputs[key] for key in ("output", "response", "answer") if key in outputs),
+                outputs,
+            )
+        )
     return str(outputs)

@@ -20,23 +20,30 @@ from evalstore.model.question import is_read_by_checks
 def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
     """Grade an output by the rubric of the assertion's config: `{rubric: rubric/x@1.2, store: path}`.
 
-    The variables are the keys of the question: `input` (else it is the prompt), `expected`, and whatever else a check
-    takes from the question. What has no score fails with 0, as promptfoo has no other word. What a check could not
-    grade fails as well; the reason says so.
+    The variables are the keys of the question: `input` (else it is the prompt), `expected`, and
+    whatever else a check takes from the question. What has no score fails with 0, as promptfoo has
+    no other word. What a check could not grade fails as well; the reason says so.
     Raises `UsageError` for a config without a rubric.
     """
     config = context.get("config") or {}
     if not isinstance(config.get("rubric"), str):
-        raise UsageError("the config of the assertion names no rubric", hint="config: {rubric: rubric/x@1.2, store: .}")
+        raise UsageError(
+            "the config of the assertion names no rubric",
+            hint="config: {rubric: rubric/x@1.2, store: .}",
+        )
     variables = context.get("vars") or {}
     asked = str(variables.get("input", context.get("prompt", "")))
     question = {key: item for key, item in variables.items() if is_read_by_checks(key)}
-    graded = _load_scorer(config["rubric"], str(config.get("store", "."))).grade(output, {"input": asked, **question})
+    graded = _load_scorer(config["rubric"], str(config.get("store", "."))).grade(
+        output, {"input": asked, **question}
+    )
     return {
         "pass": graded.surely_passed,
         "score": float(graded.score or 0),
         "reason": graded.reason,
-        "named_scores": {check.id: float(check.score) for check in graded.checks if check.score is not None},
+        "named_scores": {
+            check.id: float(check.score) for check in graded.checks if check.score is not None
+        },
         "component_results": [_make_component(check) for check in graded.checks],
         "metadata": {"rubric": graded.ref, "digest": graded.digest},
     }

@@ -3,7 +3,8 @@
     def test_answer(ruler):
         ruler("rubric/tone@1.2").check(answer("How?"), question="q1")
 
-Imports the rest of evalstore when a test asks for it: pytest loads this module wherever evalstore is installed.
+Imports the rest of evalstore when a test asks for it: pytest loads this module wherever evalstore
+is installed.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _GRADER = pytest.StashKey["PytestGrader"]()
 class PytestGrader:
     """Grades the outputs of one session by the rubrics of one store.
 
-    `graded` has by question the line of the last answer to it, as `evalstore score` reads it: a test that is run again
-    answers its question again.
+    `graded` has by question the line of the last answer to it, as `evalstore score` reads it: a
+    test that is run again answers its question again.
     """
 
     store: Path
@@ -53,7 +54,11 @@ class PytestGrader:
         row = dict(self._find_question(question)) if question is not None else {}
         calls = None if tool_calls is None else list(tool_calls)
         if question is not None:
-            line = {"id": question, "output": output, **({} if calls is None else {"tool_calls": calls})}
+            line = {
+                "id": question,
+                "output": output,
+                **({} if calls is None else {"tool_calls": calls}),
+            }
             self.graded[question] = json.dumps(line)
         if rubric not in self._scorers:
             self._scorers[rubric] = scorer(rubric, store=self.store)
@@ -85,7 +90,9 @@ class PytestRuler:
         **keys: Any,
     ) -> Graded:
         """Grade one output; `question` is an id of the dataset, else `keys` are those of one (`input`, `expected`)."""
-        return self.session.grade(self.rubric, output, question=question, tool_calls=tool_calls, keys=keys)
+        return self.session.grade(
+            self.rubric, output, question=question, tool_calls=tool_calls, keys=keys
+        )
 
     def check(self, output: str, **keys: Any) -> Graded:
         """Fail the test, with the reasons of the rubric, unless the output passes and every check could be graded."""
@@ -105,22 +112,36 @@ def write_run(grader: PytestGrader, dataset: str, folder: Path) -> str:
         outputs = Path(made) / "pytest.jsonl"
         outputs.write_text("".join(f"{line}\n" for line in grader.graded.values()), "utf-8")
         at = datetime.now(UTC)
-        run = score(dataset, outputs, store=store, out=folder.absolute(), at=at, judges=Judges(offline=True))
+        run = score(
+            dataset, outputs, store=store, out=folder.absolute(), at=at, judges=Judges(offline=True)
+        )
     return f"run {run.path}" + (f", which has no score: {run.ungraded}" if run.is_withheld else "")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of evalstore."""
     group = parser.getgroup("evalstore")
-    group.addoption("--evalstore-store", metavar="DIR", help="The store of the rubrics; default: where pytest starts.")
-    group.addoption("--evalstore-dataset", metavar="REF", help="The dataset whose questions the tests answer.")
-    group.addoption("--evalstore-run", metavar="DIR", help="Score what the tests graded, and keep it there as a run.")
+    group.addoption(
+        "--evalstore-store",
+        metavar="DIR",
+        help="The store of the rubrics; default: where pytest starts.",
+    )
+    group.addoption(
+        "--evalstore-dataset", metavar="REF", help="The dataset whose questions the tests answer."
+    )
+    group.addoption(
+        "--evalstore-run",
+        metavar="DIR",
+        help="Score what the tests graded, and keep it there as a run.",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse a run that no dataset would explain."""
     if config.getoption("--evalstore-run") and not config.getoption("--evalstore-dataset"):
-        raise pytest.UsageError("--evalstore-run needs the questions that are answered: --evalstore-dataset REF")
+        raise pytest.UsageError(
+            "--evalstore-run needs the questions that are answered: --evalstore-dataset REF"
+        )
 
 
 @pytest.fixture
@@ -161,5 +182,7 @@ def _open_grader(config: pytest.Config) -> PytestGrader:
 
     if _GRADER not in config.stash:
         folder = config.getoption("--evalstore-store") or config.invocation_params.dir
-        config.stash[_GRADER] = PytestGrader(Path(folder).absolute(), config.getoption("--evalstore-dataset"))
+        config.stash[_GRADER] = PytestGrader(
+            Path(folder).absolute(), config.getoption("--evalstore-dataset")
+        )
     return config.stash[_GRADER]

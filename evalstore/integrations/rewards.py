@@ -20,8 +20,9 @@ def make_trl_reward(
 ) -> Callable[..., list[float | None]]:
     """Return a reward function for `GRPOTrainer(reward_funcs=…)`: a score in [0, 1] for each completion.
 
-    Columns of the dataset that a check reads are the question's keys, row by row: `expected`, …, and whatever else the
-    rubric takes from the question. A completion that not every check could grade gets None, which TRL leaves out of
+    Columns of the dataset that a check reads are the question's keys, row by row: `expected`, …,
+    and whatever else the rubric takes from the question. A completion that not every check could
+    grade gets None, which TRL leaves out of
     the reward.
     """
     grade = scorer(rubric, store=store, judges=judges)
@@ -31,7 +32,10 @@ def make_trl_reward(
         prompts: Sequence[Completion], completions: Sequence[Completion], **columns: Any
     ) -> list[float | None]:
         known = {key: columns[key] for key in keys if key in columns}
-        rows = [{key: values[place] for key, values in known.items()} for place in range(len(completions))]
+        rows = [
+            {key: values[place] for key, values in known.items()}
+            for place in range(len(completions))
+        ]
         return [
             _read_reward(grade.grade(_read_text(completion), {"input": _read_text(prompt), **row}))
             for prompt, completion, row in zip(prompts, completions, rows, strict=True)
@@ -46,9 +50,9 @@ def make_verifiers_reward(
 ) -> Callable[..., Awaitable[float | dict[str, float]]]:
     """Return a reward of verifiers (0.4 and later), for `rewards: {name: {fn: "module:name"}}` of a task's config.
 
-    It grades the last reply of a trace. The prompt of the task is the input, its `answer` the expected answer; its
-    other fields are the question's keys, where a check reads one of this name. What not every check could grade has no
-    reward.
+    It grades the last reply of a trace. The prompt of the task is the input, its `answer` the
+    expected answer; its other fields are the question's keys, where a check reads one of this name.
+    What not every check could grade has no reward.
     """
     grade = scorer(rubric, store=store, judges=judges)
     keys = sorted(grade.ruler.question_keys)

@@ -46,10 +46,15 @@ def explain_result(result: RubricResult) -> str:
 
 def _list_lines(result: RubricResult) -> Iterator[str]:
     score = "" if result.score is None else f" ({format_exact_score(result.score)})"
-    yield f"{result.verdict}{score}" + (f": {make_printable(result.reason)}" if result.reason else "")
+    yield f"{result.verdict}{score}" + (
+        f": {make_printable(result.reason)}" if result.reason else ""
+    )
     for check in result.checks:
         if check.verdict is Verdict.FAIL and check.score is not None:
-            yield f"- {check.id} failed ({format_exact_score(check.score)}): {make_printable(check.reason)}"
+            yield (
+                f"- {check.id} failed ({format_exact_score(check.score)}): "
+                f"{make_printable(check.reason)}"
+            )
         elif check.unscored:
             yield f"- {check.id} unscored ({check.unscored}): {make_printable(check.reason)}"
 
@@ -92,15 +97,18 @@ class _Bench:
     def __init__(self, ruler: Ruler) -> None:
         self.lock, self.lookup = Lock(), ReplyLookup()
         context = CheckContext(ruler.load, self.lookup.find_reply, ruler.model, strict=ruler.strict)
-        self.grade: Callable[[Sample], RubricResult] = prepare_rubric(read_rubric(ruler.rubric.value), context)
+        self.grade: Callable[[Sample], RubricResult] = prepare_rubric(
+            read_rubric(ruler.rubric.value), context
+        )
 
 
 @dataclass(frozen=True)
 class Ruler:
     """One rubric: its pin, the artifact, what its checks refer to by reference, and the judges among that.
 
-    `model` is what judges and checks without a model of their own name; `strict` takes no approximate engine. Equal
-    rulers give equal results; to pickle one keeps all of it but what is prepared.
+    `model` is what judges and checks without a model of their own name; `strict` takes no
+    approximate engine. Equal rulers give equal results; to pickle one keeps all of it but what is
+    prepared.
     """
 
     pin: UsedArtifact
@@ -119,7 +127,10 @@ class Ruler:
     @property
     def question_keys(self) -> frozenset[str]:
         """The keys of a question that its checks read, as a reference or as a value that a rubric takes from it."""
-        rubrics = [self.rubric, *(one for one in self.artifacts.values() if one.kind is Kind.RUBRIC)]
+        rubrics = [
+            self.rubric,
+            *(one for one in self.artifacts.values() if one.kind is Kind.RUBRIC),
+        ]
         return frozenset(REFERENCE_KEYS) | list_value_keys(rubric.value for rubric in rubrics)
 
     def load(self, ref: str) -> Artifact:
@@ -128,7 +139,9 @@ class Ruler:
             raise RefError(f"{ref} is not part of {self.pin.ref}")
         return self.artifacts[ref]
 
-    def grade(self, sample: Sample, replies: Mapping[str, JudgeReply]) -> tuple[RubricResult, Mapping[str, JudgeCall]]:
+    def grade(
+        self, sample: Sample, replies: Mapping[str, JudgeReply]
+    ) -> tuple[RubricResult, Mapping[str, JudgeCall]]:
         """Grade one sample with `replies` (by call key); returns the result and the calls whose replies are missing."""
         if not self._bench:
             self._bench.append(_Bench(self))
@@ -146,7 +159,12 @@ def load_ruler(used: ArtifactResolver, ref: str) -> Ruler:
     """Return the rubric that `ref` names, with everything that it refers to."""
     prepared, resolved = used.prepare_rubric(ref), used.resolve(ref)
     return Ruler(
-        prepared.pin, resolved.artifact, used.artifacts, used.list_pins(Kind.JUDGE), used.model, used.store.strict
+        prepared.pin,
+        resolved.artifact,
+        used.artifacts,
+        used.list_pins(Kind.JUDGE),
+        used.model,
+        used.store.strict,
     )
 
 
@@ -179,7 +197,8 @@ class Graded:
 class RubricScorer:
     """A rubric as a function of outputs: can be pickled, and called from many threads.
 
-    Judges answer from the replies in the git directory `common` that the store had, or as `judges` says.
+    Judges answer from the replies in the git directory `common` that the store had, or as `judges`
+    says.
     """
 
     ruler: Ruler
@@ -200,7 +219,10 @@ class RubricScorer:
         return self.grade(output, {"input": input, **keys, **question}, tool_calls)
 
     def grade(
-        self, output: str, question: Mapping[str, Any], tool_calls: Iterable[Mapping[str, Any]] | None = None
+        self,
+        output: str,
+        question: Mapping[str, Any],
+        tool_calls: Iterable[Mapping[str, Any]] | None = None,
     ) -> Graded:
         """Grade one output to a question, whose keys may be called like an argument of `__call__`."""
         row = {"id": "", "input": "", **convert_numbers(question, to_decimal)}
@@ -211,7 +233,14 @@ class RubricScorer:
             result, missing = self.ruler.grade(sample, replies)
             if not missing:
                 pin, reason = self.ruler.pin, explain_result(result)
-                return Graded(result.score, _PASSED[result.verdict], reason, result.checks, pin.ref, pin.digest)
+                return Graded(
+                    result.score,
+                    _PASSED[result.verdict],
+                    reason,
+                    result.checks,
+                    pin.ref,
+                    pin.digest,
+                )
             replies = {**replies, **self._find_replies(missing)}
 
     def _find_replies(self, missing: Mapping[str, JudgeCall]) -> dict[str, JudgeReply]:
@@ -224,11 +253,15 @@ class RubricScorer:
             return {key: session.ask(call) for key, call in missing.items()}
 
 
-def scorer(rubric: str, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None) -> RubricScorer:
+def scorer(
+    rubric: str, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None
+) -> RubricScorer:
     """Return the rubric that a reference names as a function of outputs, with all that it refers to.
 
-    `store` is the folder of a store, or an opened one; it is not needed any more afterwards. A reference that floats
-    is resolved now, and the grades say as what. Raises `EvalstoreError` for a rubric that is not there or unreadable.
+    `store` is the folder of a store, or an opened one; it is not needed any more afterwards. A
+    reference that floats
+    is resolved now, and the grades say as what. Raises `EvalstoreError` for a rubric that is not
+    there or unreadable.
     """
     if isinstance(store, ArtifactStore):
         return _load_scorer(rubric, store, judges or Judges())

@@ -35,5 +35,9 @@ __all__ = [
 # What validates needs the check kinds and the schemas, which most readers of these names do not.
 __getattr__ = import_lazily(
     __name__,
-    {".context": ("KnownRules", "PendingAcceptances"), ".rubrics": ("find_obstacles",), ".run": ("validate",)},
+    {
+        ".context": ("KnownRules", "PendingAcceptances"),
+        ".rubrics": ("find_obstacles",),
+        ".run": ("validate",),
+    },
 )

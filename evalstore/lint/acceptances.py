@@ -25,31 +25,54 @@ def lint_acceptance_form(value: Any) -> Iterator[Note]:
         for key in entry:
             if key not in known and not key.startswith("x_"):
                 hint = suggest_name(key, known, f"write it as x_{key}")
-                yield make_note("key-not-allowed", (*at, key), of_key=True, name=f"`{key}`", hint=hint)
+                yield make_note(
+                    "key-not-allowed", (*at, key), of_key=True, name=f"`{key}`", hint=hint
+                )
         yield from _lint_dates(entry, index)
         if isinstance(since := entry.get("since"), str) and find_version(since) is None:
             message = f"`since` is not a version: {describe_value(since)}"
-            yield make_note("acceptance-malformed", (*at, "since"), message=message, hint="name a release, as in 1.2.0")
+            yield make_note(
+                "acceptance-malformed",
+                (*at, "since"),
+                message=message,
+                hint="name a release, as in 1.2.0",
+            )
         if not _lowers_level(entry):
-            yield make_note("acceptance-malformed", (*at, "level"), message="`level` must be lower than `was`", hint="")
+            yield make_note(
+                "acceptance-malformed",
+                (*at, "level"),
+                message="`level` must be lower than `was`",
+                hint="",
+            )
         name = tuple(str(entry.get(key)) for key in ("artifact", "since", "fingerprint"))
         if seen.setdefault(name, index) != index:
             hint = "keep one of them"
-            yield make_note("acceptance-malformed", at, message=f"duplicate entry: {name[2]} of {name[0]}", hint=hint)
+            yield make_note(
+                "acceptance-malformed",
+                at,
+                message=f"duplicate entry: {name[2]} of {name[0]}",
+                hint=hint,
+            )
 
 
 def lint_acceptance_use(value: Any, pending: PendingAcceptances, today: date) -> Iterator[Note]:
     """Yield the entries that no change needs, and those that expired while their change is still there."""
     for index, entry in list_mappings(value, "accepted"):
-        artifact, since, fingerprint, until = (entry.get(key) for key in ("artifact", "since", "fingerprint", "until"))
+        artifact, since, fingerprint, until = (
+            entry.get(key) for key in ("artifact", "since", "fingerprint", "until")
+        )
         used = pending.get((str(artifact), str(find_version(str(since))), str(fingerprint)))
         if used is False:
-            yield make_note("accept-unused", ("accepted", index), artifact=artifact, found=entry.get("rule"))
+            yield make_note(
+                "accept-unused", ("accepted", index), artifact=artifact, found=entry.get("rule")
+            )
         ended = _parse_day(until)
         if used and ended and ended < today:
             at = ("accepted", index, "until")
             found = entry.get("rule")
-            yield make_note("accept-expired", at, artifact=artifact, found=found, until=until, print=fingerprint)
+            yield make_note(
+                "accept-expired", at, artifact=artifact, found=found, until=until, print=fingerprint
+            )
 
 
 def _lint_dates(entry: Mapping[str, Any], index: int) -> Iterator[Note]:
@@ -57,7 +80,10 @@ def _lint_dates(entry: Mapping[str, Any], index: int) -> Iterator[Note]:
         if isinstance(entry.get(key), str) and _parse_day(entry[key]) is None:
             message = f"`{key}` is not a date: {describe_value(entry[key])}"
             yield make_note(
-                "acceptance-malformed", ("accepted", index, key), message=message, hint="write it as 2026-12-31"
+                "acceptance-malformed",
+                ("accepted", index, key),
+                message=message,
+                hint="write it as 2026-12-31",
             )
 
 

@@ -41,7 +41,9 @@ class Bundles:
 
     def _read_bundle(self, root: Path, name: str) -> Bundle | None:
         path = locate_bundle(self.settings, name)
-        if name not in get_mapping(self.settings, BUNDLE_FOLDER) and not os.path.lexists(root / path):
+        if name not in get_mapping(self.settings, BUNDLE_FOLDER) and not os.path.lexists(
+            root / path
+        ):
             return None
         return read_bundle(root, path, name)
 
@@ -76,12 +78,19 @@ def read_bundle(root: Path, path: str, name: str, shown: str = "") -> Bundle:
 
         return Bundle(compile_untrusted(value), frozenset(fields))
     except EvalstoreError as error:
-        place = Place(file, error.place.line, error.place.column) if error.place else Place(file, 1, 1)
+        place = (
+            Place(file, error.place.line, error.place.column) if error.place else Place(file, 1, 1)
+        )
         return Bundle(broken=note_broken_bundle(name, error, place))
 
 
 def note_broken_bundle(name: str, error: EvalstoreError, place: Place | None) -> Note:
     """Return the note of a schema that cannot be read or applied."""
     return make_note(
-        "bundle-broken", ("bundle",), place=place, found=name, message=error.message, hint=error.hint or ""
+        "bundle-broken",
+        ("bundle",),
+        place=place,
+        found=name,
+        message=error.message,
+        hint=error.hint or "",
     )

@@ -22,9 +22,12 @@ MAX_AGE_DAYS = 90
 
 # `unpinned` -> the severity of a reference without an exact version; ordered from lax to strict.
 _UNPINNED = {"allow": None, "warn": Severity.WARNING, "forbid": Severity.ERROR}
-_UNPINNED_RULES = frozenset({"reference-unpinned", "reference-floating", "reference-floating-inside"})
+_UNPINNED_RULES = frozenset(
+    {"reference-unpinned", "reference-floating", "reference-floating-inside"}
+)
 _SEVERITIES = {"off": None, **{str(severity): severity for severity in Severity}}
-# (artifact, release, fingerprint) -> whether a change since that release has it; what is history is not in here.
+# (artifact, release, fingerprint) -> whether a change since that release has it; what is history is
+# not in here.
 PendingAcceptances = Mapping[tuple[str, str, str], bool]
 
 
@@ -40,7 +43,9 @@ class SeverityPolicy:
     def find_severity(self, rule: str, *, soft: bool = False) -> Severity | None:
         """Return the severity of a rule's findings, or None when there are to be none."""
         severity: Severity | None = VALIDATION_RULES[rule].severity
-        if severity is Severity.ERROR and not soft:  # what cannot be graded stays so, whatever the settings say
+        if (
+            severity is Severity.ERROR and not soft
+        ):  # what cannot be graded stays so, whatever the settings say
             return severity
         severity = Severity.WARNING if soft else severity
         if rule in _UNPINNED_RULES:
@@ -55,8 +60,14 @@ class SeverityPolicy:
 
 def read_policy(settings: Any, *, strict: bool) -> SeverityPolicy:
     """Read the store's own policy from its settings; values of a wrong type are left to the schema's findings."""
-    rules = {rule: level for rule, level in get_mapping(settings, "rules").items() if isinstance(level, str)}
-    policy = _apply_settings(SeverityPolicy(rules=rules), settings if isinstance(settings, dict) else {})
+    rules = {
+        rule: level
+        for rule, level in get_mapping(settings, "rules").items()
+        if isinstance(level, str)
+    }
+    policy = _apply_settings(
+        SeverityPolicy(rules=rules), settings if isinstance(settings, dict) else {}
+    )
     return replace(policy, strict=policy.strict or strict)
 
 
@@ -69,21 +80,29 @@ def read_target_policies(
         if isinstance(target, dict):
             for artifact in _list_reached(target.get("dataset"), files):
                 name = (artifact.kind, artifact.id)
-                policies[name] = _combine_strictest(policies.get(name), _apply_settings(policy, target), policy)
+                policies[name] = _combine_strictest(
+                    policies.get(name), _apply_settings(policy, target), policy
+                )
     return policies
 
 
 def _apply_settings(policy: SeverityPolicy, settings: Mapping[str, Any]) -> SeverityPolicy:
-    strict, unpinned, age = (settings.get(key) for key in ("strict", "unpinned", "judge_max_age_days"))
+    strict, unpinned, age = (
+        settings.get(key) for key in ("strict", "unpinned", "judge_max_age_days")
+    )
     return replace(
         policy,
         strict=strict if isinstance(strict, bool) else policy.strict,
-        unpinned=unpinned if isinstance(unpinned, str) and unpinned in _UNPINNED else policy.unpinned,
+        unpinned=unpinned
+        if isinstance(unpinned, str) and unpinned in _UNPINNED
+        else policy.unpinned,
         max_age=age if isinstance(age, int) and not isinstance(age, bool) else policy.max_age,
     )
 
 
-def _combine_strictest(one: SeverityPolicy | None, other: SeverityPolicy, base: SeverityPolicy) -> SeverityPolicy:
+def _combine_strictest(
+    one: SeverityPolicy | None, other: SeverityPolicy, base: SeverityPolicy
+) -> SeverityPolicy:
     if one is None:
         return replace(other, strict=other.strict or base.strict)
     return replace(
@@ -101,7 +120,11 @@ def _list_reached(dataset: Any, files: ArtifactFiles) -> Iterable[Artifact]:
     while pending:
         try:
             ref = parse_ref(pending.pop())
-        except (RefError, AttributeError, TypeError):  # no text, or none that is a reference: another rule reports it
+        except (
+            RefError,
+            AttributeError,
+            TypeError,
+        ):  # no text, or none that is a reference: another rule reports it
             continue
         for artifact in files.list_named(ref.kind, ref.id):
             if (artifact.kind, artifact.id) not in reached:
@@ -114,8 +137,8 @@ def _list_reached(dataset: Any, files: ArtifactFiles) -> Iterable[Artifact]:
 class KnownRules:
     """What packages above this one know: the diff's rules, the numbers of its rule sets, and which acceptances stand.
 
-    `pending` maps each acceptance of a change since the last release to whether a change needs it; None where that was
-    not computed. What is not known is not judged.
+    `pending` maps each acceptance of a change since the last release to whether a change needs it;
+    None where that was not computed. What is not known is not judged.
     """
 
     rules: Collection[str] = ()
@@ -127,9 +150,10 @@ class KnownRules:
 class ValidationContext:
     """The other artifacts, the bundles, the policies, what packages above know, and today's date.
 
-    `cosmetic` are the extra keys that evalstore.yaml declares, `gold_names` the datasets that judges were validated
-    against, by the root of their store, as far as anybody asked. `whole` gives every finding its line of the file;
-    `streamed` rows are forgotten as soon as they are looked at.
+    `cosmetic` are the extra keys that evalstore.yaml declares, `gold_names` the datasets that
+    judges were validated against, by the root of their store, as far as anybody asked. `whole`
+    gives every finding its line of the file; `streamed` rows are forgotten as soon as they are
+    looked at.
     """
 
     lookup: ReferenceLookup

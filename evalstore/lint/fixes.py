@@ -40,13 +40,22 @@ def make_edit(text: str, span: Span, note: Note, file: TextFile) -> TextEdit | N
         return None
     old = text[span.start : span.end]
     new = _write_scalar(old, note.fix, is_json=bool(file.line) or file.path.endswith(_JSON))
-    return TextEdit(file.root, file.path, file.line, span.start, span.end, old, new) if new not in {None, old} else None
+    return (
+        TextEdit(file.root, file.path, file.line, span.start, span.end, old, new)
+        if new not in {None, old}
+        else None
+    )
 
 
 def find_rename(source: ValidationSource) -> TextEdit | None:
     """Return the renaming of a file that only lacks a letter of its ending; None where its new name is taken."""
     path = PurePosixPath(source.path)
-    if source.role is not FileRole.IGNORED or source.root is None or len(path.parts) != _DEPTH or path.suffix != _YML:
+    if (
+        source.role is not FileRole.IGNORED
+        or source.root is None
+        or len(path.parts) != _DEPTH
+        or path.suffix != _YML
+    ):
         return None
     new = path.with_suffix(_YAML)
     if path.parts[0] not in {kind.folder for kind in Kind} or (source.root / new).exists():
@@ -137,7 +146,11 @@ def _write_scalar(old: str, fix: Fix, *, is_json: bool) -> str | None:
     quote = old[:1] if old[:1] in _QUOTES and old[-1:] == old[:1] and len(old) > 1 else ""
     inner = old[len(quote) : len(old) - len(quote)]
     # Escapes, anchors, tags and texts of several lines are left to people.
-    if not inner or any(mark in inner for mark in "\\\"'\n\r") or (not quote and inner[0] in "&*!|>"):
+    if (
+        not inner
+        or any(mark in inner for mark in "\\\"'\n\r")
+        or (not quote and inner[0] in "&*!|>")
+    ):
         return None
     word = fix.word or inner
     if fix.quoted is None:

@@ -34,7 +34,9 @@ def _lint_id(artifact: Artifact) -> Iterator[Note]:
         yield make_note("id-malformed", ("id",), found=describe_value(id_))
     elif id_ != artifact.id:
         other = f", or write id: {artifact.id}" if is_id(artifact.id) else ""
-        yield make_note("id-not-file-name", ("id",), found=id_, hint=f"name the file {id_}.yaml{other}")
+        yield make_note(
+            "id-not-file-name", ("id",), found=id_, hint=f"name the file {id_}.yaml{other}"
+        )
 
 
 def _lint_version(artifact: Artifact) -> Iterator[Note]:
@@ -46,9 +48,17 @@ def _lint_version(artifact: Artifact) -> Iterator[Note]:
         mark = artifact.document.spans["version",]
         written = artifact.document.text[mark.start : mark.end]
         what = f"the number {written}" if number else describe_value(version)
-        full = f"{written}.0.0" if written.isdecimal() else f"{written}.0" if TWO_PART.fullmatch(written) else ""
+        full = (
+            f"{written}.0.0"
+            if written.isdecimal()
+            else f"{written}.0"
+            if TWO_PART.fullmatch(written)
+            else ""
+        )
         fix = Fix(full, quoted=True) if number and find_version(full) else None
-        yield make_note("version-not-text", ("version",), fix=fix, what=what, example=full or "1.0.0")
+        yield make_note(
+            "version-not-text", ("version",), fix=fix, what=what, example=full or "1.0.0"
+        )
     elif TWO_PART.fullmatch(version):
         yield make_note("version-two-part", ("version",), fix=Fix(f"{version}.0"), found=version)
     elif find_version(version) is None:

@@ -9,19 +9,35 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from evalstore.checks.reply import find_pattern_limit, find_pattern_problem, find_quoted_answer, is_pattern_idle
+from evalstore.checks.reply import (
+    find_pattern_limit,
+    find_pattern_problem,
+    find_quoted_answer,
+    is_pattern_idle,
+)
 from evalstore.checks.template import TemplateTag, find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
 from evalstore.errors import Place
 from evalstore.languages.patterns import find_dialect_difference
-from evalstore.lint.notes import Note, describe_value, get_mapping, list_texts, make_note, suggest_name
+from evalstore.lint.notes import (
+    Note,
+    describe_value,
+    get_mapping,
+    list_texts,
+    make_note,
+    suggest_name,
+)
 from evalstore.lint.secrets import lint_secrets
 from evalstore.model import MALFORMED_ERRORS, Artifact, ScoreType, read_judge
 from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA
 from evalstore.text import SHORT_DIGEST
 
-_KNOWN_TAGS = "valid tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
-LEAST_ROWS = 30  # below it a rate of half of the rows is known to no better than a quarter up or down
+_KNOWN_TAGS = (
+    "valid tags are {{ x }}, {{{ x }}}, {{! a comment }}, {{# x }}…{{/ x }} and {{^ x }}…{{/ x }}"
+)
+LEAST_ROWS = (
+    30  # below it a rate of half of the rows is known to no better than a quarter up or down
+)
 _RETIREMENT_DAYS = 90  # before the day on which a judge's model is switched off
 _ANSWERS = {
     ScoreType.BINARY: "verdict: pass, fail, yes, no, true, false, 1 or 0",
@@ -61,13 +77,23 @@ def _lint_template(document: Document) -> Iterator[Note]:
     for tag in tags:
         place = place_of(tag.number)
         if tag.problem:
-            yield make_note("template-malformed", ("template",), place=place, message=tag.problem, hint=_KNOWN_TAGS)
+            yield make_note(
+                "template-malformed",
+                ("template",),
+                place=place,
+                message=tag.problem,
+                hint=_KNOWN_TAGS,
+            )
         elif tag.sigil != "!" and tag.name not in filled and tag.name not in reported:
             reported.add(tag.name)
             # A `criterion` is more likely one that a check fills than a slip.
             meant = [name for name in filled if name != CRITERIA]
-            hint = suggest_name(tag.name, meant, "declare it under `variables:` so that checks can fill it")
-            yield make_note("template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint)
+            hint = suggest_name(
+                tag.name, meant, "declare it under `variables:` so that checks can fill it"
+            )
+            yield make_note(
+                "template-variable-unfilled", ("template",), place=place, found=tag.name, hint=hint
+            )
 
 
 def _shows_output(tags: list[TemplateTag]) -> bool:
@@ -106,7 +132,12 @@ def _lint_reply_pattern(value: dict[str, Any]) -> Iterator[Note]:
         hint = "use the syntax of Python's re, with the answer in the first group"
         yield make_note("check-broken", ("reply_pattern",), message=broken, hint=hint)
     elif other := find_dialect_difference(pattern, ""):
-        yield make_note("check-problem", ("reply_pattern",), message=other, hint="write it so that both read it alike")
+        yield make_note(
+            "check-problem",
+            ("reply_pattern",),
+            message=other,
+            hint="write it so that both read it alike",
+        )
     if limit := find_pattern_limit(pattern):
         from evalstore.languages.patterns import LIMIT_HINT
 
@@ -125,25 +156,41 @@ def _lint_rates(value: dict[str, Any]) -> Iterator[Note]:
     for key in ("tpr", "tnr"):
         rate = get_mapping(value, "validation").get(key)
         if isinstance(rate, int | Decimal) and not isinstance(rate, bool) and not 0 <= rate <= 1:
-            yield make_note("judge-rate-outside", ("validation", key), name=f"`{key}`", found=describe_value(rate))
+            yield make_note(
+                "judge-rate-outside",
+                ("validation", key),
+                name=f"`{key}`",
+                found=describe_value(rate),
+            )
 
 
 def _lint_age(artifact: Artifact, max_age: int, today: date) -> Iterator[Note]:
     validation = get_mapping(artifact.value, "validation")
     pointer: Pointer = ("validation",)
     if missing := [key for key in _EVIDENCE if validation.get(key) is None]:
-        what = f"`validation` has no {' and no '.join(missing)}" if validation else "`validation` is missing"
-        yield make_note("judge-unvalidated", pointer if validation else ("id",), of_key=True, missing=what)
+        what = (
+            f"`validation` has no {' and no '.join(missing)}"
+            if validation
+            else "`validation` is missing"
+        )
+        yield make_note(
+            "judge-unvalidated", pointer if validation else ("id",), of_key=True, missing=what
+        )
     written = validation.get("validated_at")
     if not isinstance(written, str):
         return
     try:
         day = date.fromisoformat(written[:10])
     except ValueError:
-        yield make_note("judge-date-malformed", (*pointer, "validated_at"), found=describe_value(written))
+        yield make_note(
+            "judge-date-malformed", (*pointer, "validated_at"), found=describe_value(written)
+        )
         return
     if (days := (today - day).days) > max_age:
-        where, why = (*pointer, "validated_at"), f"it is from {day}, {days} days ago, and the limit is {max_age}"
+        where, why = (
+            (*pointer, "validated_at"),
+            f"it is from {day}, {days} days ago, and the limit is {max_age}",
+        )
         yield make_note("judge-validation-stale", where, why=why)
 
 
@@ -152,17 +199,26 @@ def _lint_evidence(artifact: Artifact) -> Iterator[Note]:
     validation = get_mapping(artifact.value, "validation")
     digest = validation.get("digest")
     if isinstance(digest, str) and digest != artifact.scoring_digest:
-        why = f"it measured {digest[:SHORT_DIGEST]}…, and the judge is now {artifact.scoring_digest[:SHORT_DIGEST]}…"
+        why = (
+            f"it measured {digest[:SHORT_DIGEST]}…, and the judge is now "
+            f"{artifact.scoring_digest[:SHORT_DIGEST]}…"
+        )
         yield make_note("judge-validation-stale", ("validation", "digest"), why=why)
     size = validation.get("sample_size")
     if isinstance(size, int) and not isinstance(size, bool) and 0 < size < LEAST_ROWS:
-        yield make_note("judge-sample-small", ("validation", "sample_size"), found=size, least=LEAST_ROWS)
+        yield make_note(
+            "judge-sample-small", ("validation", "sample_size"), found=size, least=LEAST_ROWS
+        )
     rates = [validation.get(key) for key in ("tpr", "tnr")]
-    numbers = [rate for rate in rates if isinstance(rate, int | Decimal) and not isinstance(rate, bool)]
+    numbers = [
+        rate for rate in rates if isinstance(rate, int | Decimal) and not isinstance(rate, bool)
+    ]
     # Youden's J: at 0 the verdicts do not depend on the answers, and so Cohen's kappa is 0, too.
     if len(numbers) == len(rates) and sum(numbers) <= 1:
         percents = [f"{rate * 100:.0f} %" for rate in numbers]
-        yield make_note("judge-no-better-than-baseline", ("validation", "tnr"), tpr=percents[0], tnr=percents[1])
+        yield make_note(
+            "judge-no-better-than-baseline", ("validation", "tnr"), tpr=percents[0], tnr=percents[1]
+        )
 
 
 def _lint_retirement(value: dict[str, Any], today: date) -> Iterator[Note]:

@@ -10,14 +10,25 @@ from typing import Any, NamedTuple
 from evalstore.documents import Pointer
 from evalstore.lint.key_hints import find_hint
 from evalstore.lint.notes import Fix, Note, list_mappings, list_names, make_note
-from evalstore.lint.shapes import CHECK, QUESTION, ROOTS, SETTINGS, list_check_kinds, list_key_names, load_schema
+from evalstore.lint.shapes import (
+    CHECK,
+    QUESTION,
+    ROOTS,
+    SETTINGS,
+    list_check_kinds,
+    list_key_names,
+    load_schema,
+)
 from evalstore.model import Kind, is_cosmetic
 from evalstore.text import SLIPS, find_near_word, find_only_near, spell_out
 
-# The words of `foreign_keys` for what stands at the top of a schema; below it the key that leads there names the place.
+# The words of `foreign_keys` for what stands at the top of a schema; below it the key that leads
+# there names the place.
 _PLACES = {"base/rubric": "rubric", QUESTION: "questions", CHECK: "checks"}
 _CONTAINERS = (dict, list)
-_NOTED_KEYS = 20  # of one mapping: a file of a megabyte can have 90,000, and each is compared with all others
+_NOTED_KEYS = (
+    20  # of one mapping: a file of a megabyte can have 90,000, and each is compared with all others
+)
 # A value may have a type as JSON Schema names it -> the classes of Python.
 _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
@@ -41,7 +52,9 @@ _HOMES = {
 }
 
 
-def lint_artifact_keys(kind: Kind, value: Any, declared: frozenset[str] = frozenset()) -> Iterator[Note]:
+def lint_artifact_keys(
+    kind: Kind, value: Any, declared: frozenset[str] = frozenset()
+) -> Iterator[Note]:
     """Yield an artifact's keys that nothing reads, in checks by their kind; `lint_questions` does the questions.
 
     `declared` are keys that evalstore.yaml calls cosmetic.
@@ -61,8 +74,9 @@ def lint_keys(
 ) -> Iterator[Note]:
     """Yield the keys of `value` and below it that nothing reads, by the schema `name`; `declared` keys are free.
 
-    Where the schema is closed (by `unevaluatedProperties`) that is every key it does not name, save extensions;
-    elsewhere, where extra keys are allowed, it is those that look like a known one or that other tools use for one.
+    Where the schema is closed (by `unevaluatedProperties`) that is every key it does not name, save
+    extensions; elsewhere, where extra keys are allowed, it is those that look like a known one or
+    that other tools use for one.
     """
     root = load_schema(name)
     yield from _lint_part(root, value, pointer, _KeyScope(root, _name_place(name), declared))
@@ -93,13 +107,18 @@ def _lint_part(part: Any, value: Any, pointer: Pointer, scope: _KeyScope) -> Ite
     for key, item in value.items():
         if key in known or isinstance(others, dict):
             if isinstance(item, _CONTAINERS):
-                yield from _lint_part(known.get(key, others), item, (*pointer, key), _KeyScope(scope.root, key))
+                yield from _lint_part(
+                    known.get(key, others), item, (*pointer, key), _KeyScope(scope.root, key)
+                )
         elif key not in scope.declared and not is_cosmetic(key):
             unknown += 1
             if unknown <= _NOTED_KEYS:
                 yield from _note_unknown_key(key, part, value, (*pointer, key), scope.place)
             elif unknown == _NOTED_KEYS + 1:
-                hint = f"of the unknown keys of one mapping only {_NOTED_KEYS} are listed, and here are more"
+                hint = (
+                    f"of the unknown keys of one mapping only {_NOTED_KEYS} are listed, and here "
+                    "are more"
+                )
                 yield make_note("key-unread", (*pointer, key), of_key=True, found=key, hint=hint)
 
 
@@ -113,19 +132,32 @@ def _note_unknown_key(
     elif guess := _guess_key(key, names):
         is_clear = _is_only_guess(key, guess, names) and _fits_type(value[key], known.get(guess))
         yield make_note(
-            "key-misspelt", at, of_key=True, fix=Fix(guess) if is_clear else None, found=spell_out(key), guess=guess
+            "key-misspelt",
+            at,
+            of_key=True,
+            fix=Fix(guess) if is_clear else None,
+            found=spell_out(key),
+            guess=guess,
         )
     elif "unevaluatedProperties" in part:
         homes = _find_homes(key)
         where = f"it belongs in {list_names(homes)}; " if homes else ""
-        yield make_note("key-unread", at, of_key=True, found=key, hint=f"{where}to keep it as a note, write `x_{key}`")
+        yield make_note(
+            "key-unread",
+            at,
+            of_key=True,
+            found=key,
+            hint=f"{where}to keep it as a note, write `x_{key}`",
+        )
 
 
 def _follow_reference(part: Any, root: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(part, dict):
         return {}
     # A mapping in place of a list or a text names a key of the question.
-    reference = part.get("$ref") or (part["then"].get("$ref") if "then" in part and "else" in part else None)
+    reference = part.get("$ref") or (
+        part["then"].get("$ref") if "then" in part and "else" in part else None
+    )
     return {**root["$defs"][reference.rsplit("/", 1)[1]], **part} if reference else part
 
 
@@ -172,8 +204,14 @@ def _fits_type(item: Any, wanted: Any) -> bool:
 
 @cache
 def _find_homes(key: str) -> tuple[str, ...]:
-    kinds = [kind for kind in list_check_kinds() if key in load_schema(f"checks/{kind}")["properties"]]
-    homes = [home for home, (name, path) in _HOMES.items() if key in _walk(load_schema(name), path)["properties"]]
+    kinds = [
+        kind for kind in list_check_kinds() if key in load_schema(f"checks/{kind}")["properties"]
+    ]
+    homes = [
+        home
+        for home, (name, path) in _HOMES.items()
+        if key in _walk(load_schema(name), path)["properties"]
+    ]
     return (*homes, f"a check of kind {' or '.join(kinds)}") if kinds else tuple(homes)
 
 
@@ -185,5 +223,10 @@ def _walk(schema: Any, path: Iterable[str]) -> Any:
 
 @cache
 def _all_schema_keys() -> frozenset[str]:
-    names = [*ROOTS.values(), SETTINGS, QUESTION, *(f"checks/{kind}" for kind in list_check_kinds())]
+    names = [
+        *ROOTS.values(),
+        SETTINGS,
+        QUESTION,
+        *(f"checks/{kind}" for kind in list_check_kinds()),
+    ]
     return frozenset[str]().union(*map(list_key_names, names))

@@ -26,8 +26,8 @@ class Fix(NamedTuple):
 class Note(NamedTuple):
     """One rule's observation: where in the document (or at which place), and the facts its sentence is made of.
 
-    A `soft` one keeps nothing else from being graded, and is a warning where the rule has an error. `fix` is there
-    where one text alone is right, `edit` once its place in the file is known.
+    A `soft` one keeps nothing else from being graded, and is a warning where the rule has an error.
+    `fix` is there where one text alone is right, `edit` once its place in the file is known.
     """
 
     rule: str
@@ -54,7 +54,9 @@ def make_note(
     return Note(rule, pointer, shown, of_key, place, fix=fix)
 
 
-def note_error(rule: str, error: EvalstoreError, pointer: Pointer = (), *, place: Place | None = None) -> Note:
+def note_error(
+    rule: str, error: EvalstoreError, pointer: Pointer = (), *, place: Place | None = None
+) -> Note:
     """Return the note that carries an error's own message and hint."""
     return make_note(rule, pointer, place=place, message=error.message, hint=error.hint or "")
 
@@ -107,12 +109,16 @@ def get_list(value: Any, key: str) -> list[Any]:
 
 def list_mappings(value: Any, key: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (index, item) for every mapping in the list under `key`."""
-    return ((index, item) for index, item in enumerate(get_list(value, key)) if isinstance(item, dict))
+    return (
+        (index, item) for index, item in enumerate(get_list(value, key)) if isinstance(item, dict)
+    )
 
 
 def list_texts(value: Any, key: str) -> Iterator[tuple[int, str]]:
     """Yield (index, item) for every text in the list under `key`."""
-    return ((index, item) for index, item in enumerate(get_list(value, key)) if isinstance(item, str))
+    return (
+        (index, item) for index, item in enumerate(get_list(value, key)) if isinstance(item, str)
+    )
 
 
 def describe_note(note: Note) -> tuple[str, str]:

@@ -25,7 +25,8 @@ _REFERENCE = (
 )
 _CORRECTNESS = r"(?i)\b(?:in)?(?:correct|accurate|accuracy|correctness|true|factual|factually)\b"
 _LEAST_SHARE = 0.9  # of the rows that a judge is validated against, from which on they are said to have a reference
-# Words that praise without saying what for; a criterion of these alone means what each reader thinks of.
+# Words that praise without saying what for; a criterion of these alone means what each reader
+# thinks of.
 _VAGUE_WORDS = (
     "good bad great nice quality helpful helpfulness useful usefulness appropriate acceptable adequate "
     "satisfactory excellent well better best fine decent high poor effective effectiveness"
@@ -48,7 +49,10 @@ _QUALITIES: Mapping[str, str] = {
     word: about
     for about, words in {
         "truth": "accurate correct true factual right accuracy correctness truthful",
-        "manner": "polite friendly kind respectful professional courteous empathetic polished politeness tone empathy",
+        "manner": (
+            "polite friendly kind respectful professional courteous empathetic polished politeness "
+            "tone empathy"
+        ),
         "extent": "complete thorough comprehensive exhaustive completeness",
         "length": "concise short brief succinct conciseness brevity",
         "clarity": "clear readable understandable fluent clarity readability fluency coherent coherence",
@@ -73,9 +77,13 @@ _YES_OR_NO = r"(?is)^\W*(?:is|are|does|do|did|has|have|can|was|were)\b.*\?$"
 _JOINED = r"(?i)\b(?:only if (?:both|all)|if (?:both|all)|all of (?:these|them|it)|either of)\b"
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _RANGE = (
-    rf"(?i)(?<![\w.]){_NUMBER}\s*(?:to|through|and|\.\.|-|\N{{EN DASH}})\s*{_NUMBER}(?![\w%])|\bout of \d+|/\s?\d+\b"
+    rf"(?i)(?<![\w.]){_NUMBER}\s*(?:to|through|and|\.\.|-|\N{{EN "
+    rf"DASH}})\s*{_NUMBER}(?![\w%])|\bout of \d+|/\s?\d+\b"
 )
-_NO_ANCHOR = "to or and through out of points? stars? scale inclusive as for how based in on per json with by depending"
+_NO_ANCHOR = (
+    "to or and through out of points? stars? scale inclusive as for how based in on per json with "
+    "by depending"
+)
 _ANCHOR = (
     rf"(?i)(?<![\w.]){_NUMBER}\s{{0,2}}[(=:\N{{EN DASH}}-]?\s{{0,2}}(?!(?:{'|'.join(_NO_ANCHOR.split())})\b)[a-z]|"
     rf"\b(?:worst|best|perfect|poor|excellent|terrible|nothing|everything|fully|completely|lowest|highest)\W{{1,3}}"
@@ -122,19 +130,29 @@ def _lint_prompt(judge: Judge, artifact: Artifact, lookup: ReferenceLookup) -> I
         return
     shown = {*template.names}
     system = str((judge.model or {}).get("system") or "")
-    prose = f"{system}\n{''.join(what if part == TEXT_PART else ' ' for part, what in template.parts)}"
+    prose = (
+        f"{system}\n{''.join(what if part == TEXT_PART else ' ' for part, what in template.parts)}"
+    )
     is_explained = bool(shown & {*_EXPLAINING, *judge.variables})
     if "expected" not in shown and not is_explained:
         yield from _lint_reference(prose, artifact, lookup)
-        if found := _find_vague(prose, frozenset(word for name in judge.levels or {} for word in _list_words(name))):
+        if found := _find_vague(
+            prose, frozenset(word for name in judge.levels or {} for word in _list_words(name))
+        ):
             yield make_note("criterion-vague", at, found=found)
     yield from _lint_doubled(prose, at)
     if judge.score_type is ScoreType.CONTINUOUS and not is_explained:
         scale = re.search(_RANGE, prose)
-        if scale and not re.search(_ANCHOR, re.sub(_RANGE, " ; ", prose)) and not re.search(_ANCHOR, prose):
+        if (
+            scale
+            and not re.search(_ANCHOR, re.sub(_RANGE, " ; ", prose))
+            and not re.search(_ANCHOR, prose)
+        ):
             yield make_note("scale-unexplained", at, found=_show(scale[0]))
     for index, name in list_texts(artifact.document.value, "level_names"):
-        if not is_explained and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", prose, re.IGNORECASE):
+        if not is_explained and not re.search(
+            rf"(?<!\w){re.escape(name)}(?!\w)", prose, re.IGNORECASE
+        ):
             yield make_note("level-unexplained", ("level_names", index), found=_show(name))
     yield from _lint_style(prose, at)
 
@@ -148,15 +166,24 @@ def _lint_criterion(text: str, at: Pointer) -> Iterator[Note]:
 
 def _lint_reference(prose: str, artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
     if match := re.search(_REFERENCE, prose):
-        yield make_note("template-reference-unread", ("template",), why=f"speaks of the {_show(match[0])}")
+        yield make_note(
+            "template-reference-unread", ("template",), why=f"speaks of the {_show(match[0])}"
+        )
         return
     against = get_mapping(artifact.document.value, "validation").get("validated_against")
     if not re.search(_CORRECTNESS, prose) or (gold := find_referenced(against, lookup)) is None:
         return
     rows = get_list(gold.document.value, "questions")
-    referenced = [row for row in rows if isinstance(row, dict) and row.get("expected") not in (None, "", [], {})]
+    referenced = [
+        row
+        for row in rows
+        if isinstance(row, dict) and row.get("expected") not in (None, "", [], {})
+    ]
     if rows and len(referenced) >= _LEAST_SHARE * len(rows):
-        why = f"judges what is correct, and the rows of {gold.name} that it is validated against have `expected`"
+        why = (
+            f"judges what is correct, and the rows of {gold.name} that it is validated against "
+            "have `expected`"
+        )
         yield make_note("template-reference-unread", ("template",), why=why)
 
 
@@ -183,7 +210,9 @@ def _lint_doubled(prose: str, at: Pointer, *, is_criterion: bool = False) -> Ite
                 return
     questions = [sentence for sentence in sentences if re.match(_YES_OR_NO, sentence)]
     if len(questions) > 1 and not re.search(_JOINED, prose):
-        yield make_note("criterion-doubled", at, found=f"{_show(questions[0])} and {_show(questions[1])}")
+        yield make_note(
+            "criterion-doubled", at, found=f"{_show(questions[0])} and {_show(questions[1])}"
+        )
 
 
 def _lint_style(prose: str, at: Pointer) -> Iterator[Note]:

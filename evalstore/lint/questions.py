@@ -32,7 +32,9 @@ from evalstore.lint.wording import note_violation
 from evalstore.model import Artifact
 
 _At = TypeVar("_At")  # where a question is: its pointer, or its line
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")  # JSON can write it in one other way alone: by codes of its letters
+_PLAIN_NAME = re.compile(
+    r"[A-Za-z0-9_-]+"
+)  # JSON can write it in one other way alone: by codes of its letters
 _ESCAPED_LETTER = re.compile(r"\\u00[2-7]")
 _TEXT = {str}
 # What may be any text; of the id, any that is not empty.
@@ -53,7 +55,9 @@ class RowsPlace(NamedTuple):
     pins: LaggingPins | None = None
 
 
-def lint_questions(artifact: Artifact, root: Path | None, context: ValidationContext) -> Iterator[Note]:
+def lint_questions(
+    artifact: Artifact, root: Path | None, context: ValidationContext
+) -> Iterator[Note]:
     """Yield the findings of the questions in a dataset's YAML; `root` is the folder that holds its bundles."""
     first: dict[str, Pointer] = {}
     value, find_line = artifact.document.value, partial(_find_id_line, artifact.document.locate)
@@ -65,7 +69,9 @@ def lint_questions(artifact: Artifact, root: Path | None, context: ValidationCon
         if (before := _find_first(row, pointer, first)) is not None:
             yield _note_duplicate_id(row, find_line(before), pointer)
         yield from values.lint_row(row, pointer)
-        yield from _lint_row(row, pointer, _find_row_bundle(row, defaults, root), context, values.list_keys(row))
+        yield from _lint_row(
+            row, pointer, _find_row_bundle(row, defaults, root), context, values.list_keys(row)
+        )
         if "rubric_ref" not in row and "rubric_ref" not in defaults:
             unscored.append(_note_unscored(row, pointer))
     yield from values.report_rest(("questions",))
@@ -84,13 +90,17 @@ def lint_rows(
 ) -> Iterator[Note]:
     """Yield what is wrong with rows, each by itself and beside the others; of all rows, at `pointer`.
 
-    `lines` are the numbered lines of their file, which are not blank. In a `streamed` context nothing is remembered of
-    a row: so two with one id, and a dataset that grades none, are left to who reads them.
+    `lines` are the numbered lines of their file, which are not blank. In a `streamed` context
+    nothing is remembered of a row: so two with one id, and a dataset that grades none, are left to
+    who reads them.
     """
     first: dict[str, int] = {}
     unscored, count, is_quiet = list[Note](), 0, True
     values = ValueLinter(context.lookup, defaults or {})
-    linter, has_default = _LineLinter(at, context, values), defaults is None or "rubric_ref" in defaults
+    linter, has_default = (
+        _LineLinter(at, context, values),
+        defaults is None or "rubric_ref" in defaults,
+    )
     for number, line in lines:
         notes, row = linter.lint_line(line, number)
         if isinstance(row, dict):
@@ -128,10 +138,18 @@ class _LineLinter:
         try:
             row = read_row(line, at.file, number)
         except LoadError as error:
-            return [note_error("row-malformed", error, place=Place(at.file, number, _find_column(line, error)))], None
+            return [
+                note_error(
+                    "row-malformed", error, place=Place(at.file, number, _find_column(line, error))
+                )
+            ], None
         if not isinstance(row, dict):
             message = f"a row must be a mapping, not {describe_value(row)}"
-            return [make_note("row-malformed", place=Place(at.file, number, 1), message=message, hint="")], None
+            return [
+                make_note(
+                    "row-malformed", place=Place(at.file, number, 1), message=message, hint=""
+                )
+            ], None
         # Most rows have the keys of others and texts under them, which nothing looks into.
         found = self._alike.get((*row,))
         if found is None or {*map(type, row.values())} != _TEXT or not row["id"]:
@@ -171,7 +189,9 @@ def _note_unscored(row: Mapping[str, Any], pointer: Pointer) -> Note:
 def _weigh_unscored(unscored: list[Note], count: int, pointer: Pointer) -> Iterator[Note]:
     """Yield the notes of questions without a rubric, or a single one where there are no others."""
     if unscored and len(unscored) == count:
-        yield make_note("dataset-unscored", pointer, of_key=True, hint=f"{_RUBRIC_HINT}, or score with --rubric")
+        yield make_note(
+            "dataset-unscored", pointer, of_key=True, hint=f"{_RUBRIC_HINT}, or score with --rubric"
+        )
     else:
         yield from unscored
 
@@ -183,7 +203,9 @@ class _RowBundle(NamedTuple):
     name: str
 
 
-def _find_row_bundle(row: dict[str, Any], defaults: Mapping[str, Any], root: Path | None) -> _RowBundle | None:
+def _find_row_bundle(
+    row: dict[str, Any], defaults: Mapping[str, Any], root: Path | None
+) -> _RowBundle | None:
     name = row.get("bundle", defaults.get("bundle"))
     return _RowBundle(root, name) if root and isinstance(name, str) else None
 
@@ -199,12 +221,18 @@ def _lint_row(
     declared = context.cosmetic.union(bundle.fields if bundle else (), read)
     yield from lint_keys(QUESTION, row, pointer, declared=declared)
     yield from _lint_facts(row, pointer)
-    if bundled and bundle is None and (hint := suggest_name(bundled.name, context.bundles.list_names(bundled.root))):
+    if (
+        bundled
+        and bundle is None
+        and (hint := suggest_name(bundled.name, context.bundles.list_names(bundled.root)))
+    ):
         yield make_note("bundle-unknown", (*pointer, "bundle"), found=bundled.name, hint=hint)
     if bundled and bundle and bundle.broken:
         yield bundle.broken
     if bundled and bundle and bundle.schema:
-        extra = {key: item for key, item in row.items() if key not in load_schema(QUESTION)["properties"]}
+        extra = {
+            key: item for key, item in row.items() if key not in load_schema(QUESTION)["properties"]
+        }
         try:
             for violation in bundle.schema.find_violations(extra):
                 yield from (note._replace(soft=True) for note in note_violation(violation, pointer))
@@ -264,7 +292,9 @@ def _add_columns(notes: Iterable[Note], line: bytes, number: int, at: RowsPlace)
         else:
             document = document or read_json(line, at.file)
             column = document.locate(note.pointer, of_key=note.of_key).column
-            yield note._replace(place=Place(at.file, number, column), edit=find_edit(document, note, file))
+            yield note._replace(
+                place=Place(at.file, number, column), edit=find_edit(document, note, file)
+            )
 
 
 def _find_key(text: str, note: Note) -> Span | None:

@@ -84,8 +84,11 @@ class ReferenceLookup:
                 error = failed
             if not isinstance(error, RefError):
                 return error
-        # A first release of everything at once must be possible: the working file counts as its next release.
-        return next((artifact for artifact in self._list_working(ref) if _fits_pin(ref, artifact)), error)
+        # A first release of everything at once must be possible: the working file counts as its
+        # next release.
+        return next(
+            (artifact for artifact in self._list_working(ref) if _fits_pin(ref, artifact)), error
+        )
 
     def _list_working(self, ref: Ref) -> list[Artifact]:
         if self.files.list_named(ref.kind, ref.id) or self.load is None:

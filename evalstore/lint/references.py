@@ -40,7 +40,9 @@ def lint_targets(settings: Any, lookup: ReferenceLookup) -> Iterator[Note]:
             yield from lint_pin(("targets", name, "dataset"), text, lookup, released=False)
 
 
-def lint_pin(pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: bool = True) -> Iterator[Note]:
+def lint_pin(
+    pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: bool = True
+) -> Iterator[Note]:
     """Yield the findings of one reference; one that is not `released` with its artifact may be no release itself."""
     key = str(pointer[-1])
     try:
@@ -49,26 +51,45 @@ def lint_pin(pointer: Pointer, text: str, lookup: ReferenceLookup, *, released: 
         yield note_error("reference-malformed", error, pointer)
         return
     if released and not ref.names_release:
-        yield make_note("reference-unreleasable", pointer, found=text, hint=f"pin a release: {ref.name}@<version>")
+        yield make_note(
+            "reference-unreleasable",
+            pointer,
+            found=text,
+            hint=f"pin a release: {ref.name}@<version>",
+        )
     elif not ref.names_release:
         yield make_note("target-unreleased", pointer, found=text, name=ref.name)
     if ref.kind is not _KIND_BY_KEY[key]:
-        yield make_note("reference-kind-wrong", pointer, name=f"`{key}`", wanted=_KIND_BY_KEY[key], found=text)
+        yield make_note(
+            "reference-kind-wrong", pointer, name=f"`{key}`", wanted=_KIND_BY_KEY[key], found=text
+        )
         return
     found = lookup.find_artifact(ref)
     if isinstance(found, RefError):
         yield note_error("reference-dangling", found, pointer)
     elif isinstance(found, EvalstoreError):
-        yield make_note("reference-broken", pointer, found=text, message=found, hint=found.hint or "")
+        yield make_note(
+            "reference-broken", pointer, found=text, message=found, hint=found.hint or ""
+        )
     elif found is None:
         yield make_note("references-unchecked", pointer, found=text)
     if ref.is_floating and text not in lookup.locked:
         rule = "reference-unpinned" if ref.type is PinType.NONE else "reference-floating"
         version = find_version(found.version) if isinstance(found, Artifact) else None
-        hint = f"pin it: {ref.name}@{version}, or lock it: evalstore lock" if version else "pin a version"
+        hint = (
+            f"pin it: {ref.name}@{version}, or lock it: evalstore lock"
+            if version
+            else "pin a version"
+        )
         yield make_note(rule, pointer, found=text, hint=hint)
-    elif ref.type is PinType.EXACT and key != _MEASURED_ON and (inner := lookup.find_floating_inside(ref)):
-        yield make_note("reference-floating-inside", pointer, found=text, inner=inner.removesuffix(f" in {ref}"))
+    elif (
+        ref.type is PinType.EXACT
+        and key != _MEASURED_ON
+        and (inner := lookup.find_floating_inside(ref))
+    ):
+        yield make_note(
+            "reference-floating-inside", pointer, found=text, inner=inner.removesuffix(f" in {ref}")
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +120,19 @@ class LaggingPins:
         self._seen.add(text)
         with suppress(RefError):
             ref = parse_ref(text)
-            found = self.lookup.find_artifact(ref.with_pin("worktree")) if ref.type is PinType.EXACT else None
-            if isinstance(found, Artifact) and is_behind(ref, found) and read_origin(found.value) == self.origin:
-                yield make_note("pin-behind", pointer, found=text, name=ref.name, version=found.version)
+            found = (
+                self.lookup.find_artifact(ref.with_pin("worktree"))
+                if ref.type is PinType.EXACT
+                else None
+            )
+            if (
+                isinstance(found, Artifact)
+                and is_behind(ref, found)
+                and read_origin(found.value) == self.origin
+            ):
+                yield make_note(
+                    "pin-behind", pointer, found=text, name=ref.name, version=found.version
+                )
 
 
 def is_behind(ref: Ref, artifact: Artifact) -> bool:

@@ -31,7 +31,15 @@ from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.secrets import lint_secrets
 from evalstore.lint.shapes import is_valid_by_schema, lint_artifact_shape, list_check_kinds
 from evalstore.lint.values import has_own_lists
-from evalstore.model import Artifact, Kind, RubricResult, Severity, Verdict, is_check_id, list_check_ids
+from evalstore.model import (
+    Artifact,
+    Kind,
+    RubricResult,
+    Severity,
+    Verdict,
+    is_check_id,
+    list_check_ids,
+)
 from evalstore.model.example import EXAMPLES
 from evalstore.model.judge import BUILTIN_VARIABLES, FACT_VARIABLE, STATEMENT_VARIABLE
 from evalstore.model.question_params import list_question_values
@@ -39,7 +47,9 @@ from evalstore.text import EXCERPT, find_only_near, make_excerpt
 
 _WEIGHED = 12  # checks whose outcomes are all tried
 # Kinds whose score is 0 or 1 and nothing between, whatever their parameters.
-_BINARY_KINDS = frozenset({"must_contain_any", "must_not_contain", "regex", "php_lint", "format", "json_schema"})
+_BINARY_KINDS = frozenset(
+    {"must_contain_any", "must_not_contain", "regex", "php_lint", "format", "json_schema"}
+)
 
 
 def lint_rubric(artifact: Artifact) -> Iterator[Note]:
@@ -58,7 +68,11 @@ def _lint_question_keys(value: Any) -> Iterator[Note]:
     """Yield the places that take a key of the question in another type than a place before them."""
     first: dict[str, tuple[str, str]] = {}
     checks = get_list(value, "checks")
-    ids = list_check_ids(checks) if all(_is_named(check) for check in checks) else [None] * len(checks)
+    ids = (
+        list_check_ids(checks)
+        if all(_is_named(check) for check in checks)
+        else [None] * len(checks)
+    )
     for index, check in list_mappings(value, "checks"):
         kind = check.get("kind")
         if kind not in list_check_kinds() or not is_valid_by_schema(f"checks/{kind}", check):
@@ -69,7 +83,12 @@ def _lint_question_keys(value: Any) -> Iterator[Note]:
             if other != wanted:
                 pointer = ("checks", index, *place.pointer)
                 yield make_note(
-                    "question-key-conflict", pointer, found=place.key, wanted=wanted, other=other, check=owner
+                    "question-key-conflict",
+                    pointer,
+                    found=place.key,
+                    wanted=wanted,
+                    other=other,
+                    check=owner,
                 )
 
 
@@ -88,7 +107,12 @@ def _lint_check_ids(artifact: Artifact) -> Iterator[Note]:
         if not is_check_id(id_):
             yield make_note("id-malformed", pointer, found=describe_value(id_))
         if id_ in first:
-            yield make_note("check-id-duplicate", pointer, found=id_, line=artifact.document.locate(first[id_]).line)
+            yield make_note(
+                "check-id-duplicate",
+                pointer,
+                found=id_,
+                line=artifact.document.locate(first[id_]).line,
+            )
         first.setdefault(id_, pointer)
 
 
@@ -100,7 +124,11 @@ def _fix_id(id_: str, ids: Iterable[str], taken: Container[Any]) -> Fix | None:
 
 def _is_named(check: Any) -> bool:
     """Whether a check has an id, or a kind that gives it one."""
-    return isinstance(check, dict) and isinstance(check.get("kind"), str) and isinstance(check.get("id", ""), str)
+    return (
+        isinstance(check, dict)
+        and isinstance(check.get("kind"), str)
+        and isinstance(check.get("id", ""), str)
+    )
 
 
 def _lint_scoring_names(value: Any) -> Iterator[Note]:
@@ -129,7 +157,11 @@ def _lint_scoring_names(value: Any) -> Iterator[Note]:
                 found=id_,
                 hint=_suggest_check(id_, ids),
             )
-    if scoring.get("combine") == "weighted_avg" and ids and all(_is_zero(weights.get(id_, 1)) for id_ in ids):
+    if (
+        scoring.get("combine") == "weighted_avg"
+        and ids
+        and all(_is_zero(weights.get(id_, 1)) for id_ in ids)
+    ):
         yield make_note("weights-zero", ("scoring", "weights"), of_key=True)
 
 
@@ -139,25 +171,45 @@ def lint_weights(artifact: Artifact) -> Iterator[Note]:
     checks, scoring = get_list(value, "checks"), get_mapping(value, "scoring")
     if not checks or not all(_is_named(check) for check in checks):
         return
-    ids, written, combine = list_check_ids(checks), get_mapping(scoring, "weights"), scoring.get("combine")
+    ids, written, combine = (
+        list_check_ids(checks),
+        get_mapping(scoring, "weights"),
+        scoring.get("combine"),
+    )
     if combine in ("all_pass", "any_pass", "min", "max", "median"):
         for id_ in written:
             if id_ in ids:
                 why = f"the weight of {id_} has no effect: {combine} reads no weights"
                 hint = "remove it, or write `combine: weighted_avg`"
-                yield make_note("weight-ineffective", ("scoring", "weights", id_), of_key=True, why=why, hint=hint)
+                yield make_note(
+                    "weight-ineffective",
+                    ("scoring", "weights", id_),
+                    of_key=True,
+                    why=why,
+                    hint=hint,
+                )
         return
     weights = [written.get(id_, 1) for id_ in ids]
     threshold = scoring.get("threshold", Decimal("0.7"))
-    if combine != "weighted_avg" or not all(_is_number(number) for number in (*weights, threshold)) or not threshold:
+    if (
+        combine != "weighted_avg"
+        or not all(_is_number(number) for number in (*weights, threshold))
+        or not threshold
+    ):
         return
-    if len(ids) > _WEIGHED or any(check.get("kind") not in _BINARY_KINDS or check.get("negate") for check in checks):
+    if len(ids) > _WEIGHED or any(
+        check.get("kind") not in _BINARY_KINDS or check.get("negate") for check in checks
+    ):
         return
-    # A required check decides by itself, and a weight of 0 says of itself that the check only advises.
+    # A required check decides by itself, and a weight of 0 says of itself that the check only
+    # advises.
     required = [id_ for _, id_ in list_texts(scoring, "required")]
     for id_, weight in zip(ids, weights, strict=True):
         if weight > 0 and id_ not in required and not _can_turn(weights, ids.index(id_), threshold):
-            why = f"{id_} never turns the verdict: with weight {weight}, it is the same whether {id_} passes or fails"
+            why = (
+                f"{id_} never turns the verdict: with weight {weight}, it is the same whether "
+                f"{id_} passes or fails"
+            )
             hint = "raise its weight, lower `threshold`, or make it required"
             pointer = ("scoring", "weights", id_) if id_ in written else ("checks", ids.index(id_))
             yield make_note("weight-ineffective", pointer, of_key=True, why=why, hint=hint)
@@ -187,16 +239,24 @@ def _lint_check(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
     kind = check.get("kind")
     # A kind may rely on its schema; one that has no module yet has no problems either.
     if kind in list_check_kinds() and kind in KINDS and is_valid_by_schema(f"checks/{kind}", check):
-        # A check that takes a list or a pattern from the question is looked at there, with each value written in.
+        # A check that takes a list or a pattern from the question is looked at there, with each
+        # value written in.
         for problem in KINDS[kind].find_problems(check) if has_own_lists(check) else ():
             rule = "check-broken" if problem.blocks else "check-problem"
-            yield make_note(rule, (*pointer, *problem.pointer), message=problem.message, hint=problem.hint)
+            yield make_note(
+                rule, (*pointer, *problem.pointer), message=problem.message, hint=problem.hint
+            )
 
 
-def _lint_variables(check: dict[str, Any], pointer: Pointer, lookup: ReferenceLookup) -> Iterator[Note]:
+def _lint_variables(
+    check: dict[str, Any], pointer: Pointer, lookup: ReferenceLookup
+) -> Iterator[Note]:
     kind = check.get("kind")
     if kind == "llm_judge":
-        filled, statement = get_mapping(check, "variables"), (STATEMENT_VARIABLE,) if "each" in check else ()
+        filled, statement = (
+            get_mapping(check, "variables"),
+            (STATEMENT_VARIABLE,) if "each" in check else (),
+        )
         judges = [find_referenced(ref, lookup) for ref in _list_judge_refs(check)]
         where = (*pointer, "variables") if filled else pointer
         yield from _lint_unfilled(judges, (*filled, *statement), where, "add it under `variables:`")
@@ -206,7 +266,11 @@ def _lint_variables(check: dict[str, Any], pointer: Pointer, lookup: ReferenceLo
         for name in filled if all(judges) else ():
             if name not in known:
                 yield make_note(
-                    "variable-unknown", (*where, name), of_key=True, found=name, hint=_suggest_variable(name, known)
+                    "variable-unknown",
+                    (*where, name),
+                    of_key=True,
+                    found=name,
+                    hint=_suggest_variable(name, known),
                 )
     elif kind == "fact_match":
         yield from _lint_fact_judge(
@@ -217,7 +281,10 @@ def _lint_variables(check: dict[str, Any], pointer: Pointer, lookup: ReferenceLo
 def _lint_fact_judge(judge: Artifact | None, where: Pointer) -> Iterator[Note]:
     """Yield what a judge of facts needs besides the fact, and that it does not ask for the fact at all."""
     yield from _lint_unfilled(
-        [judge], (FACT_VARIABLE,), where, f"remove it from the judge: a fact_match check fills only `{FACT_VARIABLE}`"
+        [judge],
+        (FACT_VARIABLE,),
+        where,
+        f"remove it from the judge: a fact_match check fills only `{FACT_VARIABLE}`",
     )
     yield from _lint_unasked(judge, FACT_VARIABLE, where)
 
@@ -225,7 +292,10 @@ def _lint_fact_judge(judge: Artifact | None, where: Pointer) -> Iterator[Note]:
 def _lint_unasked(judge: Artifact | None, name: str, where: Pointer) -> Iterator[Note]:
     """Yield that a judge does not ask about the one thing that it is given each time."""
     if judge and name not in _list_variables(judge):
-        hint = f"list it under the judge's `variables:`, and ask about {{{{ {name} }}}} in its template"
+        hint = (
+            f"list it under the judge's `variables:`, and ask about {{{{ {name} }}}} in its "
+            "template"
+        )
         yield make_note("variable-unknown", where, found=name, hint=hint)
 
 
@@ -235,13 +305,18 @@ def _lint_unfilled(
     for judge in judges:
         for name in _list_variables(judge):
             if judge and name not in filled and name not in BUILTIN_VARIABLES:
-                yield make_note("variable-unfilled", where, of_key=True, judge=judge.id, found=name, hint=hint)
+                yield make_note(
+                    "variable-unfilled", where, of_key=True, judge=judge.id, found=name, hint=hint
+                )
 
 
 def _list_judge_refs(check: dict[str, Any]) -> list[Any]:
     if "jury" not in check:
         return [check.get("judge_prompt_ref")]
-    return [member.get("judge_prompt_ref") for _, member in list_mappings(get_mapping(check, "jury"), "members")]
+    return [
+        member.get("judge_prompt_ref")
+        for _, member in list_mappings(get_mapping(check, "jury"), "members")
+    ]
 
 
 def _list_variables(judge: Artifact | None) -> list[str]:
@@ -249,7 +324,11 @@ def _list_variables(judge: Artifact | None) -> list[str]:
 
 
 def _suggest_variable(name: str, known: set[str]) -> str:
-    otherwise = f"its variables are {list_names(sorted(known))}" if known else "remove it: the judge has no variables"
+    otherwise = (
+        f"its variables are {list_names(sorted(known))}"
+        if known
+        else "remove it: the judge has no variables"
+    )
     return suggest_name(name, sorted(known), otherwise)
 
 
@@ -261,7 +340,9 @@ def _lint_partial(value: Any) -> Iterator[Note]:
         yield make_note("rubric-partial", ("x_unmapped",), of_key=True, checks=checks)
 
 
-def grade_file_examples(artifact: Artifact, lookup: ReferenceLookup, grading: CheckContext) -> list[GradedExample]:
+def grade_file_examples(
+    artifact: Artifact, lookup: ReferenceLookup, grading: CheckContext
+) -> list[GradedExample]:
     """Return the examples of a rubric or a judge with their results; `grading` says how judges answer."""
     value = artifact.document.value
     if artifact.kind is Kind.DATASET or not isinstance(value, dict) or EXAMPLES not in value:
@@ -296,7 +377,10 @@ def lint_examples(kind: Kind, graded: Iterable[GradedExample]) -> Iterator[Note]
 
 def _explain(result: RubricResult) -> str:
     """Return what a check says that failed, else one that was not scored, else any."""
-    checks = sorted(result.checks, key=lambda check: (check.verdict is not Verdict.FAIL, check.verdict is Verdict.PASS))
+    checks = sorted(
+        result.checks,
+        key=lambda check: (check.verdict is not Verdict.FAIL, check.verdict is Verdict.PASS),
+    )
     if not checks or not checks[0].reason:
         return result.reason
     return f"{checks[0].id}: {make_excerpt(checks[0].reason, EXCERPT)}"
@@ -314,15 +398,21 @@ def describe_ungraded(file: str, graded: Iterable[GradedExample]) -> Iterator[st
 def find_obstacles(artifact: Artifact, load: Callable[[str], Artifact]) -> Iterator[Note]:
     """Yield the errors of an artifact that keep it from being graded with, so that `bump` refuses it.
 
-    `load` reads the rubrics of its composites. Whether its references name releases is `bump`'s own question, for it
-    releases several artifacts at once.
+    `load` reads the rubrics of its composites. Whether its references name releases is `bump`'s own
+    question, for it releases several artifacts at once.
     """
     lookup = ReferenceLookup(UNKNOWN.files, lambda ref: load(str(ref)))
     notes = [lint_artifact_shape(artifact.kind, artifact.document.value)]
     if artifact.kind is Kind.RUBRIC:
-        notes += [lint_rubric(artifact), lint_judged_checks(artifact, UNKNOWN), lint_composites(artifact, lookup)]
+        notes += [
+            lint_rubric(artifact),
+            lint_judged_checks(artifact, UNKNOWN),
+            lint_composites(artifact, lookup),
+        ]
     elif artifact.kind is Kind.JUDGE and isinstance(artifact.document.value, dict):
         from evalstore.lint.judges import lint_prompt
 
         notes += [lint_prompt(artifact)]
-    return (note for note in chain(*notes) if VALIDATION_RULES[note.rule].severity is Severity.ERROR)
+    return (
+        note for note in chain(*notes) if VALIDATION_RULES[note.rule].severity is Severity.ERROR
+    )

@@ -16,11 +16,24 @@ from evalstore.errors import LoadError, Place
 from evalstore.files import FolderReader, open_below
 from evalstore.lint.acceptances import lint_acceptance_form, lint_acceptance_use
 from evalstore.lint.bundles import Bundles, read_bundle
-from evalstore.lint.context import KnownRules, SeverityPolicy, ValidationContext, read_policy, read_target_policies
+from evalstore.lint.context import (
+    KnownRules,
+    SeverityPolicy,
+    ValidationContext,
+    read_policy,
+    read_target_policies,
+)
 from evalstore.lint.fixes import TextFile, find_edit, find_rename
 from evalstore.lint.identity import lint_former_id, lint_identity, lint_twins
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
-from evalstore.lint.notes import Note, describe_note, get_mapping, list_mappings, list_texts, make_note
+from evalstore.lint.notes import (
+    Note,
+    describe_note,
+    get_mapping,
+    list_mappings,
+    list_texts,
+    make_note,
+)
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
 from evalstore.lint.reference_lookup import ArtifactFiles, Load, ReferenceLookup
 from evalstore.lint.references import LaggingPins, lint_references, lint_targets
@@ -78,16 +91,23 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
 ) -> Findings:
     """Return every finding of every file, in the order of the files and their lines.
 
-    `load` answers a reference or raises `RefError`; without it only the files of this run are known. `settings` are
-    those of evalstore.yaml, by default as the file among `sources` has them. `strict` makes every finding an error.
-    `known` is what the rules of changes and the acceptances are measured by; `locked` are the references that
-    evalstore.lock holds, which do not float. `watch` wraps the iteration over the files (a progress bar);
-    `expect` is told the artifacts of the run before `load` is asked for their references; `parse` reads YAML.
-    `whole` gives every finding its line of the file, and not only the first of a rule in a file, which are shown.
-    `grading` says how judges answer about the examples of rubrics and judges; without it no example is graded.
+    `load` answers a reference or raises `RefError`; without it only the files of this run are
+    known. `settings` are those of evalstore.yaml, by default as the file among `sources` has them.
+    `strict` makes every finding an error. `known` is what the rules of changes and the acceptances
+    are measured by; `locked` are the references that evalstore.lock holds, which do not float.
+    `watch` wraps the iteration over the files (a progress bar);
+    `expect` is told the artifacts of the run before `load` is asked for their references; `parse`
+    reads YAML.
+    `whole` gives every finding its line of the file, and not only the first of a rule in a file,
+    which are shown. `grading` says how judges answer about the examples of rubrics and judges;
+    without it no example is graded.
     """
     with FolderReader() as folders:
-        reads = [found for source in sources if (found := read_source(source, parse, folders.read)) is not None]
+        reads = [
+            found
+            for source in sources
+            if (found := read_source(source, parse, folders.read)) is not None
+        ]
     settings = _find_settings(reads) if settings is None else settings
     artifacts = [found.artifact for found in reads if found.artifact]
     files = ArtifactFiles(artifacts)
@@ -115,11 +135,23 @@ def validate(  # noqa: PLR0913  # what a run is measured by, each by its name
         off.update(in_file.off)
         sentences += in_file.notes
     count = len(reads) + sum(_find_rows_beside(item) is not None for item in reads)
-    return Findings(count, tuple(_drop_repeated(findings)), off=tuple(sorted(off.items())), notes=tuple(sentences))
+    return Findings(
+        count,
+        tuple(_drop_repeated(findings)),
+        off=tuple(sorted(off.items())),
+        notes=tuple(sentences),
+    )
 
 
 def _find_settings(reads: list[ReadFile]) -> Any:
-    return next((item.document.value for item in reads if item.document and item.source.role is FileRole.SETTINGS), {})
+    return next(
+        (
+            item.document.value
+            for item in reads
+            if item.document and item.source.role is FileRole.SETTINGS
+        ),
+        {},
+    )
 
 
 def lint_file(item: ReadFile, context: ValidationContext) -> FileFindings:
@@ -130,11 +162,17 @@ def lint_file(item: ReadFile, context: ValidationContext) -> FileFindings:
         graded = grade_file_examples(item.artifact, context.lookup, context.grading)
         notes += lint_examples(item.artifact.kind, graded)
         sentences += describe_ungraded(item.source.file, graded)
-    found = list(dict.fromkeys(finding for note in notes if (finding := _make_finding(note, item, policy))))
+    found = list(
+        dict.fromkeys(finding for note in notes if (finding := _make_finding(note, item, policy)))
+    )
     file = item.source.file
     off = [note.rule for note in notes if policy.is_off(note.rule, soft=note.soft)]
-    found.sort(key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule))
-    return FileFindings(add_source_lines(found, item.source, None if context.whole else SHOWN_ALIKE), off, sentences)
+    found.sort(
+        key=lambda one: (one.file != file, one.file, one.line or 0, one.column or 0, one.rule)
+    )
+    return FileFindings(
+        add_source_lines(found, item.source, None if context.whole else SHOWN_ALIKE), off, sentences
+    )
 
 
 def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding | None:
@@ -144,7 +182,9 @@ def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding
     place, source = note.place or Place(item.source.file), None
     if note.place is None and item.document is not None:
         place = item.document.locate(note.pointer, of_key=note.of_key)
-        source = quote_span(item.document, item.document.find_span(note.pointer, of_key=note.of_key))
+        source = quote_span(
+            item.document, item.document.find_span(note.pointer, of_key=note.of_key)
+        )
     edit = note.edit
     if item.document is not None and note.place is None:
         edit = find_edit(item.document, note, TextFile(item.source.root, item.source.path))
@@ -152,7 +192,18 @@ def _make_finding(note: Note, item: ReadFile, policy: SeverityPolicy) -> Finding
         edit = find_rename(item.source)
     message, hint = describe_note(note)
     pointer = format_json_pointer(note.pointer)
-    return Finding(note.rule, severity, place.file, place.line, place.column, pointer, message, hint, source, edit)
+    return Finding(
+        note.rule,
+        severity,
+        place.file,
+        place.line,
+        place.column,
+        pointer,
+        message,
+        hint,
+        source,
+        edit,
+    )
 
 
 def _drop_repeated(findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -171,7 +222,9 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
         yield from _lint_artifact(item, item.artifact, context)
     elif item.document and source.role is FileRole.ACCEPTED:
         yield from lint_acceptance_form(item.document.value)
-        yield from lint_acceptance_use(item.document.value, context.known.pending or {}, context.today)
+        yield from lint_acceptance_use(
+            item.document.value, context.known.pending or {}, context.today
+        )
     elif item.document:
         yield from lint_shape(SETTINGS, item.document.value)
         yield from lint_keys(SETTINGS, item.document.value)
@@ -185,7 +238,9 @@ def _lint_file(item: ReadFile, context: ValidationContext) -> Iterator[Note]:
             yield failed
 
 
-def _lint_artifact(item: ReadFile, artifact: Artifact, context: ValidationContext) -> Iterator[Note]:
+def _lint_artifact(
+    item: ReadFile, artifact: Artifact, context: ValidationContext
+) -> Iterator[Note]:
     yield from lint_alone(artifact, context)
     if _has_prompt(artifact):
         from evalstore.lint.prompts import lint_wording
@@ -201,7 +256,8 @@ def _has_prompt(artifact: Artifact) -> bool:
     """Whether an artifact has words for a judge: the template of one, or a check's variables."""
     value = artifact.document.value
     return isinstance(value, dict) and (
-        "template" in value or any("variables" in check for _, check in list_mappings(value, "checks"))
+        "template" in value
+        or any("variables" in check for _, check in list_mappings(value, "checks"))
     )
 
 
@@ -232,10 +288,14 @@ def _lint_dataset(item: ReadFile, artifact: Artifact, context: ValidationContext
     lagging = LaggingPins.from_dataset(artifact, context.lookup)
     notes = chain(lint_questions(artifact, item.source.root, context), lagging.lint_all(artifact))
     if rows := _find_rows_beside(item):
-        notes = chain(notes, _lint_rows_file(item.source, rows, ("rows",), artifact, context=context))
+        notes = chain(
+            notes, _lint_rows_file(item.source, rows, ("rows",), artifact, context=context)
+        )
     for note in notes:
         # Rows that judges are compared with are there to be labelled, not to be scored.
-        if note.rule != "dataset-unscored" or artifact.name not in _find_gold_names(item.source.root, context):
+        if note.rule != "dataset-unscored" or artifact.name not in _find_gold_names(
+            item.source.root, context
+        ):
             yield note
 
 
@@ -249,8 +309,13 @@ def _find_gold_names(root: Path | None, context: ValidationContext) -> frozenset
             for source in find_kind_sources(root, Kind.JUDGE)
             if (found := read_source(source)) and found.document
         )
-        against = (get_mapping(document.value, "validation").get("validated_against") for document in documents)
-        context.gold_names[root] = frozenset(text.split("@")[0] for text in against if isinstance(text, str))
+        against = (
+            get_mapping(document.value, "validation").get("validated_against")
+            for document in documents
+        )
+        context.gold_names[root] = frozenset(
+            text.split("@")[0] for text in against if isinstance(text, str)
+        )
     return context.gold_names[root]
 
 
@@ -270,7 +335,12 @@ def name_rows_file(source: ValidationSource, path: str) -> str:
 
 
 def _lint_rows_file(
-    source: ValidationSource, path: str, pointer: Pointer, dataset: Artifact | None, *, context: ValidationContext
+    source: ValidationSource,
+    path: str,
+    pointer: Pointer,
+    dataset: Artifact | None,
+    *,
+    context: ValidationContext,
 ) -> Iterator[Note]:
     file, defaults, pins = name_rows_file(source, path), None, None
     if dataset:
@@ -280,7 +350,11 @@ def _lint_rows_file(
         if source.root:
             with open_below(source.root, path) as stream:
                 at = RowsPlace(source.root, path, file, pins)
-                lines = ((number, line) for number, line in read_numbered_lines(stream) if line.strip())
+                lines = (
+                    (number, line) for number, line in read_numbered_lines(stream) if line.strip()
+                )
                 yield from lint_rows(lines, at, pointer, defaults=defaults, context=context)
     except LoadError as error:
-        yield make_note("file-unreadable", pointer, message=f"{file}: {error.message}", hint=error.hint or "")
+        yield make_note(
+            "file-unreadable", pointer, message=f"{file}: {error.message}", hint=error.hint or ""
+        )

@@ -15,8 +15,9 @@ _NAME = re.compile(
     r"|authorization|credentials?|cookie|(?:(?:api|access|auth|bearer|refresh|session|id|hf|github|openai)_?)?token)"
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-# What is secret by its form, whatever its key: a header of its own, and keys as their issuers write them. A name that
-# begins like a key (`skill_creator_statement`, `sk-short-answers-of-people`) has no mark behind its prefix,
+# What is secret by its form, whatever its key: a header of its own, and keys as their issuers write
+# them. A name that begins like a key (`skill_creator_statement`, `sk-short-answers-of-people`) has
+# no mark behind its prefix,
 # or neither a digit nor sixteen letters in a row.
 _HEADER = r"(?i:bearer|basic) [\w.~+/-]{8,}=*"
 _ISSUED = r"(?:sk-|gsk_|xai-|hf_|gh[op]_|glpat-)(?=.*\d|.*\w{16})[\w-]{16,}|AKIA[0-9A-Z]{16}"
@@ -28,7 +29,13 @@ _PROSE = frozenset({"template", "examples", "description", "title"})
 
 def lint_secrets(value: Any, at: Pointer = ()) -> Iterator[Note]:
     """Yield each secret of a mapping or a list, at any depth, by its place; no finding shows one."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in items:
         if key in _PROSE and not at:
             continue

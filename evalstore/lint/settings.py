@@ -27,7 +27,10 @@ def lint_settings(value: Any, known: KnownRules) -> Iterator[Note]:
     if known.rule_sets and isinstance(number, int) and number not in known.rule_sets:
         sets = ", ".join(map(str, known.rule_sets))
         yield make_note(
-            "rule-set-unknown", ("rule_set",), found=number, hint=f"it has {sets}; newer releases have more"
+            "rule-set-unknown",
+            ("rule_set",),
+            found=number,
+            hint=f"it has {sets}; newer releases have more",
         )
     for index, key in list_texts(value, "cosmetic"):
         if key in _read_keys() and not is_cosmetic(key):
@@ -44,25 +47,48 @@ def lint_rule_levels(levels: Mapping[str, Any], changes: Collection[str]) -> Ite
         at = ("rules", name)
         if id_ not in changes and id_ not in VALIDATION_RULES:
             hint = suggest_name(
-                id_, (*changes, *VALIDATION_RULES), "see the rules of changes: evalstore explain --rules"
+                id_,
+                (*changes, *VALIDATION_RULES),
+                "see the rules of changes: evalstore explain --rules",
             )
             yield make_note("rule-unknown", at, of_key=True, found=id_, hint=hint)
         elif direction and id_ not in changes:
             yield make_note(
-                "rule-level-wrong", at, of_key=True, found=name, hint=f"write {id_}: only changes have directions"
+                "rule-level-wrong",
+                at,
+                of_key=True,
+                found=name,
+                hint=f"write {id_}: only changes have directions",
             )
         elif level in _CHANGE_LEVELS and id_ not in changes:
-            yield make_note("rule-level-wrong", at, found=f"{id_}: {level}", hint=f"write {_join_or(_FILE_SEVERITIES)}")
+            yield make_note(
+                "rule-level-wrong",
+                at,
+                found=f"{id_}: {level}",
+                hint=f"write {_join_or(_FILE_SEVERITIES)}",
+            )
         elif level in _FILE_SEVERITIES and id_ not in VALIDATION_RULES:
-            yield make_note("rule-level-wrong", at, found=f"{id_}: {level}", hint=f"write {_join_or(_CHANGE_LEVELS)}")
+            yield make_note(
+                "rule-level-wrong",
+                at,
+                found=f"{id_}: {level}",
+                hint=f"write {_join_or(_CHANGE_LEVELS)}",
+            )
 
 
 def _lint_fixed_levels(levels: Mapping[str, Any]) -> Iterator[Note]:
     """Yield the entries of `rules` that would lower an error: what cannot be graded or released stays one."""
     for name, level in levels.items():
         rule = VALIDATION_RULES.get(name)
-        if rule and rule.severity is Severity.ERROR and level in _FILE_SEVERITIES and level != Severity.ERROR:
-            yield make_note("rule-level-fixed", ("rules", name), found=f"{name}: {level}", name=name)
+        if (
+            rule
+            and rule.severity is Severity.ERROR
+            and level in _FILE_SEVERITIES
+            and level != Severity.ERROR
+        ):
+            yield make_note(
+                "rule-level-fixed", ("rules", name), found=f"{name}: {level}", name=name
+            )
 
 
 def _join_or(words: tuple[str, ...]) -> str:

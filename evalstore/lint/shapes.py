@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.documents import Pointer
 from evalstore.languages.schemas import compile_predicate
-from evalstore.lint.notes import Fix, Note, describe_value, list_mappings, list_names, make_note, suggest_name
+from evalstore.lint.notes import (
+    Fix,
+    Note,
+    describe_value,
+    list_mappings,
+    list_names,
+    make_note,
+    suggest_name,
+)
 from evalstore.lint.wording import note_violation, read_first_sentence
 from evalstore.model import Kind
 from evalstore.places import find_resource_folder
@@ -36,7 +44,11 @@ _LEFT_TO_OTHER_RULES = {
     ("required", "pattern"),
     ("required", "not"),
     ("version", "type"),
-    *((key, keyword) for key in ("validated_at", "until", "day", "since") for keyword in ("pattern", "not")),
+    *(
+        (key, keyword)
+        for key in ("validated_at", "until", "day", "since")
+        for keyword in ("pattern", "not")
+    ),
 }
 
 
@@ -60,7 +72,11 @@ def lint_shape(name: str, value: Any, pointer: Pointer = ()) -> Iterator[Note]:
 
 def _add_description(name: str, violation: Violation) -> Violation:
     """Return a violation with the words of its key, where the branch of a condition that it violates has none."""
-    if not isinstance(violation.schema, dict) or "description" in violation.schema or len(violation.pointer) != 1:
+    if (
+        not isinstance(violation.schema, dict)
+        or "description" in violation.schema
+        or len(violation.pointer) != 1
+    ):
         return violation
     key = load_schema(name).get("properties", {}).get(violation.pointer[0])
     if not isinstance(key, dict) or "else" not in key:
@@ -93,10 +109,16 @@ def lint_check_shapes(rubric: Any) -> Iterator[Note]:
         if isinstance(kind, str) and kind in list_check_kinds():
             yield from lint_shape(_CHECK_SCHEMAS + kind, check, pointer)
         else:
-            hint = suggest_name(kind, list_check_kinds(), f"the kinds are {list_names(list_check_kinds())}")
-            guess = find_only_near(kind, tuple(list_check_kinds())) if isinstance(kind, str) else None
+            hint = suggest_name(
+                kind, list_check_kinds(), f"the kinds are {list_names(list_check_kinds())}"
+            )
+            guess = (
+                find_only_near(kind, tuple(list_check_kinds())) if isinstance(kind, str) else None
+            )
             found, fix = describe_value(kind), Fix(guess) if guess else None
-            yield make_note("check-kind-unknown", (*pointer, "kind"), fix=fix, found=found, hint=hint)
+            yield make_note(
+                "check-kind-unknown", (*pointer, "kind"), fix=fix, found=found, hint=hint
+            )
 
 
 def is_valid_by_schema(name: str, value: Any) -> bool:
@@ -109,7 +131,10 @@ def is_valid_by_schema(name: str, value: Any) -> bool:
 def list_check_kinds() -> tuple[str, ...]:
     """Return the check kinds that have a schema."""
     return tuple(
-        sorted(path.name.split(".")[0] for path in (find_resource_folder("schema") / "checks").glob("*.schema.json"))
+        sorted(
+            path.name.split(".")[0]
+            for path in (find_resource_folder("schema") / "checks").glob("*.schema.json")
+        )
     )
 
 
@@ -119,7 +144,9 @@ def load_schema(name: str) -> dict[str, Any]:
     if name in _PARTS:
         definitions = load_schema(_PARTS[name])["$defs"]
         return {**definitions[name], "$defs": definitions}
-    data: dict[str, Any] = json.loads((find_resource_folder("schema") / f"{name}.schema.json").read_text("utf-8"))
+    data: dict[str, Any] = json.loads(
+        (find_resource_folder("schema") / f"{name}.schema.json").read_text("utf-8")
+    )
     return data
 
 
@@ -133,7 +160,9 @@ def list_key_names(name: str) -> frozenset[str]:
         if isinstance(part, dict):
             properties = part.get("properties")
             names.update(properties if isinstance(properties, dict) else ())
-        waiting += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        waiting += (
+            part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        )
     return frozenset(names)
 
 
@@ -144,7 +173,9 @@ def load_open_schema(name: str) -> Any:
 
 def _drop_closed(part: Any) -> Any:
     if isinstance(part, dict):
-        return {key: _drop_closed(item) for key, item in part.items() if key != "unevaluatedProperties"}
+        return {
+            key: _drop_closed(item) for key, item in part.items() if key != "unevaluatedProperties"
+        }
     return [_drop_closed(item) for item in part] if isinstance(part, list) else part
 
 

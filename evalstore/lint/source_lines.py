@@ -18,7 +18,8 @@ from evalstore.model import Finding, SourceLine
 _AFTER = 300  # characters: no screen is as wide
 _CUT = "…"
 _BREAK = re.compile(r"[\r\n]")
-# A tag of a template, a quoted text, or the characters up to one that ends a key, a number or a word.
+# A tag of a template, a quoted text, or the characters up to one that ends a key, a number or a
+# word.
 _WORD = re.compile(r"""\{\{.*?\}\}\}?|\"(?:\\.|[^"\\])*\"|'(?:''|[^'])*'|[^\s,:{}\[\]]+|.""")
 
 
@@ -32,7 +33,9 @@ def quote_span(document: Document, span: Span | None) -> SourceLine | None:
     return _cut_line(text[begin:end], span.start - begin, last - begin)
 
 
-def add_source_lines(findings: Sequence[Finding], source: ValidationSource, most: int | None) -> list[Finding]:
+def add_source_lines(
+    findings: Sequence[Finding], source: ValidationSource, most: int | None
+) -> list[Finding]:
     """Return findings, the first `most` of a rule in a file with their line (None: all).
 
     Those at a place without a node (a row, a syntax error) read it again.
@@ -49,7 +52,9 @@ def add_source_lines(findings: Sequence[Finding], source: ValidationSource, most
         # Of a long line only what is shown is kept, and of the others nothing.
         for number, line in _read_lines(source, file, by_line.keys()):
             for index in by_line[number]:
-                quoted[index] = replace(quoted[index], source=_quote_column(line, quoted[index].column))
+                quoted[index] = replace(
+                    quoted[index], source=_quote_column(line, quoted[index].column)
+                )
     return quoted
 
 
@@ -62,7 +67,9 @@ def _quote_column(line: str, column: int | None) -> SourceLine:
     return _cut_line(line, start, word.end() if word else start + 1)
 
 
-def _read_lines(source: ValidationSource, file: str, numbers: Collection[int]) -> Iterator[tuple[int, str]]:
+def _read_lines(
+    source: ValidationSource, file: str, numbers: Collection[int]
+) -> Iterator[tuple[int, str]]:
     """Yield the lines of a source, or of a file beside it; none where it cannot be read, which is a finding itself."""
     if source.root is None:
         yield from _pick_lines(enumerate((source.data or b"").splitlines(), start=1), numbers)
@@ -83,7 +90,9 @@ def read_numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
         yield number, line.removesuffix(b"\n")
 
 
-def _pick_lines(lines: Iterable[tuple[int, bytes]], numbers: Collection[int]) -> Iterator[tuple[int, str]]:
+def _pick_lines(
+    lines: Iterable[tuple[int, bytes]], numbers: Collection[int]
+) -> Iterator[tuple[int, str]]:
     last = max(numbers)
     for number, line in lines:
         if number in numbers:

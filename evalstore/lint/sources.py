@@ -71,7 +71,11 @@ class ValidationSource:
     @property
     def stem(self) -> str | None:
         """The id that the file's name stands for; None without a file."""
-        return self.path.rpartition("/")[2].removesuffix(_YAML).removesuffix(_JSON) if self.root else None
+        return (
+            self.path.rpartition("/")[2].removesuffix(_YAML).removesuffix(_JSON)
+            if self.root
+            else None
+        )
 
     @property
     def is_in_layout(self) -> bool:
@@ -103,7 +107,10 @@ def find_store_sources(root: Path, shown: str = "") -> Iterator[ValidationSource
     for name in _list_names(root / BUNDLE_FOLDER, BUNDLE_SUFFIX):
         yield _mark_link(
             ValidationSource(
-                _join_path(shown, f"{BUNDLE_FOLDER}/{name}"), root, f"{BUNDLE_FOLDER}/{name}", FileRole.BUNDLE
+                _join_path(shown, f"{BUNDLE_FOLDER}/{name}"),
+                root,
+                f"{BUNDLE_FOLDER}/{name}",
+                FileRole.BUNDLE,
             )
         )
 
@@ -111,7 +118,9 @@ def find_store_sources(root: Path, shown: str = "") -> Iterator[ValidationSource
 def find_kind_sources(root: Path, kind: Kind, shown: str = "") -> Iterator[ValidationSource]:
     """Yield the artifacts of one kind below the root of a store; `shown` is the name of their folder."""
     for name in _list_names(root / kind.folder, _YAML):
-        yield _mark_link(ValidationSource(_join_path(shown, name), root, f"{kind.folder}/{name}", kind=kind))
+        yield _mark_link(
+            ValidationSource(_join_path(shown, name), root, f"{kind.folder}/{name}", kind=kind)
+        )
 
 
 def make_file_source(path: Path, shown: str) -> ValidationSource:
@@ -163,21 +172,29 @@ def _find_ignored(root: Path, folder: str, shown: str) -> Iterator[ValidationSou
             here = Path(base).relative_to(root).as_posix()
             for file in sorted(files):
                 path = f"{here}/{file}"
-                if file.lower().endswith(_LOOKALIKES) and path != f"{folder}/{file.removesuffix(_YAML)}{_YAML}":
+                if (
+                    file.lower().endswith(_LOOKALIKES)
+                    and path != f"{folder}/{file.removesuffix(_YAML)}{_YAML}"
+                ):
                     yield ValidationSource(_join_path(shown, path), root, path, FileRole.IGNORED)
 
 
 def _note_ignored(path: str) -> Note:
     """Return the note on a file that looks like an artifact, and why no command reads it."""
     parts = Path(path).parts
-    folder, name = next(kind for kind in _KINDS if kind.startswith(parts[0].lower())), f"{Path(path).stem}{_YAML}"
+    folder, name = (
+        next(kind for kind in _KINDS if kind.startswith(parts[0].lower())),
+        f"{Path(path).stem}{_YAML}",
+    )
     if len(parts) > _DEPTH:
         reason = f"artifacts must be in {folder}/ itself, not in a subfolder"
     elif parts[0] != folder:
         reason = f"the folder must be named {folder}/"
     else:
         reason = f"the name of an artifact must end in {_YAML}"
-    return make_note("file-ignored", reason=reason, hint=f"move it to {folder}/{name}, or out of the store")
+    return make_note(
+        "file-ignored", reason=reason, hint=f"move it to {folder}/{name}, or out of the store"
+    )
 
 
 def _find_candidates(root: Path, shown: str) -> Iterator[ValidationSource]:
@@ -197,7 +214,9 @@ def _list_names(folder: Path, suffix: str) -> list[str]:
     if not folder.is_dir():
         return []
     with os.scandir(folder) as entries:
-        return sorted(entry.name for entry in entries if entry.name.endswith(suffix) and entry.name[0] != ".")
+        return sorted(
+            entry.name for entry in entries if entry.name.endswith(suffix) and entry.name[0] != "."
+        )
 
 
 def _mark_link(source: ValidationSource) -> ValidationSource:
@@ -223,7 +242,9 @@ class ReadFile:
     failed: Note | None = None
 
 
-def read_source(source: ValidationSource, parse: Parse = read_yaml, read: Read = read_below) -> ReadFile | None:
+def read_source(
+    source: ValidationSource, parse: Parse = read_yaml, read: Read = read_below
+) -> ReadFile | None:
     """Read one file; None for a candidate that turns out to be something else, and for a lock that is in form.
 
     `parse` reads YAML, as `read_yaml` does, and `read` a file, as `read_below` does.
@@ -234,13 +255,18 @@ def read_source(source: ValidationSource, parse: Parse = read_yaml, read: Read =
         return ReadFile(source, failed=_note_ignored(source.path))
     if source.role is FileRole.FOREIGN:
         place = Place(source.file, 1)
-        return ReadFile(source, failed=make_note("format-foreign", place=place, reason=source.tool, hint=source.advice))
+        return ReadFile(
+            source,
+            failed=make_note("format-foreign", place=place, reason=source.tool, hint=source.advice),
+        )
     if source.role in {FileRole.ROWS, FileRole.BUNDLE}:
         return ReadFile(source)
     try:
         data = _read_bytes(source, read)
     except LoadError as error:
-        return ReadFile(source, failed=note_error("file-unreadable", error, place=Place(source.file)))
+        return ReadFile(
+            source, failed=note_error("file-unreadable", error, place=Place(source.file))
+        )
     try:
         if source.role is FileRole.LOCK:
             read_lock(data, source.file)
@@ -250,17 +276,25 @@ def read_source(source: ValidationSource, parse: Parse = read_yaml, read: Read =
         if source.role is FileRole.CANDIDATE and not may_be_artifact(data):
             return None
         return ReadFile(source, failed=note_error("document-malformed", error, place=error.place))
-    return ReadFile(source, document) if source.role in _NOT_ARTIFACTS else _make_artifact(source, document)
+    return (
+        ReadFile(source, document)
+        if source.role in _NOT_ARTIFACTS
+        else _make_artifact(source, document)
+    )
 
 
 def _make_artifact(source: ValidationSource, document: Document) -> ReadFile | None:
     kind = source.kind or guess_kind(document.value)
     if kind is None:
         return (
-            None if source.role is FileRole.CANDIDATE else ReadFile(source, document, failed=make_note("kind-unknown"))
+            None
+            if source.role is FileRole.CANDIDATE
+            else ReadFile(source, document, failed=make_note("kind-unknown"))
         )
     value = document.value if isinstance(document.value, dict) else {}
-    id_, version = (str(value[key]) if isinstance(value.get(key), str) else "" for key in ("id", "version"))
+    id_, version = (
+        str(value[key]) if isinstance(value.get(key), str) else "" for key in ("id", "version")
+    )
     return ReadFile(source, document, Artifact(kind, source.stem or id_, version, document))
 
 

@@ -11,13 +11,28 @@ from evalstore.documents import format_json_pointer
 from evalstore.errors import EvalstoreError, FindingsError, LoadError, Place, SchemaError
 from evalstore.lint.bundles import Bundles
 from evalstore.lint.context import KnownRules, ValidationContext, read_policy, read_target_policies
-from evalstore.lint.notes import Note, describe_note, get_mapping, list_texts, locate_note, note_error
+from evalstore.lint.notes import (
+    Note,
+    describe_note,
+    get_mapping,
+    list_texts,
+    locate_note,
+    note_error,
+)
 from evalstore.lint.questions import RowsPlace, lint_questions, lint_rows
 from evalstore.lint.reference_lookup import ArtifactFiles, ReferenceLookup
 from evalstore.lint.references import LaggingPins
 from evalstore.lint.rubrics import find_obstacles
 from evalstore.lint.run import lint_alone
-from evalstore.model import Artifact, Finding, Kind, Severity, WorktreePins, find_pins, find_rows_path
+from evalstore.model import (
+    Artifact,
+    Finding,
+    Kind,
+    Severity,
+    WorktreePins,
+    find_pins,
+    find_rows_path,
+)
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.rows import name_rows_file, read_row_lines
@@ -33,7 +48,8 @@ _BROKEN = "check-broken"
 class UseFindings:
     """What was found of artifacts in use: the first findings of a rule in a file, and how many more there are.
 
-    `strict` says that the settings of the store, or of a target, let nothing pass of what was found.
+    `strict` says that the settings of the store, or of a target, let nothing pass of what was
+    found.
     """
 
     findings: tuple[Finding, ...]
@@ -49,7 +65,11 @@ class UseFindings:
 
     def refuse_broken(self, what: str) -> None:
         """Raise `FindingsError` where a check cannot be graded; `what` was not done for it."""
-        broken = tuple(found for found in self.findings if found.rule == _BROKEN and found.severity is Severity.ERROR)
+        broken = tuple(
+            found
+            for found in self.findings
+            if found.rule == _BROKEN and found.severity is Severity.ERROR
+        )
         if broken:
             lines = list(replace(self, findings=broken).list_lines())
             raise FindingsError(f"{what}: there is a check that cannot be graded", lines)
@@ -69,7 +89,10 @@ class UseFindings:
 def format_finding(finding: Finding) -> str:
     """Return a finding as one line: its place, its sentence, its hint where that is short, its rule."""
     hint = f" ({finding.hint})" if 0 < len(finding.hint) <= _SHORT_HINT else ""
-    return f"{Place(finding.file, finding.line, finding.column)}: {finding.message}{hint} [{finding.rule}]"
+    return (
+        f"{Place(finding.file, finding.line, finding.column)}: {finding.message}{hint} "
+        f"[{finding.rule}]"
+    )
 
 
 def list_used(
@@ -102,21 +125,28 @@ def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged b
 ) -> UseFindings:
     """Return what is wrong with artifacts, and with the questions of datasets among them, as they stream by.
 
-    They are judged by the settings of the store. Nothing is found of the rules `ignored`. `find` says what references
-    mean, by default `store.resolve`. Where all is used for one `dataset`, its target is strict about all of it, and the
-    pins of its last release may lag behind their source; `beside` are further files through which a target reaches one.
-    Memory does not grow with the questions: an id that stands twice is found by who indexes them.
+    They are judged by the settings of the store. Nothing is found of the rules `ignored`. `find`
+    says what references mean, by default `store.resolve`. Where all is used for one `dataset`, its
+    target is strict about all of it, and the pins of its last release may lag behind their source;
+    `beside` are further files through which a target reaches one. Memory does not grow with the
+    questions: an id that stands twice is found by who indexes them.
     """
     find = find or store.resolve
     context = _make_context(store, [resolved.artifact for resolved in used], today, find, beside)
     is_strict_target = dataset is not None and context.find_policy(dataset).strict
     kept: dict[Finding, None] = {}
     counts: Counter[tuple[str, str]] = Counter()
-    pins = LaggingPins.from_dataset(dataset, context.lookup) if dataset and _is_last(store, dataset) else None
+    pins = (
+        LaggingPins.from_dataset(dataset, context.lookup)
+        if dataset and _is_last(store, dataset)
+        else None
+    )
     is_strict = False
     for resolved in used:
         policy = context.find_policy(resolved.artifact)
-        for note in _lint_resolved(store, resolved, context, pins if resolved.artifact is dataset else None):
+        for note in _lint_resolved(
+            store, resolved, context, pins if resolved.artifact is dataset else None
+        ):
             severity = policy.find_severity(note.rule, soft=note.soft)
             if severity is None or note.rule in ignored:
                 continue
@@ -126,7 +156,9 @@ def find_use_findings(  # noqa: PLR0913  # what is used, and what it is judged b
                 counts[finding.file, finding.rule] += 1
                 if counts[finding.file, finding.rule] <= _find_most(finding.rule):
                     kept[finding] = None
-    more = {key: count - most for key, count in counts.items() if count > (most := _find_most(key[1]))}
+    more = {
+        key: count - most for key, count in counts.items() if count > (most := _find_most(key[1]))
+    }
     return UseFindings(tuple(kept), more, is_strict)
 
 
@@ -136,15 +168,24 @@ def _find_most(rule: str) -> int:
 
 def _is_last(store: ArtifactStore, dataset: Artifact) -> bool:
     """Whether a dataset is what its store has last; whoever names an earlier release means what that pins."""
-    last, version = find_last_release(store.releases(dataset.kind, dataset.id)), find_version(dataset.version)
+    last, version = (
+        find_last_release(store.releases(dataset.kind, dataset.id)),
+        find_version(dataset.version),
+    )
     return last is None or version is None or version >= last.version
 
 
 def list_target_files(store: ArtifactStore) -> tuple[Artifact, ...]:
     """Return the working files that the targets of the settings reach."""
     targets = get_mapping(store.settings, "targets").values()
-    refs = [ref for target in targets if isinstance(target, dict) and isinstance(ref := target.get("dataset"), str)]
-    return tuple(found.artifact for found in list_used(refs, store.with_worktree(WorktreePins.ALL).resolve))
+    refs = [
+        ref
+        for target in targets
+        if isinstance(target, dict) and isinstance(ref := target.get("dataset"), str)
+    ]
+    return tuple(
+        found.artifact for found in list_used(refs, store.with_worktree(WorktreePins.ALL).resolve)
+    )
 
 
 def _make_context(
@@ -192,7 +233,14 @@ def _lint_resolved(
 def _make_finding(note: Note, artifact: Artifact, severity: Severity) -> Finding:
     place, (message, hint) = locate_note(note, artifact.document), describe_note(note)
     return Finding(
-        note.rule, severity, place.file, place.line, place.column, format_json_pointer(note.pointer), message, hint
+        note.rule,
+        severity,
+        place.file,
+        place.line,
+        place.column,
+        format_json_pointer(note.pointer),
+        message,
+        hint,
     )
 
 
@@ -201,4 +249,6 @@ def check_usable(artifact: Artifact, load: Callable[[str], Artifact]) -> None:
     for note in find_obstacles(artifact, load):
         if note.pointer[:1] != ("questions",) or len(note.pointer) == 1:
             message, hint = describe_note(note)
-            raise SchemaError(message, place=locate_note(note, artifact.document), hint=hint or None)
+            raise SchemaError(
+                message, place=locate_note(note, artifact.document), hint=hint or None
+            )

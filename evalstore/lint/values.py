@@ -38,16 +38,24 @@ def list_read_checks(ref: Any, lookup: ReferenceLookup) -> tuple[ReadCheck, ...]
     return tuple(_find_read_checks(rubric, str(ref), lookup, deep=False)) if rubric else ()
 
 
-def _find_read_checks(rubric: Artifact, ref: str, lookup: ReferenceLookup, *, deep: bool) -> Iterator[ReadCheck]:
-    checks: list[Mapping[str, Any]] = [check for _, check in list_mappings(rubric.document.value, "checks")]
-    if rubric.kind is not Kind.RUBRIC or not all(isinstance(check.get("kind"), str) for check in checks):
+def _find_read_checks(
+    rubric: Artifact, ref: str, lookup: ReferenceLookup, *, deep: bool
+) -> Iterator[ReadCheck]:
+    checks: list[Mapping[str, Any]] = [
+        check for _, check in list_mappings(rubric.document.value, "checks")
+    ]
+    if rubric.kind is not Kind.RUBRIC or not all(
+        isinstance(check.get("kind"), str) for check in checks
+    ):
         return
     for id_, check in zip(list_check_ids(checks), checks, strict=True):
         inner = check.get("rubric_ref") if check["kind"] == "composite" and not deep else None
         if found := find_referenced(inner, lookup):
             yield from _find_read_checks(found, str(inner), lookup, deep=True)
         # What its own schema refuses is a finding of the rubric.
-        elif (values := list_question_values(check)) and is_valid_by_schema(f"checks/{check['kind']}", check):
+        elif (values := list_question_values(check)) and is_valid_by_schema(
+            f"checks/{check['kind']}", check
+        ):
             yield ReadCheck(ref, str(id_), check, values)
 
 
@@ -67,7 +75,9 @@ class ValueLinter:
         """Return the keys that the rubric of a question reads."""
         return frozenset(value.key for check in self._find_checks(row) for value in check.values)
 
-    def lint_row(self, row: Mapping[str, Any], pointer: Pointer, place: Place | None = None) -> Iterator[Note]:
+    def lint_row(
+        self, row: Mapping[str, Any], pointer: Pointer, place: Place | None = None
+    ) -> Iterator[Note]:
         """Yield what is wrong with the values of one question; `place` is its line in a file of rows."""
         filled = {**self.defaults, **row}
         for check in self._find_checks(row):
@@ -77,7 +87,9 @@ class ValueLinter:
                     yield from self._note_absent(row, (pointer, place), check, value.key)
                 else:
                     yield from self._note_present(check, value.key)
-            places = {value.pointer: self._place(row, pointer, check, value.key) for value in check.values}
+            places = {
+                value.pointer: self._place(row, pointer, check, value.key) for value in check.values
+            }
             for note in () if absent else _lint_values(check, filled, places):
                 # The defaults are in the dataset's own file, whatever file its rows are in.
                 if note.pointer[:1] == _DEFAULTS:
@@ -90,7 +102,9 @@ class ValueLinter:
         yield from self._of_defaults
         for (rubric, key), notes in self._absent.items():
             if (rubric, key) not in self._present and notes:
-                yield make_note("question-value-absent", pointer, of_key=True, found=key, rubric=rubric)
+                yield make_note(
+                    "question-value-absent", pointer, of_key=True, found=key, rubric=rubric
+                )
 
     def _find_checks(self, row: Mapping[str, Any]) -> tuple[ReadCheck, ...]:
         ref = row.get("rubric_ref", self.defaults.get("rubric_ref"))
@@ -101,13 +115,19 @@ class ValueLinter:
         return self._checks[ref]
 
     def _note_absent(
-        self, row: Mapping[str, Any], where: tuple[Pointer, Place | None], check: ReadCheck, key: str
+        self,
+        row: Mapping[str, Any],
+        where: tuple[Pointer, Place | None],
+        check: ReadCheck,
+        key: str,
     ) -> Iterator[Note]:
         pointer, place = where
         if key in row:  # left empty on purpose
             return
         if slip := find_slip(row, key, {}):
-            yield make_note("key-misspelt", (*pointer, slip), of_key=True, fix=Fix(key), found=slip, guess=key)
+            yield make_note(
+                "key-misspelt", (*pointer, slip), of_key=True, fix=Fix(key), found=slip, guess=key
+            )
             return
         # A line of rows is gone when the note is given out.
         note = make_note(
@@ -129,7 +149,9 @@ class ValueLinter:
             self._present.add((check.rubric, key))
             yield from self._absent.pop((check.rubric, key), ())
 
-    def _place(self, row: Mapping[str, Any], pointer: Pointer, check: ReadCheck, key: str) -> Pointer | None:
+    def _place(
+        self, row: Mapping[str, Any], pointer: Pointer, check: ReadCheck, key: str
+    ) -> Pointer | None:
         """Return where a question has a value; None where that is the dataset's default, which was looked at."""
         if key in row:
             return (*pointer, key)
@@ -165,8 +187,11 @@ def _lint_values(
         if own is not None and (at := places[own]) is not None:
             rule = "check-broken" if found.blocks else "check-problem"
             pointer = (*at, *locate_in_value(filled[keys[own]], found.pointer[len(own) :]))
-            # What cannot be graded is an error wherever it is written; the rows beside it are graded all the same.
-            yield make_note(rule, pointer, message=found.message, hint=found.hint)._replace(soft=not found.blocks)
+            # What cannot be graded is an error wherever it is written; the rows beside it are
+            # graded all the same.
+            yield make_note(rule, pointer, message=found.message, hint=found.hint)._replace(
+                soft=not found.blocks
+            )
 
 
 def has_own_lists(check: Mapping[str, Any]) -> bool:

@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from evalstore.documents import Pointer, write_canonical
-from evalstore.lint.notes import Fix, Note, describe_value, list_names, make_note, name_place, suggest_name
+from evalstore.lint.notes import (
+    Fix,
+    Note,
+    describe_value,
+    list_names,
+    make_note,
+    name_place,
+    suggest_name,
+)
 from evalstore.text import find_only_near
 
 if TYPE_CHECKING:
@@ -61,7 +69,10 @@ def _note_missing(violation: Violation, pointer: Pointer) -> Iterator[Note]:
         if key not in violation.instance:
             described = properties.get(key, {})
             yield make_note(
-                "key-missing", pointer, name=_name_inside(key, pointer), hint=read_first_sentence(described)
+                "key-missing",
+                pointer,
+                name=_name_inside(key, pointer),
+                hint=read_first_sentence(described),
             )
 
 
@@ -70,7 +81,11 @@ def _note_dependent(violation: Violation, pointer: Pointer) -> Iterator[Note]:
         for missing in needed if key in violation.instance else ():
             if missing not in violation.instance:
                 yield make_note(
-                    "key-missing", (*pointer, key), of_key=True, name=f"`{missing}`", hint=f"`{key}` needs it"
+                    "key-missing",
+                    (*pointer, key),
+                    of_key=True,
+                    name=f"`{missing}`",
+                    hint=f"`{key}` needs it",
                 )
 
 
@@ -78,17 +93,29 @@ def _note_type(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     value, types = violation.instance, violation.expected
     types = [types] if isinstance(types, str) else types
     hint, fix = read_first_sentence(violation.schema), None
-    if isinstance(value, str) and {"number", "integer", "boolean"} & set(types) and _LITERAL.fullmatch(value):
+    if (
+        isinstance(value, str)
+        and {"number", "integer", "boolean"} & set(types)
+        and _LITERAL.fullmatch(value)
+    ):
         hint, fix = "remove the quotes", Fix(quoted=False)
     elif "string" in types and not isinstance(value, dict | list | None):
         hint, fix = "put it in quotes", Fix(quoted=True)
     elif "string" in types and value is not None:
-        hint = "; ".join(filter(None, ("in YAML, a string that begins with { or [ needs quotes", hint)))
+        hint = "; ".join(
+            filter(None, ("in YAML, a string that begins with { or [ needs quotes", hint))
+        )
     elif "array" in types:
         hint = "; ".join(filter(None, ("begin each item with - and a space", hint)))
     wanted, found = " or ".join(_TYPES[type_] for type_ in types), _with_type(value)
     yield make_note(
-        "value-type-wrong", pointer, fix=fix, name=name_place(pointer), wanted=wanted, found=found, hint=hint
+        "value-type-wrong",
+        pointer,
+        fix=fix,
+        name=name_place(pointer),
+        wanted=wanted,
+        found=found,
+        hint=hint,
     )
 
 
@@ -111,14 +138,24 @@ def _note_enum(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 
 def _note_limit(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     size = _describe_size(violation.instance)
-    problem = size if size == _EMPTY else f"{size}; {_BOUNDS[violation.keyword].format(violation.expected)}"
+    problem = (
+        size
+        if size == _EMPTY
+        else f"{size}; {_BOUNDS[violation.keyword].format(violation.expected)}"
+    )
     hint = read_first_sentence(violation.schema)
-    yield make_note("value-out-of-range", pointer, name=name_place(pointer), problem=problem, hint=hint)
+    yield make_note(
+        "value-out-of-range", pointer, name=name_place(pointer), problem=problem, hint=hint
+    )
 
 
 def _note_form(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     examples = violation.schema.get("examples", ())
-    hint = f"as in {describe_value(examples[0])}" if examples else read_first_sentence(violation.schema)
+    hint = (
+        f"as in {describe_value(examples[0])}"
+        if examples
+        else read_first_sentence(violation.schema)
+    )
     if violation.keyword == "not" and (reason := read_first_sentence(violation.expected)):
         hint = reason
     yield make_note(
@@ -136,7 +173,9 @@ def _note_forbidden(violation: Violation, pointer: Pointer) -> Iterator[Note]:
         yield from _note_form(violation, pointer)
     else:
         hint = _FORBIDDEN.get(str(pointer[-1]) if pointer else "", "")
-        yield make_note("key-not-allowed", pointer, of_key=True, name=name_place(pointer), hint=hint)
+        yield make_note(
+            "key-not-allowed", pointer, of_key=True, name=name_place(pointer), hint=hint
+        )
 
 
 def _note_additional(violation: Violation, pointer: Pointer) -> Iterator[Note]:
@@ -147,7 +186,9 @@ def _note_additional(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 
 def _note_repeats(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     counts = Counter(write_canonical(item) for item in violation.instance)
-    repeated = next((item for item in violation.instance if counts[write_canonical(item)] > 1), None)
+    repeated = next(
+        (item for item in violation.instance if counts[write_canonical(item)] > 1), None
+    )
     yield make_note(
         "value-out-of-range",
         pointer,
@@ -160,7 +201,9 @@ def _note_repeats(violation: Violation, pointer: Pointer) -> Iterator[Note]:
 def _note_other(violation: Violation, pointer: Pointer) -> Iterator[Note]:
     """Name the keyword only: the library's own sentence holds the whole value in Python's spelling."""
     hint = read_first_sentence(violation.schema)
-    yield make_note("schema-violated", pointer, name=name_place(pointer), keyword=violation.keyword, hint=hint)
+    yield make_note(
+        "schema-violated", pointer, name=name_place(pointer), keyword=violation.keyword, hint=hint
+    )
 
 
 def _note_false(_: Violation, pointer: Pointer) -> Iterator[Note]:
@@ -188,12 +231,16 @@ _WORDS: dict[str, Callable[[Violation, Pointer], Iterator[Note]]] = {
 def _describe_size(value: Any) -> str:
     if not isinstance(value, str | list | dict):
         return f"is {describe_value(value)}"
-    unit = "characters" if isinstance(value, str) else "items" if isinstance(value, list) else "keys"
+    unit = (
+        "characters" if isinstance(value, str) else "items" if isinstance(value, list) else "keys"
+    )
     return f"has {len(value):,} {unit}" if value else _EMPTY
 
 
 def _with_type(value: Any) -> str:
-    return f"the string {describe_value(value)}" if isinstance(value, str) else describe_value(value)
+    return (
+        f"the string {describe_value(value)}" if isinstance(value, str) else describe_value(value)
+    )
 
 
 def _name_inside(key: str, pointer: Pointer) -> str:

@@ -15,7 +15,13 @@ from typing import Any, NamedTuple
 from evalstore.documents import Pointer, format_json_pointer
 from evalstore.errors import RefusedError
 from evalstore.model import is_id
-from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, encode_name, encode_whole_name, strip_run_ending
+from evalstore.runs.run_names import (
+    RUNS_FOLDER,
+    STORED_PATH,
+    encode_name,
+    encode_whole_name,
+    strip_run_ending,
+)
 
 _HEX = 6
 _CHECK_ID = 56  # characters: within an id, this leaves room for a number
@@ -26,7 +32,9 @@ REF_KEYS = frozenset({"rubric_ref", "judge_prompt_ref"})
 
 def make_slug(text: str) -> str:
     """Return the lower-case ASCII letters and digits of a text, joined by `_`; empty when it has none."""
-    return _make_long_slug(text)[:48].strip("_")  # leaves room for a digest or a number within an id
+    return _make_long_slug(text)[:48].strip(
+        "_"
+    )  # leaves room for a digest or a number within an id
 
 
 def _make_long_slug(text: str) -> str:
@@ -61,8 +69,8 @@ def number_names(name: str) -> Iterator[str]:
 class UniqueLabels:
     """Unique labels for the cases of one source; a repeated label gets the next free number (`name_2`).
 
-    `used` starts with the ids of all cases, so that no numbered label takes the id of a later case. Numbers that were
-    tried are not tried again, which keeps very common labels linear.
+    `used` starts with the ids of all cases, so that no numbered label takes the id of a later case.
+    Numbers that were tried are not tried again, which keeps very common labels linear.
     """
 
     used: set[str] = field(default_factory=set)
@@ -82,7 +90,9 @@ class UniqueLabels:
         if self._first.setdefault(id_, pointer) == pointer:
             return id_, ()
         label = self.claim(id_)
-        return label, (f"{id_} is also the case at {format_json_pointer(self._first[id_])}; here it is {label}",)
+        return label, (
+            f"{id_} is also the case at {format_json_pointer(self._first[id_])}; here it is {label}",
+        )
 
 
 def make_id(name: str) -> str:
@@ -103,7 +113,9 @@ def make_check_ids(names: Iterable[Sequence[Any]]) -> list[str]:
     wanted = [make_check_id(words) for words in candidates]
     labels, ids = UniqueLabels(), dict[int, str]()
     # Exact names first: what is only spelled alike gets the number.
-    for place in sorted(range(len(wanted)), key=lambda place: wanted[place] != candidates[place][0]):
+    for place in sorted(
+        range(len(wanted)), key=lambda place: wanted[place] != candidates[place][0]
+    ):
         ids[place] = labels.claim(wanted[place])
     return [ids[place] for place in range(len(wanted))]
 
@@ -120,7 +132,8 @@ def rename_checks(rubric: Mapping[str, Any], names: Mapping[str, str]) -> dict[s
         renamed["checks"] = [_rename_check(check, names) for check in checks]
     if isinstance(scoring, dict):
         renamed["scoring"] = {
-            key: _rename_ids(item, names) if key in _BY_CHECK else item for key, item in scoring.items()
+            key: _rename_ids(item, names) if key in _BY_CHECK else item
+            for key, item in scoring.items()
         }
     return renamed
 
@@ -128,7 +141,11 @@ def rename_checks(rubric: Mapping[str, Any], names: Mapping[str, str]) -> dict[s
 def _rename_ids(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [names.get(id_, id_) if isinstance(id_, str) else id_ for id_ in value]
-    return {names.get(id_, id_): item for id_, item in value.items()} if isinstance(value, dict) else value
+    return (
+        {names.get(id_, id_): item for id_, item in value.items()}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def _rename_check(check: Any, names: Mapping[str, str]) -> Any:
@@ -169,19 +186,22 @@ class ArtifactNames:
     def claim_run_path(self, file: str, sha256: str) -> str:
         """Return the path below `runs/` that stores a source unchanged.
 
-        Names that differ only in capitals are escaped, for file systems that ignore case. Raises `RefusedError` where
-        another source of the same name is stored already.
+        Names that differ only in capitals are escaped, for file systems that ignore case. Raises
+        `RefusedError` where another source of the same name is stored already.
         """
         path = file if STORED_PATH.fullmatch(file) else self._spell_run_path(file)
         if self.records.setdefault(f"/{path}", _NameRecord(sha256, file)).content != sha256:
-            raise RefusedError(f"another source is called {file}, too; migrate the folder that both lie in")
+            raise RefusedError(
+                f"another source is called {file}, too; migrate the folder that both lie in"
+            )
         return path
 
     def _spell_run_path(self, file: str) -> str:
         path = RUNS_FOLDER
         for part in PurePosixPath(file).parts:
             stem = strip_run_ending(part)
-            # The record's `file` holds the first spelling of this path; another spelling is escaped.
+            # The record's `file` holds the first spelling of this path; another spelling is
+            # escaped.
             first = self.records.setdefault(f"{path}/{stem.casefold()}", _NameRecord("", stem)).file
             path += f"/{encode_name(part) if first == stem else encode_whole_name(part)}"
         return path
@@ -194,7 +214,9 @@ def replace_refs(value: Any, change: Callable[[str], Any]) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        key: change(item) if key in REF_KEYS and isinstance(item, str) else replace_refs(item, change)
+        key: change(item)
+        if key in REF_KEYS and isinstance(item, str)
+        else replace_refs(item, change)
         for key, item in value.items()
     }
 

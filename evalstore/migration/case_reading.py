@@ -46,12 +46,18 @@ def find_cases(legacy: LegacySource, table: FormatTable) -> CaseList | Extractio
     root = legacy.document.value
     key = find_list(root, table) or ""
     at, rows = (split_path(root, key), get_path(root, key)) if key else ((), root)
-    variant = table.select_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
+    variant = (
+        table.select_dialect(legacy.dialect) if legacy.dialect else select_variant(root, table)
+    )
     if isinstance(variant, str):
-        return refuse_source(table.lists[key], at, variant, len(rows) or None if isinstance(rows, list) else None)
+        return refuse_source(
+            table.lists[key], at, variant, len(rows) or None if isinstance(rows, list) else None
+        )
     table = variant if key in variant.lists else table
     if not isinstance(rows, list):
-        return refuse_source(table.lists[key], at, f"{key} is {describe_type(rows)} where the list of cases belongs")
+        return refuse_source(
+            table.lists[key], at, f"{key} is {describe_type(rows)} where the list of cases belongs"
+        )
     return CaseList(table, key, at, rows)
 
 
@@ -80,7 +86,8 @@ def read_rows(
 ) -> tuple[LegacyCase, ...]:
     """Return the case of each row of the list at a pointer.
 
-    `label_row` takes a row and its place, from 1; `read_row` raises `LoadError` for a row that is refused.
+    `label_row` takes a row and its place, from 1; `read_row` raises `LoadError` for a row that is
+    refused.
     """
     labels = [label_row(row, place) for place, row in enumerate(rows, start=1)]
     names = UniqueLabels({label.text for label in labels if label.text})
@@ -100,7 +107,9 @@ def read_rows(
 
 def refuse_source(dialect: str, at: Pointer, reason: str, cases: int | None = None) -> Extraction:
     """Return the extraction of a file that is refused as a whole; `cases` is how many it has."""
-    return Extraction(dialect, notes=(MigrationNote(at, MigrationOutcome.REFUSED, reason, cases=cases),))
+    return Extraction(
+        dialect, notes=(MigrationNote(at, MigrationOutcome.REFUSED, reason, cases=cases),)
+    )
 
 
 @dataclass(slots=True)
@@ -123,7 +132,9 @@ class CaseChecks:
         self.leftovers.append({"value": encode_value(value), "reason": reason})
         self.notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, reason))
 
-    def draft_rubric(self, scoring: Mapping[str, Any], table: FormatTable, name: str) -> ArtifactDraft:
+    def draft_rubric(
+        self, scoring: Mapping[str, Any], table: FormatTable, name: str
+    ) -> ArtifactDraft:
         """Return the rubric of the checks, with their weights."""
         checks = [{"id": id_, **check} for id_, check in self.by_id.items()]
         weights = {"weights": self.weights} if self.weights else {}
@@ -142,12 +153,17 @@ def draft_case_rubric(
     if checks:
         return draft_rubric({"checks": list(checks), "scoring": dict(scoring), **aside}, name)
     head = {key: item for key, item in table.no_check.items() if key != "id"}
-    return draft_rubric({**head, "scoring": dict(scoring), **aside}, "set_aside" if leftovers else table.no_check["id"])
+    return draft_rubric(
+        {**head, "scoring": dict(scoring), **aside},
+        "set_aside" if leftovers else table.no_check["id"],
+    )
 
 
 def draft_rubric(value: dict[str, Any], name: str, pointer: Pointer = ()) -> ArtifactDraft:
     """Return the draft of a rubric, whose id is that of its content."""
-    return ArtifactDraft(Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, pointer, name=name)
+    return ArtifactDraft(
+        Kind.RUBRIC, f"rubric_{compute_digest(value)[:32]}", value, pointer, name=name
+    )
 
 
 def make_judge_ref(id_: str) -> str:

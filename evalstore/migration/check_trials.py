@@ -41,9 +41,14 @@ def _list_failures(rubric: Mapping[str, Any], question: Mapping[str, Any]) -> It
     except MALFORMED_ERRORS as error:
         yield f"its rubric cannot be read: {make_excerpt(str(error))}"
         return
-    row = Question(str(question.get("id", "")), str(question.get("input", "")), question) if question else None
+    row = (
+        Question(str(question.get("id", "")), str(question.get("input", "")), question)
+        if question
+        else None
+    )
     for check in checks:
-        # Judges answer only where somebody asks them, and other rubrics are tried where they are written.
+        # Judges answer only where somebody asks them, and other rubrics are tried where they are
+        # written.
         asks = any(find_check_pins((), dict(check.params)))
         if not asks and (problem := _try_check(check, replace(_TRIAL, question=row))):
             yield f"its check {check.id} cannot be run: {problem}"

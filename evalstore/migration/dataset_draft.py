@@ -20,7 +20,8 @@ from evalstore.migration.table import FormatTable
 class SourceContext:
     """One source with its table, what its reader extracted, and the companion files that were read with it.
 
-    `refs` are the rubrics of the store that questions refer to, by the reference that the source states.
+    `refs` are the rubrics of the store that questions refer to, by the reference that the source
+    states.
     """
 
     extraction: Extraction
@@ -58,7 +59,11 @@ def build_dataset(
     )
     cases_in_order = zip(context.extraction.usable_cases, rubrics, shares, strict=True)
     unmapped = [
-        {**_locate_case(case, context), "reason": "; ".join(case.reasons), "value": encode_value(case.raw)}
+        {
+            **_locate_case(case, context),
+            "reason": "; ".join(case.reasons),
+            "value": encode_value(case.raw),
+        }
         for case in cases
         if case.is_set_aside
     ]
@@ -89,7 +94,8 @@ def fold_companions(context: SourceContext) -> dict[str, Any]:
     """Return what the `x_source` of a suite has of its companion files: what no question says."""
     remainders = {
         path: find_root_remainder(
-            document.value, [case.pointer for case in context.extraction.cases if case.document is document]
+            document.value,
+            [case.pointer for case in context.extraction.cases if case.document is document],
         )
         for path, document in context.companions.items()
     }
@@ -104,18 +110,27 @@ def _build_row(
     former: str | None,
 ) -> dict[str, Any]:
     fields = {key: item for key, item in case.question.items() if key != "x_source"}
-    head = {"id": fields["id"], "input": fields["input"], **({"rubric_ref": rubric.ref} if rubric else {})}
+    head = {
+        "id": fields["id"],
+        "input": fields["input"],
+        **({"rubric_ref": rubric.ref} if rubric else {}),
+    }
     source = case.question.get("x_source")
     if source is None:
-        source = _locate_case(case, context) | find_case_remainder(case.raw, fields, context.table.mirrors)
+        source = _locate_case(case, context) | find_case_remainder(
+            case.raw, fields, context.table.mirrors
+        )
         if "kept" in source:
             parts = fill_rubric(rubric.value, values) if rubric else {}
             source |= {"kept": fold_value(source["kept"], {**parts, "question": fields})}
     if stated := read_stated_ref(case):
-        # The source pins a version itself: what it pinned is noted, as a release may move the pin here, and its rubric
-        # may have another id here.
+        # The source pins a version itself: what it pinned is noted, as a release may move the pin
+        # here, and its rubric may have another id here.
         ref = context.refs.get(stated, stated)
-        source |= {"pin": stated, **({} if is_same_artifact(ref, stated) else {"pinned": ref.partition("@")[0]})}
+        source |= {
+            "pin": stated,
+            **({} if is_same_artifact(ref, stated) else {"pinned": ref.partition("@")[0]}),
+        }
         fields["rubric_ref"] = ref
     renamed = {"renamed_from": former} if former else {}
     return head | dict(values) | fields | {"x_source": source | renamed}

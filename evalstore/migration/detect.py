@@ -1,7 +1,7 @@
 """Detects the format of a document by its content alone: signs for and against, weighed over all cases of the file.
 
-The file name never counts. A case speaks for a format or against it by its surest sign, and a sign at the root speaks
-for every case, so that one odd case turns no file into another format.
+The file name never counts. A case speaks for a format or against it by its surest sign, and a sign
+at the root speaks for every case, so that one odd case turns no file into another format.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from evalstore.migration.table import (
 
 SURE = 0.5
 _HEAD = 100  # rows that tell the format of a file of rows, however many follow
-MARGIN = Fraction(1, 5)  # of what the signs of two formats weigh: closer ones are for the user to decide
+MARGIN = Fraction(
+    1, 5
+)  # of what the signs of two formats weigh: closer ones are for the user to decide
 _CAMEL_CASE = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+", re.ASCII)
 _LISTLESS = "nothing in it can be the cases of {}: it has no {}"
 
@@ -54,8 +56,8 @@ class SignCount:
 class FormatWeight:
     """How much of a file speaks for a format: its `weight` from -1 to 1, and the signs that are there, strongest first.
 
-    `mass` is what its signs weigh whether they speak for it or against it. `confidence` is how sure they are, from 0 to
-    1, over those cases that speak at all.
+    `mass` is what its signs weigh whether they speak for it or against it. `confidence` is how sure
+    they are, from 0 to 1, over those cases that speak at all.
     """
 
     table: FormatTable
@@ -89,8 +91,9 @@ class FormatWeight:
 class FormatMatch:
     """A detected format, or the shape of a file that is something else, or neither.
 
-    `weights` are all formats with a sign for them, the heaviest first; `also` are those that weigh about as much as the
-    best. Where one of these is another format, there is no `table`, and the reason asks for --from.
+    `weights` are all formats with a sign for them, the heaviest first; `also` are those that weigh
+    about as much as the best. Where one of these is another format, there is no `table`, and the
+    reason asks for --from.
     """
 
     table: FormatTable | None
@@ -135,7 +138,9 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
     also = tuple(one.guess for one in close)
     rival = next((one for one in close if one.table.format != best.table.format), None)
     if rival:
-        return FormatMatch(None, None, best.confidence, _describe_rivals(best, rival), (best.guess, *also), weights)
+        return FormatMatch(
+            None, None, best.confidence, _describe_rivals(best, rival), (best.guess, *also), weights
+        )
     return FormatMatch(best.table, None, best.confidence, best.reason, also, weights)
 
 
@@ -150,26 +155,42 @@ def detect_file(path: Path) -> FormatMatch:
 def take_format(value: Any, table: FormatTable, *, is_named: bool) -> FormatMatch:
     """Return the match of a file with the format that the user says it has, whatever else it looks like.
 
-    In a folder only a file with some sign of the format is taken, and none that is the result of a run: `is_named` says
-    that the user named the file itself.
+    In a folder only a file with some sign of the format is taken, and none that is the result of a
+    run: `is_named` says that the user named the file itself.
     """
     if _has_own_source(value) and not is_named:
         return OWN_MATCH
     weights = weigh_formats(value, [table])
     if not is_named:
-        shape = next((one for one in _find_shapes(value, [table]) if one.outcome is MigrationOutcome.UNMAPPED), None)
+        shape = next(
+            (
+                one
+                for one in _find_shapes(value, [table])
+                if one.outcome is MigrationOutcome.UNMAPPED
+            ),
+            None,
+        )
         if shape or not weights:
-            return FormatMatch(None, shape, 1.0, shape.reason, weights=weights) if shape else NO_MATCH
+            return (
+                FormatMatch(None, shape, 1.0, shape.reason, weights=weights) if shape else NO_MATCH
+            )
     elif find_list(value, table) is None:
         lists = " or ".join(key or "list at its root" for key in table.lists)
         return FormatMatch(None, None, 0.0, _LISTLESS.format(table.format, lists))
     best = weights[0] if weights else FormatWeight(table, Fraction(0), Fraction(0), 0.0, ())
-    return FormatMatch(table, None, best.confidence, best.reason or "--from says so", weights=weights)
+    return FormatMatch(
+        table, None, best.confidence, best.reason or "--from says so", weights=weights
+    )
 
 
 def _find_shapes(value: Any, tables: Sequence[FormatTable]) -> Iterator[ForeignShape]:
     """Yield the foreign shapes that a document has: of what lies beside the tables' own files, then of other tools."""
-    yield from (shape for table in tables for shape in table.not_this if _has_shape(value, shape, table.lists))
+    yield from (
+        shape
+        for table in tables
+        for shape in table.not_this
+        if _has_shape(value, shape, table.lists)
+    )
     yield from (shape for shape in load_tool_shapes() if _has_shape(value, shape, ()))
 
 
@@ -177,7 +198,9 @@ def count_cases(value: Any, match: FormatMatch, tables: Sequence[FormatTable]) -
     """Return how many cases a file has that no format takes; None where it is not a suite, or has no list of them."""
     if match.shape and not match.shape.has_cases:
         return None
-    keys = {key for table in tables for key in table.lists} | {match.shape.holder or "" if match.shape else ""}
+    keys = {key for table in tables for key in table.lists} | {
+        match.shape.holder or "" if match.shape else ""
+    }
     return max(len(_list_items(value, key)) for key in keys) or None
 
 
@@ -185,7 +208,8 @@ def weigh_formats(value: Any, tables: Sequence[FormatTable]) -> tuple[FormatWeig
     """Return the weights of the tables that a document has a list and a sign of, the heaviest first."""
     listed = [(table, key) for table in tables if (key := find_list(value, table)) is not None]
     cases = {key: _list_items(value, key) for _, key in listed}
-    # Lists of one file weigh by their length: a single case beside twenty others makes no other format.
+    # Lists of one file weigh by their length: a single case beside twenty others makes no other
+    # format.
     total = max(map(len, cases.values()), default=0)
     weights = [_weigh_table(value, table, cases[key], total) for table, key in listed]
     shown = [one for one in weights if any(not count.is_against for count in one.signs)]
@@ -197,14 +221,25 @@ def find_list(value: Any, table: FormatTable) -> str | None:
     return next((key for key in table.lists if _has_list(value, key)), None)
 
 
-def _weigh_table(root: Any, table: FormatTable, cases: Sequence[dict[str, Any]], total: int) -> FormatWeight:
+def _weigh_table(
+    root: Any, table: FormatTable, cases: Sequence[dict[str, Any]], total: int
+) -> FormatWeight:
     signs = (*table.signs, *table.against)
-    at_root = {sign for sign in signs if sign.at == "root" and isinstance(root, dict) and _is_sign_of(root, sign)}
+    at_root = {
+        sign
+        for sign in signs
+        if sign.at == "root" and isinstance(root, dict) and _is_sign_of(root, sign)
+    }
     in_case = [sign for sign in signs if sign.at == "case"]
-    # Cases with the same signs weigh alike. A file with an empty list, or with no list, has its root alone.
-    alike = Counter(tuple(sign for sign in in_case if _is_sign_of(case, sign)) for case in cases or [{}])
+    # Cases with the same signs weigh alike. A file with an empty list, or with no list, has its
+    # root alone.
+    alike = Counter(
+        tuple(sign for sign in in_case if _is_sign_of(case, sign)) for case in cases or [{}]
+    )
     shown = Counter({sign: len(cases) for sign in signs if sign in at_root})
-    tally = Counter[tuple[float, float]]()  # cases by what speaks for the format in them, and against it
+    tally = Counter[
+        tuple[float, float]
+    ]()  # cases by what speaks for the format in them, and against it
     for found, number in alike.items():
         shown.update(dict.fromkeys(found, number))
         present = at_root.union(found)
@@ -217,8 +252,12 @@ def _weigh_table(root: Any, table: FormatTable, cases: Sequence[dict[str, Any]],
     ]
     spoken = {sides: number for sides, number in tally.items() if max(sides) >= SURE} or tally
     votes = sum(number * for_ for (for_, against), number in spoken.items() if for_ >= against)
-    counts = [SignCount(sign, sign in table.against, number, len(cases)) for sign, number in shown.items()]
-    counts.sort(key=lambda count: (-_strength(count.sign.confidence) * count.shown, -count.sign.confidence))
+    counts = [
+        SignCount(sign, sign in table.against, number, len(cases)) for sign, number in shown.items()
+    ]
+    counts.sort(
+        key=lambda count: (-_strength(count.sign.confidence) * count.shown, -count.sign.confidence)
+    )
     weight, mass = (Fraction(sum(items), max(total, 1)) for items in (weights, map(abs, weights)))
     return FormatWeight(table, weight, mass, round(votes / sum(spoken.values()), 2), tuple(counts))
 
@@ -229,32 +268,43 @@ def _strength(confidence: float) -> Fraction:
 
 
 def _describe_rivals(*rivals: FormatWeight) -> str:
-    signs = [next((count.sentence for count in one.signs if not count.is_against), "") for one in rivals]
-    names = " or ".join(f"{one.table.format} ({sign})" for one, sign in zip(rivals, signs, strict=True))
+    signs = [
+        next((count.sentence for count in one.signs if not count.is_against), "") for one in rivals
+    ]
+    names = " or ".join(
+        f"{one.table.format} ({sign})" for one, sign in zip(rivals, signs, strict=True)
+    )
     return f"it may be {names}; --from decides"
 
 
 def select_variant(value: Any, table: FormatTable) -> FormatTable | str:
     """Return the variant of a table whose signs most cases show, else the table itself.
 
-    Where about as many cases speak for the one as for the other, it is a sentence with both reasons.
+    Where about as many cases speak for the one as for the other, it is a sentence with both
+    reasons.
     """
     for variant in table.variants:
-        cases = next((_list_items(value, key) for key in variant.lists if _has_list(value, key)), [])
+        cases = next(
+            (_list_items(value, key) for key in variant.lists if _has_list(value, key)), []
+        )
         signs = [sign for sign in variant.signs if sign.at == "case"]
         others = [case for case in cases if not any(_is_sign_of(case, sign) for sign in signs)]
         shown = len(cases) - len(others)
         # Keys that only the table's own grader reads speak against its variant.
         foreign = {row.key for row in table.checks} - {row.key for row in variant.checks}
         against = sum(any(case.get(key) for key in foreign) for case in others)
-        if abs(shown - against) <= 0.25 * len(cases) and shown and against:  # closer, and signs decide nothing
+        if (
+            abs(shown - against) <= 0.25 * len(cases) and shown and against
+        ):  # closer, and signs decide nothing
             return _describe_tie(variant, table, (shown, against, len(cases)), sorted(foreign))
         if shown * 2 > len(cases) and shown > against:
             return variant
     return table
 
 
-def _describe_tie(variant: FormatTable, table: FormatTable, counts: tuple[int, int, int], keys: list[str]) -> str:
+def _describe_tie(
+    variant: FormatTable, table: FormatTable, counts: tuple[int, int, int], keys: list[str]
+) -> str:
     shown, against, total = counts
     names = [next(iter(table.lists.values())), next(iter(variant.lists.values()))]
     sign = next(sign.because for sign in variant.signs if sign.at == "case")
@@ -267,12 +317,18 @@ def _describe_tie(variant: FormatTable, table: FormatTable, counts: tuple[int, i
 def _has_own_source(value: Any) -> bool:
     """Whether a document is an artifact, or rows, that a migration wrote."""
     items = value if isinstance(value, list) else [value]
-    own = [item for item in items if isinstance(item, dict) and isinstance(item.get("x_source"), dict)]
+    own = [
+        item for item in items if isinstance(item, dict) and isinstance(item.get("x_source"), dict)
+    ]
     return len(own) * 2 > len(items)
 
 
 def _has_list(value: Any, key: str) -> bool:
-    return bool(key) and has_path(value, key) if isinstance(value, dict) else isinstance(value, list) and not key
+    return (
+        bool(key) and has_path(value, key)
+        if isinstance(value, dict)
+        else isinstance(value, list) and not key
+    )
 
 
 def _has_sign(root: dict[str, Any], cases: Sequence[dict[str, Any]], sign: FormatSign) -> bool:
@@ -285,12 +341,22 @@ def _list_checks(holders: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for holder in holders:
         items = holder.get("assert")
         for item in items if isinstance(items, list) else ():
-            yield from [item] if isinstance(item, dict) else [{"criteria": item}] if isinstance(item, str) else []
+            yield from (
+                [item]
+                if isinstance(item, dict)
+                else [{"criteria": item}]
+                if isinstance(item, str)
+                else []
+            )
 
 
 def _is_sign_of(holder: dict[str, Any], sign: FormatSign) -> bool:
     some = not sign.keys or not sign.keys.isdisjoint(holder)
-    return some and sign.all <= holder.keys() and all(holder.get(key) in items for key, items in sign.values.items())
+    return (
+        some
+        and sign.all <= holder.keys()
+        and all(holder.get(key) in items for key, items in sign.values.items())
+    )
 
 
 def _has_shape(value: Any, shape: ForeignShape, lists: Collection[str]) -> bool:
@@ -303,7 +369,9 @@ def _has_shape(value: Any, shape: ForeignShape, lists: Collection[str]) -> bool:
         return False
     # Most items must have the shape: a single odd one makes no other file of a suite.
     items = _list_items(value, shape.holder) if shape.holder is not None else []
-    if shape.holder is not None and sum(_fits_shape(item, shape) for item in items) * 2 <= len(items):
+    if shape.holder is not None and sum(_fits_shape(item, shape) for item in items) * 2 <= len(
+        items
+    ):
         return False
     if not shape.camel_case and not shape.unless:
         return True
@@ -318,12 +386,20 @@ def _has_camel_case(root: Mapping[str, Any], cases: Iterable[Mapping[str, Any]])
     holders = [root]
     for case in cases:
         options = case.get("options")
-        holders += [case, options if isinstance(options, dict) else {}, *_list_items(case, "assert")]
-    return any(isinstance(key, str) and _CAMEL_CASE.fullmatch(key) for holder in holders for key in holder)
+        holders += [
+            case,
+            options if isinstance(options, dict) else {},
+            *_list_items(case, "assert"),
+        ]
+    return any(
+        isinstance(key, str) and _CAMEL_CASE.fullmatch(key) for holder in holders for key in holder
+    )
 
 
 def _fits_shape(item: dict[str, Any], shape: ForeignShape) -> bool:
-    return all(key in item and (not values or item[key] in values) for key, values in shape.item.items())
+    return all(
+        key in item and (not values or item[key] in values) for key, values in shape.item.items()
+    )
 
 
 def _list_items(value: Any, key: str) -> list[dict[str, Any]]:

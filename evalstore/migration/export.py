@@ -11,10 +11,22 @@ from typing import Any
 
 from evalstore.documents import Document
 from evalstore.errors import EvalstoreError, RefError, RefusedError, require_types
-from evalstore.files import LARGE_FILE, make_folder, read_below, refuse_links_below, sweep_below, write_below
+from evalstore.files import (
+    LARGE_FILE,
+    make_folder,
+    read_below,
+    refuse_links_below,
+    sweep_below,
+    write_below,
+)
 from evalstore.lint.references import is_behind, read_origin
 from evalstore.migration.exporting.artifact_source import ArtifactSource
-from evalstore.migration.exporting.export_result import EditedRubricError, ExportedFile, ExportResult, UnexportedFile
+from evalstore.migration.exporting.export_result import (
+    EditedRubricError,
+    ExportedFile,
+    ExportResult,
+    UnexportedFile,
+)
 from evalstore.migration.exporting.round_trip import check_unchanged
 from evalstore.migration.extraction import LegacySource, find_companion_files
 from evalstore.migration.folded_values import has_references
@@ -29,11 +41,13 @@ from evalstore.model import Kind, Ref, parse_ref
 from evalstore.model.question_params import list_value_keys
 from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path
 
-_MAPPED_KEYS = frozenset({"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"})
+_MAPPED_KEYS = frozenset(
+    {"id", "version", "input", "rubric_ref", "metadata", "questions", "rows", "defaults"}
+)
 _UNGRADED = "it has no rubric; there, any answer that is not empty passes"
 _ORIGIN_HINT = "only what came from this format can be given back in it"
-# Exceptions that artifacts cause which were edited by hand against the schema: a list in the place of a text, a missing
-# key, an invalid pointer, a file from which the reader extracts nothing.
+# Exceptions that artifacts cause which were edited by hand against the schema: a list in the place
+# of a text, a missing key, an invalid pointer, a file from which the reader extracts nothing.
 _MALFORMED = (AttributeError, LookupError, TypeError, ValueError, StopIteration, RuntimeError)
 
 
@@ -46,8 +60,8 @@ def export(
 ) -> ExportResult:
     """Return datasets as files of the format `to`: the named ones, else all on disk that came from it.
 
-    For formats whose files are runs, return the stored runs. With `out`, write the files below that folder under their
-    original names; a file that differs is never overwritten. Raises
+    For formats whose files are runs, return the stored runs. With `out`, write the files below that
+    folder under their original names; a file that differs is never overwritten. Raises
     `RefusedError` for a rubric that the format cannot express.
     """
     require_types("export", store=(store, (str, Path)), out=(out, (str, Path, NoneType)))
@@ -71,10 +85,13 @@ def _export_datasets(
     names: Iterable[str], table: FormatTable, artifacts: ArtifactSource
 ) -> tuple[tuple[ExportedFile, ...], tuple[UnexportedFile, ...]]:
     """Return the files of all datasets that can be given back, and those that cannot; one alone is an error."""
-    refs = [_parse_main_ref(text, table) for text in names] or artifacts.list_refs_of_format(table.format)
+    refs = [_parse_main_ref(text, table) for text in names] or artifacts.list_refs_of_format(
+        table.format
+    )
     if not refs:
         raise RefError(
-            f"no dataset here came from {table.format}", hint="name the datasets: evalstore export --to … dataset/x"
+            f"no dataset here came from {table.format}",
+            hint="name the datasets: evalstore export --to … dataset/x",
         )
     exports, refused = list[list[ExportedFile]](), list[UnexportedFile]()
     for ref in refs:
@@ -88,13 +105,19 @@ def _export_datasets(
     # Several suites may name the same companion file: it is exported once.
     main_keys = {(main.file, main.text) for main in mains}
     companions = {(file.file, file.text): file for _, *others in exports for file in others}
-    return (*mains, *(file for key, file in companions.items() if key not in main_keys)), tuple(refused)
+    return (*mains, *(file for key, file in companions.items() if key not in main_keys)), tuple(
+        refused
+    )
 
 
 def _describe_refusal(ref: Ref, error: EvalstoreError, artifacts: ArtifactSource) -> UnexportedFile:
     name, file = ref.name, ""
     with suppress(EvalstoreError):
-        main = artifacts.load_dataset(ref)[0] if ref.kind is Kind.DATASET else artifacts.load_artifact(ref)
+        main = (
+            artifacts.load_dataset(ref)[0]
+            if ref.kind is Kind.DATASET
+            else artifacts.load_artifact(ref)
+        )
         name, source = f"{ref.name}@{main.version}", main.value.get("x_source")
         file = str(source.get("file", "")) if isinstance(source, dict) else ""
     rubric = error.rubric if isinstance(error, EditedRubricError) else None
@@ -104,7 +127,10 @@ def _describe_refusal(ref: Ref, error: EvalstoreError, artifacts: ArtifactSource
 def _parse_main_ref(text: str, table: FormatTable) -> Ref:
     ref = parse_ref(text)
     if ref.kind is not Kind.DATASET and not has_remainder(table):
-        raise RefError(f"{text} is a {ref.kind}; an export begins with a dataset", hint="its rubrics come with it")
+        raise RefError(
+            f"{text} is a {ref.kind}; an export begins with a dataset",
+            hint="its rubrics come with it",
+        )
     return ref
 
 
@@ -114,7 +140,10 @@ def _export_valid(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> li
     except _MALFORMED:
         files = []
     if not files or not all(isinstance(file.file, str) and "\0" not in file.file for file in files):
-        hint = "`evalstore validate` shows what is wrong; x_source and x_unmapped must be as migrate wrote them"
+        hint = (
+            "`evalstore validate` shows what is wrong; x_source and x_unmapped must be as migrate "
+            "wrote them"
+        )
         raise RefusedError(f"{ref.name} or a rubric of it is not as the schema says", hint=hint)
     return [replace(files[0], behind=tuple(_list_pins_behind(ref, artifacts))), *files[1:]]
 
@@ -126,7 +155,11 @@ def _list_pins_behind(ref: Ref, artifacts: ArtifactSource) -> Iterator[PinBehind
         with suppress(EvalstoreError):
             pin = parse_ref(text)
             rubric = artifacts.load_artifact(pin.with_pin("worktree"))
-            if main and is_behind(pin, rubric) and read_origin(rubric.value) == read_origin(main.value):
+            if (
+                main
+                and is_behind(pin, rubric)
+                and read_origin(rubric.value) == read_origin(main.value)
+            ):
                 yield PinBehind(main.versioned, text, str(rubric.version))
 
 
@@ -141,26 +174,46 @@ def _export_ref(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list
     rubrics = {text: artifacts.load_artifact(parse_ref(text)).value for text in refs}
     main = dataset.value | {"questions": [question.row for question in questions]}
     text = render_legacy(restore_files(main, rubrics, table)[""], ".json")
-    # Keys that the dataset gained since, and that the format has no place for, are named in the result.
+    # Keys that the dataset gained since, and that the format has no place for, are named in the
+    # result.
     left_out = [f"{ref.name}: {key}" for key in _list_lost_keys(dataset.value)]
     # What a rubric takes from a question was given back as its check.
     taken = list_value_keys(rubrics.values())
-    lost = [(question.id, key) for question in questions for key in _list_lost_keys(question.row) if key not in taken]
+    lost = [
+        (question.id, key)
+        for question in questions
+        for key in _list_lost_keys(question.row)
+        if key not in taken
+    ]
     left_out += [f"{ref.name} {id_}: {key}" for id_, key in lost]
-    left_out += [f"{ref.name} {question.id}: {_UNGRADED}" for question in questions if not question.rubric_ref]
+    left_out += [
+        f"{ref.name} {question.id}: {_UNGRADED}"
+        for question in questions
+        if not question.rubric_ref
+    ]
     file = source.get("file") or f"{dataset.id}/{table.named_by_folder or dataset.id}"
     return [ExportedFile(file, f"{ref.name}@{dataset.version}", text, tuple(left_out))]
 
 
-def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -> list[ExportedFile]:
+def _export_remainder(
+    ref: Ref, table: FormatTable, artifacts: ArtifactSource
+) -> list[ExportedFile]:
     """Restore a source and its companions from the remainder, and check that they still mean what the store says."""
-    main, questions = artifacts.load_dataset(ref) if ref.kind is Kind.DATASET else (artifacts.load_artifact(ref), [])
+    main, questions = (
+        artifacts.load_dataset(ref)
+        if ref.kind is Kind.DATASET
+        else (artifacts.load_artifact(ref), [])
+    )
     source = main.value.get("x_source", {})
     if source.get("format") != table.format or "kept" not in source:
         raise RefusedError(f"{ref} did not come from {table.format}", hint=_ORIGIN_HINT)
     if new_ids := [question.id for question in questions if "x_source" not in question.row]:
-        raise RefusedError(f"{new_ids[0]}: it was added since {ref.name} was migrated", hint=_ORIGIN_HINT)
-    whole = fill_rows(main.value | ({"questions": [question.row for question in questions]} if questions else {}))
+        raise RefusedError(
+            f"{new_ids[0]}: it was added since {ref.name} was migrated", hint=_ORIGIN_HINT
+        )
+    whole = fill_rows(
+        main.value | ({"questions": [question.row for question in questions]} if questions else {})
+    )
     # A rubric of another source need not be here.
     rows = whole.get("questions", ())
     # A case is restored from its rubric, too, whose values may be in its question.
@@ -168,26 +221,42 @@ def _export_remainder(ref: Ref, table: FormatTable, artifacts: ArtifactSource) -
     used = (
         row
         for row in rows
-        if table.prompts or has_references(row["x_source"]) or (shares and "pin" not in row["x_source"])
+        if table.prompts
+        or has_references(row["x_source"])
+        or (shares and "pin" not in row["x_source"])
     )
     refs = dict.fromkeys(row["rubric_ref"] for row in used if row.get("rubric_ref"))
     rubrics = {ref: artifacts.load_artifact(parse_ref(ref)).value for ref in refs}
     restored = restore_files(whole, rubrics, table)
     text = render_legacy(restored.pop(""), source["file"])
-    # The rendered text is parsed and extracted again: what counts is what a migration of it would give.
+    # The rendered text is parsed and extracted again: what counts is what a migration of it would
+    # give.
     document = parse_whole(text.encode(), source["file"])
     companions = {path: Document(path, "", value, {}, {}) for path, value in restored.items()}
-    checks = [check for rubric in rubrics.values() for check in rubric.get("checks", ())] if table.prompts else []
+    checks = (
+        [check for rubric in rubrics.values() for check in rubric.get("checks", ())]
+        if table.prompts
+        else []
+    )
     pins = dict.fromkeys(filter(None, (check.get("judge_prompt_ref") for check in checks)))
-    prompts = collect_stored_prompts((artifacts.load_artifact(parse_ref(pin)).value for pin in pins), table)
-    legacy = LegacySource(document, source["file"], "", companions.get, source["dialect"], prompts=prompts)
+    prompts = collect_stored_prompts(
+        (artifacts.load_artifact(parse_ref(pin)).value for pin in pins), table
+    )
+    legacy = LegacySource(
+        document, source["file"], "", companions.get, source["dialect"], prompts=prompts
+    )
     extraction = run_reader(legacy, table)
     check_unchanged(extraction, main, questions, artifacts.load_artifact)
     broken = [item for item in main.value.get("x_unmapped", ()) if "line" in item]
-    left_out = tuple(f"{ref.name}: line {item['line']} of the source, {item['reason']}" for item in broken)
+    left_out = tuple(
+        f"{ref.name}: line {item['line']} of the source, {item['reason']}" for item in broken
+    )
     name = f"{ref.name}@{main.version}"
     others = find_companion_files(extraction, companions, source["file"]).items()
-    texts = (ExportedFile(file, name, render_legacy(companions[path].value, file)) for file, path in others)
+    texts = (
+        ExportedFile(file, name, render_legacy(companions[path].value, file))
+        for file, path in others
+    )
     return [ExportedFile(source["file"], name, text, left_out), *texts]
 
 
@@ -209,7 +278,10 @@ def _write_files(out: Path, files: Sequence[ExportedFile]) -> None:
     # All files are compared before the first is written: an export is all or nothing as well.
     different = [file.file for file in files if _is_different(out, file)]
     if different:
-        raise RefusedError(f"not overwritten, because they differ: {', '.join(different)}", hint="name another folder")
+        raise RefusedError(
+            f"not overwritten, because they differ: {', '.join(different)}",
+            hint="name another folder",
+        )
     sweep_below(out, *(file.file for file in files))
     for file in files:
         write_below(out, file.file, file.text.encode())
@@ -226,17 +298,22 @@ def _is_different(out: Path, file: ExportedFile) -> bool:
         return True
 
 
-def _export_runs(refs: Iterable[str], table: FormatTable, artifacts: ArtifactSource) -> tuple[ExportedFile, ...]:
+def _export_runs(
+    refs: Iterable[str], table: FormatTable, artifacts: ArtifactSource
+) -> tuple[ExportedFile, ...]:
     """Return stored runs byte by byte: those named by path or by an artifact from them, else all below `runs/`.
 
     A run is a record: later edits of the questions that came from it do not change it.
     """
     if artifacts.root is None:
         raise RefError("a bare repository has no runs", hint="export from a checkout")
-    paths = [_find_run_path(text, table, artifacts) for text in refs] or sorted(list_runs(artifacts.root))
+    paths = [_find_run_path(text, table, artifacts) for text in refs] or sorted(
+        list_runs(artifacts.root)
+    )
     if not paths:
         raise RefError(
-            f"no run is here in {RUNS_FOLDER}/", hint="`evalstore migrate` and `evalstore score` put them there"
+            f"no run is here in {RUNS_FOLDER}/",
+            hint="`evalstore migrate` and `evalstore score` put them there",
         )
     return tuple(_export_run(artifacts.root, path) for path in dict.fromkeys(paths))
 
@@ -245,19 +322,28 @@ def _find_run_path(text: str, table: FormatTable, artifacts: ArtifactSource) -> 
     if STORED_PATH.fullmatch(text):
         return text
     ref = parse_ref(text)
-    artifact = artifacts.load_dataset(ref)[0] if ref.kind is Kind.DATASET else artifacts.load_artifact(ref)
+    artifact = (
+        artifacts.load_dataset(ref)[0] if ref.kind is Kind.DATASET else artifacts.load_artifact(ref)
+    )
     source = artifact.value.get("x_source", {})
     path = source.get("run")
-    if source.get("format") != table.format or not isinstance(path, str) or not STORED_PATH.fullmatch(path):
+    if (
+        source.get("format") != table.format
+        or not isinstance(path, str)
+        or not STORED_PATH.fullmatch(path)
+    ):
         raise RefusedError(f"{ref} did not come from {table.format}", hint=_ORIGIN_HINT)
     return path
 
 
 def _export_run(root: Path, path: str) -> ExportedFile:
     file = decode_path(path)
-    # The path comes from a file name of the repository, which may be crafted to leave the output folder.
+    # The path comes from a file name of the repository, which may be crafted to leave the output
+    # folder.
     if "\0" in file or ".." in PurePosixPath(file).parts or file.startswith("/"):
-        raise RefusedError(f"{path} is not a name that a migration gives", hint="rename it, or name what to export")
+        raise RefusedError(
+            f"{path} is not a name that a migration gives", hint="rename it, or name what to export"
+        )
     try:
         return ExportedFile(file, path, read_below(root, path, LARGE_FILE).decode())
     except UnicodeDecodeError:

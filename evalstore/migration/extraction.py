@@ -20,9 +20,10 @@ VERSION = "1.0.0"
 class ArtifactDraft:
     """An artifact without its `x_source`. `id` tells the drafts of one source apart; the plan gives the final one.
 
-    `name` is what the final id may be made of: the name that a suite gives itself, or a few words for what a rubric or
-    judge asks. `is_common` says that it stands in the table of the format, and is one for all suites; `is_shape`, that
-    its values are those of the questions. `facts` compare a judge with that of the legacy grader.
+    `name` is what the final id may be made of: the name that a suite gives itself, or a few words
+    for what a rubric or judge asks. `is_common` says that it stands in the table of the format, and
+    is one for all suites; `is_shape`, that its values are those of the questions. `facts` compare a
+    judge with that of the legacy grader.
     """
 
     kind: Kind
@@ -77,10 +78,11 @@ NO_PROMPTS = JudgePrompts()
 class LegacySource:
     """One source file: its document, and access to its companion files.
 
-    `file` is relative and the same on every machine. `read_companion` reads a file by its path relative to this one, or
-    with a leading / relative to the folder that the user named; None for a URL, a missing file, and outside of that
-    folder. Companions that were read are part of the remainder. `dialect` is the user's choice. `broken_lines` are
-    lines of JSON Lines that the document lacks. `prompts` are the judges that ask in the program's own words.
+    `file` is relative and the same on every machine. `read_companion` reads a file by its path
+    relative to this one, or with a leading / relative to the folder that the user named; None for a
+    URL, a missing file, and outside of that folder. Companions that were read are part of the
+    remainder. `dialect` is the user's choice. `broken_lines` are lines of JSON Lines that the
+    document lacks. `prompts` are the judges that ask in the program's own words.
     """
 
     document: Document
@@ -96,8 +98,9 @@ class LegacySource:
 class MigrationNote:
     """A part of a source with a separate outcome: a check that no check kind can express, a key that nobody reads.
 
-    `question` is the id of the question that stands for it. `in_run` says that the stored run holds it. `document` is
-    the companion file that the pointer refers to, where it is not the file of the case. `cases` is how many it
+    `question` is the id of the question that stands for it. `in_run` says that the stored run holds
+    it. `document` is the companion file that the pointer refers to, where it is not the file of the
+    case. `cases` is how many it
     stands for, where these are several.
     """
 
@@ -111,22 +114,29 @@ class MigrationNote:
 
 
 def make_entry(
-    document: Document, pointer: Pointer, outcome: MigrationOutcome, *reasons: str, cases: int | None = None
+    document: Document,
+    pointer: Pointer,
+    outcome: MigrationOutcome,
+    *reasons: str,
+    cases: int | None = None,
 ) -> MigrationEntry:
     """Return an entry about a place of a document that became no artifact; `cases` is how many it stands for."""
     remarks = tuple(filter(None, reasons)) if outcome is MigrationOutcome.MIGRATED else ()
     line, place = document.locate(pointer).line, format_json_pointer(pointer)
-    return MigrationEntry(document.file, place, line, outcome, reasons=reasons, remarks=remarks, cases=cases)
+    return MigrationEntry(
+        document.file, place, line, outcome, reasons=reasons, remarks=remarks, cases=cases
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class LegacyCase:
     """One extracted case: its question and its rubric; a case that is set aside has neither.
 
-    `rubric` is a draft; a question that pins a rubric of another file has the reference itself. `raw` is the case as
-    the file has it. `outcome` is that of the case itself, with `reasons` for it; `remarks` say what changes no verdict,
-    `notes` are on its parts. `unseen` are inputs that the legacy grader shows its judge and no template here does.
-    `document` is the companion file that the pointer refers to, where it is not the source.
+    `rubric` is a draft; a question that pins a rubric of another file has the reference itself.
+    `raw` is the case as the file has it. `outcome` is that of the case itself, with `reasons` for
+    it; `remarks` say what changes no verdict, `notes` are on its parts. `unseen` are inputs that
+    the legacy grader shows its judge and no template here does. `document` is the companion file
+    that the pointer refers to, where it is not the source.
     """
 
     pointer: Pointer
@@ -155,10 +165,11 @@ class LegacyCase:
 class Extraction:
     """What a reader extracts from one file: its dialect, the head of a dataset, and its cases.
 
-    Without a dataset the cases are rubrics without a question, and the first rubric stores the remainder of the file.
-    `drafts` are judges and inner rubrics, each before the drafts that refer to it. A head or a question with its own
-    `x_source` is restored by its reader; for all others the remainder is stored. `is_run`: the store keeps the file
-    unchanged as a run, so that no remainder is needed.
+    Without a dataset the cases are rubrics without a question, and the first rubric stores the
+    remainder of the file. `drafts` are judges and inner rubrics, each before the drafts that refer
+    to it. A head or a question with its own `x_source` is restored by its reader; for all others
+    the remainder is stored. `is_run`: the store keeps the file unchanged as a run, so that no
+    remainder is needed.
     """
 
     dialect: str
@@ -171,7 +182,9 @@ class Extraction:
     @property
     def name(self) -> str:
         """The name that the suite gives itself; empty for none. A file of runs has none: it is called by its file."""
-        main = self.dataset or next((case.rubric for case in self.usable_cases if case.rubric), None)
+        main = self.dataset or next(
+            (case.rubric for case in self.usable_cases if case.rubric), None
+        )
         return main.name if main and not self.is_run else ""
 
     @property
@@ -180,14 +193,20 @@ class Extraction:
         return [case for case in self.cases if not case.is_set_aside]
 
 
-def find_companion_files(extraction: Extraction, companions: Mapping[str, Document], file: str) -> dict[str, str]:
+def find_companion_files(
+    extraction: Extraction, companions: Mapping[str, Document], file: str
+) -> dict[str, str]:
     """Return the companion files that hold cases of a source, each with the path by which the source names it.
 
-    Paths that begin with / are left out: they start at the folder that the user named, which is known only while
-    sources are read.
+    Paths that begin with / are left out: they start at the folder that the user named, which is
+    known only while sources are read.
     """
     # Compared by identity: two companion files may have equal contents.
     holders = {id(case.document) for case in extraction.cases if case.document}
-    paths = [path for path, document in companions.items() if id(document) in holders and not path.startswith("/")]
+    paths = [
+        path
+        for path, document in companions.items()
+        if id(document) in holders and not path.startswith("/")
+    ]
     folder = PurePosixPath(file).parent
     return {os.path.normpath(folder / path.removeprefix("file://")): path for path in paths}

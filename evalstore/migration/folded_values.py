@@ -16,12 +16,16 @@ _LEAST = 40  # characters: a reference is no shorter
 def fold_value(value: Any, rubric: Mapping[str, Any]) -> Any:
     """Return an encoded value in which parts that a rubric's checks or scoring hold are references to them.
 
-    `{x_at: pointer}` is the part at that pointer, with further keys beside and without those in `x_without`;
-    `{x_each: /checks/*/…}` is the list of the parts of all checks. `{x_alike: {key: list}}` is a list of mappings with
-    the same keys; in place of such a list, `{x_at: /checks/*/…}` has the number of the check as it comes. Below
-    `question` the rubric may have the question that it grades. Cosmetic keys are never referred to: people edit them.
+    `{x_at: pointer}` is the part at that pointer, with further keys beside and without those in
+    `x_without`;
+    `{x_each: /checks/*/…}` is the list of the parts of all checks. `{x_alike: {key: list}}` is a
+    list of mappings with the same keys; in place of such a list, `{x_at: /checks/*/…}` has the
+    number of the check as it comes. Below `question` the rubric may have the question that it
+    grades. Cosmetic keys are never referred to: people edit them.
     """
-    parts = {write_canonical(part): pointer for pointer, part in reversed(list(_list_parts(rubric)))}
+    parts = {
+        write_canonical(part): pointer for pointer, part in reversed(list(_list_parts(rubric)))
+    }
     return _gather_columns(_fold(value, rubric, parts))
 
 
@@ -41,10 +45,16 @@ def _gather_columns(value: Any) -> Any:
 
 def _name_column(column: list[Any]) -> Any:
     """Return the reference that stands for those of a column to one part of each check, else the column."""
-    pointers = [item[AT] if isinstance(item, dict) and item.keys() == {AT} else "" for item in column]
+    pointers = [
+        item[AT] if isinstance(item, dict) and item.keys() == {AT} else "" for item in column
+    ]
     start, _, rest = pointers[0].removeprefix("/checks/").partition("/")
     pattern = f"/checks/*/{rest}"
-    return {AT: pattern} if start == "0" and pointers == _number_pointers(pattern, len(column)) else column
+    return (
+        {AT: pattern}
+        if start == "0" and pointers == _number_pointers(pattern, len(column))
+        else column
+    )
 
 
 def _number_pointers(pattern: str, count: int) -> list[str]:
@@ -97,7 +107,9 @@ def _fold(value: Any, rubric: Mapping[str, Any], parts: Mapping[str, str]) -> An
     text = write_canonical(value)
     if len(text) <= _LEAST:
         return value
-    if (pointer := parts.get(text)) and is_same_data(_follow(rubric, pointer.split("/")[1:]), value):
+    if (pointer := parts.get(text)) and is_same_data(
+        _follow(rubric, pointer.split("/")[1:]), value
+    ):
         return {AT: pointer}
     if isinstance(value, list):
         return _fold_list(value, rubric) or [_fold(item, rubric, parts) for item in value]
@@ -118,20 +130,30 @@ def _fold_list(value: list[Any], rubric: Mapping[str, Any]) -> Any:
     return None
 
 
-def _fold_mapping(value: dict[str, Any], rubric: Mapping[str, Any], parts: Mapping[str, str]) -> dict[str, Any]:
+def _fold_mapping(
+    value: dict[str, Any], rubric: Mapping[str, Any], parts: Mapping[str, str]
+) -> dict[str, Any]:
     places = [f"/checks/{index}" for index in range(len(rubric.get("checks", ())))] + ["/scoring"]
     bases = {place: _follow(rubric, place.split("/")[1:]) for place in places if "checks" in rubric}
-    shared = {place: _select_shared(value, base) for place, base in bases.items() if isinstance(base, dict)}
+    shared = {
+        place: _select_shared(value, base)
+        for place, base in bases.items()
+        if isinstance(base, dict)
+    }
     place = max(shared, key=lambda place: len(write_canonical(shared[place])), default="")
     if not place or len(shared[place]) <= 1 or len(write_canonical(shared[place])) <= _LEAST:
         return {key: _fold(item, rubric, parts) for key, item in value.items()}
     missing = [key for key in bases[place] if key not in value]
-    own = {key: _fold(item, rubric, parts) for key, item in value.items() if key not in shared[place]}
+    own = {
+        key: _fold(item, rubric, parts) for key, item in value.items() if key not in shared[place]
+    }
     return {AT: place, **({WITHOUT: missing} if missing else {}), **own}
 
 
 def _select_shared(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: item for key, item in value.items() if key in base and is_same_data(base[key], item)}
+    return {
+        key: item for key, item in value.items() if key in base and is_same_data(base[key], item)
+    }
 
 
 def _list_parts(rubric: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -143,7 +165,13 @@ def _list_parts(rubric: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _walk(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, str | list | dict):
         yield pointer, value
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in items:
         if "/" not in str(key):
             yield from _walk(item, f"{pointer}/{key}")

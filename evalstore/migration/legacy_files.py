@@ -50,10 +50,15 @@ class BrokenLine:
 def parse_legacy(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:
     """Return a legacy file's document and its broken lines; the rows of JSON Lines are a list without the broken ones.
 
-    Raises `LoadError` with the place, also where more lines are broken than whole: such a file is not JSON Lines.
+    Raises `LoadError` with the place, also where more lines are broken than whole: such a file is
+    not JSON Lines.
     """
     suffix = _get_suffix(file)
-    return _parse_rows(data, file) if suffix in _LINES else (_PARSERS.get(suffix, read_legacy_json)(data, file), ())
+    return (
+        _parse_rows(data, file)
+        if suffix in _LINES
+        else (_PARSERS.get(suffix, read_legacy_json)(data, file), ())
+    )
 
 
 def parse_whole(data: bytes, file: str) -> Document:
@@ -109,7 +114,9 @@ def _parse_rows(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...
     if not rows:
         raise LoadError("the file has no row", place=Place(file, 1))
     text = data.decode("utf-8", "replace")
-    return Document(file, text, rows, marks, {}, doubled=tuple(doubled), opaque=tuple(opaque)), tuple(broken)
+    return Document(
+        file, text, rows, marks, {}, doubled=tuple(doubled), opaque=tuple(opaque)
+    ), tuple(broken)
 
 
 def _parse_text(data: bytes, file: str) -> Document:

@@ -13,9 +13,19 @@ from typing import Any
 from evalstore.errors import ConflictError, EvalstoreError, GitError, RefusedError, require_types
 from evalstore.migration.artifact_names import ArtifactNames
 from evalstore.migration.dataset_draft import SourceContext
-from evalstore.migration.merging.artifact_merge import ConflictSide, digest_content, digest_parts, read_base_parts
+from evalstore.migration.merging.artifact_merge import (
+    ConflictSide,
+    digest_content,
+    digest_parts,
+    read_base_parts,
+)
 from evalstore.migration.merging.part_merge import PartNode
-from evalstore.migration.merging.stored_artifacts import StoredArtifact, StoredArtifacts, locate_rows, put_rows
+from evalstore.migration.merging.stored_artifacts import (
+    StoredArtifact,
+    StoredArtifacts,
+    locate_rows,
+    put_rows,
+)
 from evalstore.migration.outcome import FileState, MigrationReport, PlannedFile
 from evalstore.migration.plan import SourcePlan, plan_source, survey_source
 from evalstore.migration.planned_writes import plan_file, refuse_late_files
@@ -50,7 +60,9 @@ def list_orphans(
 
     A source that was refused as a whole claims nothing, and has no orphans: it may be mended.
     """
-    planned = {(result.source.format, result.source.file) for result in results if result.source.target}
+    planned = {
+        (result.source.format, result.source.file) for result in results if result.source.target
+    }
     for file, place in places.items():
         if place.stored and (place.stored.origin.format, file) in planned:
             for artifact in _list_parts(stored, place.stored):
@@ -86,7 +98,9 @@ class ReleaseLookup:
         """Return the last version of an artifact whose content has this digest; None where there is none."""
         store = self._store
         for release in reversed(store.releases(artifact.kind, artifact.id) if store else []):
-            ref = Ref(artifact.kind, artifact.id, str(release.version), PinType.EXACT, release.version)
+            ref = Ref(
+                artifact.kind, artifact.id, str(release.version), PinType.EXACT, release.version
+            )
             # A release that cannot be read is none that could be pinned.
             with suppress(EvalstoreError):
                 if store and digest_content(store.read_artifact(ref).value) == digest:
@@ -104,7 +118,8 @@ class ReleaseLookup:
     def load_base(self, artifact: StoredArtifact, ours: Mapping[str, Any]) -> PartNode | None:
         """Return the digests of the parts of what was last migrated into an artifact; None without a trace of it.
 
-        The file, whose value is `ours`, tells them since an earlier merge; else it is in a commit as it was migrated.
+        The file, whose value is `ours`, tells them since an earlier merge; else it is in a commit
+        as it was migrated.
         """
         if noted := read_base_parts(ours):
             return noted
@@ -142,20 +157,27 @@ def migrate(  # noqa: PLR0913  # the options of the command line
 ) -> MigrationReport:
     """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
 
-    What was migrated before is merged: a change at the source goes in, a change in the store stays, and an artifact
-    with both is a conflict, in which `force` takes the source's side, `keep` the store's, and `merge` both where they
-    touch different places. `share` says who shares a rubric: `suite`, the cases of a suite whose checks differ only in
-    values, which go to the questions; `all`, those of all suites; `cases`, cases with equal checks. `dialect`
+    What was migrated before is merged: a change at the source goes in, a change in the store stays,
+    and an artifact with both is a conflict, in which `force` takes the source's side, `keep` the
+    store's, and `merge` both where they touch different places. `share` says who shares a rubric:
+    `suite`, the cases of a suite whose checks differ only in values, which go to the questions;
+    `all`, those of all suites; `cases`, cases with equal checks. `dialect`
     overrides the detected dialect of every file whose format has
-    it. `judges_from` is the folder of the legacy program, by whose prompts judges then ask; nothing in it is run. An
-    entry that cannot be migrated is reported and stops nothing. `watch` wraps the iteration
-    over the sources (a progress bar), `watch_survey` the one before it, which finds what the suites are called.
-    Raises `LoadError` for a named path that cannot be read, `RefusedError` when the store cannot be written,
-    `ConflictError` when another process made a file meanwhile.
+    it. `judges_from` is the folder of the legacy program, by whose prompts judges then ask; nothing
+    in it is run. An entry that cannot be migrated is reported and stops nothing. `watch` wraps the
+    iteration
+    over the sources (a progress bar), `watch_survey` the one before it, which finds what the suites
+    are called.
+    Raises `LoadError` for a named path that cannot be read, `RefusedError` when the store cannot be
+    written, `ConflictError` when another process made a file meanwhile.
     """
-    require_types("migrate", into=(into, (str, Path)), judges_from=(judges_from, (str, Path, NoneType)))
+    require_types(
+        "migrate", into=(into, (str, Path)), judges_from=(judges_from, (str, Path, NoneType))
+    )
     if is_git_directory(root := Path(into)):
-        raise RefusedError(f"{into} is a bare repository and has no files", hint="name another folder with --into")
+        raise RefusedError(
+            f"{into} is a bare repository and has no files", hint="name another folder with --into"
+        )
     known_tables = load_tables(format)
     check_dialect(dialect, known_tables)
     # A str is iterable too: "/" would be the first of its paths.
@@ -163,23 +185,33 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     sources = find_sources(all_paths, root)
     asked = {ConflictSide.SOURCE: force, ConflictSide.STORE: keep, ConflictSide.BOTH: merge}
     side = next((side for side, is_asked in asked.items() if is_asked), ConflictSide.NONE)
-    open_: AbstractContextManager[StagedWrites | None] = nullcontext() if dry_run else open_stage(root)
+    open_: AbstractContextManager[StagedWrites | None] = (
+        nullcontext() if dry_run else open_stage(root)
+    )
     with open_ as stage, ExitStack() as stack:
         releases = ReleaseLookup(root, stack)
         program = None if judges_from is None else ProgramFolder.open(Path(judges_from))
         prompts = {table.format: find_prompts(program, root, table) for table in known_tables}
-        options = MigrationOptions(known_tables, is_forced=format is not None, dialect=dialect, prompts=prompts)
+        options = MigrationOptions(
+            known_tables, is_forced=format is not None, dialect=dialect, prompts=prompts
+        )
         suites = _survey_suites(watch_survey(sources), options)
         stored = StoredArtifacts.read(root, releases.load_last)
-        places, gone = place_suites(suites, stored, find_gone(all_paths, root), find_missing(all_paths, root))
+        places, gone = place_suites(
+            suites, stored, find_gone(all_paths, root), find_missing(all_paths, root)
+        )
         names, ids = ArtifactNames(), list_rubric_ids(suites, places, stored)
         shared = None if share is None else Share(share)
         target = StoreTarget(stored, names, side, releases.find, releases.load_base, shared, ids)
         plan = partial(_plan_suite, places=places, target=target)
-        results, files, claimed = _plan_files(read_sources(watch(sources), replace(options, plan=plan)), root, stage)
+        results, files, claimed = _plan_files(
+            read_sources(watch(sources), replace(options, plan=plan)), root, stage
+        )
         files += list_orphans(stored, places, gone, claimed, results)
         results.sort(key=lambda result: result.source.file)
-        check_dialect_use(dialect, {result.source.format for result in results} - {None}, known_tables)
+        check_dialect_use(
+            dialect, {result.source.format for result in results} - {None}, known_tables
+        )
         if stage:
             refuse_late_files(files, root)
             stage.commit()
@@ -203,7 +235,9 @@ def _plan_files(
         claimed |= result.plan.claimed
         source = replace(result.source, entries=len(result.plan.entries))
         # The texts are on disk by now: a plan without them keeps memory flat.
-        results.append(replace(result, source=source, plan=replace(result.plan, files={}, claimed=frozenset())))
+        results.append(
+            replace(result, source=source, plan=replace(result.plan, files={}, claimed=frozenset()))
+        )
     return results, files, claimed
 
 
@@ -239,8 +273,12 @@ def _survey_suites(sources: Iterable[LegacyFile], options: MigrationOptions) -> 
     return facts
 
 
-def _plan_suite(context: SourceContext, places: Mapping[str, SuiteIdentity], target: StoreTarget) -> SourcePlan:
+def _plan_suite(
+    context: SourceContext, places: Mapping[str, SuiteIdentity], target: StoreTarget
+) -> SourcePlan:
     suite = survey_source(context)
     if suite and suite.file not in places:
-        raise ConflictError(f"{suite.file} was changed while the sources were read", hint="try again")
+        raise ConflictError(
+            f"{suite.file} was changed while the sources were read", hint="try again"
+        )
     return plan_source(context, places[suite.file] if suite else SuiteIdentity("", ""), target)

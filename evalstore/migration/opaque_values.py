@@ -13,9 +13,19 @@ from evalstore.migration.remainder import encode_value
 from evalstore.migration.table import FormatTable
 from evalstore.text import make_excerpt
 
-# The fields of a question that scoring reads; a question need not hold the others, as its remainder does.
+# The fields of a question that scoring reads; a question need not hold the others, as its remainder
+# does.
 _GRADED = frozenset(
-    {"id", "input", "criteria", "context", "expected", "expected_facts", "expected_tools", "also_valid"}
+    {
+        "id",
+        "input",
+        "criteria",
+        "context",
+        "expected",
+        "expected_facts",
+        "expected_tools",
+        "also_valid",
+    }
 )
 _READ = "{} is {}: nothing says how that is graded"
 _KEPT = "{} is {}: kept as data"
@@ -29,26 +39,52 @@ def set_opaque_aside(extraction: Extraction, document: Document, table: FormatTa
     drafts = tuple(_encode_extensions(draft) for draft in extraction.drafts)
     fields = {key: set((field or "").split("|")) for key, field in table.mirrors.items()}
     graded_keys = {key for key, names in fields.items() if names & _GRADED}
-    return replace(extraction, cases=tuple(_read_case(case, graded_keys) for case in extraction.cases), drafts=drafts)
+    return replace(
+        extraction,
+        cases=tuple(_read_case(case, graded_keys) for case in extraction.cases),
+        drafts=drafts,
+    )
 
 
 def _read_case(case: LegacyCase, graded_keys: set[str]) -> LegacyCase:
     if case.is_set_aside:
         return case
     items = case.raw.items() if isinstance(case.raw, Mapping) else ()
-    held_keys = {str(key): value for key, item in items if (value := next(_find_opaque(item), None))}
+    held_keys = {
+        str(key): value for key, item in items if (value := next(_find_opaque(item), None))
+    }
     question = dict(case.question)
     if "metadata" in question:
-        kept = {key: item for key, item in question["metadata"].items() if not any(_find_opaque(item))}
+        kept = {
+            key: item for key, item in question["metadata"].items() if not any(_find_opaque(item))
+        }
         question["metadata"] = kept
-    held = {key: value for key, item in question.items() if (value := next(_find_opaque(item), None))}
+    held = {
+        key: value for key, item in question.items() if (value := next(_find_opaque(item), None))
+    }
     graded = [*(case.rubric.value[key] for key in ("checks", "scoring") if case.rubric)]
-    problems = [_READ.format(key, value.description) for key, value in held_keys.items() if key in graded_keys]
-    problems += [_READ.format(key, value.description) for key, value in held.items() if key in _GRADED]
-    problems += [_READ.format("a value of its checks", value.description) for value in _find_opaque(graded)]
+    problems = [
+        _READ.format(key, value.description)
+        for key, value in held_keys.items()
+        if key in graded_keys
+    ]
+    problems += [
+        _READ.format(key, value.description) for key, value in held.items() if key in _GRADED
+    ]
+    problems += [
+        _READ.format("a value of its checks", value.description) for value in _find_opaque(graded)
+    ]
     if problems:
-        return LegacyCase(case.pointer, case.raw, MigrationOutcome.REFUSED, tuple(problems[:1]), document=case.document)
-    remarks = [_KEPT.format(make_excerpt(key), value.description) for key, value in held_keys.items()]
+        return LegacyCase(
+            case.pointer,
+            case.raw,
+            MigrationOutcome.REFUSED,
+            tuple(problems[:1]),
+            document=case.document,
+        )
+    remarks = [
+        _KEPT.format(make_excerpt(key), value.description) for key, value in held_keys.items()
+    ]
     return replace(
         case,
         question={key: item for key, item in question.items() if key not in held},
@@ -69,5 +105,7 @@ def _encode_extensions(draft: ArtifactDraft) -> ArtifactDraft:
 def _find_opaque(value: Any) -> Iterator[OpaqueValue]:
     if isinstance(value, OpaqueValue):
         yield value
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for item in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         yield from _find_opaque(item)

@@ -16,9 +16,10 @@ _ANOTHER_PROMPT = "another prompt"
 class MigrationOutcome(StrEnum):
     """What became of an entry, the best first; the order is that of `find_worst_outcome`.
 
-    migrated: the rubric gives the same verdicts as the legacy grader. lossy: it is graded, but verdicts can differ, or
-    the legacy grader did not do what the file seems to ask. unmapped: read, kept as data, and not graded. refused: not
-    read, as the legacy grader would crash or its reading is unknown.
+    migrated: the rubric gives the same verdicts as the legacy grader. lossy: it is graded, but
+    verdicts can differ, or the legacy grader did not do what the file seems to ask. unmapped: read,
+    kept as data, and not graded. refused: not read, as the legacy grader would crash or its reading
+    is unknown.
     """
 
     MIGRATED = "migrated"
@@ -30,8 +31,8 @@ class MigrationOutcome(StrEnum):
 class LossKind(StrEnum):
     """What a migration may lose of an entry, as `--strict --allow` names it.
 
-    another-prompt: its judge asks in other words than the legacy grader's. lossy: anything else that can move a
-    verdict. unmapped, refused: the outcomes of this name.
+    another-prompt: its judge asks in other words than the legacy grader's. lossy: anything else
+    that can move a verdict. unmapped, refused: the outcomes of this name.
     """
 
     ANOTHER_PROMPT = "another-prompt"
@@ -43,10 +44,10 @@ class LossKind(StrEnum):
 class FileState(StrEnum):
     """What a migration does to a file of the store.
 
-    new, updated: written. unchanged: there is nothing to do. kept: changed, or removed, in the store only, and left
-    alone. conflict: changed at the source, and changed or removed in the store, and left alone. renamed: the same as
-    before, whose source has another name or place. orphan: nothing in the source needs it any more; it stays until
-    somebody deletes it.
+    new, updated: written. unchanged: there is nothing to do. kept: changed, or removed, in the
+    store only, and left alone. conflict: changed at the source, and changed or removed in the
+    store, and left alone. renamed: the same as before, whose source has another name or place.
+    orphan: nothing in the source needs it any more; it stays until somebody deletes it.
     """
 
     NEW = "new"
@@ -62,8 +63,9 @@ class FileState(StrEnum):
 class JudgeFacts:
     """How a judge differs from the legacy grader's, each fact a clause; empty where it does not differ.
 
-    `prompt` is about the words of its template, `reply` about how its reply is read. A judge of which nothing is said
-    asks in words of ours. `remarks` are sentences on what makes no difference.
+    `prompt` is about the words of its template, `reply` about how its reply is read. A judge of
+    which nothing is said asks in words of ours. `remarks` are sentences on what makes no
+    difference.
     """
 
     prompt: str = "its words are ours"
@@ -87,8 +89,8 @@ class FormatGuess:
 class MigrationSource:
     """One file that was read: its detected format with confidence and `reason`, and close alternatives in `also`.
 
-    `target` is the path of the dataset, rubric or run that stands for the file. `entries` counts its entries in the
-    report, which lists entries in the order of the sources.
+    `target` is the path of the dataset, rubric or run that stands for the file. `entries` counts
+    its entries in the report, which lists entries in the order of the sources.
     """
 
     file: str
@@ -106,7 +108,8 @@ class MigrationSource:
 class MigrationEntry:
     """The outcome of a case, a part of a source, or a whole file; `line` counts from 1, `reasons` are sentences.
 
-    `remarks` are those of the reasons that have no part in the outcome. A whole file that is set aside has
+    `remarks` are those of the reasons that have no part in the outcome. A whole file that is set
+    aside has
     the number of its `cases`.
     """
 
@@ -134,7 +137,9 @@ class MigrationEntry:
             return frozenset({LossKind(self.outcome)})
         reasons = [reason for reason in self.reasons if reason not in self.remarks]
         is_prompt = [reason.startswith(_ANOTHER_PROMPT) for reason in reasons]
-        return frozenset(LossKind.ANOTHER_PROMPT if found else LossKind.LOSSY for found in is_prompt or [False])
+        return frozenset(
+            LossKind.ANOTHER_PROMPT if found else LossKind.LOSSY for found in is_prompt or [False]
+        )
 
     @property
     def reason(self) -> str:
@@ -147,8 +152,8 @@ class MigrationEntry:
 class PlannedFile:
     """One file of the store that a migration has to do with, and why it has its state (empty where that is plain).
 
-    `diff` is the unified one, from the file to what the source asks for: of a conflict always, of what is to be written
-    in a dry run only; else it is empty.
+    `diff` is the unified one, from the file to what the source asks for: of a conflict always, of
+    what is to be written in a dry run only; else it is empty.
     """
 
     path: str
@@ -166,7 +171,9 @@ class PinBehind(NamedTuple):
     version: str
 
 
-def list_pins_behind(dataset: str, pins: Iterable[str], versions: Mapping[str, str]) -> Iterator[PinBehind]:
+def list_pins_behind(
+    dataset: str, pins: Iterable[str], versions: Mapping[str, str]
+) -> Iterator[PinBehind]:
     """Yield the pins of a dataset that are below the versions of what they pin, which are by name."""
     for pin in dict.fromkeys(pins):
         name, _, pinned = pin.partition("@")
@@ -226,8 +233,9 @@ class MigrationReport(ReportValue):
 def find_judge_loss(judges: Collection[JudgeFacts], unseen: Collection[str]) -> str:
     """Return in one sentence why judges are not the legacy grader's; empty where they are, or where none is asked.
 
-    This is the one rule of all formats: a case with a judge is migrated only if the template, the inputs and the
-    reading of the reply are the legacy grader's. `unseen` are the inputs that only the legacy grader's judge sees.
+    This is the one rule of all formats: a case with a judge is migrated only if the template, the
+    inputs and the reading of the reply are the legacy grader's. `unseen` are the inputs that only
+    the legacy grader's judge sees.
     """
     inputs = f"it does not see {' and '.join(dict.fromkeys(unseen))}" if unseen else ""
     # Of several judges one difference of a sort says enough.

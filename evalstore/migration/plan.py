@@ -17,7 +17,13 @@ from evalstore.migration.dataset_draft import (
     read_stated_ref,
 )
 from evalstore.migration.exporting.round_trip import check_restorable
-from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, make_entry
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    make_entry,
+)
 from evalstore.migration.folded_values import fold_value
 from evalstore.migration.merging.artifact_groups import CaseKey
 from evalstore.migration.merging.artifact_merge import list_refs
@@ -36,7 +42,13 @@ from evalstore.migration.outcome import (
     classify_losses,
     list_pins_behind,
 )
-from evalstore.migration.planned_writes import PlannedText, build_path, keep_source_text, list_texts, read_current
+from evalstore.migration.planned_writes import (
+    PlannedText,
+    build_path,
+    keep_source_text,
+    list_texts,
+    read_current,
+)
 from evalstore.migration.remainder import encode_value
 from evalstore.migration.shared_rubrics import Share, SharedCase, share_extraction
 from evalstore.migration.suites.suite_artifacts import PlannedArtifact, StoreTarget, SuiteBatch
@@ -67,16 +79,27 @@ def plan_source(context: SourceContext, place: SuiteIdentity, target: StoreTarge
     """Return the files of a source's artifacts, merged with those of the store; no file where all cases are refused."""
     context = _find_stated_rubrics(context, target)
     extraction, legacy = context.extraction, context.legacy
-    # A source without a usable case is written only as a dataset that keeps what was set aside, and never if refused.
+    # A source without a usable case is written only as a dataset that keeps what was set aside, and
+    # never if refused.
     if not extraction.is_run and not extraction.usable_cases:
         entries = tuple(_list_set_aside(extraction, legacy))
-        if extraction.dataset is None or any(entry.outcome is MigrationOutcome.REFUSED for entry in entries):
+        if extraction.dataset is None or any(
+            entry.outcome is MigrationOutcome.REFUSED for entry in entries
+        ):
             return SourcePlan({}, entries)
     # Names go to a trial first: a source that is refused below must not use up any id.
     trial = target.names.start_trial()
     try:
-        stored_run = place.run or target.stored.find_run(legacy.file, legacy.sha256) if extraction.is_run else ""
-        run = trial.claim_run_path(stored_run or legacy.file, legacy.sha256) if extraction.is_run else ""
+        stored_run = (
+            place.run or target.stored.find_run(legacy.file, legacy.sha256)
+            if extraction.is_run
+            else ""
+        )
+        run = (
+            trial.claim_run_path(stored_run or legacy.file, legacy.sha256)
+            if extraction.is_run
+            else ""
+        )
         batch = _start_batch(context, place, replace(target, names=trial), run)
         shares, drafts = _share_rubrics(context, batch)
         rubrics = _place_drafts(context, batch, shares, drafts)
@@ -84,14 +107,28 @@ def plan_source(context: SourceContext, place: SuiteIdentity, target: StoreTarge
         if main and not run:
             pinned = {draft.ref: draft.value for draft in filter(None, rubrics)}
             check_restorable(
-                build_restorable(main, context), pinned, context.table, {"": legacy.document, **context.companions}
+                build_restorable(main, context),
+                pinned,
+                context.table,
+                {"": legacy.document, **context.companions},
             )
-        # The size of the source decides whether rows get a separate file: it is stable when artifacts are edited.
-        size = sum(len(document.text) for document in (legacy.document, *context.companions.values()))
-        files = dict(file for item in batch.planned for file in _plan_item(item, batch, context, size))
-        files |= {run: keep_source_text(legacy, read_current(target.stored.root, run), target.side)} if run else {}
+        # The size of the source decides whether rows get a separate file: it is stable when
+        # artifacts are edited.
+        size = sum(
+            len(document.text) for document in (legacy.document, *context.companions.values())
+        )
+        files = dict(
+            file for item in batch.planned for file in _plan_item(item, batch, context, size)
+        )
+        files |= (
+            {run: keep_source_text(legacy, read_current(target.stored.root, run), target.side)}
+            if run
+            else {}
+        )
     except EvalstoreError as error:
-        return SourcePlan({}, tuple(_refuse_source(extraction, legacy, f"cannot be kept: {error.message}")))
+        return SourcePlan(
+            {}, tuple(_refuse_source(extraction, legacy, f"cannot be kept: {error.message}"))
+        )
     # From here on the source is planned for good, and its ids are used.
     target.names.merge_trial(trial)
     batch.settle_for_all()
@@ -117,16 +154,23 @@ def _plan_item(
     item: PlannedArtifact, batch: SuiteBatch, context: SourceContext, size: int
 ) -> Iterator[tuple[str, PlannedText]]:
     stands = "file" in item.origin
-    head = {"format": context.table.format, **({"dialect": context.extraction.dialect} if stands else {})}
+    head = {
+        "format": context.table.format,
+        **({"dialect": context.extraction.dialect} if stands else {}),
+    }
     read_text = partial(read_current, batch.target.stored.root)
     return list_texts(item, head, batch.place.moved if stands else "", read_text, size)
 
 
-def _refuse_source(extraction: Extraction, legacy: LegacySource, reason: str) -> Iterator[MigrationEntry]:
+def _refuse_source(
+    extraction: Extraction, legacy: LegacySource, reason: str
+) -> Iterator[MigrationEntry]:
     """Yield an entry for every case of a source that is refused as a whole, or one for the source without a case."""
     yield from _list_set_aside(extraction, legacy)
     for case in extraction.usable_cases:
-        yield make_entry(case.document or legacy.document, case.pointer, MigrationOutcome.REFUSED, reason)
+        yield make_entry(
+            case.document or legacy.document, case.pointer, MigrationOutcome.REFUSED, reason
+        )
     if not extraction.usable_cases:
         yield make_entry(legacy.document, (), MigrationOutcome.REFUSED, reason)
 
@@ -136,15 +180,27 @@ def _list_set_aside(
 ) -> Iterator[MigrationEntry]:
     for broken in legacy.broken_lines:
         reasons = (broken.problem.message,)
-        yield MigrationEntry(legacy.file, "", broken.line, MigrationOutcome.REFUSED, reasons=reasons)
+        yield MigrationEntry(
+            legacy.file, "", broken.line, MigrationOutcome.REFUSED, reasons=reasons
+        )
     for note in extraction.notes:
-        entry = make_entry(note.document or legacy.document, note.pointer, note.outcome, note.reason, cases=note.cases)
-        place = target if note.outcome in {MigrationOutcome.MIGRATED, MigrationOutcome.LOSSY} else None
+        entry = make_entry(
+            note.document or legacy.document,
+            note.pointer,
+            note.outcome,
+            note.reason,
+            cases=note.cases,
+        )
+        place = (
+            target if note.outcome in {MigrationOutcome.MIGRATED, MigrationOutcome.LOSSY} else None
+        )
         place = f"{run}#{entry.pointer}" if note.in_run else place
         yield replace(entry, target=f"{target}#{note.question}" if note.question else place)
     for case in extraction.cases:
         document = case.document or legacy.document
-        yield from (make_entry(document, note.pointer, note.outcome, note.reason) for note in case.notes)
+        yield from (
+            make_entry(document, note.pointer, note.outcome, note.reason) for note in case.notes
+        )
         if case.is_set_aside:
             yield make_entry(document, case.pointer, case.outcome, *case.reasons)
 
@@ -159,7 +215,11 @@ def _make_case_entry(
         pointer=format_json_pointer(case.pointer),
         line=document.locate(case.pointer).line,
         outcome=case.outcome,
-        target=f"{target}#{case.question['id']}" if case.question else build_path(rubric) if rubric else target,
+        target=f"{target}#{case.question['id']}"
+        if case.question
+        else build_path(rubric)
+        if rubric
+        else target,
         rubric=rubric.ref if rubric else context.refs.get(stated, stated) or None,
         reasons=case.sentences,
         remarks=case.sentences if case.outcome is MigrationOutcome.MIGRATED else case.remarks,
@@ -169,12 +229,16 @@ def _make_case_entry(
 def survey_source(context: SourceContext) -> SuiteFacts | None:
     """Return what the suite of a source is known by; None where no artifact comes of it."""
     extraction = context.extraction
-    main = extraction.dataset or next((case.rubric for case in extraction.usable_cases if case.rubric), None)
+    main = extraction.dataset or next(
+        (case.rubric for case in extraction.usable_cases if case.rubric), None
+    )
     if main is None:
         return None
     inputs = list_inputs(case.question for case in extraction.usable_cases)
     file, format_ = _name_file(context), context.table.format
-    return SuiteFacts(file, format_, main.kind, extraction.name, inputs, context.table.named_by_folder)
+    return SuiteFacts(
+        file, format_, main.kind, extraction.name, inputs, context.table.named_by_folder
+    )
 
 
 def _name_file(context: SourceContext) -> str:
@@ -183,7 +247,9 @@ def _name_file(context: SourceContext) -> str:
     return decode_path(file) if context.extraction.is_run and STORED_PATH.fullmatch(file) else file
 
 
-def _start_batch(context: SourceContext, place: SuiteIdentity, target: StoreTarget, run: str) -> SuiteBatch:
+def _start_batch(
+    context: SourceContext, place: SuiteIdentity, target: StoreTarget, run: str
+) -> SuiteBatch:
     extraction, stored = context.extraction, place.stored
     # A suite that is only named from another folder keeps what was recorded.
     file = stored.origin.file if stored and not place.moved else _name_file(context)
@@ -191,7 +257,9 @@ def _start_batch(context: SourceContext, place: SuiteIdentity, target: StoreTarg
     head = {**({"name": name} if name else {}), "file": file, **({"run": run} if run else {})}
     main = target.stored.read_value(stored) if stored else None
     rows = index_rows((main or {}).get("questions"))
-    former = find_former_ids(rows, [case.question for case in extraction.usable_cases if case.question])
+    former = find_former_ids(
+        rows, [case.question for case in extraction.usable_cases if case.question]
+    )
     pins = find_row_pins(rows, former)
     graded = sum(case.rubric is not None for case in extraction.usable_cases)
     headless = extraction.is_run and extraction.dataset is None
@@ -212,10 +280,13 @@ def _start_batch(context: SourceContext, place: SuiteIdentity, target: StoreTarg
     )
 
 
-def _choose_share(extraction: Extraction, stored: StoredArtifact | None, target: StoreTarget) -> tuple[Share, bool]:
+def _choose_share(
+    extraction: Extraction, stored: StoredArtifact | None, target: StoreTarget
+) -> tuple[Share, bool]:
     """Return who shares the rubrics of a source, and whether the store has it in another form.
 
-    What has no questions can leave no value to them. A suite with shared rubrics is not taken apart again.
+    What has no questions can leave no value to them. A suite with shared rubrics is not taken apart
+    again.
     """
     if extraction.dataset is None or extraction.is_run:
         return Share.ALL if target.share is Share.ALL else Share.CASES, False
@@ -227,17 +298,24 @@ def _choose_share(extraction: Extraction, stored: StoredArtifact | None, target:
     return target.share or there, there is Share.CASES
 
 
-def _share_rubrics(context: SourceContext, batch: SuiteBatch) -> tuple[list[SharedCase], Sequence[ArtifactDraft]]:
+def _share_rubrics(
+    context: SourceContext, batch: SuiteBatch
+) -> tuple[list[SharedCase], Sequence[ArtifactDraft]]:
     """Return the rubric of each usable case as the suite shares it, and what these refer to."""
     extraction = context.extraction
     if batch.share is Share.CASES or extraction.dataset is None:
         return [SharedCase(case.rubric) for case in extraction.usable_cases], extraction.drafts
     # What somebody made of the rubric of one case stays the rubric of that case.
-    return share_extraction(extraction, context.table, lambda case: batch.has_own_rubric(_anchor_case(case).case))
+    return share_extraction(
+        extraction, context.table, lambda case: batch.has_own_rubric(_anchor_case(case).case)
+    )
 
 
 def _place_drafts(
-    context: SourceContext, batch: SuiteBatch, shares: Sequence[SharedCase], drafts: Sequence[ArtifactDraft]
+    context: SourceContext,
+    batch: SuiteBatch,
+    shares: Sequence[SharedCase],
+    drafts: Sequence[ArtifactDraft],
 ) -> list[ArtifactDraft | None]:
     """Place the judges and inner rubrics, then the rubric of each case; return the latter, one a usable case."""
     extraction = context.extraction
@@ -250,23 +328,34 @@ def _place_drafts(
     graded = [index for index, case in enumerate(cases) if case.rubric]
     # Without a dataset or run, the first rubric stands for the source and stores its remainder.
     skipped = 0 if extraction.dataset or extraction.is_run else 1
-    layer = [(draft, _anchor_case(cases[index])) for index in graded[skipped:] if (draft := shares[index].rubric)]
+    layer = [
+        (draft, _anchor_case(cases[index]))
+        for index in graded[skipped:]
+        if (draft := shares[index].rubric)
+    ]
     placed = dict(zip(graded[skipped:], batch.add_layer(layer), strict=True))
     return [placed.get(index) for index in range(len(cases))]
 
 
 def _place_main(
-    context: SourceContext, batch: SuiteBatch, rubrics: list[ArtifactDraft | None], shares: Sequence[SharedCase]
+    context: SourceContext,
+    batch: SuiteBatch,
+    rubrics: list[ArtifactDraft | None],
+    shares: Sequence[SharedCase],
 ) -> ArtifactDraft | None:
     """Place the artifact that stands for the source, and return it; of a rubric, also put it among `rubrics`."""
     extraction = context.extraction
     if extraction.dataset:
-        return batch.add_main(build_dataset(context, extraction.dataset, rubrics, shares, batch.former))
+        return batch.add_main(
+            build_dataset(context, extraction.dataset, rubrics, shares, batch.former)
+        )
     if extraction.is_run:
         return next(filter(None, rubrics), None)
     if context.legacy.broken_lines:
         raise context.legacy.broken_lines[0].problem
-    index, draft = next((index, case.rubric) for index, case in enumerate(extraction.usable_cases) if case.rubric)
+    index, draft = next(
+        (index, case.rubric) for index, case in enumerate(extraction.usable_cases) if case.rubric
+    )
     # The rubric that stands for its source keeps what it does not say of it already.
     kept = fold_value(encode_value(context.legacy.document.value), draft.value)
     source = {"kept": kept, **fold_companions(context)}
@@ -290,7 +379,9 @@ def _anchor_drafts(drafts: Sequence[ArtifactDraft], extraction: Extraction) -> l
         at = draft.pointer
         size = next((size for size in range(len(at), 0, -1) if at[:size] in cases), 0)
         case = cases[at[:size]] if size else users.get(draft.ref)
-        part = (format_json_pointer(at[size:]) or f"/{draft.kind}") if size else draft.name or draft.id
+        part = (
+            (format_json_pointer(at[size:]) or f"/{draft.kind}") if size else draft.name or draft.id
+        )
         keys.append(CaseKey(_anchor_case(case).case if case else "", part))
     return keys
 
@@ -313,9 +404,13 @@ def _find_stated_rubrics(context: SourceContext, target: StoreTarget) -> SourceC
     Other sources of the format may have got another id than the name by which they are referred to.
     """
     cases = context.extraction.cases
-    found = {ref: _find_stated_rubric(ref, context, target) for ref in map(read_stated_ref, cases) if ref}
+    found = {
+        ref: _find_stated_rubric(ref, context, target) for ref in map(read_stated_ref, cases) if ref
+    }
     missing = {ref for ref, rubric in found.items() if rubric is None}
-    marked = tuple(_mark_ungraded(case) if read_stated_ref(case) in missing else case for case in cases)
+    marked = tuple(
+        _mark_ungraded(case) if read_stated_ref(case) in missing else case for case in cases
+    )
     refs = {ref: rubric for ref, rubric in found.items() if rubric is not None}
     return replace(context, extraction=replace(context.extraction, cases=marked), refs=refs)
 
@@ -323,11 +418,16 @@ def _find_stated_rubrics(context: SourceContext, target: StoreTarget) -> SourceC
 def _find_stated_rubric(ref: str, context: SourceContext, target: StoreTarget) -> str | None:
     name, _, version = ref.removeprefix("rubric/").partition("@")
     files = target.rubric_ids.get((context.table.format, name), {})
-    id_ = find_nearest_id(files, context.legacy.file) or (name if f"rubric/{name}" in target.stored.names else "")
+    id_ = find_nearest_id(files, context.legacy.file) or (
+        name if f"rubric/{name}" in target.stored.names else ""
+    )
     return f"rubric/{id_}@{version}" if id_ else None
 
 
 def _mark_ungraded(case: LegacyCase) -> LegacyCase:
     name = read_stated_ref(case).partition("@")[0]
-    reasons = (*case.reasons, f"{name} is neither in the store nor in these sources, so nothing grades it")
+    reasons = (
+        *case.reasons,
+        f"{name} is neither in the store nor in these sources, so nothing grades it",
+    )
     return replace(case, outcome=classify_losses(reasons), reasons=reasons)

@@ -28,7 +28,10 @@ _ROWS_FROM = 256 << 10
 _SCHEMA = "# yaml-language-server: $schema=../.evalstore/schema/{}.schema.json\n"
 ReadText = Callable[[str], str | None]
 _NO_TEXT = "it is not UTF-8 text, so it stays"
-_RUN = "it differs from the source, and a run is a record: --force takes the source's side, --keep yours"
+_RUN = (
+    "it differs from the source, and a run is a record: --force takes the source's side, --keep "
+    "yours"
+)
 _OTHER_PLACE = "its place in the source is another one now"
 _RELAID = "it is written anew, in the plain layout and without comments"
 _WRITTEN = frozenset({FileState.NEW, FileState.UPDATED, FileState.RENAMED})
@@ -53,8 +56,8 @@ def list_texts(
 ) -> Iterator[tuple[str, PlannedText]]:
     """Yield the files of an artifact with their texts.
 
-    `head` are the first keys of its `x_source`, `moved` says where its suite has gone, `size` is that of its source in
-    characters.
+    `head` are the first keys of its `x_source`, `moved` says where its suite has gone, `size` is
+    that of its source in characters.
     """
     path = build_path(item.draft)
     value, result = item.result.value, item.result
@@ -70,7 +73,11 @@ def list_texts(
             new = _edit_origin(new, path, changes)
         yield path, PlannedText(new, current, state, reason)
         rows = locate_rows(path)
-        if item.draft.kind is Kind.DATASET and (text := read_text(rows)) is not None and item.stored:
+        if (
+            item.draft.kind is Kind.DATASET
+            and (text := read_text(rows)) is not None
+            and item.stored
+        ):
             yield rows, PlannedText(text, text, result.state, result.reason)
         return
     source = {**head, **item.origin, **(value.get("x_source") or {})}
@@ -81,7 +88,9 @@ def list_texts(
     is_kept = state is FileState.KEPT
     is_large = size >= _ROWS_FROM and not is_kept
     has_rows = is_large or bool(item.stored and read_text(locate_rows(path)) is not None)
-    for part_path, part in _split_artifact(item.draft, dict(value) | {"x_source": source}, has_rows=has_rows):
+    for part_path, part in _split_artifact(
+        item.draft, dict(value) | {"x_source": source}, has_rows=has_rows
+    ):
         there = read_text(part_path) if item.stored else None
         if not part_path.endswith(".jsonl"):
             yield part_path, _render_artifact(part_path, part, there, state, reason)
@@ -95,17 +104,23 @@ def _find_moves(item: PlannedArtifact) -> dict[str, str]:
     """Return the keys of an `x_source` that the file has and that say where it was."""
     stored = item.stored.origin if item.stored else ArtifactOrigin()
     keys = ("case", "part", "name", "file")
-    values = {key: item.origin[key] for key in keys if item.origin.get(key) and getattr(stored, key)}
+    values = {
+        key: item.origin[key] for key in keys if item.origin.get(key) and getattr(stored, key)
+    }
     return {key: text for key, text in values.items() if text != getattr(stored, key)}
 
 
 def _edit_origin(current: str, path: str, changes: Mapping[str, str]) -> str:
     """Return a text with other values in its `x_source`; every other byte stays."""
     document = read_yaml(current.encode(), path)
-    return replace_scalars(document, {("x_source", key): text for key, text in changes.items()}).text
+    return replace_scalars(
+        document, {("x_source", key): text for key, text in changes.items()}
+    ).text
 
 
-def _split_artifact(draft: ArtifactDraft, value: dict[str, Any], *, has_rows: bool) -> Iterator[tuple[str, Any]]:
+def _split_artifact(
+    draft: ArtifactDraft, value: dict[str, Any], *, has_rows: bool
+) -> Iterator[tuple[str, Any]]:
     """Yield the files of an artifact with their values."""
     if draft.kind is not Kind.DATASET or not has_rows:
         yield build_path(draft), value
@@ -116,7 +131,9 @@ def _split_artifact(draft: ArtifactDraft, value: dict[str, Any], *, has_rows: bo
     yield build_path(draft), head | {"rows": build_rows_name(draft.id)}
 
 
-def render_rows(rows: Iterable[Any], current: str | None, state: FileState, reason: str = "") -> PlannedText:
+def render_rows(
+    rows: Iterable[Any], current: str | None, state: FileState, reason: str = ""
+) -> PlannedText:
     """Return the text of rows; one that says the same as the current text stays byte for byte.
 
     Raises `RefusedError` for rows or files too large to be read again.
@@ -124,9 +141,13 @@ def render_rows(rows: Iterable[Any], current: str | None, state: FileState, reas
     lines = [write_row(row) for row in rows]
     sizes = [len(line.encode()) for line in lines]
     if any(size > LINE_LIMIT for size in sizes):
-        raise RefusedError(f"one question is larger than {LINE_LIMIT:,} bytes, the limit for one line")
+        raise RefusedError(
+            f"one question is larger than {LINE_LIMIT:,} bytes, the limit for one line"
+        )
     if sum(sizes) > LARGE_FILE:
-        raise RefusedError(f"its questions are larger than {LARGE_FILE:,} bytes, the limit for one file")
+        raise RefusedError(
+            f"its questions are larger than {LARGE_FILE:,} bytes, the limit for one file"
+        )
     return _keep_line_ends("".join(lines), current, state, reason)
 
 
@@ -135,7 +156,9 @@ def write_artifact_text(path: str, value: Any) -> str:
     return write_yaml(value, header=_SCHEMA.format(Kind(path.partition("s/")[0])))
 
 
-def _render_artifact(path: str, value: Any, current: str | None, state: FileState, reason: str) -> PlannedText:
+def _render_artifact(
+    path: str, value: Any, current: str | None, state: FileState, reason: str
+) -> PlannedText:
     """Return the text of an artifact's file, with the layout and the comments of the current one where that goes."""
     new = write_artifact_text(path, value)
     if state not in {FileState.UPDATED, FileState.RENAMED, FileState.KEPT} or current is None:
@@ -145,7 +168,11 @@ def _render_artifact(path: str, value: Any, current: str | None, state: FileStat
         # What stays is not written anew: it notes no more than fits into its layout.
         source = read_yaml(current.encode(), path).value["x_source"]
         texts = {key: text for key, text in value["x_source"].items() if isinstance(text, str)}
-        changes = {key: text for key, text in texts.items() if isinstance(old := source.get(key), str) and old != text}
+        changes = {
+            key: text
+            for key, text in texts.items()
+            if isinstance(old := source.get(key), str) and old != text
+        }
         kept = _edit_origin(current, path, changes)
     return PlannedText(kept or new, current, state, reason if kept else f"{reason}; {_RELAID}")
 
@@ -174,10 +201,14 @@ def keep_source_text(legacy: LegacySource, current: str | None, side: ConflictSi
     """Return the text of a source, byte for byte. Raises `RefusedError` where it is not UTF-8 throughout."""
     text = f"{chr(0xFEFF) if legacy.document.bom else ''}{legacy.document.text}"
     if hashlib.sha256(text.encode()).hexdigest() != legacy.sha256:
-        raise RefusedError("it is not UTF-8 from end to end, so it cannot stay as it is", hint="save it as UTF-8")
+        raise RefusedError(
+            "it is not UTF-8 from end to end, so it cannot stay as it is", hint="save it as UTF-8"
+        )
     if current is None:
         return PlannedText(text, current, FileState.NEW)
-    state = {ConflictSide.SOURCE: FileState.UPDATED, ConflictSide.STORE: FileState.KEPT}.get(side, FileState.CONFLICT)
+    state = {ConflictSide.SOURCE: FileState.UPDATED, ConflictSide.STORE: FileState.KEPT}.get(
+        side, FileState.CONFLICT
+    )
     return _keep_line_ends(text, current, state, _RUN if state is FileState.CONFLICT else "")
 
 
@@ -204,7 +235,10 @@ def plan_file(root: Path, path: str, text: PlannedText, *, is_dry: bool) -> Plan
     old = text.current
     if old is None and (data := _read_current_bytes(root, path)) is not None:
         # A file that is not UTF-8 has no current text, and still must not be overwritten silently.
-        old, text = data.decode("utf-8", "surrogateescape"), text._replace(state=FileState.CONFLICT, reason=_NO_TEXT)
+        old, text = (
+            data.decode("utf-8", "surrogateescape"),
+            text._replace(state=FileState.CONFLICT, reason=_NO_TEXT),
+        )
     state = FileState.UNCHANGED if old == text.new and text.state in _WRITTEN else text.state
     # Of a file that is kept only its origin can change; one that was removed has none.
     is_kept = text.state is FileState.KEPT and old is not None
@@ -220,7 +254,9 @@ def refuse_late_files(files: Iterable[PlannedFile], root: Path) -> None:
     """Raise `ConflictError` for a planned new file that another process created since it was planned."""
     new = (file.path for file in files if file.state is FileState.NEW)
     if path := next((path for path in new if os.path.lexists(root / path)), None):
-        raise ConflictError(f"{path} was made while the sources were read, so nothing is written", hint="try again")
+        raise ConflictError(
+            f"{path} was made while the sources were read, so nothing is written", hint="try again"
+        )
 
 
 def _read_current_bytes(root: Path, path: str) -> bytes | None:
@@ -231,6 +267,9 @@ def _read_current_bytes(root: Path, path: str) -> bytes | None:
 
 
 def _render_diff(path: str, old: str | None, new: str) -> str:
-    before, after = [] if old is None else old.splitlines(keepends=True), new.splitlines(keepends=True)
+    before, after = (
+        [] if old is None else old.splitlines(keepends=True),
+        new.splitlines(keepends=True),
+    )
     name = "/dev/null" if old is None else f"a/{path}"
     return "".join(difflib.unified_diff(before, after, name, f"b/{path}"))

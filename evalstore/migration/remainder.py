@@ -19,21 +19,30 @@ _MARKERS = frozenset({_PAIRS, _JSON, AT, EACH, WITHOUT, ALIKE})
 def find_case_remainder(raw: Any, question: Mapping[str, Any], mirrors: Mirrors) -> dict[str, Any]:
     """Return the remainder of a case: `kept` keys that its question does not hold, and an unusual order of `keys`.
 
-    `mirrors` lists the usual keys in their usual order, each with the field of the question that holds its value
-    unchanged (`a|b`: the first field that the question has; None: no field). One field mirrors one key only.
+    `mirrors` lists the usual keys in their usual order, each with the field of the question that
+    holds its value unchanged (`a|b`: the first field that the question has; None: no field). One
+    field mirrors one key only.
     """
     if not isinstance(raw, dict):
         return {"kept": encode_value(raw)}
     dropped: list[str] = []
     mirrored = _mirror_question(question, mirrors)
-    # A field that mirrors a key which the case lacks is dropped, which may expose the next key for that field.
+    # A field that mirrors a key which the case lacks is dropped, which may expose the next key for
+    # that field.
     while absent := [key for key in mirrored if key not in raw]:
         dropped += absent
         mirrored = _mirror_question(question, mirrors, dropped)
     remainder = encode_value(
-        {key: value for key, value in raw.items() if not (key in mirrored and is_same_data(mirrored[key], value))}
+        {
+            key: value
+            for key, value in raw.items()
+            if not (key in mirrored and is_same_data(mirrored[key], value))
+        }
     )
-    source = {**({"kept": remainder} if remainder else {}), **({"dropped": dropped} if dropped else {})}
+    source = {
+        **({"kept": remainder} if remainder else {}),
+        **({"dropped": dropped} if dropped else {}),
+    }
     # The order of keys is stored only where restoring would change it.
     usual = list(restore_case({**question, "x_source": source}, mirrors)) == list(raw)
     return source if usual else source | {"keys": list(map(str, raw))}
@@ -46,10 +55,16 @@ def restore_case(question: Mapping[str, Any], mirrors: Mirrors) -> Any:
     if not isinstance(remainder, dict):
         return remainder
     mirrored = _mirror_question(question, mirrors, source.get("dropped", ()))
-    values = {**remainder, **{key: value for key, value in mirrored.items() if key not in remainder}}
+    values = {
+        **remainder,
+        **{key: value for key, value in mirrored.items() if key not in remainder},
+    }
     # Keys with a stored place come first, then the usual order of the format.
     places = {name: place for place, name in enumerate(source.get("keys", ()))}
-    usual = {key: len(places) + place for place, key in enumerate(dict.fromkeys([*mirrors, *mirrored, *remainder]))}
+    usual = {
+        key: len(places) + place
+        for place, key in enumerate(dict.fromkeys([*mirrors, *mirrored, *remainder]))
+    }
     rank = {key: places.get(str(key), usual[key]) for key in values}
     return dict(sorted(values.items(), key=lambda item: rank[item[0]]))
 
@@ -67,7 +82,9 @@ def restore_root(remainder: Any, items: Iterable[tuple[str, Any]]) -> Any:
         *parents, index = pointer.split("/")[1:]
         holder = root
         for step in parents:
-            holder = holder[int(step)] if isinstance(holder, list) else holder[_find_key(step, holder)]
+            holder = (
+                holder[int(step)] if isinstance(holder, list) else holder[_find_key(step, holder)]
+            )
         holder.insert(int(index), value)
     return root
 
@@ -75,12 +92,15 @@ def restore_root(remainder: Any, items: Iterable[tuple[str, Any]]) -> Any:
 def encode_value(value: Any) -> Any:
     """Return a value that an artifact can hold.
 
-    A mapping with keys that are not texts (YAML) becomes a list of pairs, an opaque value its JSON text.
+    A mapping with keys that are not texts (YAML) becomes a list of pairs, an opaque value its JSON
+    text.
     """
     if isinstance(value, OpaqueValue):
         return {_JSON: value.text}
     # A mapping that has a marker itself is encoded too, so that decoding stays unambiguous.
-    if isinstance(value, dict) and (not _MARKERS.isdisjoint(value) or not all(isinstance(key, str) for key in value)):
+    if isinstance(value, dict) and (
+        not _MARKERS.isdisjoint(value) or not all(isinstance(key, str) for key in value)
+    ):
         return {_PAIRS: [[key, encode_value(item)] for key, item in value.items()]}
     return convert_items(value, encode_value)
 
@@ -101,7 +121,9 @@ def convert_items(value: Any, change: Callable[[Any], Any]) -> Any:
     return {key: change(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-def _mirror_question(question: Mapping[str, Any], mirrors: Mirrors, dropped: Sequence[str] = ()) -> dict[str, Any]:
+def _mirror_question(
+    question: Mapping[str, Any], mirrors: Mirrors, dropped: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return the case's keys that a question mirrors; of several for one field, the first that is not `dropped`."""
     fields: dict[str, str] = {}
     for key, field_names in mirrors.items():
@@ -111,12 +133,16 @@ def _mirror_question(question: Mapping[str, Any], mirrors: Mirrors, dropped: Seq
     mirrored = {key: question[field] for field, key in fields.items()}
     if "metadata" in mirrors.values():
         return mirrored
-    return mirrored | {key: value for key, value in question.get("metadata", {}).items() if key not in dropped}
+    return mirrored | {
+        key: value for key, value in question.get("metadata", {}).items() if key not in dropped
+    }
 
 
 def _remove_pointers(value: Any, pointer: Pointer, removed: set[Pointer]) -> Any:
     if isinstance(value, dict):
-        return {key: _remove_pointers(item, (*pointer, key), removed) for key, item in value.items()}
+        return {
+            key: _remove_pointers(item, (*pointer, key), removed) for key, item in value.items()
+        }
     if isinstance(value, list):
         places = ((*pointer, index) for index in range(len(value)))
         return [
@@ -128,7 +154,9 @@ def _remove_pointers(value: Any, pointer: Pointer, removed: set[Pointer]) -> Any
 
 
 def _pointer_order(pointer: str) -> tuple[tuple[int, str], ...]:
-    return tuple((int(step), "") if step.isdecimal() else (-1, step) for step in pointer.split("/")[1:])
+    return tuple(
+        (int(step), "") if step.isdecimal() else (-1, step) for step in pointer.split("/")[1:]
+    )
 
 
 def _find_key(step: str, holder: Mapping[Any, Any]) -> Any:

@@ -1,7 +1,8 @@
 """What the questions of a suite say alike of their source is said once, with the suite, and filled in to be read.
 
-Under `questions`, the `x_source` of a dataset has what that of each question says unless it says otherwise. There,
-`pointer: /evals/*` numbers the questions as they come, and `{x_number: id}` is the number in a question's id.
+Under `questions`, the `x_source` of a dataset has what that of each question says unless it says
+otherwise. There, `pointer: /evals/*` numbers the questions as they come, and `{x_number: id}` is
+the number in a question's id.
 """
 
 from __future__ import annotations
@@ -39,18 +40,28 @@ def fold_rows(value: Mapping[str, Any]) -> dict[str, Any]:
     common = _find_common(value, sources)
     rows = [_fold_row(row, common) for row in value["questions"]]
     folded = {**value, "questions": rows, "x_source": {**value["x_source"], _COMMON: common}}
-    return folded if common and _spell_sources(fill_rows(folded)) == _spell_sources(value) else value
+    return (
+        folded if common and _spell_sources(fill_rows(folded)) == _spell_sources(value) else value
+    )
 
 
 def fill_rows(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return a dataset whose questions each say all of their source, as `fold_rows` was given it."""
     head = value.get("x_source")
     common = head.get(_COMMON) if isinstance(head, Mapping) else None
-    if not isinstance(head, Mapping) or not isinstance(common, Mapping) or not isinstance(value.get("questions"), list):
+    if (
+        not isinstance(head, Mapping)
+        or not isinstance(common, Mapping)
+        or not isinstance(value.get("questions"), list)
+    ):
         return dict(value)
     pointers = _list_pointers(value, common.get(_POINTER))
     rows = [_fill_row(row, common, pointers) for row in value["questions"]]
-    return {**value, "questions": rows, "x_source": {key: item for key, item in head.items() if key != _COMMON}}
+    return {
+        **value,
+        "questions": rows,
+        "x_source": {key: item for key, item in head.items() if key != _COMMON},
+    }
 
 
 def _list_rows(value: Mapping[str, Any]) -> list[Any]:
@@ -65,7 +76,9 @@ def _read_source(row: Any) -> Source | None:
 
 def _spell_sources(value: Mapping[str, Any]) -> str:
     """Return what questions say of their source as text; the order of its keys says nothing."""
-    return "".join(write_row(dict(sorted((_read_source(row) or {}).items()))) for row in _list_rows(value))
+    return "".join(
+        write_row(dict(sorted((_read_source(row) or {}).items()))) for row in _list_rows(value)
+    )
 
 
 def _list_pointers(value: Mapping[str, Any], pattern: Any) -> Iterator[str]:
@@ -149,16 +162,26 @@ def _fold_row(row: Any, common: Mapping[str, Any]) -> Any:
     source = _read_source(row)
     if source is None:
         return row
-    own = {key: item for key, item in source.items() if key == _KEPT or not _is_common(key, item, common, row)}
+    own = {
+        key: item
+        for key, item in source.items()
+        if key == _KEPT or not _is_common(key, item, common, row)
+    }
     lacks = [key for key in common if key not in source and key != _KEPT]
     kept, usual = source.get(_KEPT, {}), common.get(_KEPT, {})
     if usual and isinstance(kept, Mapping):
         rest = {key: item for key, item in kept.items() if not _is_common(key, item, usual, row)}
         gone = [key for key in usual if key not in kept]
         # Where the order would be another one, all of it is said.
-        if [*(key for key in usual if key in kept), *(key for key in rest if key not in usual)] != [*kept]:
+        if [*(key for key in usual if key in kept), *(key for key in rest if key not in usual)] != [
+            *kept
+        ]:
             rest, gone = dict(kept), [*usual]
-        own = {key: rest if key == _KEPT else item for key, item in own.items() if key != _KEPT or rest or not kept}
+        own = {
+            key: rest if key == _KEPT else item
+            for key, item in own.items()
+            if key != _KEPT or rest or not kept
+        }
         lacks += [f"{_KEPT}/{key}" for key in gone]
     return {**row, "x_source": own | ({_LACKS: lacks} if lacks else {})}
 
@@ -180,7 +203,9 @@ def _fill_row(row: Any, common: Mapping[str, Any], pointers: Iterator[str]) -> A
         return row
     lacks = source[_LACKS] if isinstance(source.get(_LACKS), list) else ()
     names = [key for key in common if key not in {_KEPT, *source} and key not in lacks]
-    filled = _fill_values({key: next(pointers) if key == _POINTER else common[key] for key in names}, row)
+    filled = _fill_values(
+        {key: next(pointers) if key == _POINTER else common[key] for key in names}, row
+    )
     kept, usual = source.get(_KEPT, {}), common.get(_KEPT)
     if isinstance(kept, Mapping) and isinstance(usual, Mapping):
         names = [key for key in usual if f"{_KEPT}/{key}" not in lacks]
@@ -192,5 +217,7 @@ def _fill_row(row: Any, common: Mapping[str, Any], pointers: Iterator[str]) -> A
 
 def _fill_values(values: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
     """Return values of which one may be the number in an id; a question that was renamed here need not have one."""
-    filled = {key: _read_number(row) if item == _ID_NUMBER else item for key, item in values.items()}
+    filled = {
+        key: _read_number(row) if item == _ID_NUMBER else item for key, item in values.items()
+    }
     return {key: item for key, item in filled.items() if item is not None or values[key] is None}

@@ -1,7 +1,7 @@
 """Writes a rubric once for cases whose checks differ only in values: the values go to the questions, and come back.
 
-A value that a check can take from the question always does, whatever the other cases have: an edit of a value at the
-source is an edit of one question, and the rubric stays as it is.
+A value that a check can take from the question always does, whatever the other cases have: an edit
+of a value at the source is an edit of one question, and the rubric stays as it is.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from evalstore.model.question_params import (
 from evalstore.model.refs import ID_LENGTH
 
 # Keys of a question that have a meaning of their own.
-_RESERVED = frozenset({*INPUT_KEYS, *REFERENCE_KEYS, "id", "rubric_ref", "bundle", "group", "format"}) | frozenset(
-    {"title", "description", "metadata", "tags", "owner"}
-)
+_RESERVED = frozenset(
+    {*INPUT_KEYS, *REFERENCE_KEYS, "id", "rubric_ref", "bundle", "group", "format"}
+) | frozenset({"title", "description", "metadata", "tags", "owner"})
 # The parameters that say what a check is about: their value has the name of the check.
 _MAIN = frozenset({"values", "pattern", "schema", "facts", "tools", "variables", "each"})
 _NAME_LENGTH = 30  # characters of an id that the names of checks may take
@@ -94,16 +94,24 @@ def share_extraction(
         return shares, extraction.drafts
     users = [*(share.rubric for share in shares if share.rubric), *extraction.drafts]
     used = {ref for user in users for ref in list_refs(user.value)}
-    return shares, (*made.values(), *(draft for draft in extraction.drafts if not draft.is_common or draft.ref in used))
+    return shares, (
+        *made.values(),
+        *(draft for draft in extraction.drafts if not draft.is_common or draft.ref in used),
+    )
 
 
 def _share_case(
-    case: LegacyCase, table: FormatTable, taken: Collection[str], judges: Mapping[str, ArtifactDraft]
+    case: LegacyCase,
+    table: FormatTable,
+    taken: Collection[str],
+    judges: Mapping[str, ArtifactDraft],
 ) -> SharedCase:
     """Return the rubric of a case without the values that its question can hold, and these."""
     if case.rubric is None:
         return SharedCase(None)
-    gathered = _gather_statements(case.rubric.value, table.form.get(_STATEMENTS, _STATEMENTS), judges)
+    gathered = _gather_statements(
+        case.rubric.value, table.form.get(_STATEMENTS, _STATEMENTS), judges
+    )
     value, judge = gathered or (case.rubric.value, None)
     keys = _ValueKeys(table, {*taken, *_RESERVED})
     params = QUESTION_PARAMS if gathered else QUESTION_PARAMS - {_EACH}
@@ -132,7 +140,10 @@ class _ValueKeys:
         """Yield names for a value: those of its check, of its key at the source, and of its parameter."""
         param = str(pointer[-1])
         own = check.get("id")
-        row = next((row for row in self.table.checks if row.kind == check["kind"] and not row.options), None)
+        row = next(
+            (row for row in self.table.checks if row.kind == check["kind"] and not row.options),
+            None,
+        )
         name = own or (param if pointer[0] == "variables" or row is None else row.key)
         if pointer[0] not in _MAIN:
             name = f"{own}_{param}" if own and own != param else param
@@ -143,7 +154,9 @@ class _ValueKeys:
         yield from number_names(shorten_slug(f"{short}_{param}", ID_LENGTH - 4))
 
 
-def _take_values(check: Mapping[str, Any], keys: _ValueKeys, params: Collection[str]) -> dict[str, Any]:
+def _take_values(
+    check: Mapping[str, Any], keys: _ValueKeys, params: Collection[str]
+) -> dict[str, Any]:
     shape = dict(check)
     for name, value in check.items():
         if name == "variables":
@@ -162,7 +175,10 @@ def _take_values(check: Mapping[str, Any], keys: _ValueKeys, params: Collection[
 
 
 def _is_takeable(check: Mapping[str, Any], pointer: Pointer, value: Any) -> bool:
-    return not is_empty(value) and next(find_value_problems(check["kind"], pointer, value), None) is None
+    return (
+        not is_empty(value)
+        and next(find_value_problems(check["kind"], pointer, value), None) is None
+    )
 
 
 def _gather_statements(
@@ -170,17 +186,24 @@ def _gather_statements(
 ) -> tuple[dict[str, Any], ArtifactDraft | None] | None:
     """Return a rubric that asks one judge about each statement in one check; None where that is not the same score.
 
-    It is where the rubric is the weighted mean of nothing but such checks, of which no single one decides, and where
-    one that fails does not count as 0 by itself. With it comes the judge, where its variable has another name.
+    It is where the rubric is the weighted mean of nothing but such checks, of which no single one
+    decides, and where one that fails does not count as 0 by itself. With it comes the judge, where
+    its variable has another name.
     """
     checks, scoring = rubric["checks"], rubric.get("scoring", {})
-    if scoring.get("combine") != "weighted_avg" or scoring.get("required") or scoring.get("errors", "skip") == "zero":
+    if (
+        scoring.get("combine") != "weighted_avg"
+        or scoring.get("required")
+        or scoring.get("errors", "skip") == "zero"
+    ):
         return None
     variables = {_find_variable(check) for check in checks}
     variable, weights = variables.pop(), scoring.get("weights", {})
     if variables or not variable or not all(isinstance(check.get("id"), str) for check in checks):
         return None
-    if not all(check["variables"][variable] and check.get("negate", True) is True for check in checks):
+    if not all(
+        check["variables"][variable] and check.get("negate", True) is True for check in checks
+    ):
         return None
     plain = [_without_statement(check, variable) for check in checks]
     if any(one != plain[0] for one in plain):
@@ -201,13 +224,21 @@ def _gather_statements(
 def _find_variable(check: Mapping[str, Any]) -> str:
     """Return the variable that holds the statement of a check; empty where it has none, or several."""
     variables = check.get("variables")
-    names = [name for name in variables if name not in BRACES] if isinstance(variables, dict) else []
-    return names[0] if check["kind"] == "llm_judge" and len(names) == 1 and _EACH not in check else ""
+    names = (
+        [name for name in variables if name not in BRACES] if isinstance(variables, dict) else []
+    )
+    return (
+        names[0] if check["kind"] == "llm_judge" and len(names) == 1 and _EACH not in check else ""
+    )
 
 
 def _without_statement(check: Mapping[str, Any], variable: str) -> dict[str, Any]:
     others = {key: item for key, item in check["variables"].items() if key != variable}
-    rest = {key: item for key, item in check.items() if key not in {"id", "description", "negate", "variables"}}
+    rest = {
+        key: item
+        for key, item in check.items()
+        if key not in {"id", "description", "negate", "variables"}
+    }
     return {**rest, **({"variables": others} if others else {})}
 
 
@@ -233,7 +264,9 @@ def restore_judge(judge: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**rest, "template": template, "variables": variables}
 
 
-def _make_statement(check: Mapping[str, Any], variable: str, weights: Mapping[str, Any]) -> dict[str, Any]:
+def _make_statement(
+    check: Mapping[str, Any], variable: str, weights: Mapping[str, Any]
+) -> dict[str, Any]:
     weight = {"weight": weights[check["id"]]} if check["id"] in weights else {}
     if check.get("negate"):
         weight = {"weight": -weight.get("weight", 1)}
@@ -277,17 +310,27 @@ def fill_rubric(rubric: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[st
     for check in rubric["checks"]:
         places = list_question_values(check)
         if missing := [place.key for place in places if place.key not in row]:
-            raise RefusedError(f"{row.get('id')}: it has no {missing[0]}, which its rubric takes from it")
+            raise RefusedError(
+                f"{row.get('id')}: it has no {missing[0]}, which its rubric takes from it"
+            )
         filled = fill_values(check["kind"], check, row)
-        checks += _list_statement_checks(filled, weights) if find_question_key(check.get(_EACH)) else [filled]
+        checks += (
+            _list_statement_checks(filled, weights)
+            if find_question_key(check.get(_EACH))
+            else [filled]
+        )
     scoring = {**rubric["scoring"], **({"weights": weights} if weights else {})}
     return {**rubric, "checks": checks, "scoring": scoring}
 
 
-def _list_statement_checks(check: Mapping[str, Any], weights: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _list_statement_checks(
+    check: Mapping[str, Any], weights: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
     """Yield a check for each statement, and add its weight."""
     variable = check.get(_VARIABLE, _STATEMENT)
-    rest = {key: item for key, item in check.items() if key not in {"id", _EACH, _VARIABLE, "variables"}}
+    rest = {
+        key: item for key, item in check.items() if key not in {"id", _EACH, _VARIABLE, "variables"}
+    }
     for statement in check[_EACH]:
         weight = statement.get("weight")
         is_negated = isinstance(weight, int | Decimal) and weight < 0

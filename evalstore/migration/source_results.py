@@ -13,7 +13,12 @@ from evalstore.documents import Document
 from evalstore.errors import LoadError
 from evalstore.migration.dataset_draft import SourceContext
 from evalstore.migration.detect import SURE, FormatMatch, count_cases, detect_format, take_format
-from evalstore.migration.extraction import JudgePrompts, LegacySource, find_companion_files, make_entry
+from evalstore.migration.extraction import (
+    JudgePrompts,
+    LegacySource,
+    find_companion_files,
+    make_entry,
+)
 from evalstore.migration.legacy_files import has_key_mention, parse_legacy
 from evalstore.migration.outcome import MigrationEntry, MigrationOutcome, MigrationSource
 from evalstore.migration.plan import SourcePlan
@@ -28,7 +33,8 @@ _NO_PLAN = SourcePlan({}, ())
 class MigrationOptions:
     """What reading any source needs: the tables, the user's options, and what plans a source that was read.
 
-    `matches` are the formats found so far, by the name and the hash of a file: every source is read twice.
+    `matches` are the formats found so far, by the name and the hash of a file: every source is read
+    twice.
     """
 
     tables: Sequence[FormatTable]
@@ -43,8 +49,8 @@ class MigrationOptions:
 class SourceResult:
     """One source and its plan; `skipped` if it has no known format and only its folder was named.
 
-    `companions` are files whose cases came with this source. A file that may be such a companion `waits` until all
-    other sources are read.
+    `companions` are files whose cases came with this source. A file that may be such a companion
+    `waits` until all other sources are read.
     """
 
     source: MigrationSource
@@ -54,7 +60,9 @@ class SourceResult:
     waits: bool = False
 
 
-def read_sources(sources: Iterable[LegacyFile], options: MigrationOptions) -> Iterator[SourceResult]:
+def read_sources(
+    sources: Iterable[LegacyFile], options: MigrationOptions
+) -> Iterator[SourceResult]:
     """Yield the results of sources; a companion, whose cases came with a suite, is not migrated again."""
     waiting: list[tuple[LegacyFile, MigrationSource]] = []
     suites: dict[str, MigrationSource] = {}
@@ -69,13 +77,21 @@ def read_sources(sources: Iterable[LegacyFile], options: MigrationOptions) -> It
     for file, source in waiting:
         if suite := suites.get(file.name):
             reason = f"its cases come with {suite.file}"
-            taken = replace(source, format=suite.format, dialect=suite.dialect, target=suite.target, reason=reason)
+            taken = replace(
+                source,
+                format=suite.format,
+                dialect=suite.dialect,
+                target=suite.target,
+                reason=reason,
+            )
             yield SourceResult(taken, _NO_PLAN)
         else:
             yield _read_source(file, options, may_wait=False)
 
 
-def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool = True) -> SourceResult:
+def _read_source(
+    file: LegacyFile, options: MigrationOptions, *, may_wait: bool = True
+) -> SourceResult:
     if file.skip_reason:
         source = MigrationSource(file.name, "", None, None, 1.0, file.skip_reason)
         return SourceResult(source, _NO_PLAN, skipped=True)
@@ -91,29 +107,42 @@ def _read_source(file: LegacyFile, options: MigrationOptions, *, may_wait: bool 
         document, broken = parse_legacy(data, file.name)
     except LoadError as error:
         # An unparsable file that mentions no root key of any format is not worth an entry.
-        is_ours = any(has_key_mention(data, file.name, key) for table in options.tables for key in table.root_keys)
+        is_ours = any(
+            has_key_mention(data, file.name, key)
+            for table in options.tables
+            for key in table.root_keys
+        )
         return _refuse_broken(
-            file, sha256, error, skipped=file.in_folder and not is_ours and not _has_suite_name(file, options)
+            file,
+            sha256,
+            error,
+            skipped=file.in_folder and not is_ours and not _has_suite_name(file, options),
         )
     loaded: dict[str, Document] = {}
     load_named = partial(_load_companion, file, loaded)
     value, list_files = _follow_lists(document.value, file, options.tables, load_named)
     match = _find_match(value, file, sha256, options)
-    source = MigrationSource(file.name, sha256, None, None, match.confidence, match.reason, also=match.also)
+    source = MigrationSource(
+        file.name, sha256, None, None, match.confidence, match.reason, also=match.also
+    )
     # A list of raw cases may be included by a suite that is read later.
     is_known = match.shape or (match.table and may_have_companions(match.table))
     if may_wait and is_known and isinstance(document.value, list):
         return SourceResult(source, _NO_PLAN, waits=True)
     if match.table is None or (match.confidence < SURE and not options.is_forced):
         may_skip = file.in_folder and not _has_suite_name(file, options)
-        result = _pass_over(source, document, match, count_cases(value, match, options.tables), may_skip=may_skip)
+        result = _pass_over(
+            source, document, match, count_cases(value, match, options.tables), may_skip=may_skip
+        )
         return replace(result, companions=list_files) if match.shape else result
     companions: dict[str, Document] = {}
     dialect = options.dialect if options.dialect in match.table.dialects else None
     load = partial(_take_companion, load_named, companions)
     prompts = options.prompts[match.table.format]
     legacy = LegacySource(document, file.name, sha256, load, dialect, broken, prompts)
-    return _extract_source(replace(source, format=match.table.format), legacy, match.table, companions, options)
+    return _extract_source(
+        replace(source, format=match.table.format), legacy, match.table, companions, options
+    )
 
 
 def _extract_source(
@@ -146,14 +175,19 @@ def _take_companion(
 
 
 def _follow_lists(
-    value: Any, file: LegacyFile, tables: Sequence[FormatTable], load: Callable[[str], Document | None]
+    value: Any,
+    file: LegacyFile,
+    tables: Sequence[FormatTable],
+    load: Callable[[str], Document | None],
 ) -> tuple[Any, tuple[str, ...]]:
     """Return a document as it is to be judged, with the rows of the files that its lists name, and these files' names.
 
     What the cases are may be said by those files alone.
     """
     keys = {key for table in tables if may_have_companions(table) for key in table.lists if key}
-    named = {key: item for key, item in value.items() if key in keys} if isinstance(value, dict) else {}
+    named = (
+        {key: item for key, item in value.items() if key in keys} if isinstance(value, dict) else {}
+    )
     files: dict[str, None] = {}
     followed: dict[str, list[Any]] = {}
     for key, item in named.items():
@@ -161,23 +195,36 @@ def _follow_lists(
             path = case.get("include") if isinstance(case, dict) else case
             paths = file.list_companions(path) if isinstance(path, str) else []
             documents = [document for one in paths if (document := load(one))]
-            rows = [row for document in documents if isinstance(document.value, list) for row in document.value]
-            followed.setdefault(key, []).extend([*rows, *([case] if isinstance(case, dict) else [])])
+            rows = [
+                row
+                for document in documents
+                if isinstance(document.value, list)
+                for row in document.value
+            ]
+            followed.setdefault(key, []).extend(
+                [*rows, *([case] if isinstance(case, dict) else [])]
+            )
             files |= dict.fromkeys(filter(None, map(file.name_companion, paths)))
     has_paths = any(isinstance(item, str | list) for item in named.values())
     return {**value, **followed} if files and has_paths else value, tuple(files)
 
 
-def _find_match(value: Any, file: LegacyFile, sha256: str, options: MigrationOptions) -> FormatMatch:
+def _find_match(
+    value: Any, file: LegacyFile, sha256: str, options: MigrationOptions
+) -> FormatMatch:
     if options.is_forced:
         return take_format(value, options.tables[0], is_named=not file.in_folder)
     if (file.name, sha256) not in options.matches:
         match = detect_format(value, options.tables)
-        options.matches[file.name, sha256] = replace(match, weights=())  # they explain it, and are long
+        options.matches[file.name, sha256] = replace(
+            match, weights=()
+        )  # they explain it, and are long
     return options.matches[file.name, sha256]
 
 
-def _refuse_broken(file: LegacyFile, sha256: str, error: LoadError, *, skipped: bool = False) -> SourceResult:
+def _refuse_broken(
+    file: LegacyFile, sha256: str, error: LoadError, *, skipped: bool = False
+) -> SourceResult:
     line = error.place.line if error.place else None
     reason = f"{error.message}; {error.hint}" if error.hint else error.message
     entry = MigrationEntry(file.name, "", line, MigrationOutcome.REFUSED, reasons=(reason,))
@@ -186,15 +233,24 @@ def _refuse_broken(file: LegacyFile, sha256: str, error: LoadError, *, skipped: 
 
 
 def _pass_over(
-    source: MigrationSource, document: Document, match: FormatMatch, cases: int | None, *, may_skip: bool
+    source: MigrationSource,
+    document: Document,
+    match: FormatMatch,
+    cases: int | None,
+    *,
+    may_skip: bool,
 ) -> SourceResult:
-    # A known foreign shape is reported even in a folder; an unknown file where it was named, or is called like a suite.
+    # A known foreign shape is reported even in a folder; an unknown file where it was named, or is
+    # called like a suite.
     outcome, reason = MigrationOutcome.REFUSED, match.reason
     if match.shape:
         outcome = match.shape.outcome
     elif match.table:
         name = match.table.format
-        outcome, reason = MigrationOutcome.UNMAPPED, f"hardly {name}: {reason}; --from {name} takes it all the same"
+        outcome, reason = (
+            MigrationOutcome.UNMAPPED,
+            f"hardly {name}: {reason}; --from {name} takes it all the same",
+        )
     may_skip = may_skip and not (match.shape or match.is_tie or match.table)
     entry = make_entry(document, (), outcome, reason, cases=cases)
     return SourceResult(source, SourcePlan({}, () if may_skip else (entry,)), skipped=may_skip)

@@ -18,9 +18,14 @@ from evalstore.runs.run_names import STORED_PATH, decode_path
 from evalstore.store.file_history import was_committed
 from evalstore.store.locate import find_top
 
-_OWN_FOLDERS = frozenset({".git", ".hg", ".jj", ".svn", ".evalstore", STAGE})  # of a store or a version control
-# What a package manager installs: git ignores it, so nobody expects it to be searched. A `vendor` folder is committed.
-_INSTALLED_FOLDERS = frozenset({"node_modules", "bower_components", ".venv", "venv", ".tox", ".nox", "site-packages"})
+_OWN_FOLDERS = frozenset(
+    {".git", ".hg", ".jj", ".svn", ".evalstore", STAGE}
+)  # of a store or a version control
+# What a package manager installs: git ignores it, so nobody expects it to be searched. A `vendor`
+# folder is committed.
+_INSTALLED_FOLDERS = frozenset(
+    {"node_modules", "bower_components", ".venv", "venv", ".tox", ".nox", "site-packages"}
+)
 _INSTALLED = "a folder of installed packages is not searched; name it to search it"
 _MOST_COMPANIONS = 50  # files of one pattern: enough to tell what they are
 _COPY = "this is the run that a migration has made of a source"
@@ -56,19 +61,25 @@ class LegacyFile:
         below = self._resolve_below(path) if "*" in path else None
         if below is None or "**" in below:
             return [path]
-        found = sorted(file.relative_to(self.root).as_posix() for file in self.root.glob(below) if file.is_file())
+        found = sorted(
+            file.relative_to(self.root).as_posix()
+            for file in self.root.glob(below)
+            if file.is_file()
+        )
         return [f"/{file}" for file in found[:_MOST_COMPANIONS]]
 
     def read_companion(self, path: str) -> Document | None:
         """Return the document of a companion file by the path, with or without `file://`, that this file names it by.
 
-        A path is relative to this file; one that begins with / is relative to the folder that the user named. None
-        outside of that folder, through a link, for a URL, and where no file can be read. A file whose suffix names no
-        format is read as text.
+        A path is relative to this file; one that begins with / is relative to the folder that the
+        user named. None outside of that folder, through a link, for a URL, and where no file can be
+        read. A file whose suffix names no format is read as text.
         """
         with suppress(LoadError):
             if below := self._resolve_below(path):
-                return parse_companion(read_below(self.root, below, LARGE_FILE), _to_text(self._top / below))
+                return parse_companion(
+                    read_below(self.root, below, LARGE_FILE), _to_text(self._top / below)
+                )
         return None
 
     def name_companion(self, path: str) -> str:
@@ -97,13 +108,18 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
     # Named files come last and replace the same file found in a folder.
     by_path = {_make_absolute(file.path): file for file in files}
     counts = Counter(file.name for file in by_path.values())
-    # Files of several repositories may have one name: only then it has the folder of its repository in front.
+    # Files of several repositories may have one name: only then it has the folder of its repository
+    # in front.
     for path, file in by_path.items():
         if counts[file.name] > 1 and (top := _find_top(file.path.parent, store)):
             by_path[path] = replace(file, name=f"{_to_text(PurePosixPath(top.name))}/{file.name}")
     names = {file.name for file in by_path.values()}
     # A run below `runs/` whose original is among the sources, too, is a copy of it.
-    copies = {name for name in names if STORED_PATH.fullmatch(name) and decode_path(name) in names - {name}}
+    copies = {
+        name
+        for name in names
+        if STORED_PATH.fullmatch(name) and decode_path(name) in names - {name}
+    }
     marked = (
         replace(file, skip_reason=_COPY) if file.in_folder and file.name in copies else file
         for file in by_path.values()
@@ -114,10 +130,14 @@ def find_sources(paths: Iterable[Path], store: Path) -> list[LegacyFile]:
 def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
     """Return whether a recorded file lies below one of `paths`, or beside one, and is not there any more.
 
-    Of a repository outside of the store, its history must have had the file: another one may have one of that name.
+    Of a repository outside of the store, its history must have had the file: another one may have
+    one of that name.
     """
     folders = [path if path.is_dir() else path.parent for path in paths]
-    roots = [(_make_name(folder, store, folder=True), folder, _find_top(folder, store)) for folder in folders]
+    roots = [
+        (_make_name(folder, store, folder=True), folder, _find_top(folder, store))
+        for folder in folders
+    ]
     # Outside of the store and of git, a name without a folder says nothing of where it was.
     home = _make_absolute(store)
     plain = [
@@ -128,12 +148,18 @@ def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
     tops = [(name, top) for name, _, top in roots if top]
 
     def is_gone(file: str) -> bool:
-        below = [path / PurePosixPath(file).relative_to(name) for name, path in plain if _is_below(file, name)]
+        below = [
+            path / PurePosixPath(file).relative_to(name)
+            for name, path in plain
+            if _is_below(file, name)
+        ]
         if below:
             return not any(os.path.lexists(path) for path in below)
         # The name of the clone's folder may be in front.
         forms = [file, file.partition("/")[2]]
-        found = [(top, form) for name, top in tops for form in forms if form and _is_below(form, name)]
+        found = [
+            (top, form) for name, top in tops for form in forms if form and _is_below(form, name)
+        ]
         return not any(os.path.lexists(top / form) for top, form in found) and any(
             was_committed(top, form) for top, form in found
         )
@@ -144,20 +170,29 @@ def find_gone(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
 def find_missing(paths: Iterable[Path], store: Path) -> Callable[[str], bool]:
     """Return whether a recorded file is not there any more in the store, where all `paths` lie in it.
 
-    Outside of git, the name of a folder is the first part of what was recorded: such a file is missing where the folder
-    has the same below it, and beside it there is none of the recorded name. What was migrated from outside of the store
-    may have been recorded by a name that the store lacks: that alone says nothing, and tells no more than that a suite
-    which is the same otherwise may have moved.
+    Outside of git, the name of a folder is the first part of what was recorded: such a file is
+    missing where the folder has the same below it, and beside it there is none of the recorded
+    name. What was migrated from outside of the store may have been recorded by a name that the
+    store lacks: that alone says nothing, and tells no more than that a suite which is the same
+    otherwise may have moved.
     """
     home, all_paths = _make_absolute(store), [*map(_make_absolute, paths)]
     is_inside = all(path.is_relative_to(home) for path in all_paths)
-    folders = [path for path in all_paths if path.is_dir() and not path.is_relative_to(home) and not find_top(path)]
+    folders = [
+        path
+        for path in all_paths
+        if path.is_dir() and not path.is_relative_to(home) and not find_top(path)
+    ]
 
     def is_missing(file: str) -> bool:
         if is_inside:
             return not os.path.lexists(home / file)
         top, _, rest = file.partition("/")
-        renamed = (folder for folder in folders if folder.name != top and not os.path.lexists(folder.parent / top))
+        renamed = (
+            folder
+            for folder in folders
+            if folder.name != top and not os.path.lexists(folder.parent / top)
+        )
         return bool(rest) and any(os.path.lexists(folder / rest) for folder in renamed)
 
     return is_missing
@@ -169,18 +204,31 @@ def _is_below(file: str, folder: PurePosixPath) -> bool:
 
 def _list_files(path: Path, store: Path) -> Iterator[LegacyFile]:
     if not path.is_dir():
-        yield LegacyFile(_to_text(_make_name(path, store, folder=False)), path.parent, path.name, in_folder=False)
+        yield LegacyFile(
+            _to_text(_make_name(path, store, folder=False)), path.parent, path.name, in_folder=False
+        )
         return
-    name, home, folder = _make_name(path, store, folder=True), _make_absolute(store), _make_absolute(path)
+    name, home, folder = (
+        _make_name(path, store, folder=True),
+        _make_absolute(store),
+        _make_absolute(path),
+    )
     is_around = home != folder and home.is_relative_to(folder)
     inner = f"{home.relative_to(folder).as_posix()}/" if is_around else ""
     for below in _walk_folder(path):
         # What lies in the store is named from there, whichever folder around it is searched.
-        full = PurePosixPath(below.removeprefix(inner)) if inner and below.startswith(inner) else name / below
+        full = (
+            PurePosixPath(below.removeprefix(inner))
+            if inner and below.startswith(inner)
+            else name / below
+        )
         if below.endswith("/"):
-            yield LegacyFile(f"{_to_text(full)}/", path, below, in_folder=True, skip_reason=_INSTALLED)
+            yield LegacyFile(
+                f"{_to_text(full)}/", path, below, in_folder=True, skip_reason=_INSTALLED
+            )
             continue
-        # A link that leads nowhere is not a file to name instead: it is read, which says why it cannot be.
+        # A link that leads nowhere is not a file to name instead: it is read, which says why it
+        # cannot be.
         reason = _LINK if (path / below).is_symlink() and os.path.exists(path / below) else ""  # noqa: PTH110  # raises for loops
         yield LegacyFile(_to_text(full), path, below, in_folder=True, skip_reason=reason)
 
@@ -199,7 +247,9 @@ def _walk_folder(root: Path) -> Iterator[str]:
                 children = list(entries)
         except OSError as error:
             if not folder:
-                raise LoadError(f"cannot be listed: {error.strerror}", place=Place(str(root))) from None
+                raise LoadError(
+                    f"cannot be listed: {error.strerror}", place=Place(str(root))
+                ) from None
             yield folder
             continue
         for entry in children:

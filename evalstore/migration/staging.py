@@ -1,9 +1,10 @@
 """Writes the files of a migration, all or nothing: stages them in the git directory, then moves them into place.
 
-The only writer of this package. What is committed to a repository is not a stage: a clone would follow the journal of a
-stranger. Where there is no repository, the stage lies in the store. A journal in the stage names every file before the
-first one is moved, so the next migration undoes what a killed process left. Referenced artifacts move before those that
-refer to them: concurrent readers never see a dangling reference.
+The only writer of this package. What is committed to a repository is not a stage: a clone would
+follow the journal of a stranger. Where there is no repository, the stage lies in the store. A
+journal in the stage names every file before the first one is moved, so the next migration undoes
+what a killed process left. Referenced artifacts move before those that refer to them: concurrent
+readers never see a dangling reference.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ from evalstore.store.locate import find_repository, find_top
 
 STAGE = ".evalstore-migrating"
 _STATE_FOLDER = "evalstore"  # of a git directory
-# The folders of a store in the order in which their files move: artifacts refer to folders before their own.
+# The folders of a store in the order in which their files move: artifacts refer to folders before
+# their own.
 _FOLDERS = (Kind.JUDGE.folder, Kind.RUBRIC.folder, Kind.DATASET.folder, "runs")
 _FILE = re.compile(
-    rf"(?:judges|rubrics|datasets)/[a-z][a-z0-9_]{{0,63}}\.(?:yaml|jsonl)|{STORED_PATH.pattern}", re.ASCII
+    rf"(?:judges|rubrics|datasets)/[a-z][a-z0-9_]{{0,63}}\.(?:yaml|jsonl)|{STORED_PATH.pattern}",
+    re.ASCII,
 )
 _MADE = re.compile(rf"(?:{'|'.join(_FOLDERS)})(?:/[A-Za-z0-9%][A-Za-z0-9_.%-]*)*", re.ASCII)
 
@@ -76,17 +79,27 @@ class StagedWrites:
         if not self.paths:
             return
         # Folders are noted before they exist, so that undoing removes them again.
-        folders = {str(folder) for path in self.paths for folder in PurePosixPath(path).parents[:-1]}
+        folders = {
+            str(folder) for path in self.paths for folder in PurePosixPath(path).parents[:-1]
+        }
         for folder in sorted(name for name in folders if not (self.stage.root / name).exists()):
             self.notes.append({"made": folder})
         os.sync()
-        write_own(self.stage.base, self.stage.journal, "".join(f"{json.dumps(note)}\n" for note in self.notes).encode())
+        write_own(
+            self.stage.base,
+            self.stage.journal,
+            "".join(f"{json.dumps(note)}\n" for note in self.notes).encode(),
+        )
         try:
             order = {path: (_FOLDERS.index(path.partition("/")[0]), path) for path in self.paths}
             for number, path in sorted(enumerate(self.paths), key=lambda item: order[item[1]]):
                 if (self.stage.root / path).exists():
-                    move_below(self.stage.root, path, self.stage.base, f"{self.stage.name}/old-{number}")
-                move_below(self.stage.base, f"{self.stage.name}/new-{number}", self.stage.root, path)
+                    move_below(
+                        self.stage.root, path, self.stage.base, f"{self.stage.name}/old-{number}"
+                    )
+                move_below(
+                    self.stage.base, f"{self.stage.name}/new-{number}", self.stage.root, path
+                )
             os.sync()
         except BaseException:
             _undo_moves(self.stage)
@@ -98,14 +111,16 @@ class StagedWrites:
 def open_stage(root: Path) -> Iterator[StagedWrites]:
     """Lock the store, undo an interrupted migration, yield an empty stage, and clear it at the end.
 
-    Raises `ConflictError` while another migration writes, `RefusedError` when the store cannot be written.
+    Raises `ConflictError` while another migration writes, `RefusedError` when the store cannot be
+    written.
     """
     is_new = not root.exists()
     try:
         root.mkdir(parents=True, exist_ok=True)
         stage = _find_stage(root)
         with _lock_store(root):
-            # A migration was killed while it moved files; a stage without a journal is only deleted.
+            # A migration was killed while it moved files; a stage without a journal is only
+            # deleted.
             if recovered := has_own(stage.base, stage.journal):
                 _undo_moves(stage)
             _clear_stage(stage)
@@ -115,7 +130,9 @@ def open_stage(root: Path) -> Iterator[StagedWrites]:
                 _clear_stage(stage)
     except OSError as error:
         where = Place(str(error.filename or root))
-        raise RefusedError(f"cannot be written: {(error.strerror or str(error)).lower()}", place=where) from None
+        raise RefusedError(
+            f"cannot be written: {(error.strerror or str(error)).lower()}", place=where
+        ) from None
     finally:
         if is_new:
             with suppress(OSError):
@@ -138,11 +155,14 @@ def _find_stage(root: Path) -> StageFolder:
 def _lock_store(root: Path) -> Iterator[None]:
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        # The lock is on the store's folder itself: no lock file is left behind, and a killed process releases it.
+        # The lock is on the store's folder itself: no lock file is left behind, and a killed
+        # process releases it.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise ConflictError("another migration is writing to this store", place=Place(str(root))) from None
+        raise ConflictError(
+            "another migration is writing to this store", place=Place(str(root))
+        ) from None
     finally:
         os.close(descriptor)
 
@@ -172,7 +192,8 @@ def _clear_stage(stage: StageFolder) -> None:
 def _read_journal(stage: StageFolder) -> tuple[list[tuple[str, str]], list[str]]:
     """Return the files, each with its digest, and the folders that were created for them.
 
-    A journal may come with an untrusted folder, so every path must be that of an artifact or run of this store.
+    A journal may come with an untrusted folder, so every path must be that of an artifact or run of
+    this store.
     """
     try:
         data = read_own(stage.base, stage.journal, LARGE_FILE)

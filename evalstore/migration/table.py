@@ -15,15 +15,23 @@ from evalstore.places import find_resource_folder
 
 _Row = TypeVar("_Row")
 # Fields of a question that a table may fill beside its id and input.
-QUESTION_FIELDS = ("expected", "context", "criteria", "tags", "messages", "expected_facts", "expected_tools")
+QUESTION_FIELDS = (
+    "expected",
+    "context",
+    "criteria",
+    "tags",
+    "messages",
+    "expected_facts",
+    "expected_tools",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRow:
     """One key that a legacy grader reads, and the check that it becomes.
 
-    `reader` names how the value is read, `into` the parameter of the check `kind` that takes it, `parameters` its fixed
-    ones. `options` are the keys of a value that is a mapping.
+    `reader` names how the value is read, `into` the parameter of the check `kind` that takes it,
+    `parameters` its fixed ones. `options` are the keys of a value that is a mapping.
     """
 
     key: str
@@ -37,7 +45,9 @@ class CheckRow:
     name_format: str | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # compared and hashed by identity: `values` is a mapping
+@dataclass(
+    frozen=True, slots=True, eq=False
+)  # compared and hashed by identity: `values` is a mapping
 class FormatSign:
     """Keys at the root, in a case or in a check of one, for or against a format: any of `keys`, `all`, `values`."""
 
@@ -73,8 +83,9 @@ class ForeignShape:
 class PromptRow:
     """Where an installation of a format's program keeps the prompt of a judge, and how it becomes a template.
 
-    `files` are ends of paths. `sha256` are the hashes of known texts; another text is told by its `places`, each with
-    the template text that stands for it, and by the words that it `mentions`. `syntax` says how places are written.
+    `files` are ends of paths. `sha256` are the hashes of known texts; another text is told by its
+    `places`, each with the template text that stands for it, and by the words that it `mentions`.
+    `syntax` says how places are written.
     """
 
     judge: str
@@ -92,12 +103,13 @@ class PromptRow:
 class FormatTable:
     """The table of one format, as `schema/migration.schema.json` describes it.
 
-    `lists` are the root keys that hold cases, each with its dialect. `names` are lists of root keys: the first of which
-    a file has all names its suite. `root_data`, `root_parts`, `data` are known keys that become data. `fields` are
-    further fields of a question, each with its key in a case. `mirrors` are the keys of a case whose values a question
-    holds unchanged, with its fields. `form` is what only the format's own reader looks up. `variants` are dialects with
-    further keys. `prompts` are those of the program that can be taken from an installation of it; `no_prompt` says why
-    others cannot.
+    `lists` are the root keys that hold cases, each with its dialect. `names` are lists of root
+    keys: the first of which a file has all names its suite. `root_data`, `root_parts`, `data` are
+    known keys that become data. `fields` are further fields of a question, each with its key in a
+    case. `mirrors` are the keys of a case whose values a question holds unchanged, with its fields.
+    `form` is what only the format's own reader looks up. `variants` are dialects with further keys.
+    `prompts` are those of the program that can be taken from an installation of it; `no_prompt`
+    says why others cannot.
     """
 
     format: str
@@ -187,7 +199,9 @@ def check_dialect(dialect: str | None, tables: Iterable[FormatTable]) -> None:
         raise UsageError(f"there is no dialect {dialect!r}", hint=hint)
 
 
-def check_dialect_use(dialect: str | None, found_formats: set[str | None], tables: Iterable[FormatTable]) -> None:
+def check_dialect_use(
+    dialect: str | None, found_formats: set[str | None], tables: Iterable[FormatTable]
+) -> None:
     """Raise `UsageError` if no source has a format with this dialect."""
     names = [table.format for table in tables if dialect in table.dialects]
     if dialect is not None and found_formats and found_formats.isdisjoint(names):
@@ -213,14 +227,24 @@ def parse_table(value: Mapping[str, Any]) -> FormatTable:
     """Return the table of a value that meets the schema."""
     root, case = value.get("root", {}), value.get("case", {})
     # A variant is the whole table with some keys replaced; variants do not nest.
-    variants = tuple(parse_table({**value, "variants": [], **dialect}) for dialect in value.get("variants", ()))
+    variants = tuple(
+        parse_table({**value, "variants": [], **dialect}) for dialect in value.get("variants", ())
+    )
     # Without `dialects`, the dialects are those of all lists, in the order of the table.
-    lists = [*value.get("lists", ()), *(item for dialect in value.get("variants", ()) for item in dialect["lists"])]
+    lists = [
+        *value.get("lists", ()),
+        *(item for dialect in value.get("variants", ()) for item in dialect["lists"]),
+    ]
     return FormatTable(
         format=value["format"],
         title=value["title"],
-        lists={item["key"]: item.get("dialect", value["format"]) for item in value.get("lists", ())},
-        dialects=tuple(value.get("dialects") or dict.fromkeys(item.get("dialect", value["format"]) for item in lists)),
+        lists={
+            item["key"]: item.get("dialect", value["format"]) for item in value.get("lists", ())
+        },
+        dialects=tuple(
+            value.get("dialects")
+            or dict.fromkeys(item.get("dialect", value["format"]) for item in lists)
+        ),
         named_by_folder=value.get("named_by_folder"),
         names=read_names(value),
         signs=tuple(map(_parse_sign, value["signs"])),
@@ -253,9 +277,16 @@ def read_names(value: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
     return tuple((item,) if isinstance(item, str) else tuple(item) for item in items)
 
 
-def _build(make: Callable[..., _Row], value: Mapping[str, Any], names: Mapping[str, str], **reads: Any) -> _Row:
+def _build(
+    make: Callable[..., _Row], value: Mapping[str, Any], names: Mapping[str, str], **reads: Any
+) -> _Row:
     """Return a row whose fields are the keys of a mapping; `names` are other names of fields, `reads` read values."""
-    return make(**{names.get(key, key): reads[key](item) if key in reads else item for key, item in value.items()})
+    return make(
+        **{
+            names.get(key, key): reads[key](item) if key in reads else item
+            for key, item in value.items()
+        }
+    )
 
 
 def parse_row(value: Mapping[str, Any]) -> CheckRow:
@@ -263,7 +294,12 @@ def parse_row(value: Mapping[str, Any]) -> CheckRow:
     return _build(
         CheckRow,
         value,
-        {"read": "reader", "with": "parameters", "called": "name_format", "empty_text": "empty_passes"},
+        {
+            "read": "reader",
+            "with": "parameters",
+            "called": "name_format",
+            "empty_text": "empty_passes",
+        },
         options=lambda rows: tuple(map(parse_row, rows)),
         empty_text=lambda word: word == "passes",
     )

@@ -1,7 +1,8 @@
 """Reads single values as the legacy grader did: what a check needs, and whether the file misleads about it.
 
-The grader is Python that trusts its input (it iterates a text like a list, and any true value counts as true), so each
-reading follows Python and reports where that misleads. A value that crashes the grader is refused.
+The grader is Python that trusts its input (it iterates a text like a list, and any true value
+counts as true), so each reading follows Python and reports where that misleads. A value that
+crashes the grader is refused.
 """
 
 from __future__ import annotations
@@ -22,9 +23,17 @@ from evalstore.migration.remainder import Mirrors, encode_value, is_same_data
 from evalstore.migration.table import CheckRow, FormatTable, has_path, split_path
 from evalstore.text import find_nearest, make_excerpt
 
-_NAMES: Mapping[type, str] = {dict: "an object", str: "a text", list: "a list", int: "a number", Decimal: "a number"}
+_NAMES: Mapping[type, str] = {
+    dict: "an object",
+    str: "a text",
+    list: "a list",
+    int: "a number",
+    Decimal: "a number",
+}
 # Words of a key that turn a demand around.
-_BANS = re.compile(r"(?:^|[_\W])(?:not?|never|without)(?:[_\W]|$)|forbid|exclude|banned|disallow|avoid|[a-z]Not[A-Z]")
+_BANS = re.compile(
+    r"(?:^|[_\W])(?:not?|never|without)(?:[_\W]|$)|forbid|exclude|banned|disallow|avoid|[a-z]Not[A-Z]"
+)
 _TAKEN_APART = "{} is {} where a list belongs: the legacy grader took each {} by itself"
 _EMPTY = "{} has an empty text, which is in every answer"
 _HIDDEN = "{} hides it: nothing in it is asked"
@@ -35,7 +44,9 @@ def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]
     # A grader reads the first list of the table that a file has; later ones are hidden.
     first, *hidden_lists = [key for key in table.lists if has_path(value, key)] or [""]
     for path in hidden_lists:
-        yield MigrationNote(split_path(value, path), MigrationOutcome.UNMAPPED, _HIDDEN.format(first))
+        yield MigrationNote(
+            split_path(value, path), MigrationOutcome.UNMAPPED, _HIDDEN.format(first)
+        )
     for path, known in {"": (*table.root_data, *table.lists), **table.root_parts}.items():
         for pointer, holder in _find_holders(value, path.split("/") if path else ()):
             for key in holder:
@@ -43,7 +54,9 @@ def find_unknown_keys(value: Any, table: FormatTable) -> Iterator[MigrationNote]
                     yield note_unknown_key((*pointer, key), known)
 
 
-def _find_holders(value: Any, path: Sequence[str], at: Pointer = ()) -> Iterator[tuple[Pointer, dict[Any, Any]]]:
+def _find_holders(
+    value: Any, path: Sequence[str], at: Pointer = ()
+) -> Iterator[tuple[Pointer, dict[Any, Any]]]:
     """Yield the mappings at a path, with their pointers; the step `*` is each item of a list."""
     if not path:
         yield from [(at, value)] if isinstance(value, dict) else []
@@ -58,7 +71,9 @@ def _find_holders(value: Any, path: Sequence[str], at: Pointer = ()) -> Iterator
 
 def note_unknown_key(pointer: Pointer, known: Iterable[str]) -> MigrationNote:
     """Return a note that no grader reads the key at a pointer."""
-    return MigrationNote(pointer, MigrationOutcome.UNMAPPED, "".join(describe_unknown_keys(pointer[-1:], known)))
+    return MigrationNote(
+        pointer, MigrationOutcome.UNMAPPED, "".join(describe_unknown_keys(pointer[-1:], known))
+    )
 
 
 def describe_type(raw: Any) -> str:
@@ -79,8 +94,12 @@ def describe_unknown_keys(keys: Iterable[Any], known: Iterable[str]) -> list[str
     if not names:
         return []
     nearest = ((name, find_nearest(name, select_same_side(name, known))) for name in names)
-    guesses = (f"; did you mean {guess} by {make_excerpt(name)!r}?" for name, guess in nearest if guess)
-    return [f"no grader reads {', '.join(repr(make_excerpt(name)) for name in names)}: kept as data{''.join(guesses)}"]
+    guesses = (
+        f"; did you mean {guess} by {make_excerpt(name)!r}?" for name, guess in nearest if guess
+    )
+    return [
+        f"no grader reads {', '.join(repr(make_excerpt(name)) for name in names)}: kept as data{''.join(guesses)}"
+    ]
 
 
 def is_ban(name: str) -> bool:
@@ -92,13 +111,25 @@ def select_same_side(name: str, known: Iterable[str]) -> list[str]:
     """Return the known keys that ask for or ban something as `name` does: a guess must not turn a demand around."""
     side, letters = is_ban(name), make_slug(name).replace("_", "")
     # The same letters, only joined otherwise, mean the same: nojquery is no-jquery.
-    return [key for key in known if is_ban(key) == side or make_slug(key).replace("_", "") == letters]
+    return [
+        key for key in known if is_ban(key) == side or make_slug(key).replace("_", "") == letters
+    ]
 
 
-def describe_misfits(raw: Mapping[str, Any], question: Mapping[str, Any], mirrors: Mirrors) -> list[str]:
+def describe_misfits(
+    raw: Mapping[str, Any], question: Mapping[str, Any], mirrors: Mirrors
+) -> list[str]:
     """Return a sentence on the keys of a case that its question should mirror and does not; none where all match."""
-    fields = [(key, field) for key, field in mirrors.items() if field and field != "id" and raw.get(key) is not None]
-    misfits = [key for key, field in fields if field not in question or not is_same_data(question[field], raw[key])]
+    fields = [
+        (key, field)
+        for key, field in mirrors.items()
+        if field and field != "id" and raw.get(key) is not None
+    ]
+    misfits = [
+        key
+        for key, field in fields
+        if field not in question or not is_same_data(question[field], raw[key])
+    ]
     return [f"{', '.join(misfits)}: not as graders read it, kept as data"] if misfits else []
 
 
@@ -139,7 +170,11 @@ def _read_texts(raw: Any, row: CheckRow) -> ValueReading:
 
 
 def _read_truth(raw: Any, row: CheckRow) -> ValueReading:
-    misleads = [f"{row.key} is {_describe_value(raw)}, which counts as true"] if raw and raw is not True else []
+    misleads = (
+        [f"{row.key} is {_describe_value(raw)}, which counts as true"]
+        if raw and raw is not True
+        else []
+    )
     return _make_reading(bool(raw), misleads)
 
 
@@ -148,20 +183,26 @@ def _read_minimum(raw: Any, row: CheckRow) -> ValueReading:
         return _refuse_crash(row.key, describe_type(raw)) if raw else ValueReading()
     # A count is whole, so a bound between two counts is the next one.
     # No output has as many lines: larger bounds have the same effect.
-    return _make_bound(raw, row, max(0, raw if isinstance(raw, int) else math.ceil(min(float(raw), 1e15))))
+    return _make_bound(
+        raw, row, max(0, raw if isinstance(raw, int) else math.ceil(min(float(raw), 1e15)))
+    )
 
 
 def _read_maximum(raw: Any, row: CheckRow) -> ValueReading:
     if not isinstance(raw, int | Decimal):
         return _refuse_crash(row.key, describe_type(raw))
-    return _make_bound(raw, row, max(0, raw if isinstance(raw, int) else math.floor(min(float(raw), row.limit))))
+    return _make_bound(
+        raw, row, max(0, raw if isinstance(raw, int) else math.floor(min(float(raw), row.limit)))
+    )
 
 
 def _make_bound(raw: int | Decimal, row: CheckRow, whole: int) -> ValueReading:
     if raw is True or (raw > 0 and whole != raw):
         outcome = MigrationOutcome.LOSSY if raw is True else MigrationOutcome.MIGRATED
         return ValueReading(
-            int(whole), outcome, (f"{row.key} is {_describe_value(raw)}, which counts as {int(whole)}",)
+            int(whole),
+            outcome,
+            (f"{row.key} is {_describe_value(raw)}, which counts as {int(whole)}",),
         )
     return ValueReading(int(whole))
 
@@ -188,7 +229,11 @@ def _make_reading(value: Any, reasons: list[str]) -> ValueReading:
 
 
 def _refuse_crash(key: str, description: str) -> ValueReading:
-    return ValueReading(None, MigrationOutcome.REFUSED, (f"{key} is {description}, which crashes the legacy grader",))
+    return ValueReading(
+        None,
+        MigrationOutcome.REFUSED,
+        (f"{key} is {description}, which crashes the legacy grader",),
+    )
 
 
 def _describe_value(raw: Any) -> str:
@@ -216,13 +261,16 @@ def render_input(input_: Any) -> str:
         return write_canonical(encode_value(input_))
     if is_plain(messages):
         return _render_content(messages[0].get("content"))
-    return "\n\n".join(f"{message['role']}: {_render_content(message.get('content'))}" for message in messages)
+    return "\n\n".join(
+        f"{message['role']}: {_render_content(message.get('content'))}" for message in messages
+    )
 
 
 def read_messages(input_: Any) -> list[dict[str, Any]]:
     """Return an input that is a list of chat messages; an empty list for any other."""
     all_messages = isinstance(input_, list) and all(
-        isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"] for message in input_
+        isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"]
+        for message in input_
     )
     return input_ if all_messages and is_same_data(encode_value(input_), input_) else []
 
@@ -235,7 +283,11 @@ def is_plain(messages: list[dict[str, Any]]) -> bool:
 def _render_content(content: Any) -> str:
     if content is None or isinstance(content, str):
         return content or ""
-    return "\n".join(_render_blocks(content)) if isinstance(content, list) else write_canonical(encode_value(content))
+    return (
+        "\n".join(_render_blocks(content))
+        if isinstance(content, list)
+        else write_canonical(encode_value(content))
+    )
 
 
 def _render_blocks(blocks: list[Any]) -> Iterator[str]:
@@ -243,6 +295,9 @@ def _render_blocks(blocks: list[Any]) -> Iterator[str]:
         value = block.get("value", block.get("text")) if isinstance(block, dict) else block
         # Files and images are named in the text, as a judge here sees text only.
         if isinstance(block, dict) and block.get("type") != "text":
-            yield f"[{block.get('type')}: {value if isinstance(value, str) else write_canonical(encode_value(value))}]"
+            yield (
+                f"[{block.get('type')}: "
+                f"{value if isinstance(value, str) else write_canonical(encode_value(value))}]"
+            )
         else:
             yield value if isinstance(value, str) else write_canonical(encode_value(value))

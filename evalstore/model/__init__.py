@@ -13,10 +13,26 @@ from evalstore.model.artifact import (
     select_scoring_part,
 )
 from evalstore.model.pins import Pin, find_check_pins, find_pins
-from evalstore.model.refs import Kind, PinType, Ref, WorktreePins, find_kind, is_check_id, is_id, parse_ref
+from evalstore.model.refs import (
+    Kind,
+    PinType,
+    Ref,
+    WorktreePins,
+    find_kind,
+    is_check_id,
+    is_id,
+    parse_ref,
+)
 
 if TYPE_CHECKING:
-    from evalstore.model.findings import Finding, Findings, MendedPlace, Severity, SourceLine, TextEdit
+    from evalstore.model.findings import (
+        Finding,
+        Findings,
+        MendedPlace,
+        Severity,
+        SourceLine,
+        TextEdit,
+    )
     from evalstore.model.judge import Judge, JudgeCall, JudgeReply, ScoreType, read_judge
     from evalstore.model.outcome import (
         CheckResult,
@@ -31,7 +47,15 @@ if TYPE_CHECKING:
         has_failed_check,
     )
     from evalstore.model.question import INPUT_KEYS, Question, Sample, iterate_questions
-    from evalstore.model.rubric import Check, Combine, Rubric, Scoring, list_check_ids, parse_fraction, read_rubric
+    from evalstore.model.rubric import (
+        Check,
+        Combine,
+        Rubric,
+        Scoring,
+        list_check_ids,
+        parse_fraction,
+        read_rubric,
+    )
     from evalstore.model.tool_call import ToolCall, read_call, read_call_args, read_call_name
 
 __all__ = [
@@ -110,7 +134,15 @@ __getattr__ = import_lazily(
             "has_failed_check",
         ),
         ".question": ("INPUT_KEYS", "Question", "Sample", "iterate_questions"),
-        ".rubric": ("Check", "Combine", "Rubric", "Scoring", "list_check_ids", "parse_fraction", "read_rubric"),
+        ".rubric": (
+            "Check",
+            "Combine",
+            "Rubric",
+            "Scoring",
+            "list_check_ids",
+            "parse_fraction",
+            "read_rubric",
+        ),
         ".tool_call": ("ToolCall", "read_call", "read_call_args", "read_call_name"),
     },
 )

@@ -23,7 +23,9 @@ _PARTS = ("checks", "questions")  # whose items may have cosmetic keys, too
 # Keys of the root that cannot move a score.
 _UNSCORED: dict[Kind, frozenset[str]] = {
     Kind.RUBRIC: frozenset({"id", "version", RENAMED_FROM, "examples"}),
-    Kind.JUDGE: frozenset({"id", "version", RENAMED_FROM, "validation", "applicable_to", "retires", "examples"}),
+    Kind.JUDGE: frozenset(
+        {"id", "version", RENAMED_FROM, "validation", "applicable_to", "retires", "examples"}
+    ),
     Kind.DATASET: frozenset({"id", "version", RENAMED_FROM}),
 }
 
@@ -68,13 +70,17 @@ class Artifact(ArtifactIdentity):
     @cached_property
     def digest(self) -> str:
         """SHA-256 over everything but `version`."""
-        return compute_document_digest({key: item for key, item in self.value.items() if key != "version"})
+        return compute_document_digest(
+            {key: item for key, item in self.value.items() if key != "version"}
+        )
 
     @cached_property
     def functional_digest(self) -> str:
         """SHA-256 over everything but `version` and the keys of the root that are for people."""
         unread = {"version", RENAMED_FROM, *COSMETIC_KEYS}
-        return compute_document_digest({key: item for key, item in self.value.items() if key not in unread})
+        return compute_document_digest(
+            {key: item for key, item in self.value.items() if key not in unread}
+        )
 
     @cached_property
     def scoring_digest(self) -> str:
@@ -92,13 +98,18 @@ def find_former_name(kind: Kind, value: Any) -> str:
 def find_rows_path(dataset: Artifact) -> str | None:
     """Return the path, in the store, of the file that has a dataset's rows; None where its own file has them.
 
-    Raises `LoadError` at its place for a name that is none of a file next to the dataset on every system.
+    Raises `LoadError` at its place for a name that is none of a file next to the dataset on every
+    system.
     """
     value: Any = dataset.document.value
     if dataset.kind is not Kind.DATASET or not isinstance(value, dict) or ROWS_KEY not in value:
         return None
     name = value[ROWS_KEY]
-    if not isinstance(name, str) or not name.endswith(_ROWS_ENDING) or not is_id(name.removesuffix(_ROWS_ENDING)):
+    if (
+        not isinstance(name, str)
+        or not name.endswith(_ROWS_ENDING)
+        or not is_id(name.removesuffix(_ROWS_ENDING))
+    ):
         named = f", not {make_excerpt(name)}" if isinstance(name, str) else ""
         raise LoadError(
             f"`rows` must name a file next to the dataset{named}",
@@ -132,4 +143,6 @@ def _drop_cosmetic(item: Any) -> Any:
     if not isinstance(item, dict):
         return item
     # Of each check of thousands of rubrics: a call for each key would take as long as the rest.
-    return {key: value for key, value in item.items() if key not in COSMETIC_KEYS and key[:2] != "x_"}
+    return {
+        key: value for key, value in item.items() if key not in COSMETIC_KEYS and key[:2] != "x_"
+    }

@@ -69,7 +69,11 @@ def read_examples(value: Mapping[str, Any]) -> Iterator[Example]:
 def _read_example(place: Pointer, item: Mapping[str, Any]) -> Example | None:
     output, calls, score = item.get("output"), item.get("tool_calls"), item.get("score")
     is_number = isinstance(score, int | float | Decimal) and not isinstance(score, bool)
-    if not isinstance(output, str) or ("verdict" in item) is ("score" in item) or ("score" in item) is not is_number:
+    if (
+        not isinstance(output, str)
+        or ("verdict" in item) is ("score" in item)
+        or ("score" in item) is not is_number
+    ):
         return None
     if "verdict" in item and item["verdict"] not in tuple(Verdict):
         return None
@@ -79,7 +83,9 @@ def _read_example(place: Pointer, item: Mapping[str, Any]) -> Example | None:
     if not isinstance(question, str | Mapping | None):
         return None
     row = {"input": question} if isinstance(question, str) else question
-    asked = None if row is None else Question(str(row.get("id", "")), str(row.get("input", "")), row)
+    asked = (
+        None if row is None else Question(str(row.get("id", "")), str(row.get("input", "")), row)
+    )
     return Example(
         place,
         Sample(Output(output, None if calls is None else tuple(calls)), asked),
@@ -89,7 +95,9 @@ def _read_example(place: Pointer, item: Mapping[str, Any]) -> Example | None:
 
 
 def _is_record(calls: Any) -> bool:
-    return isinstance(calls, list) and all(isinstance(call, Mapping) and read_call_name(call) for call in calls)
+    return isinstance(calls, list) and all(
+        isinstance(call, Mapping) and read_call_name(call) for call in calls
+    )
 
 
 def write_example(sample: Sample, expected: Verdict | Fraction, note: str = "") -> dict[str, Any]:
@@ -102,7 +110,9 @@ def write_example(sample: Sample, expected: Verdict | Fraction, note: str = "") 
     if output.tool_calls is not None:
         item["tool_calls"] = [_write_call(call) for call in output.tool_calls]
     if question is not None:
-        item["question"] = {key: value for key, value in question.row.items() if key != "rubric_ref"}
+        item["question"] = {
+            key: value for key, value in question.row.items() if key != "rubric_ref"
+        }
     if isinstance(expected, Verdict):
         item["verdict"] = str(expected)
     else:

@@ -37,7 +37,12 @@ class ValidationRule:
     example: str = ""
 
     def make_finding(
-        self, place: Place, facts: Mapping[str, object], pointer: str = "", *, severity: Severity | None = None
+        self,
+        place: Place,
+        facts: Mapping[str, object],
+        pointer: str = "",
+        *,
+        severity: Severity | None = None,
     ) -> Finding:
         """Return the finding of this rule at a place, as severe as the row says, unless `severity` says otherwise."""
         message, hint = self.message.format_map(facts), self.hint.format_map(facts)
@@ -59,7 +64,8 @@ class SourceLine(NamedTuple):
 class TextEdit(NamedTuple):
     """What mends a finding: the characters `[start, end)` of a file `root/path`, which are `old`, become `new`.
 
-    They count within one `line` where that is set; without both, the file itself is renamed from `old` to `new`.
+    They count within one `line` where that is set; without both, the file itself is renamed from
+    `old` to `new`.
     """
 
     root: Path
@@ -103,7 +109,8 @@ class Finding:
 class Findings:
     """All findings of all files of one run, in the order of the files; `mended` is None where nobody asked for it.
 
-    `off` says how many more the settings switch off, by rule; `notes` are sentences on what was not looked at.
+    `off` says how many more the settings switch off, by rule; `notes` are sentences on what was not
+    looked at.
     """
 
     files: int

@@ -81,29 +81,35 @@ def accept_reply(reply: JudgeReply) -> bool:  # noqa: ARG001  # the signature of
 class JudgeCall:
     """One question to a model: `judge` is the artifact that asks; everything else decides the reply.
 
-    `model` is `{id, temperature?, …}` merged from the check, the judge and the run; `sample` counts from 0.
-    `is_readable` says whether a reply answers it: of who reads it, and so no part of the question.
+    `model` is `{id, temperature?, …}` merged from the check, the judge and the run; `sample` counts
+    from 0. `is_readable` says whether a reply answers it: of who reads it, and so no part of the
+    question.
     """
 
     judge: str
     prompt: str
     model: Mapping[str, Any] = field(default_factory=dict)
     sample: int = 0
-    is_readable: Callable[[JudgeReply], bool] = field(default=accept_reply, compare=False, repr=False)
+    is_readable: Callable[[JudgeReply], bool] = field(
+        default=accept_reply, compare=False, repr=False
+    )
 
     @property
     def key(self) -> str:
         """SHA-256 over the rendered prompt, the model with its parameters, and the sample."""
-        return compute_digest({"prompt": self.prompt, "model": dict(self.model), "sample": self.sample})
+        return compute_digest(
+            {"prompt": self.prompt, "model": dict(self.model), "sample": self.sample}
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeReply:
     """What a model answered; with a `problem`, why there is no answer to read, in words.
 
-    `served` is the model that the endpoint says has answered, `finish` why it stopped (`stop`, `length`, …), `at` when
-    (ISO 8601, by the endpoint's clock), the tokens what it counted. A kept reply has a `digest`, by which runs name it,
-    and a `number`, which grows with every reply that its file keeps. `setting` is what was missing to ask at all.
+    `served` is the model that the endpoint says has answered, `finish` why it stopped (`stop`,
+    `length`, …), `at` when (ISO 8601, by the endpoint's clock), the tokens what it counted. A kept
+    reply has a `digest`, by which runs name it, and a `number`, which grows with every reply that
+    its file keeps. `setting` is what was missing to ask at all.
     """
 
     text: str = ""

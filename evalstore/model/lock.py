@@ -12,14 +12,20 @@ from evalstore.errors import LimitError, LoadError, Place, RefError
 from evalstore.text import make_excerpt
 
 LOCK_FILE = "evalstore.lock"
-LIMIT = 64 << 20  # bytes: a hundred thousand references; of every reader of a lock, and of its writer
+LIMIT = (
+    64 << 20
+)  # bytes: a hundred thousand references; of every reader of a lock, and of its writer
 _FORM = 1
-_HEAD = "# What every reference of this store means. `evalstore lock` writes it: commit it, edit nothing.\n"
+_HEAD = (
+    "# What every reference of this store means. `evalstore lock` writes it: commit it, edit "
+    "nothing.\n"
+)
 _OID, _SHA = "[0-9a-f]{40}|[0-9a-f]{64}", "[0-9a-f]{64}"
 _KEY = r"[ !#-\[\]-~]{1,400}"  # a reference: ASCII, without what YAML would escape
 # Compiled when they are first used: most stores have no lock.
 _START = r"(?:#.*\n)*lock: (?P<form>[0-9]{1,9})\n"
-# The file is YAML, but only the one form that `write_lock` gives it is read: an edit by hand is not a record.
+# The file is YAML, but only the one form that `write_lock` gives it is read: an edit by hand is not
+# a record.
 _ENTRY = (
     rf'  "(?P<key>{_KEY})":\n'
     r'    version: "(?P<version>[^"\\\n]{0,400})"\n'
@@ -65,7 +71,8 @@ class LockedLedger:
 class Lock:
     """The content of a lock: entries by reference as written, and ledgers by `<kind>/<id>`.
 
-    `releases` has the same entries by `<kind>/<id>@<version>`: a locked range also locks the version that it means.
+    `releases` has the same entries by `<kind>/<id>@<version>`: a locked range also locks the
+    version that it means.
     """
 
     refs: Mapping[str, LockEntry] = field(default_factory=dict)
@@ -100,10 +107,15 @@ def _parse_lock(text: str, file: str) -> Lock:
     if int(start["form"]) != _FORM:
         message = f"is a lock of form {start['form']}; this evalstore reads form {_FORM}"
         raise LoadError(
-            message, place=Place(file, 1), hint="use the version of evalstore that wrote it, or a newer one"
+            message,
+            place=Place(file, 1),
+            hint="use the version of evalstore that wrote it, or a newer one",
         )
     reader = _LockParser(file, text, start.end())
-    refs = {key: _parse_entry(match, line) for key, line, match in reader.read_section("refs", re.compile(_ENTRY))}
+    refs = {
+        key: _parse_entry(match, line)
+        for key, line, match in reader.read_section("refs", re.compile(_ENTRY))
+    }
     ledgers = {
         key: LockedLedger(int(match["lines"]), match["sha256"], line)
         for key, line, match in reader.read_section("ledgers", re.compile(_LEDGER))
@@ -120,12 +132,15 @@ def write_lock(lock: Lock) -> bytes:
     """
     refs = "".join(_format_entry(ref, entry) for ref, entry in sorted(lock.refs.items()))
     ledgers = "".join(
-        f'  "{name}": {{lines: {seen.lines}, sha256: "{seen.sha256}"}}\n' for name, seen in sorted(lock.ledgers.items())
+        f'  "{name}": {{lines: {seen.lines}, sha256: "{seen.sha256}"}}\n'
+        for name, seen in sorted(lock.ledgers.items())
     )
     data = f"{_HEAD}lock: {_FORM}\n{_format_section('refs', refs)}{_format_section('ledgers', ledgers)}".encode()
     if len(data) > LIMIT:
         message = f"the lock would be larger than {LIMIT:,} bytes, the limit for one file"
-        raise LimitError(message, place=Place(LOCK_FILE), hint="keep the artifacts in several stores")
+        raise LimitError(
+            message, place=Place(LOCK_FILE), hint="keep the artifacts in several stores"
+        )
     return data
 
 
@@ -135,7 +150,9 @@ class _LockParser:
     text: str
     offset: int
 
-    def read_section(self, title: str, entry: re.Pattern[str]) -> list[tuple[str, int, re.Match[str]]]:
+    def read_section(
+        self, title: str, entry: re.Pattern[str]
+    ) -> list[tuple[str, int, re.Match[str]]]:
         """Parse one section: key, first line and match of each entry, in order."""
         empty, full = f"{title}: {{}}\n", f"{title}:\n"
         if self.text.startswith(empty, self.offset):
@@ -159,7 +176,9 @@ class _LockParser:
 
     def build_form_error(self) -> LoadError:
         place = locate_offset(self.text, self.offset, self.file)
-        return LoadError("is not a valid lock from here on", place=Place(self.file, place.line), hint=_HINT)
+        return LoadError(
+            "is not a valid lock from here on", place=Place(self.file, place.line), hint=_HINT
+        )
 
 
 def _index_by_release(refs: Mapping[str, LockEntry]) -> Iterator[tuple[str, LockEntry]]:
@@ -177,7 +196,10 @@ def _parse_entry(match: re.Match[str], line: int) -> LockEntry:
 
 def _format_entry(ref: str, entry: LockEntry) -> str:
     if not re.fullmatch(_KEY, ref):
-        raise RefError(f"{make_excerpt(ref)!r} cannot be locked as it is written", hint="write its range on one line")
+        raise RefError(
+            f"{make_excerpt(ref)!r} cannot be locked as it is written",
+            hint="write its range on one line",
+        )
     fields = {
         "version": entry.version,
         "tag_object": entry.tag_object,
@@ -187,7 +209,10 @@ def _format_entry(ref: str, entry: LockEntry) -> str:
         "scoring_digest": entry.scoring_digest,
         **({"rows": entry.rows} if entry.rows else {}),
     }
-    lines = (f'    {key}: "{value}"\n' if value is not None else f"    {key}: null\n" for key, value in fields.items())
+    lines = (
+        f'    {key}: "{value}"\n' if value is not None else f"    {key}: null\n"
+        for key, value in fields.items()
+    )
     return f'  "{ref}":\n{"".join(lines)}'
 
 

@@ -1,6 +1,7 @@
 """The results of scoring: a verdict, an exact score, and a reason when there is none.
 
-Values made for every check of every output are named tuples, which take a third of the time of a dataclass.
+Values made for every check of every output are named tuples, which take a third of the time of a
+dataclass.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from evalstore.notebook import ReportValue, format_repr
 _PLACES = 12
 _ZERO, _ONE = Fraction(0), Fraction(1)
 
-MAX_UNGRADED = Fraction(2, 100)  # the share that may fail to be graded before there is no score, and no answer
+MAX_UNGRADED = Fraction(
+    2, 100
+)  # the share that may fail to be graded before there is no score, and no answer
 
 # The end of the name of an engine that only approximates its contract.
 APPROXIMATE = "(approximate)"
@@ -57,7 +60,10 @@ class OutputEnd(StrEnum):
 # By what the APIs of models, and the tools that call them, say as the reason.
 _ENDS = {
     **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), OutputEnd.CUT),
-    **dict.fromkeys(("refusal", "content_filter", "safety", "prohibited_content", "blocklist"), OutputEnd.REFUSED),
+    **dict.fromkeys(
+        ("refusal", "content_filter", "safety", "prohibited_content", "blocklist"),
+        OutputEnd.REFUSED,
+    ),
 }
 
 
@@ -78,10 +84,11 @@ class Output:
 class Grade(NamedTuple):
     """The score of one check before `negate` and `threshold`: in [0, 1], or None and why there is none.
 
-    `replies` is the SHA-256 over the texts of the judges' replies, `reply_digests` name each as it is kept. The
-    threshold is for a check that writes none and whose kind has no default: a composite takes it from its rubric.
-    `inner_errors` are the checks of a composite's rubric that could not be graded, though the rubric may have a score.
-    `setting` is what was missing for this grading or for one within it; no run records it.
+    `replies` is the SHA-256 over the texts of the judges' replies, `reply_digests` name each as it
+    is kept. The threshold is for a check that writes none and whose kind has no default: a
+    composite takes it from its rubric. `inner_errors` are the checks of a composite's rubric that
+    could not be graded, though the rubric may have a score. `setting` is what was missing for this
+    grading or for one within it; no run records it.
     """
 
     score: Fraction | None
@@ -122,7 +129,9 @@ class CheckResult(NamedTuple):
     @property
     def is_ungraded(self) -> bool:
         """Whether it could not be graded, or has a score without a check of its rubric that could not be."""
-        return self.unscored is UnscoredReason.ERROR or (self.score is not None and bool(self.inner_errors))
+        return self.unscored is UnscoredReason.ERROR or (
+            self.score is not None and bool(self.inner_errors)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +146,9 @@ class RubricResult(ReportValue):
     def __repr__(self) -> str:
         checks = ", ".join(f"{check.id} {check.verdict}" for check in self.checks)
         gap = [f"not graded: {', '.join(self.ungraded)}"] if self.ungraded else []
-        return format_repr(self, f"score {self.score}", str(self.verdict), f"checks: {checks}", *gap)
+        return format_repr(
+            self, f"score {self.score}", str(self.verdict), f"checks: {checks}", *gap
+        )
 
     @property
     def ungraded(self) -> tuple[str, ...]:
@@ -172,6 +183,8 @@ def grade_missing(reason: str) -> Grade:
     return Grade(None, reason, UnscoredReason.MISSING)
 
 
-def grade_error(reason: str, engine: str = "evalstore", setting: MissingSetting | None = None) -> Grade:
+def grade_error(
+    reason: str, engine: str = "evalstore", setting: MissingSetting | None = None
+) -> Grade:
     """Return the grade of a check that could not be run."""
     return Grade(None, reason, UnscoredReason.ERROR, engine, setting=setting)

@@ -14,21 +14,39 @@ from evalstore.model.outcome import Output
 from evalstore.model.tool_call import ToolCall, read_call
 from evalstore.text import SLIPS, find_near_word, make_excerpt, spell_out
 
-# What the model saw; an edit of it moves a score through the outputs. And what else a grader may read.
+# What the model saw; an edit of it moves a score through the outputs. And what else a grader may
+# read.
 INPUT_KEYS = ("input", "messages")
-REFERENCE_KEYS = ("criteria", "context", "expected", "also_valid", "expected_facts", "expected_tools")
+REFERENCE_KEYS = (
+    "criteria",
+    "context",
+    "expected",
+    "also_valid",
+    "expected_facts",
+    "expected_tools",
+)
 # Words of other tools for a key of a question.
 SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(("prompt", "query", "question", "user_input"), "input"),
     **dict.fromkeys(
-        ("answer", "expected_answer", "expected_output", "ground_truth", "ideal", "reference", "target"), "expected"
+        (
+            "answer",
+            "expected_answer",
+            "expected_output",
+            "ground_truth",
+            "ideal",
+            "reference",
+            "target",
+        ),
+        "expected",
     ),
     "facts": "expected_facts",
     **dict.fromkeys(("expected_tool_calls", "tools"), "expected_tools"),
     **dict.fromkeys(("conversation", "turns"), "messages"),
 }
 _TEXT_KEYS = ("id", "input", "rubric_ref")
-# What is a question's own, whatever the defaults of its dataset say; and what grades it, or is for people.
+# What is a question's own, whatever the defaults of its dataset say; and what grades it, or is for
+# people.
 _OWN_KEYS = frozenset({"id", "input", "messages"})
 _UNREAD_KEYS = _OWN_KEYS | COSMETIC_KEYS | {"rubric_ref", "bundle", "group"}
 _DIGEST_OF_NOTHING = compute_digest({})
@@ -78,8 +96,8 @@ def is_read_by_checks(key: str) -> bool:
 class Question:
     """One row: its id, its input, and the whole mapping as written with the defaults filled in.
 
-    `find_line` says on which line of its file it begins. `broken` says why it is not a question at all: then `id` is
-    what it is called instead. Digests are computed when they are asked for.
+    `find_line` says on which line of its file it begins. `broken` says why it is not a question at
+    all: then `id` is what it is called instead. Digests are computed when they are asked for.
     """
 
     id: str
@@ -113,10 +131,15 @@ class Question:
     def explain_absence(self, key: str, *, within: str | None = None) -> str:
         """Return the words to add where `key` is missing (of the mapping under the key `within`) and a slip is near.
 
-        As in ` (did you mean expected_facts? line 12 has expecteed_facts)`; empty where nothing looks like it.
+        As in ` (did you mean expected_facts? line 12 has expecteed_facts)`; empty where nothing
+        looks like it.
         """
         part = self.row if within is None else self.row.get(within)
-        slip = find_slip(part, key, SYNONYMS if within is None else {}) if isinstance(part, Mapping) else None
+        slip = (
+            find_slip(part, key, SYNONYMS if within is None else {})
+            if isinstance(part, Mapping)
+            else None
+        )
         return self.describe_slip(key, slip) if slip is not None else ""
 
     def describe_slip(self, meant: str, found: str) -> str:
@@ -137,11 +160,22 @@ class Question:
 def find_slip(part: Mapping[str, Any], key: str, synonyms: Mapping[str, str]) -> str | None:
     """Return the key of a mapping that was probably meant to be `key`, which it does not have; None without one."""
     others = [other for other in part if isinstance(other, str) and other != key]
-    return next((other for other in others if synonyms.get(other) == key or find_near_word(other, (key,), SLIPS)), None)
+    return next(
+        (
+            other
+            for other in others
+            if synonyms.get(other) == key or find_near_word(other, (key,), SLIPS)
+        ),
+        None,
+    )
 
 
 def make_question(
-    row: Any, defaults: Mapping[str, Any], *, find_line: Callable[[], int | None] = _find_no_line, broken: str = ""
+    row: Any,
+    defaults: Mapping[str, Any],
+    *,
+    find_line: Callable[[], int | None] = _find_no_line,
+    broken: str = "",
 ) -> Question:
     """Return a row of any shape as a question; one without a text `id` is called by its line."""
     whole = {**defaults, **row} if isinstance(row, Mapping) else {}
@@ -172,8 +206,8 @@ def iterate_questions(
 ) -> Iterator[Question]:
     """Yield the questions of a dataset's mapping, or of `rows` read from the file beside it.
 
-    `find_line` says on which line the question at a position of `questions` begins. Raises `SchemaError` where
-    `questions` is not a list.
+    `find_line` says on which line the question at a position of `questions` begins. Raises
+    `SchemaError` where `questions` is not a list.
     """
     listed = value.get("questions", ()) if rows is None else rows
     if rows is None and not isinstance(listed, list | tuple):
@@ -187,4 +221,8 @@ def read_defaults(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what the questions of a dataset have without saying it."""
     written = value.get("defaults")
     # A row's own keys win over the defaults of the dataset.
-    return {key: item for key, item in written.items() if key not in _OWN_KEYS} if isinstance(written, Mapping) else {}
+    return (
+        {key: item for key, item in written.items() if key not in _OWN_KEYS}
+        if isinstance(written, Mapping)
+        else {}
+    )

@@ -7,10 +7,17 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import Pointer
 
-# The parameters that may come from the question, whatever the kind; of `variables`, each text by itself.
+# The parameters that may come from the question, whatever the kind; of `variables`, each text by
+# itself.
 QUESTION_PARAMS = frozenset(
     {"values", "facts", "tools", "forbidden", "pattern", "schema", "expected_fields", "each"}
-    | {"required_sections", "forbidden_patterns", "min_headings", "max_heading_level", "min_code_blocks"}
+    | {
+        "required_sections",
+        "forbidden_patterns",
+        "min_headings",
+        "max_heading_level",
+        "min_code_blocks",
+    }
     | {"min_paragraphs", "min_chars", "max_chars", "min_matches"}
 )
 _FROM = "from"

@@ -13,7 +13,10 @@ from evalstore.text import find_nearest, is_device_name, make_excerpt
 from evalstore.versions import Range, Version, find_range, find_version
 
 ID_LENGTH = 64  # characters at most
-ID_FORM = "use a to z, digits and _; begin with a letter; at most 64 characters; no device name of Windows"
+ID_FORM = (
+    "use a to z, digits and _; begin with a letter; at most 64 characters; no device name of "
+    "Windows"
+)
 _ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _REV = re.compile(r"[0-9A-Za-z][0-9A-Za-z._/@{}~^+-]{0,255}")
 
@@ -41,7 +44,9 @@ KIND_KEYS: Mapping[Kind, tuple[str, ...]] = {
 
 def find_kind(value: Container[object]) -> Kind | None:
     """Return the kind of artifact that the keys of a mapping tell; None where none does."""
-    return next((kind for kind, keys in KIND_KEYS.items() if any(key in value for key in keys)), None)
+    return next(
+        (kind for kind, keys in KIND_KEYS.items() if any(key in value for key in keys)), None
+    )
 
 
 class PinType(StrEnum):
@@ -72,7 +77,9 @@ class ArtifactIdentity:
     @property
     def name(self) -> str:
         """`<kind>/<id>`, without a pin."""
-        return self.kind + "/" + self.id  # asked ten times for each of thousands: formatting an enum takes longer
+        return (
+            self.kind + "/" + self.id
+        )  # asked ten times for each of thousands: formatting an enum takes longer
 
     @property
     def path(self) -> str:
@@ -136,7 +143,8 @@ def parse_ref(text: str) -> Ref:
     if not slash or kind not in set(Kind):
         guess = find_nearest(kind, list(Kind)) or Kind.RUBRIC
         raise RefError(
-            f"'{make_excerpt(text)}' is not a reference", hint=f"write <kind>/<id>@<version>, as in {guess}/my_id@1.0.0"
+            f"'{make_excerpt(text)}' is not a reference",
+            hint=f"write <kind>/<id>@<version>, as in {guess}/my_id@1.0.0",
         )
     if not is_id(id_):
         raise RefError(
@@ -144,7 +152,9 @@ def parse_ref(text: str) -> Ref:
             hint=ID_FORM,
         )
     if "@" in text and not pin:
-        raise RefError(f"'{make_excerpt(text)}' has an empty pin", hint=f"write {name} or {name}@1.0.0")
+        raise RefError(
+            f"'{make_excerpt(text)}' has an empty pin", hint=f"write {name} or {name}@1.0.0"
+        )
     return _parse_pin(Kind(kind), id_, pin)
 
 
@@ -154,7 +164,8 @@ def _parse_pin(kind: Kind, id_: str, pin: str) -> Ref:
     if pin.startswith("git:"):
         if not _REV.fullmatch(pin[4:]) or ".." in pin:
             raise RefError(
-                f"'{make_excerpt(pin[4:])}' is not a revision that evalstore reads", hint="name a commit or a branch"
+                f"'{make_excerpt(pin[4:])}' is not a revision that evalstore reads",
+                hint="name a commit or a branch",
             )
         return Ref(kind, id_, pin, PinType.REVISION, revision=pin[4:])
     # `1.2` is the exact version 1.2.0; a range needs an operator.

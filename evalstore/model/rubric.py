@@ -13,7 +13,8 @@ from typing import Any
 DETERMINISTIC_THRESHOLD = Fraction(1)
 JUDGED_THRESHOLD = Fraction(7, 10)
 RUBRIC_THRESHOLD = Fraction(7, 10)
-# The threshold of a check that writes none: 1 but for these kinds; a composite takes that of its rubric.
+# The threshold of a check that writes none: 1 but for these kinds; a composite takes that of its
+# rubric.
 _THRESHOLDS = {"llm_judge": JUDGED_THRESHOLD, "composite": None}
 # What an unscored check counts as, by the reason that it is unscored.
 POLICIES = {"missing": ("skip", "zero"), "errors": ("skip", "zero", "fail")}
@@ -72,10 +73,15 @@ def read_rubric(value: Mapping[str, Any]) -> Rubric:
     return Rubric(
         id=str(value.get("id", "")),
         version=str(value.get("version", "")),
-        checks=tuple(_read_check(id_, check) for id_, check in zip(ids, value["checks"], strict=True)),
+        checks=tuple(
+            _read_check(id_, check) for id_, check in zip(ids, value["checks"], strict=True)
+        ),
         scoring=Scoring(
             combine=Combine(scoring["combine"]),
-            weights={id_: _read_number("a weight", weight) for id_, weight in scoring.get("weights", {}).items()},
+            weights={
+                id_: _read_number("a weight", weight)
+                for id_, weight in scoring.get("weights", {}).items()
+            },
             required=frozenset(_require_type("required", scoring.get("required", []), list)),
             threshold=_read_number("threshold", scoring.get("threshold", RUBRIC_THRESHOLD)),
             missing=_read_policy("missing", scoring),

@@ -24,7 +24,8 @@ from evalstore.versions import Bump, Version, parse_version
 _LOWER = {Bump.MAJOR: Bump.MINOR, Bump.MINOR: Bump.PATCH}
 _REASON = 1000  # characters
 _HEADER = (
-    "# yaml-language-server: $schema=schema/accepted.schema.json\n# Written by evalstore accept; review it like code.\n"
+    "# yaml-language-server: $schema=schema/accepted.schema.json\n# Written by evalstore accept; "
+    "review it like code.\n"
 )
 
 
@@ -46,12 +47,18 @@ class WrittenAcceptance:
 
 
 def accept(
-    store: ArtifactStore, fingerprint: str, options: AcceptOptions, *, today: date, signature: Mapping[str, str]
+    store: ArtifactStore,
+    fingerprint: str,
+    options: AcceptOptions,
+    *,
+    today: date,
+    signature: Mapping[str, str],
 ) -> WrittenAcceptance:
     """Accept the change with this fingerprint, of a working file since its last release, at a lower level.
 
-    `signature` holds git's GIT_AUTHOR_* variables where they should not come from the user's settings. Raises
-    `RefError` where there is no such change, and `RefusedError` where its level cannot be lowered so.
+    `signature` holds git's GIT_AUTHOR_* variables where they should not come from the user's
+    settings. Raises `RefError` where there is no such change, and `RefusedError` where its level
+    cannot be lowered so.
     """
     options = options._replace(reason=_check_reason(options.reason))
     if options.until and options.until < today:
@@ -68,26 +75,44 @@ def accept(
         identity = complete_signature(read_config(repository.git), signature)
         by = f"{identity['GIT_AUTHOR_NAME']} <{identity['GIT_AUTHOR_EMAIL']}>"
         accepted = AcceptedLevel(
-            _choose_level(finding, options.level), finding.level, options.reason, by, today, options.until
+            _choose_level(finding, options.level),
+            finding.level,
+            options.reason,
+            by,
+            today,
+            options.until,
         )
         since = parse_version(status.released or "")
-        acceptance = Acceptance(status.ref, since, finding.fingerprint, finding.rule, finding.message, accepted)
+        acceptance = Acceptance(
+            status.ref, since, finding.fingerprint, finding.rule, finding.message, accepted
+        )
         write_locked_file(store.root, ACCEPTED, insert_acceptance(store, acceptance))
     after = survey_store(store, read_change_policy(store, today)).artifacts
-    return WrittenAcceptance(acceptance, ACCEPTED, next(other for other in after if other.ref == status.ref))
+    return WrittenAcceptance(
+        acceptance, ACCEPTED, next(other for other in after if other.ref == status.ref)
+    )
 
 
-def _find_change(statuses: Sequence[ArtifactStatus], fingerprint: str) -> tuple[ArtifactStatus, DiffFinding]:
+def _find_change(
+    statuses: Sequence[ArtifactStatus], fingerprint: str
+) -> tuple[ArtifactStatus, DiffFinding]:
     pairs = [(status, finding) for status in statuses for finding in status.findings]
     for status, finding in pairs:
         if finding.fingerprint == fingerprint:
             return status, finding
     for status, finding in pairs:
         if any(child.fingerprint == fingerprint for child in _list_descendants(finding)):
-            message = f"{fingerprint} is part of {finding.rule} of {status.ref}, which you can accept only as a whole"
+            message = (
+                f"{fingerprint} is part of {finding.rule} of {status.ref}, which you can accept "
+                "only as a whole"
+            )
             raise RefError(message, hint=f"evalstore accept {finding.fingerprint}")
     broken = next((status.ref for status in statuses if status.state is ArtifactState.BROKEN), None)
-    hint = f"{broken} cannot be compared: evalstore status" if broken else "list the fingerprints: evalstore diff REF"
+    hint = (
+        f"{broken} cannot be compared: evalstore status"
+        if broken
+        else "list the fingerprints: evalstore diff REF"
+    )
     raise RefError(f"no change since a last release has the fingerprint {fingerprint}", hint=hint)
 
 
@@ -120,13 +145,16 @@ def _check_reason(text: str) -> str:
 def insert_acceptance(store: ArtifactStore, acceptance: Acceptance) -> bytes:
     """Return the bytes of the file with one more entry, which replaces an older one of the same change.
 
-    Entries take several lines each, in order, so that two branches seldom touch the same lines; comments and layout
-    stay.
+    Entries take several lines each, in order, so that two branches seldom touch the same lines;
+    comments and layout stay.
     """
     document, entry = read_accepted_file(store), _format_entry(acceptance)
     if document is None:
         return write_yaml({"accepted": [entry]}, header=_HEADER).encode()
-    key, keys = _acceptance_key(entry), [_acceptance_key(other) for other in document.value["accepted"]]
+    key, keys = (
+        _acceptance_key(entry),
+        [_acceptance_key(other) for other in document.value["accepted"]],
+    )
     is_replaced = key in keys
     index = keys.index(key) if is_replaced else sum(other < key for other in keys)
     return encode_document(put_item(document, "accepted", index, entry, replace=is_replaced))

@@ -55,7 +55,11 @@ class ChangePolicy:
         )
         return replace(
             self.settings,
-            accepted={acceptance.fingerprint: acceptance.accepted for acceptance in mine if self._is_valid(acceptance)},
+            accepted={
+                acceptance.fingerprint: acceptance.accepted
+                for acceptance in mine
+                if self._is_valid(acceptance)
+            },
         )
 
     def _is_valid(self, acceptance: Acceptance) -> bool:
@@ -63,7 +67,9 @@ class ChangePolicy:
         return until is None or (self.today is not None and self.today <= until)
 
 
-def read_change_policy(store: ArtifactStore, today: date | None, profile: Profile | None = None) -> ChangePolicy:
+def read_change_policy(
+    store: ArtifactStore, today: date | None, profile: Profile | None = None
+) -> ChangePolicy:
     """Read how a store judges changes; `LoadError` for a setting or an acceptance that is not valid."""
     _check_settings(store)
     return ChangePolicy(read_base_settings(store, profile), read_acceptances(store), today)
@@ -78,13 +84,17 @@ def read_change_policy_at(
     """
     locked = store.read_file_at(commit, LOCK_FILE, LOCK_LIMIT)
     refs = read_lock(locked).refs if locked else {}
-    terms = replace(read_comparison_settings(read_settings_at(store, commit), profile), locked=frozenset(refs))
+    terms = replace(
+        read_comparison_settings(read_settings_at(store, commit), profile), locked=frozenset(refs)
+    )
     data = store.read_file_at(commit, ACCEPTED)
     accepted = None if data is None else _read_accepted(data, f"git:{commit[:12]}:{ACCEPTED}")
     return ChangePolicy(terms, _parse_document(accepted), today)
 
 
-def find_policy_blobs(store: ArtifactStore, commits: Iterable[str]) -> dict[str, tuple[str | None, ...]]:
+def find_policy_blobs(
+    store: ArtifactStore, commits: Iterable[str]
+) -> dict[str, tuple[str | None, ...]]:
     """Return by commit the blobs of the files that `read_change_policy_at` reads: where they are equal, the policy is.
 
     Commits that git cannot read are left out.
@@ -94,7 +104,9 @@ def find_policy_blobs(store: ArtifactStore, commits: Iterable[str]) -> dict[str,
     found = {}
     for commit in asked:
         with suppress(EvalstoreError):
-            found[commit] = tuple(store.find_file_at(commit, name) for name in (SETTINGS_FILE, LOCK_FILE, ACCEPTED))
+            found[commit] = tuple(
+                store.find_file_at(commit, name) for name in (SETTINGS_FILE, LOCK_FILE, ACCEPTED)
+            )
     return found
 
 
@@ -105,7 +117,8 @@ def _check_settings(store: ArtifactStore) -> None:
     from evalstore.lint.shapes import SETTINGS, lint_shape
 
     for note in lint_shape(SETTINGS, store.settings):
-        # A rename that names no dataset declares nothing, which asks for more, not less; `validate` reports it.
+        # A rename that names no dataset declares nothing, which asks for more, not less; `validate`
+        # reports it.
         if note.pointer[:1] == ("renames",):
             continue
         raise _build_note_error(store.read_settings(), note)
@@ -118,7 +131,9 @@ def read_settings_at(store: ArtifactStore, commit: str) -> Mapping[str, Any]:
 
 def read_base_settings(store: ArtifactStore, profile: Profile | None = None) -> ComparisonSettings:
     """Read the settings by which a store compares, without acceptances."""
-    return replace(read_comparison_settings(store.settings, profile), locked=frozenset(store.lock.refs))
+    return replace(
+        read_comparison_settings(store.settings, profile), locked=frozenset(store.lock.refs)
+    )
 
 
 def read_rules_policy(store: ArtifactStore) -> ChangePolicy:
@@ -135,12 +150,21 @@ def _parse_document(document: Document | None) -> tuple[Acceptance, ...]:
     return tuple(map(_parse_acceptance, document.value["accepted"])) if document else ()
 
 
-def find_uncommitted_acceptances(store: ArtifactStore, tip: str | None) -> frozenset[tuple[str, str]]:
+def find_uncommitted_acceptances(
+    store: ArtifactStore, tip: str | None
+) -> frozenset[tuple[str, str]]:
     """Return the changes that the file accepts (artifact, release); none where the file is committed as it stands."""
     blob = find_file(store.objects, tip, store.prefix + ACCEPTED) if tip else None
-    if blob and store.root and os.path.lexists(store.root / ACCEPTED) and is_blob(store.root, ACCEPTED, blob):
+    if (
+        blob
+        and store.root
+        and os.path.lexists(store.root / ACCEPTED)
+        and is_blob(store.root, ACCEPTED, blob)
+    ):
         return frozenset()
-    return frozenset((acceptance.artifact, str(acceptance.since)) for acceptance in read_acceptances(store))
+    return frozenset(
+        (acceptance.artifact, str(acceptance.since)) for acceptance in read_acceptances(store)
+    )
 
 
 def read_accepted_file(store: ArtifactStore) -> Document | None:
@@ -160,7 +184,9 @@ def _read_accepted(data: bytes, file: str) -> Document:
 
 def _build_note_error(document: Document, note: Note) -> LoadError:
     rule, place = VALIDATION_RULES[note.rule], document.locate(note.pointer, of_key=note.of_key)
-    return LoadError(rule.message.format(**note.facts), place=place, hint=rule.hint.format(**note.facts) or None)
+    return LoadError(
+        rule.message.format(**note.facts), place=place, hint=rule.hint.format(**note.facts) or None
+    )
 
 
 def _parse_acceptance(entry: Mapping[str, Any]) -> Acceptance:

@@ -12,7 +12,14 @@ from evalstore.diff.kinds import KINDS, find_plain_kind, list_written_params
 from evalstore.diff.plain_data import pair_checks
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
 from evalstore.documents import Pointer, convert_fraction, write_canonical
-from evalstore.model import Artifact, Kind, Question, is_cosmetic, iterate_questions, select_scoring_part
+from evalstore.model import (
+    Artifact,
+    Kind,
+    Question,
+    is_cosmetic,
+    iterate_questions,
+    select_scoring_part,
+)
 from evalstore.store import ArtifactStore
 from evalstore.store.rows import parse_row, read_row_lines
 
@@ -24,9 +31,10 @@ _QUESTION_DEFAULTS = ("rubric_ref", "bundle")
 class ArtifactPart(NamedTuple):
     """One part of an artifact.
 
-    `area` is check (all that a check demands), presence (that it is there), param, item, weight or required of the
-    check `name`; scoring (of a rubric); key (of a judge, or the defaults of a dataset); question, input, reference or
-    rubric (of the question `name`); or artifact: all of it. `item` is one of a list without order.
+    `area` is check (all that a check demands), presence (that it is there), param, item, weight or
+    required of the check `name`; scoring (of a rubric); key (of a judge, or the defaults of a
+    dataset); question, input, reference or rubric (of the question `name`); or artifact: all of it.
+    `item` is one of a list without order.
     """
 
     area: str
@@ -103,19 +111,27 @@ def read_parts(
 def pair_names(old: PartTable, new: PartTable, renames: Mapping[str, str]) -> dict[str, str]:
     """Return the names of checks and questions in an older version by those in a newer one, where they differ.
 
-    A check is paired by id, or by equal content; a question by `renames`, which are new ids by old ones. A check that
-    the older version lacks has the name "" there.
+    A check is paired by id, or by equal content; a question by `renames`, which are new ids by old
+    ones. A check that the older version lacks has the name "" there.
     """
     if old.rubric and new.rubric:
-        if old.has_plain_ids and new.has_plain_ids and _list_ids(old.rubric) == _list_ids(new.rubric):
+        if (
+            old.has_plain_ids
+            and new.has_plain_ids
+            and _list_ids(old.rubric) == _list_ids(new.rubric)
+        ):
             return {}
         by_token = {check.token: check.id for check in old.rubric.checks}
-        pairs = ((check.id, by_token.get(check.token)) for check in pair_checks(old.rubric, new.rubric).checks)
+        pairs = (
+            (check.id, by_token.get(check.token))
+            for check in pair_checks(old.rubric, new.rubric).checks
+        )
         return {name: before or "" for name, before in pairs if name != before}
     return {
         after: before
         for before, after in renames.items()
-        if ArtifactPart("question", after) not in old.meanings and ArtifactPart("question", before) in old.meanings
+        if ArtifactPart("question", after) not in old.meanings
+        and ArtifactPart("question", before) in old.meanings
     }
 
 
@@ -124,9 +140,13 @@ def find_weight_factor(old: PartTable, new: PartTable) -> Fraction:
     if not (old.rubric and new.rubric):
         return Fraction(1)
     before = {check.token: check.weight for check in old.rubric.checks}
-    paired = [check for check in pair_checks(old.rubric, new.rubric).checks if check.token in before]
+    paired = [
+        check for check in pair_checks(old.rubric, new.rubric).checks if check.token in before
+    ]
     factors = {check.weight / before[check.token] for check in paired if before[check.token]}
-    if len(factors) != 1 or any(bool(before[check.token]) != bool(check.weight) for check in paired):
+    if len(factors) != 1 or any(
+        bool(before[check.token]) != bool(check.weight) for check in paired
+    ):
         return Fraction(1)
     return factors.pop()
 
@@ -135,14 +155,20 @@ def list_own_fields(question: Question, defaults: Mapping[str, Any]) -> dict[str
     """Return what a row says of its question, without its id, notes, and what the dataset's defaults say."""
     inherited = {key for key in _QUESTION_DEFAULTS if question.row.get(key) == defaults.get(key)}
     left_out = inherited | {"id"}
-    return {key: item for key, item in question.row.items() if key not in left_out and not is_cosmetic(key)}
+    return {
+        key: item
+        for key, item in question.row.items()
+        if key not in left_out and not is_cosmetic(key)
+    }
 
 
 def _list_ids(rubric: RubricState) -> set[str]:
     return {check.id for check in rubric.checks}
 
 
-def list_parts(kind: Kind, value: Mapping[str, Any], rubric: RubricState | None) -> Iterator[ListedPart]:
+def list_parts(
+    kind: Kind, value: Mapping[str, Any], rubric: RubricState | None
+) -> Iterator[ListedPart]:
     """Yield the parts of an artifact check by check or key by key, without a dataset's questions.
 
     `rubric` is what the mapping of a rubric was read as; a malformed one (None) has no parts.
@@ -150,11 +176,21 @@ def list_parts(kind: Kind, value: Mapping[str, Any], rubric: RubricState | None)
     if kind is Kind.RUBRIC:
         yield from _list_rubric_parts(rubric, value) if rubric else ()
         return
-    keys = {"defaults": value.get("defaults", {})} if kind is Kind.DATASET else select_scoring_part(kind, dict(value))
+    keys = (
+        {"defaults": value.get("defaults", {})}
+        if kind is Kind.DATASET
+        else select_scoring_part(kind, dict(value))
+    )
     for key, item in keys.items():
-        inner = {(key, name): held for name, held in item.items()} if isinstance(item, dict) else {(key,): item}
+        inner = (
+            {(key, name): held for name, held in item.items()}
+            if isinstance(item, dict)
+            else {(key,): item}
+        )
         for path, held in inner.items():
-            yield ListedPart(ArtifactPart("key", *path), write_canonical(held), PartPlace(path, held))
+            yield ListedPart(
+                ArtifactPart("key", *path), write_canonical(held), PartPlace(path, held)
+            )
 
 
 def _list_rubric_parts(rubric: RubricState, value: Mapping[str, Any]) -> Iterator[ListedPart]:
@@ -187,7 +223,11 @@ def _list_check_parts(check: CheckState, written: Mapping[str, Any]) -> Iterator
                 params.append(ListedPart(ArtifactPart("item", check.id, key, str(item)), "", place))
         else:
             add_param(key, write_canonical(value), value)
-    add_param("threshold", str(check.threshold), None if check.threshold is None else convert_fraction(check.threshold))
+    add_param(
+        "threshold",
+        str(check.threshold),
+        None if check.threshold is None else convert_fraction(check.threshold),
+    )
     add_param("negate", str(check.negate), check.negate)
     whole = "\n".join([check.kind, *(f"{key} {meanings[key]}" for key in sorted(meanings))])
     yield ListedPart(ArtifactPart("presence", check.id), "")
@@ -197,7 +237,9 @@ def _list_check_parts(check: CheckState, written: Mapping[str, Any]) -> Iterator
 
 def _list_check_scoring(check: CheckState, scoring: Mapping[str, Any]) -> Iterator[ListedPart]:
     weights, gates = scoring.get("weights", {}), scoring.get("required", [])
-    weight = PartPlace(("scoring", "weights", check.id), convert_fraction(check.weight), check.id in weights)
+    weight = PartPlace(
+        ("scoring", "weights", check.id), convert_fraction(check.weight), check.id in weights
+    )
     yield ListedPart(ArtifactPart("weight", check.id), str(check.weight), weight)
     pointer: Pointer = ("scoring", "required", *([gates.index(check.id)] if check.is_gate else []))
     gate = PartPlace(pointer, check.is_gate, check.is_gate)
@@ -237,6 +279,8 @@ class QuestionRows:
         self._defaults, self._by_line = write_canonical(defaults), found
 
 
-def _read_row(row: Mapping[str, Any], dataset: Mapping[str, Any], defaults: Mapping[str, Any]) -> _Named:
+def _read_row(
+    row: Mapping[str, Any], dataset: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> _Named:
     (question,) = iterate_questions(dataset, [row])
     return question.id, read_question_meanings(question, defaults)

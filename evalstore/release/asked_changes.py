@@ -1,6 +1,7 @@
 """Keeps what judges said of a change in old and new words, in the git directory, until the change is released.
 
-A change is known by the scoring digests of both sides, so that a title, or how well a judge was measured, may change
+A change is known by the scoring digests of both sides, so that a title, or how well a judge was
+measured, may change
 in between. What is kept is a line of JSON; one that cannot be read counts as none.
 """
 
@@ -46,7 +47,12 @@ def add_asked(store: ArtifactStore, diff: Diff, old: Artifact, new: Artifact) ->
     if not diff.possible:
         return diff  # nothing that judges could have been asked
     change = _name_change(old, new)
-    found = [asked for line in _list_kept(store) if line.items() >= change.items() for asked in _read(line)]
+    found = [
+        asked
+        for line in _list_kept(store)
+        if line.items() >= change.items()
+        for asked in _read(line)
+    ]
     return replace(diff, asked=found[-1]) if found else diff
 
 
@@ -62,7 +68,9 @@ def format_trailer(asked: AskedChange) -> str:
 
 def _list_kept(store: ArtifactStore) -> Iterator[dict[str, Any]]:
     data = b""
-    with suppress(LoadError, RefusedError, OSError):  # what others could have written counts as none
+    with suppress(
+        LoadError, RefusedError, OSError
+    ):  # what others could have written counts as none
         data = read_own(store.git.common, _FILE, _LIMIT)
     for line in data.splitlines():
         with suppress(ValueError, RecursionError):
@@ -73,13 +81,19 @@ def _list_kept(store: ArtifactStore) -> Iterator[dict[str, Any]]:
 def _read(line: dict[str, Any]) -> Iterator[AskedChange]:
     counts: dict[str, Any] = {name: line.get(name) for name in _COUNTS}
     engines, run, shift = line.get("engines"), line.get("run"), line.get("mean_shift")
-    if not all(type(count) is int and count >= 0 for count in counts.values()) or not isinstance(run, str):
+    if not all(type(count) is int and count >= 0 for count in counts.values()) or not isinstance(
+        run, str
+    ):
         return
     if not isinstance(engines, list) or not all(isinstance(name, str) for name in engines):
         return
     from evalstore.statistics import bound_rate  # nothing else of a release needs statistics
 
-    asked = AskedChange(run=run, **counts, engines=tuple(engines), beyond_noise=line.get("beyond_noise") is True)
+    asked = AskedChange(
+        run=run, **counts, engines=tuple(engines), beyond_noise=line.get("beyond_noise") is True
+    )
     bound = bound_rate(asked.verdicts) if asked.verdicts and not asked.flipped else None
     with suppress(ValueError, ZeroDivisionError):
-        yield replace(asked, mean_shift=None if shift is None else Fraction(str(shift)), bound=bound)
+        yield replace(
+            asked, mean_shift=None if shift is None else Fraction(str(shift)), bound=bound
+        )

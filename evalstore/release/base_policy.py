@@ -22,8 +22,9 @@ _SEVERITIES = list(Severity)
 class BasePolicies:
     """How changes are judged: by the settings of a base as well as by today's (`now`), of which the stricter count.
 
-    The base is `commit` with its acceptances; without one it is the last release of each artifact, and acceptances are
-    today's: an entry names one change and is of no other, so that no release can have it. Locks are today's.
+    The base is `commit` with its acceptances; without one it is the last release of each artifact,
+    and acceptances are today's: an entry names one change and is of no other, so that no release
+    can have it. Locks are today's.
     """
 
     store: ArtifactStore
@@ -39,7 +40,9 @@ class BasePolicies:
         commit = self.commit or base.commit
         if commit not in self._by_commit:
             self._by_commit[commit] = self._read_policy(commit)
-            self._names[commit] = self.commit[:SHORT_DIGEST] if self.commit else f"{base.name}@{base.version}"
+            self._names[commit] = (
+                self.commit[:SHORT_DIGEST] if self.commit else f"{base.name}@{base.version}"
+            )
         policy = self._by_commit[commit]
         return [self.now] if policy == self.now else [self.now, policy]
 
@@ -54,7 +57,9 @@ class BasePolicies:
     def find_loosenings(self) -> Iterator[Finding]:
         """Yield what evalstore.yaml lets through and the bases that were asked for did not; each setting once."""
         bases = dict.fromkeys([*([self.commit] if self.commit else []), *self._by_commit])
-        yield from find_loosening_findings(self.store, {one: self._names.get(one, one[:SHORT_DIGEST]) for one in bases})
+        yield from find_loosening_findings(
+            self.store, {one: self._names.get(one, one[:SHORT_DIGEST]) for one in bases}
+        )
 
     def _read_policy(self, commit: str) -> ChangePolicy:
         policy = read_change_policy_at(self.store, commit, self.now.today, self.profile)
@@ -75,11 +80,15 @@ def find_loosening_findings(store: ArtifactStore, bases: Mapping[str, str]) -> I
 
 
 def judge_by_base(
-    store: ArtifactStore, base: str, found: Findings, validate_by: Callable[[Mapping[str, Any]], Findings]
+    store: ArtifactStore,
+    base: str,
+    found: Findings,
+    validate_by: Callable[[Mapping[str, Any]], Findings],
 ) -> Findings:
     """Return findings at the levels of today's settings or those of a revision, whichever are higher.
 
-    What the settings let through since then is among them. `validate_by` returns the findings by other settings.
+    What the settings let through since then is among them. `validate_by` returns the findings by
+    other settings.
     """
     commit = resolve_revision(store.git, store.objects, base)
     settings = read_settings_at(store, commit)
@@ -91,7 +100,9 @@ def judge_by_base(
     for finding in (*then.findings, *found.findings):
         # Errors first: a finding of both stands at the level that says more.
         at = replace(finding, severity=Severity.ERROR)
-        if at not in highest or _SEVERITIES.index(finding.severity) < _SEVERITIES.index(highest[at].severity):
+        if at not in highest or _SEVERITIES.index(finding.severity) < _SEVERITIES.index(
+            highest[at].severity
+        ):
             highest[at] = finding
     off = tuple(pair for pair in found.off if pair[0] in dict(then.off))
     return replace(found, findings=(*loosened, *highest.values()), off=off)

@@ -89,7 +89,9 @@ def _read_targets(settings: Mapping[str, Any]) -> Mapping[str, str]:
     return found
 
 
-def _find_removed_examples(base: BaseStore, store: ArtifactStore, blob: str, ref: Ref) -> Iterator[Finding]:
+def _find_removed_examples(
+    base: BaseStore, store: ArtifactStore, blob: str, ref: Ref
+) -> Iterator[Finding]:
     if store.root is None:
         return
     with suppress(LoadError):  # a file that cannot be read is a finding of its own
@@ -102,7 +104,12 @@ def _find_removed_examples(base: BaseStore, store: ArtifactStore, blob: str, ref
     before = [_identify(example) for example in read_examples(_read_value(old, ref.path))]
     kept = {_identify(example) for example in read_examples(_read_value(new, ref.path))}
     if lost := [one for one in before if one not in kept]:
-        facts = {"name": ref.name, "base": base.name, "count": len(lost), "all": count_noun(len(before), "example")}
+        facts = {
+            "name": ref.name,
+            "base": base.name,
+            "count": len(lost),
+            "all": count_noun(len(before), "example"),
+        }
         yield make_finding("examples-removed", Place(ref.path), f"/{EXAMPLES}", **facts)
 
 

@@ -28,12 +28,16 @@ class BaseReleases:
 
     store: ArtifactStore
     commit: str
-    _versions: dict[str, frozenset[str]] = field(default_factory=dict)  # by `<kind>/<id>`: each has many releases
+    _versions: dict[str, frozenset[str]] = field(
+        default_factory=dict
+    )  # by `<kind>/<id>`: each has many releases
 
     def has(self, name: str, version: str, tag: str) -> bool:
         """Whether one had, by the ledger of the commit; without a ledger by its history."""
         if name not in self._versions:
-            self._versions[name] = frozenset(self.store.ledgers.read_at(self.commit, name).by_version)
+            self._versions[name] = frozenset(
+                self.store.ledgers.read_at(self.commit, name).by_version
+            )
         known = self._versions[name]
         return version in known if known else tag in self._merged_tags
 
@@ -78,7 +82,9 @@ class BaseStore:
         """The commit from which a change began, and where the store lay in it: all that it can have taken away."""
         head = find_head(self.store.git)
         commit = (find_fork(self.store.git, self.commit, head) if head else None) or self.commit
-        return commit, self.prefix if commit == self.commit else self.store.moves.find_prefix(commit)
+        return commit, self.prefix if commit == self.commit else self.store.moves.find_prefix(
+            commit
+        )
 
     @cached_property
     def ledgers(self) -> Mapping[str, Ledger]:
@@ -109,11 +115,16 @@ def read_base_store(store: ArtifactStore, revision: str, folder: Path) -> BaseSt
     """Return the store that `folder` was in at a revision; raises `RefError` for one that names no commit."""
     commit = resolve_revision(store.git, store.objects, revision)
     prefix = _find_prefix(store, commit, folder)
-    # From here on the base's files are those of that folder, wherever the change says that they come from.
+    # From here on the base's files are those of that folder, wherever the change says that they
+    # come from.
     store.moves.place(commit, prefix)
     document = store.read_settings_at(commit)
-    tag_prefix = read_tag_prefix(document) if store.moves.has_store(commit, prefix) else store.tag_prefix
-    return BaseStore(store.with_tag_prefix(tag_prefix), commit, prefix, document.value or {}, tag_prefix)
+    tag_prefix = (
+        read_tag_prefix(document) if store.moves.has_store(commit, prefix) else store.tag_prefix
+    )
+    return BaseStore(
+        store.with_tag_prefix(tag_prefix), commit, prefix, document.value or {}, tag_prefix
+    )
 
 
 def _find_prefix(store: ArtifactStore, commit: str, folder: Path) -> str:
@@ -122,7 +133,10 @@ def _find_prefix(store: ArtifactStore, commit: str, folder: Path) -> str:
     parts = folder.relative_to(top).parts if top and folder.is_relative_to(top) else ()
     for length in range(len(parts), 0, -1):
         prefix = "".join(f"{part}/" for part in parts[:length])
-        if any(has_entry(store.objects, commit, prefix + mark) for mark in (SETTINGS_FILE, LEDGER_FOLDER)):
+        if any(
+            has_entry(store.objects, commit, prefix + mark)
+            for mark in (SETTINGS_FILE, LEDGER_FOLDER)
+        ):
             return prefix
     return "" if store.moves.has_store(commit, "") else store.moves.find_prefix(commit)
 

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from evalstore.diff.rubric_state import read_rubric
 from evalstore.errors import LoadError
 from evalstore.model import Kind
-from evalstore.release.artifact_parts import FILE, ArtifactPart, PartPlace, list_own_fields, list_parts
+from evalstore.release.artifact_parts import (
+    FILE,
+    ArtifactPart,
+    PartPlace,
+    list_own_fields,
+    list_parts,
+)
 from evalstore.release.origins import OriginFinder, PartOrigin, iterate_resolved_questions
 from evalstore.store import ArtifactStore, Resolved
 
@@ -33,14 +39,18 @@ class Blame:
 def blame(store: ArtifactStore, ref: str) -> Blame:
     """Return who last changed the meaning of each part of what `ref` means; comments, layout and order are none.
 
-    A default that stands nowhere in the file is listed only where it took its value later than what it belongs to.
-    Raises `LoadError` for an artifact that is malformed.
+    A default that stands nowhere in the file is listed only where it took its value later than what
+    it belongs to. Raises `LoadError` for an artifact that is malformed.
     """
     resolved = store.resolve(ref)
     places = dict(_list_places(store, resolved))
     if not places:
-        raise LoadError(f"{resolved.ref} cannot be read part by part", hint="see what is wrong: evalstore validate")
-    # A default counts where it took its value in another commit than the one that brought its check, or the rubric.
+        raise LoadError(
+            f"{resolved.ref} cannot be read part by part",
+            hint="see what is wrong: evalstore validate",
+        )
+    # A default counts where it took its value in another commit than the one that brought its
+    # check, or the rubric.
     owners = {
         part: FILE if part.area == "scoring" else ArtifactPart("presence", part.name)
         for part in places
@@ -57,11 +67,15 @@ def blame(store: ArtifactStore, ref: str) -> Blame:
     )
 
 
-def _list_places(store: ArtifactStore, resolved: Resolved) -> Iterator[tuple[ArtifactPart, PartPlace]]:
+def _list_places(
+    store: ArtifactStore, resolved: Resolved
+) -> Iterator[tuple[ArtifactPart, PartPlace]]:
     """Yield the parts of an artifact check by check, key by key or question by question; none of a malformed rubric."""
     value = resolved.artifact.value
     rubric = read_rubric(value) if resolved.kind is Kind.RUBRIC else None
-    yield from ((one.part, one.place) for one in list_parts(resolved.kind, value, rubric) if one.place)
+    yield from (
+        (one.part, one.place) for one in list_parts(resolved.kind, value, rubric) if one.place
+    )
     defaults, folder = value.get("defaults", {}), "rows" if "rows" in value else "questions"
     for index, question in enumerate(iterate_resolved_questions(store, resolved)):
         own = list_own_fields(question, defaults)

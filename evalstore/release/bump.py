@@ -22,7 +22,13 @@ from evalstore.release.publish import (
     publish_release,
     write_release_files,
 )
-from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
+from evalstore.release.push import (
+    PushRoute,
+    find_push_refs,
+    find_push_route,
+    plan_push,
+    push_release,
+)
 from evalstore.release.recovery import recover_interrupted
 from evalstore.release.step import BumpOptions, ReleaseStep
 from evalstore.release.values import Released
@@ -32,18 +38,23 @@ from evalstore.store.repository.config import ConfigSetting, read_config
 from evalstore.store.revisions import Head, read_head
 from evalstore.store.signers import is_signature_required, read_required_signers
 
-_RETRY_HINT = "free some space or fix the permissions, then run the same bump again: it finishes this one"
+_RETRY_HINT = (
+    "free some space or fix the permissions, then run the same bump again: it finishes this one"
+)
 
 
 def bump(store: ArtifactStore, options: BumpOptions) -> Released:
     """Release working files; what stays as it was released is named and left alone.
 
-    Raises `RefusedError` and its like before anything is changed, and `ConflictError` when somebody else was faster.
+    Raises `RefusedError` and its like before anything is changed, and `ConflictError` when somebody
+    else was faster.
     """
     _check_options(store, options)
     choose_working_files(store, options)
     options = replace(
-        options, tag=options.tag and options.commit, sign=options.sign or is_signature_required(store.settings)
+        options,
+        tag=options.tag and options.commit,
+        sign=options.sign or is_signature_required(store.settings),
     )
     if not options.commit:
         return _release_without_commit(store, options, None)
@@ -53,7 +64,8 @@ def bump(store: ArtifactStore, options: BumpOptions) -> Released:
         preview = _release_without_commit(store, options, head)
         return replace(preview, push=plan_push(store, route, preview) if options.push else None)
     released, route, push_refs = release_under_lock(store, options)
-    # The push runs without the lock: a slow remote keeps nobody from releasing. `push_refs` were read under it.
+    # The push runs without the lock: a slow remote keeps nobody from releasing. `push_refs` were
+    # read under it.
     if not (route and released.push and options.push):
         return released
     return replace(released, push=push_release(store, route, released.push, push_refs))
@@ -61,12 +73,17 @@ def bump(store: ArtifactStore, options: BumpOptions) -> Released:
 
 def _check_options(store: ArtifactStore, options: BumpOptions) -> None:
     if bool(options.refs) == options.all_:
-        raise UsageError("name the artifacts to release, or say --all", hint="evalstore status shows what changed")
+        raise UsageError(
+            "name the artifacts to release, or say --all",
+            hint="evalstore status shows what changed",
+        )
     if not options.commit and (options.sign or options.push):
         what = "sign" if options.sign else "push"
         raise UsageError(f"there is nothing to {what} without a commit", hint="remove --no-commit")
     if store.root is None:
-        raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
+        raise RefusedError(
+            "a bare repository has no working files to release", hint="run it in a clone"
+        )
     check_prerelease_label(options.pre)
 
 
@@ -75,7 +92,8 @@ def release_under_lock(
 ) -> tuple[Released, PushRoute | None, Mapping[str, str]]:
     """Release what is asked for, under the lock of the repository; return also where to push, and what is there then.
 
-    Raises `RefusedError` for a remote to push to that there is none of, before anything is released.
+    Raises `RefusedError` for a remote to push to that there is none of, before anything is
+    released.
     """
     try:
         with lock_repository(store, options.signature) as repository:
@@ -83,14 +101,22 @@ def release_under_lock(
             config, head = read_config(repository.git), read_head(repository.git)
             route = find_push_route(config, head.branch, remote_name=options.push)
             hooks = find_bypassed_hooks(repository, config, push=bool(options.push))
-            store.forget(head.commit)  # what was read before the lock may have been released or recovered since
-            released = replace(_commit_release(store, repository, options, head, config), recovered=recovered)
+            store.forget(
+                head.commit
+            )  # what was read before the lock may have been released or recovered since
+            released = replace(
+                _commit_release(store, repository, options, head, config), recovered=recovered
+            )
             push = plan_push(store, route, released) if released.done or options.push else None
             push_refs = find_push_refs(repository.git, push) if push and options.push else {}
             # A branch without a commit has nothing to push.
             if options.push and not push_refs:
                 push = None
-            return replace(released, bypassed=hooks if released.done else (), push=push), route, push_refs
+            return (
+                replace(released, bypassed=hooks if released.done else (), push=push),
+                route,
+                push_refs,
+            )
     except OSError as error:
         raise build_write_error(error) from None
 
@@ -101,19 +127,28 @@ def build_write_error(error: OSError) -> RefusedError:
     return RefusedError(f"the release cannot be written: {reason}", hint=_RETRY_HINT)
 
 
-def _release_without_commit(store: ArtifactStore, options: BumpOptions, head: Head | None) -> Released:
+def _release_without_commit(
+    store: ArtifactStore, options: BumpOptions, head: Head | None
+) -> Released:
     """Say what would be released on `head`; without one (`--no-commit`) the versions are written into the files."""
     plan = make_plan(store, options)
     unreviewed: tuple[str, ...] = ()
     if head:
         checkout = find_checkout(store.git, head)
-        # Nothing is kept of them: what a commit would be refused for is refused by the dry run, too.
-        list(list_commit_files(store, plan.steps, checkout.tip, tagged=options.tag, signed=options.sign))
+        # Nothing is kept of them: what a commit would be refused for is refused by the dry run,
+        # too.
+        list(
+            list_commit_files(
+                store, plan.steps, checkout.tip, tagged=options.tag, signed=options.sign
+            )
+        )
         unreviewed = _list_unreviewed(store, plan, checkout.tip)
     elif not options.dry_run:
         for step in plan.steps:
             _write_step_files(store, step)
-    return replace(plan.preview, committed=head is not None, dry_run=options.dry_run, unreviewed=unreviewed)
+    return replace(
+        plan.preview, committed=head is not None, dry_run=options.dry_run, unreviewed=unreviewed
+    )
 
 
 def _write_step_files(store: ArtifactStore, step: ReleaseStep) -> None:
@@ -137,13 +172,20 @@ def _commit_release(
         return Released((), plan.preview.unchanged, pinned=plan.preview.pinned)
     # Everything that can be refused is refused here, before the first object is written.
     checkout = find_checkout(repository.git, head)
-    files = list(list_commit_files(store, plan.steps, checkout.tip, tagged=options.tag, signed=options.sign))
+    files = list(
+        list_commit_files(store, plan.steps, checkout.tip, tagged=options.tag, signed=options.sign)
+    )
     repository = replace(repository, signature=complete_signature(config, repository.signature))
     message = format_commit_message(plan.steps, options.message, tagged=options.tag)
-    tags = {f"{store.tag_prefix}{step.ref}": format_tag_message(step, options.message) for step in plan.steps}
+    tags = {
+        f"{store.tag_prefix}{step.ref}": format_tag_message(step, options.message)
+        for step in plan.steps
+    }
     messages = ReleaseMessages(message, tags if options.tag else {}, read_required_signers(store))
     draft = write_release_files(repository, store, checkout, files, messages)
-    journal = publish_release(ReleaseContext(repository, plan.preview.released, options), draft, checkout.tip)
+    journal = publish_release(
+        ReleaseContext(repository, plan.preview.released, options), draft, checkout.tip
+    )
     store.forget()
     return replace(
         plan.preview,

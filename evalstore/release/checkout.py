@@ -10,12 +10,24 @@ from evalstore.errors import RefusedError
 from evalstore.release.locking import LockedRepository
 from evalstore.store.repository.config import ConfigSetting, find_hooks_path
 from evalstore.store.repository.git import NAME_ENCODING, Git
-from evalstore.store.repository.index import IndexState, describe_abort, find_unfinished, read_index, wait_for_index
+from evalstore.store.repository.index import (
+    IndexState,
+    describe_abort,
+    find_unfinished,
+    read_index,
+    wait_for_index,
+)
 from evalstore.store.revisions import BRANCH_REFS, Head
 
 _ROLES = ("AUTHOR", "COMMITTER")
 VARIABLES = tuple(f"GIT_{role}_{part}" for role in _ROLES for part in ("NAME", "EMAIL", "DATE"))
-_COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction")
+_COMMIT_HOOKS = (
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "reference-transaction",
+)
 _PUSH_HOOKS = ("pre-push",)
 
 
@@ -43,7 +55,8 @@ def find_checkout(git: Git, head: Head) -> Checkout:
         raise RefusedError(f"{what} is still in progress", hint=hint)
     if index.conflict:
         raise RefusedError(
-            f"{index.conflict} has an unresolved conflict", hint="resolve it, git add it, then run the bump again"
+            f"{index.conflict} has an unresolved conflict",
+            hint="resolve it, git add it, then run the bump again",
         )
     if head.branch is None:
         raise RefusedError(
@@ -60,15 +73,21 @@ def find_bypassed_hooks(
     configured = find_hooks_path(config)
     folder = repository.top / configured if configured else repository.git.common / "hooks"
     names = (*_COMMIT_HOOKS, *(_PUSH_HOOKS if push else ()))
-    return tuple(name for name in names if (folder / name).is_file() and os.access(folder / name, os.X_OK))
+    return tuple(
+        name for name in names if (folder / name).is_file() and os.access(folder / name, os.X_OK)
+    )
 
 
-def complete_signature(config: Sequence[ConfigSetting], source: Mapping[str, str]) -> dict[str, str]:
+def complete_signature(
+    config: Sequence[ConfigSetting], source: Mapping[str, str]
+) -> dict[str, str]:
     """Return git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, from `source` or git's config; dates may be missing.
 
     Raises `RefusedError` where a name or an email is set nowhere: git would guess one.
     """
-    settings = {key: value.encode(*NAME_ENCODING).decode("utf-8", "replace") for key, value in config}
+    settings = {
+        key: value.encode(*NAME_ENCODING).decode("utf-8", "replace") for key, value in config
+    }
     signature = {name: source[name] for name in VARIABLES if source.get(name)}
     for role in _ROLES:
         for part in ("name", "email"):

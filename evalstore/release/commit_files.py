@@ -40,8 +40,9 @@ from evalstore.versions import Version
 class CommitFile:
     """One file to commit, its path relative to the store.
 
-    `content` None is the file on disk, which may be large, with its pins moved (`moves`). `before` is the blob of the
-    file on disk, None where there is none. `to_lf`: git keeps it with LF, where the working tree has CRLF.
+    `content` None is the file on disk, which may be large, with its pins moved (`moves`). `before`
+    is the blob of the file on disk, None where there is none. `to_lf`: git keeps it with LF, where
+    the working tree has CRLF.
     """
 
     path: str
@@ -52,11 +53,17 @@ class CommitFile:
 
 
 def list_commit_files(
-    store: ArtifactStore, steps: Sequence[ReleaseStep], tip: str | None, *, tagged: bool, signed: bool
+    store: ArtifactStore,
+    steps: Sequence[ReleaseStep],
+    tip: str | None,
+    *,
+    tagged: bool,
+    signed: bool,
 ) -> Iterator[CommitFile]:
     """Yield the files that steps commit, in the order of steps: the artifact, its rows, its ledger (with a tag only).
 
-    Raises `RefusedError` for a path that git holds as a link, and for a ledger that somebody has edited.
+    Raises `RefusedError` for a path that git holds as a link, and for a ledger that somebody has
+    edited.
     """
     to_lf = _find_crlf_files(store, steps)
     for step in steps:
@@ -81,7 +88,11 @@ def _list_settings(store: ArtifactStore, tip: str | None) -> Iterator[CommitFile
         return
     to_lf = b"\r\n" in content and bool(find_normalized(store, [store.prefix + SETTINGS_FILE]))
     before = compute_object_id("blob", content, store.repository.hex_digits)
-    kept = compute_object_id("blob", normalize_line_ends(content), store.repository.hex_digits) if to_lf else before
+    kept = (
+        compute_object_id("blob", normalize_line_ends(content), store.repository.hex_digits)
+        if to_lf
+        else before
+    )
     if kept != _find_committed_blob(store, tip, SETTINGS_FILE):
         yield CommitFile(SETTINGS_FILE, content, before, to_lf=to_lf)
 
@@ -108,16 +119,23 @@ def _extend_ledger_file(
     committed = ledger = store.objects.read(blob).data if blob else b""
     releases = store.releases(step.resolved.kind, step.resolved.id)
     check_ledger_complete(store, step.name, ledger, [release.version for release in releases])
-    ledger += b"".join(line + b"\n" for line in _list_reverted_lines(store, step.name, releases, ledger, tip))
-    # The committed ledger goes on; one that was edited by hand, or left by a torn checkout, is not overwritten.
+    ledger += b"".join(
+        line + b"\n" for line in _list_reverted_lines(store, step.name, releases, ledger, tip)
+    )
+    # The committed ledger goes on; one that was edited by hand, or left by a torn checkout, is not
+    # overwritten.
     on_disk, name = _read_working_file(store, path), shlex.quote(path)
     if on_disk is not None and committed not in {on_disk, normalize_line_ends(on_disk)}:
         raise RefusedError(
             "the ledger differs from the committed one, and only `evalstore bump` may write it",
             place=Place(path),
-            hint=f"git restore -SW {name}" if blob else f"remove it: git rm -qf --ignore-unmatch {name}; rm -f {name}",
+            hint=f"git restore -SW {name}"
+            if blob
+            else f"remove it: git rm -qf --ignore-unmatch {name}; rm -f {name}",
         )
-    before = None if on_disk is None else compute_object_id("blob", on_disk, store.repository.hex_digits)
+    before = (
+        None if on_disk is None else compute_object_id("blob", on_disk, store.repository.hex_digits)
+    )
     return CommitFile(path, extend_ledger(ledger, step.version, content, signed=signed), before)
 
 
@@ -150,7 +168,10 @@ def _read_working_file(store: ArtifactStore, path: str) -> bytes | None:
 def extend_ledger(ledger: bytes, version: Version, content: bytes, *, signed: bool) -> bytes:
     """Return the ledger with the line of one more release, whose tag is signed or not."""
     whole = ledger if ledger.endswith(b"\n") or not ledger else ledger + b"\n"
-    return whole + f"{version} {hashlib.sha256(content).hexdigest()}{' signed' if signed else ''}\n".encode()
+    return (
+        whole
+        + f"{version} {hashlib.sha256(content).hexdigest()}{' signed' if signed else ''}\n".encode()
+    )
 
 
 class FileBlobs(NamedTuple):

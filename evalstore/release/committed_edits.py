@@ -18,10 +18,13 @@ from evalstore.store.revisions import find_head
 from evalstore.store.working_files import is_blob
 
 
-def check_committed_edits(store: ArtifactStore, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
+def check_committed_edits(
+    store: ArtifactStore, is_wanted: Callable[[str], bool]
+) -> Iterator[Finding]:
     """Yield the committed files that have the version of a release and another content, by the judgement of status.
 
-    Nothing of files whose settings cannot be read, and nothing of an edit that no commit has yet: status says both.
+    Nothing of files whose settings cannot be read, and nothing of an edit that no commit has yet:
+    status says both.
     """
     head = find_head(store.git)
     if store.root is None or head is None:
@@ -36,12 +39,16 @@ def check_committed_edits(store: ArtifactStore, is_wanted: Callable[[str], bool]
             path = parse_ref(status.ref).path
             facts = {"ref": f"{status.ref}@{status.working}", "path": path, "name": status.ref}
             facts["next"] = status.next_version or "the next version"
-            yield make_finding("release-content-differs", status.place or Place(path), "/version", **facts)
+            yield make_finding(
+                "release-content-differs", status.place or Place(path), "/version", **facts
+            )
 
 
 def _holds_files(store: ArtifactStore, root: Path, commit: str, name: str) -> bool:
     """Whether a commit holds the file of an artifact, and of its rows, as they are on disk."""
     with suppress(LoadError):  # a file that cannot be opened is not as it was committed
-        blobs = {path: store.find_file_at(commit, path) for path in list_artifact_files(store, [name])}
+        blobs = {
+            path: store.find_file_at(commit, path) for path in list_artifact_files(store, [name])
+        }
         return all(blob is not None and is_blob(root, path, blob) for path, blob in blobs.items())
     return False

@@ -31,10 +31,13 @@ def name_line(known: Mapping[str, Sequence[Release]], artifact: Artifact) -> str
     return artifact.name if has_own else artifact.former_name or artifact.name
 
 
-def find_base_release(store: ArtifactStore, releases: Sequence[Release], working: Version) -> Release | None:
+def find_base_release(
+    store: ArtifactStore, releases: Sequence[Release], working: Version
+) -> Release | None:
     """Return the release that a file was edited from: the last, or on a branch without it the last that it has."""
     last = find_last_release(releases)
-    # A shallow clone cannot tell what a branch has seen; there a lower version counts as a step back.
+    # A shallow clone cannot tell what a branch has seen; there a lower version counts as a step
+    # back.
     if last is None or working >= last.version or store.repository.shallow:
         return last
     tip = find_head(store.git)
@@ -42,7 +45,9 @@ def find_base_release(store: ArtifactStore, releases: Sequence[Release], working
         return last
     # The newest final release in the history of this branch.
     finals = (release for release in reversed(releases) if not release.version.prerelease)
-    return next((release for release in finals if is_ancestor(store.git, release.commit, tip)), last)
+    return next(
+        (release for release in finals if is_ancestor(store.git, release.commit, tip)), last
+    )
 
 
 def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
@@ -58,9 +63,10 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by
 ) -> Diff:
     """Return what changed between two versions, judged by a store: the one way in which stored artifacts are compared.
 
-    A side that is not a version of the store has no rows, and nobody accepts its changes. `load` reads references, by
-    default as the new side does: a working file may name versions that are not released yet. `rows` are both sides'
-    rows where they are not those in the store. `replies` says how judges answer about examples.
+    A side that is not a version of the store has no rows, and nobody accepts its changes. `load`
+    reads references, by default as the new side does: a working file may name versions that are not
+    released yet. `rows` are both sides' rows where they are not those in the store. `replies` says
+    how judges answer about examples.
     """
     terms = _find_terms(policy, old, new)
     if isinstance(old, Resolved) and isinstance(new, Resolved):
@@ -79,9 +85,13 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by
     return add_asked(store, diff, old.artifact, new.artifact)
 
 
-def compare_by_rules(store: ArtifactStore, old: Ruler, new: Ruler, *, detail: Detail = Detail.WITNESSES) -> Diff:
+def compare_by_rules(
+    store: ArtifactStore, old: Ruler, new: Ruler, *, detail: Detail = Detail.WITNESSES
+) -> Diff:
     """Return what changed between two versions by the rules alone, whatever was overridden or accepted."""
-    return compare_versions(store, old, new, read_rules_policy(store), load=store.read_artifact, detail=detail)
+    return compare_versions(
+        store, old, new, read_rules_policy(store), load=store.read_artifact, detail=detail
+    )
 
 
 def compare_with_release(  # noqa: PLR0913  # as above
@@ -96,7 +106,11 @@ def compare_with_release(  # noqa: PLR0913  # as above
 ) -> Diff:
     """Return the difference from a release to a working file; `rows` stand for those on disk, about to be rewritten."""
     old = store.resolve(f"{release.name}@{release.version}")
-    pair = None if rows is None or "rows" not in {*old.artifact.value, *new.artifact.value} else (store.rows(old), rows)
+    pair = (
+        None
+        if rows is None or "rows" not in {*old.artifact.value, *new.artifact.value}
+        else (store.rows(old), rows)
+    )
     return compare_versions(store, old, new, policy, load=load, rows=pair, detail=detail)
 
 
@@ -110,7 +124,11 @@ def _find_terms(policy: ChangePolicy, old: Ruler, new: Ruler) -> ComparisonSetti
     since = find_version(old.version) if isinstance(old, Resolved) and old.tag else None
     name = _find_name(new)
     names = {name, new.artifact.former_name if isinstance(new, Resolved) else name}
-    return policy.restrict_to_change(name, since) if since and _find_name(old) in names else policy.settings
+    return (
+        policy.restrict_to_change(name, since)
+        if since and _find_name(old) in names
+        else policy.settings
+    )
 
 
 def _find_name(ruler: Ruler) -> str:

@@ -44,7 +44,9 @@ class MovedReferenceFinder:
     _levels: dict[tuple[str, Version, Version], Bump] = field(default_factory=dict)
     _locks: dict[str, Lock] = field(default_factory=dict)
 
-    def find_moved(self, base: Release, references: Sequence[ArtifactReference]) -> Iterator[MovedReference]:
+    def find_moved(
+        self, base: Release, references: Sequence[ArtifactReference]
+    ) -> Iterator[MovedReference]:
         """Yield the references that meant another version when `base`, the artifact that holds them, was released."""
         for reference in references:
             if not reference.ref.is_floating or not reference.scores:
@@ -60,14 +62,22 @@ class MovedReferenceFinder:
             now = self._resolve_in_lock(reference.ref, self.store.lock, reversed(meant))
             if was and now and was != now:
                 yield MovedReference(
-                    str(reference.ref), was, now, self._measure_step(reference.ref, was, now), reference.place
+                    str(reference.ref),
+                    was,
+                    now,
+                    self._measure_step(reference.ref, was, now),
+                    reference.place,
                 )
 
     @staticmethod
     def _resolve_in_lock(ref: Ref, lock: Lock, newest: Iterator[Release]) -> Version | None:
         """Return the version at which a lock holds a reference, else the `newest` that it could mean."""
         entry = lock.refs.get(str(ref))
-        return find_locked_version(ref, entry) if entry else next((release.version for release in newest), None)
+        return (
+            find_locked_version(ref, entry)
+            if entry
+            else next((release.version for release in newest), None)
+        )
 
     def _read_lock_at(self, commit: str) -> Lock:
         blob = self.store.find_file_at(commit, LOCK_FILE)
@@ -79,7 +89,8 @@ class MovedReferenceFinder:
         """Whether a version was already released when `base` was: by its ledger, or without one by git's history."""
         if release.commit == base.commit:
             return True
-        # A ledger at that commit lists every release of then; older stores have none, and ask the history.
+        # A ledger at that commit lists every release of then; older stores have none, and ask the
+        # history.
         if known := self.store.ledgers.read_at(base.commit, release.name).by_version:
             return str(release.version) in known
         if self.store.repository.shallow:
@@ -90,14 +101,21 @@ class MovedReferenceFinder:
     def _measure_step(self, ref: Ref, was: Version, now: Version) -> Bump:
         key = (ref.name, was, now)
         if key not in self._levels:
-            self._levels[key] = self._compare_versions(*(f"{ref.name}@{version}" for version in (was, now)))
+            self._levels[key] = self._compare_versions(
+                *(f"{ref.name}@{version}" for version in (was, now))
+            )
         return self._levels[key]
 
     def _compare_versions(self, was: str, now: str) -> Bump:
         policy, resolve = ChangePolicy(self.settings, (), None), self.store.resolve
         try:
             return compare_versions(
-                self.store, resolve(was), resolve(now), policy, load=self.store.read_artifact, detail=Detail.BUMP
+                self.store,
+                resolve(was),
+                resolve(now),
+                policy,
+                load=self.store.read_artifact,
+                detail=Detail.BUMP,
             ).required_bump
         except EvalstoreError:
             return Bump.MAJOR  # what cannot be compared counts as major
@@ -108,7 +126,9 @@ def find_moved_artifacts(
 ) -> Iterator[ArtifactStatus]:
     """Yield the status of each artifact of `unchanged` (by last release) of which a reference has moved."""
     for base in unchanged:
-        if graph.mentions[f"{base.name}@worktree"].floating and (moves := _describe_moves(finder, graph, base)):
+        if graph.mentions[f"{base.name}@worktree"].floating and (
+            moves := _describe_moves(finder, graph, base)
+        ):
             description, moved = moves
             version = str(base.version)
             message = f"unchanged, but {description}"
@@ -116,7 +136,14 @@ def find_moved_artifacts(
             is_ok = bool(moved) and find_moved_level(moved) is not Bump.MAJOR
             rule = None if is_ok else VersionRule.REFERENCE_MOVED
             yield ArtifactStatus(
-                base.name, ArtifactState.MOVED, is_ok, message, version, version, rule=rule, moved=moved
+                base.name,
+                ArtifactState.MOVED,
+                is_ok,
+                message,
+                version,
+                version,
+                rule=rule,
+                moved=moved,
             )
 
 
@@ -125,7 +152,9 @@ def find_moved_level(moved: Iterable[MovedReference]) -> Bump:
     return max((move.level for move in moved), default=Bump.NONE)
 
 
-def find_kept_moves(finder: MovedReferenceFinder, base: Release, name: str) -> tuple[MovedReference, ...]:
+def find_kept_moves(
+    finder: MovedReferenceFinder, base: Release, name: str
+) -> tuple[MovedReference, ...]:
     """Return the references, held by a release and the working file `name` alike, that mean another version now."""
     store = finder.store
     files = read_working_files(store, [parse_ref(f"{name}@worktree")])
@@ -134,7 +163,9 @@ def find_kept_moves(finder: MovedReferenceFinder, base: Release, name: str) -> t
     refs = f"{base.name}@{base.version}", f"{name}@worktree"
     then, now = (read_references(store, store.resolve(ref), name).references for ref in refs)
     old_refs = {str(reference.ref) for reference in then}
-    return tuple(finder.find_moved(base, [reference for reference in now if str(reference.ref) in old_refs]))
+    return tuple(
+        finder.find_moved(base, [reference for reference in now if str(reference.ref) in old_refs])
+    )
 
 
 def describe_moved_references(
@@ -146,7 +177,8 @@ def describe_moved_references(
     try:
         moved = find_kept_moves(MovedReferenceFinder(store, releases, settings), base, new.name)
         return tuple(move.sentence for move in moved)
-    # In a shallow clone, or with an old lock that cannot be read: the diff itself is still worth showing.
+    # In a shallow clone, or with an old lock that cannot be read: the diff itself is still worth
+    # showing.
     except EvalstoreError as error:
         return (f"{_UNKNOWN}: {error}",)
 
@@ -155,7 +187,9 @@ def _describe_moves(
     finder: MovedReferenceFinder, graph: ReferenceGraph, base: Release
 ) -> tuple[str, tuple[MovedReference, ...]] | None:
     try:
-        moved = tuple(finder.find_moved(base, graph.read_references(f"{base.name}@worktree").references))
+        moved = tuple(
+            finder.find_moved(base, graph.read_references(f"{base.name}@worktree").references)
+        )
     except EvalstoreError as error:
         return f"{_UNKNOWN}: {error}", ()
     return (_summarize_moves(moved), moved) if moved else None
@@ -177,17 +211,25 @@ def find_lagging_pins(
         if name.startswith(f"{Kind.RUBRIC}/") and all_[1:] and (release := find_last_release(all_))
     }
     for key, mentions in graph.mentions.items():
-        if not key.startswith(f"{Kind.DATASET}/") or not mentions.names & last.keys() or not _is_migrated(store, key):
+        if (
+            not key.startswith(f"{Kind.DATASET}/")
+            or not mentions.names & last.keys()
+            or not _is_migrated(store, key)
+        ):
             continue
         for reference in graph.read_references(key).references:
             ref, version = reference.ref, last.get(reference.ref.name)
-            is_below = version and ref.type is PinType.EXACT and ref.version and ref.version < version
+            is_below = (
+                version and ref.type is PinType.EXACT and ref.version and ref.version < version
+            )
             origin = _read_origin(store, key) if is_below else None
             if version and origin and origin == _read_origin(store, f"{ref.name}@worktree"):
                 yield reference, version
 
 
-def make_lagging_findings(store: ArtifactStore, pins: Iterable[tuple[ArtifactReference, Version]]) -> Iterator[Finding]:
+def make_lagging_findings(
+    store: ArtifactStore, pins: Iterable[tuple[ArtifactReference, Version]]
+) -> Iterator[Finding]:
     """Yield the findings of pins that lag behind their source, as severe as the settings of the store have it."""
     severity = read_policy(store.settings, strict=False).find_severity(_BEHIND.id)
     for reference, version in pins:
@@ -200,7 +242,9 @@ def make_lagging_findings(store: ArtifactStore, pins: Iterable[tuple[ArtifactRef
 def _is_migrated(store: ArtifactStore, key: str) -> bool:
     """Whether a dataset may be a migrated one: its bytes tell, so that no other is parsed."""
     try:
-        return store.root is not None and b"x_source" in read_below(store.root, parse_ref(key).path, ARTIFACT_LIMIT)
+        return store.root is not None and b"x_source" in read_below(
+            store.root, parse_ref(key).path, ARTIFACT_LIMIT
+        )
     except LoadError:
         return False
 

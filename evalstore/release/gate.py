@@ -53,8 +53,8 @@ from evalstore.text import count_noun, make_excerpt
 class GateOptions:
     """What a change is judged by besides its base: the time, strictness, and signers from elsewhere (None: the base's).
 
-    `watches` wrap the iterations of validate, verify and status (progress bars) by their names; `whole` gives every
-    finding its line of the file.
+    `watches` wrap the iterations of validate, verify and status (progress bars) by their names;
+    `whole` gives every finding its line of the file.
     """
 
     now: datetime
@@ -83,24 +83,37 @@ class GateResult:
         """Whether the change may go in."""
         passed = {Severity.INFO} if self.strict else {Severity.INFO, Severity.WARNING}
         found = chain(self.findings, self.validation.findings, self.status.findings)
-        return self.verification.ok and self.status.ok and all(finding.severity in passed for finding in found)
+        return (
+            self.verification.ok
+            and self.status.ok
+            and all(finding.severity in passed for finding in found)
+        )
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:
         """Every finding once: what several of the three commands say is said by the first."""
-        found = (self.findings, self.validation.findings, self.verification.findings, self.status.findings)
+        found = (
+            self.findings,
+            self.validation.findings,
+            self.verification.findings,
+            self.status.findings,
+        )
         return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
-def check_change(store: ArtifactStore, base: str, options: GateOptions, *, folder: Path | None = None) -> GateResult:
+def check_change(
+    store: ArtifactStore, base: str, options: GateOptions, *, folder: Path | None = None
+) -> GateResult:
     """Judge the working tree as a change since `base`, a revision; raises as the three commands do.
 
-    Releases are those of the base's tag prefix; settings count where they are the stricter of both; signers, locks,
-    ledgers and acceptances are the base's. `folder` is where the store was looked for, and where the base has it.
-    Raises `RefusedError` in a bare repository.
+    Releases are those of the base's tag prefix; settings count where they are the stricter of both;
+    signers, locks, ledgers and acceptances are the base's. `folder` is where the store was looked
+    for, and where the base has it. Raises `RefusedError` in a bare repository.
     """
     if store.root is None:
-        raise RefusedError("a bare repository has no working files to check", hint="run it in a clone")
+        raise RefusedError(
+            "a bare repository has no working files to check", hint="run it in a clone"
+        )
     before = read_base_store(store, base, folder or store.root)
     after = before.store  # with the settings of the change, and the releases of the base
     changes = tuple(find_base_changes(before, store))
@@ -114,7 +127,12 @@ def check_change(store: ArtifactStore, base: str, options: GateOptions, *, folde
         changes,
         validation,
         verify(after, watch=watch, signers=options.signers, base=before, now=options.now),
-        read_status(after, today=options.now.date(), base=before.commit, watch=options.watches.get("status", iter)),
+        read_status(
+            after,
+            today=options.now.date(),
+            base=before.commit,
+            watch=options.watches.get("status", iter),
+        ),
     )
 
 
@@ -153,11 +171,19 @@ def find_base_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Finding
 
 
 def _find_moves(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
-    count = sum(len(ledger.lines) for ledger in base.ledgers.values()) or len(base.store.tags.list_releases())
+    count = sum(len(ledger.lines) for ledger in base.ledgers.values()) or len(
+        base.store.tags.list_releases()
+    )
     if count and not store.has_working_file():
-        path = "." if base.prefix == store.prefix else shlex.quote(f":/{base.prefix}")  # git: from the top
+        path = (
+            "." if base.prefix == store.prefix else shlex.quote(f":/{base.prefix}")
+        )  # git: from the top
         yield make_finding(
-            "store-emptied", Place(SETTINGS_FILE), base=base.name, count=count_noun(count, "release"), path=path
+            "store-emptied",
+            Place(SETTINGS_FILE),
+            base=base.name,
+            count=count_noun(count, "release"),
+            path=path,
         )
     if base.prefix not in store.moves.list_prefixes():
         was, now = (prefix.rstrip("/") or "." for prefix in (base.prefix, store.prefix))
@@ -165,7 +191,12 @@ def _find_moves(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
     if count and store.settings.get("tag_prefix", "") != base.tag_prefix:
         now = store.settings.get("tag_prefix", "")
         yield make_finding(
-            "tag-prefix-changed", Place(SETTINGS_FILE), "/tag_prefix", base=base.name, was=base.tag_prefix, now=now
+            "tag-prefix-changed",
+            Place(SETTINGS_FILE),
+            "/tag_prefix",
+            base=base.name,
+            was=base.tag_prefix,
+            now=now,
         )
 
 
@@ -200,12 +231,21 @@ def _find_signer_changes(base: BaseStore, store: ArtifactStore) -> Iterator[Find
     with suppress(EvalstoreError):  # a file that is missing is a finding of its own
         file = find_signers_file(store.settings)
         for signer in find_added_signers(base.read_signers(), read_signers(store)):
-            yield make_finding("signers-changed", Place(file), what=_describe_signer(signer), base=base.name)
+            yield make_finding(
+                "signers-changed", Place(file), what=_describe_signer(signer), base=base.name
+            )
 
 
 def _describe_signer(signer: AllowedSigner) -> str:
-    who, key = (make_excerpt(part.decode("utf-8", "replace"), 40) for part in (signer.principals, signer.key))
-    return f"{who} may sign now ({key})" if key else f"evalstore cannot read the line {who!r}, which may name a signer"
+    who, key = (
+        make_excerpt(part.decode("utf-8", "replace"), 40)
+        for part in (signer.principals, signer.key)
+    )
+    return (
+        f"{who} may sign now ({key})"
+        if key
+        else f"evalstore cannot read the line {who!r}, which may name a signer"
+    )
 
 
 def _find_unlocked(base: BaseStore, store: ArtifactStore) -> Iterator[Finding]:
@@ -226,7 +266,9 @@ def _find_looser_bundles(base: BaseStore, store: ArtifactStore) -> Iterator[Find
     names = {name.removesuffix(BUNDLE_SUFFIX) for name in folder if name.endswith(BUNDLE_SUFFIX)}
     declared = base.settings.get(BUNDLE_FOLDER)
     for name in sorted({*names, *(map(str, declared) if isinstance(declared, dict) else ())}):
-        before, now = (locate_bundle(settings, name) for settings in (base.settings, store.settings))
+        before, now = (
+            locate_bundle(settings, name) for settings in (base.settings, store.settings)
+        )
         old = base.store.read_file_at(base.commit, before, SMALL_FILE)
         try:
             new = read_below(store.root, now, SMALL_FILE)
@@ -245,9 +287,15 @@ def _describe_looser(old: bytes, new: bytes | None) -> str:
         found = compare_schemas(*(read_json(data, BUNDLE_FOLDER).value for data in (old, new)))
     except EvalstoreError:
         return "they cannot be compared"
-    if found.relation in {SchemaRelation.ASSUMED, SchemaRelation.INCOMPARABLE, SchemaRelation.LOOSENED}:
+    if found.relation in {
+        SchemaRelation.ASSUMED,
+        SchemaRelation.INCOMPARABLE,
+        SchemaRelation.LOOSENED,
+    }:
         return found.why or (
-            f"as with {make_excerpt(json.dumps(found.examples[-1]))}" if found.examples else "it may be"
+            f"as with {make_excerpt(json.dumps(found.examples[-1]))}"
+            if found.examples
+            else "it may be"
         )
     return ""
 

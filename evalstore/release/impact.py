@@ -19,7 +19,8 @@ _NEXT_BUMPS = (Bump.PATCH, Bump.MINOR, Bump.MAJOR)
 _WORKTREE = "worktree"
 _WORKING_PINS = frozenset({PinType.NONE, PinType.WORKTREE})
 
-# A node of the walk: an artifact's name, and its version: "" for any, else one version, or `worktree`.
+# A node of the walk: an artifact's name, and its version: "" for any, else one version, or
+# `worktree`.
 _Node = tuple[str, str]
 
 
@@ -27,10 +28,10 @@ _Node = tuple[str, str]
 class ReferencePin:
     """One reference from `user` to `target` (both `<kind>/<id>`), as it is written, and its first place.
 
-    `release` is the user's version, None for a working file. `means` is the version that the reference resolves to
-    today, None where there is none. `follows` are the next bumps of the target that it would move to by itself;
-    `locked` says that evalstore.lock keeps it from that. `scores` is False where it only records what a judge was
-    measured on.
+    `release` is the user's version, None for a working file. `means` is the version that the
+    reference resolves to today, None where there is none. `follows` are the next bumps of the
+    target that it would move to by itself; `locked` says that evalstore.lock keeps it from that.
+    `scores` is False where it only records what a judge was measured on.
     """
 
     user: str
@@ -50,8 +51,9 @@ class ReferencePin:
 class Dependent:
     """One artifact that depends on the target: its working file's version (None: only releases do), and its releases.
 
-    `releases` ascend. `distance` counts references on the shortest way, `through` names the next artifacts on it.
-    `questions` of all its `asked` questions are graded by what leads to the target.
+    `releases` ascend. `distance` counts references on the shortest way, `through` names the next
+    artifacts on it. `questions` of all its `asked` questions are graded by what leads to the
+    target.
     """
 
     name: str
@@ -91,18 +93,22 @@ class Impact:
 def find_impact(store: ArtifactStore, ref: str) -> Impact:
     """Return what depends on an artifact.
 
-    Without a pin: whatever working files refer to it, in any version. With one: the working files and the releases that
-    mean exactly the version which that pin means today. Raises `RefError` for what does not exist.
+    Without a pin: whatever working files refer to it, in any version. With one: the working files
+    and the releases that mean exactly the version which that pin means today. Raises `RefError` for
+    what does not exist.
     """
     target_ref = parse_ref(ref)
     if target_ref.type is PinType.REVISION:
         raise RefError(
-            f"{ref} is not a release, so nothing can refer to it", hint=f"evalstore impact {target_ref.name}"
+            f"{ref} is not a release, so nothing can refer to it",
+            hint=f"evalstore impact {target_ref.name}",
         )
     version = None if target_ref.type in _WORKING_PINS else store.resolve(target_ref).version
     releases = store.group_releases()
     _check_known(store, target_ref, releases)
-    walk = _ImpactWalk(store, build_working_graph(store) if version is None else build_full_graph(store), releases)
+    walk = _ImpactWalk(
+        store, build_working_graph(store) if version is None else build_full_graph(store), releases
+    )
     walk.follow_references((target_ref.name, version or ""))
     latest = find_last_release(releases.get(target_ref.name, ()))
     return Impact(
@@ -132,8 +138,11 @@ class _ImpactWalk:
         while waiting:
             target = waiting.popleft()
             for reference in self.graph.find_references_to(target[0]):
-                # What a judge was measured on is listed for the target itself and never followed: no score needs it.
-                if self._matches_target(reference.ref, target) and (reference.scores or target == start):
+                # What a judge was measured on is listed for the target itself and never followed:
+                # no score needs it.
+                if self._matches_target(reference.ref, target) and (
+                    reference.scores or target == start
+                ):
                     self.pins.append(self._make_pin(reference))
                     waiting += self._step_to_user(reference, target)
 
@@ -144,7 +153,8 @@ class _ImpactWalk:
         for pin in self.pins:
             if pin.user != start:  # a cycle, which validation reports
                 pins_by_user[pin.user].append(pin)
-        # An artifact is found once for each of its releases; the shortest way to any of them is its distance.
+        # An artifact is found once for each of its releases; the shortest way to any of them is its
+        # distance.
         nearest: dict[str, int] = {}
         for (name, _), distance in self.distances.items():
             nearest.setdefault(name, distance)
@@ -167,7 +177,9 @@ class _ImpactWalk:
     def _find_meaning(self, ref: Ref) -> str | None:
         """Return the version that a reference means today; None where it means no release."""
         if ref.version is not None:
-            known = self.store.tags.find(self.store.tags.grammar.format_name(ref.kind, ref.id, ref.version))
+            known = self.store.tags.find(
+                self.store.tags.grammar.format_name(ref.kind, ref.id, ref.version)
+            )
             return str(ref.version) if known else None
         if not ref.is_floating:
             return None
@@ -192,17 +204,22 @@ class _ImpactWalk:
             questions=reference.questions,
             release=None if release == _WORKTREE else release,
             means=self._find_meaning(reference.ref),
-            follows=() if locked or not reference.ref.is_floating else tuple(self._list_followed_bumps(reference.ref)),
+            follows=()
+            if locked or not reference.ref.is_floating
+            else tuple(self._list_followed_bumps(reference.ref)),
             locked=locked,
             scores=reference.scores,
         )
 
     def _list_followed_bumps(self, ref: Ref) -> Iterator[Bump]:
         last = find_last_release(self.releases.get(ref.name, ()))
-        return (bump for bump in _NEXT_BUMPS if last and can_mean(ref, bump_version(last.version, bump)))
+        return (
+            bump for bump in _NEXT_BUMPS if last and can_mean(ref, bump_version(last.version, bump))
+        )
 
     def _make_dependent(self, name: str, pins: Sequence[ReferencePin], distance: int) -> Dependent:
-        # Counts are those of the working file; where only releases refer, those of the newest of them.
+        # Counts are those of the working file; where only releases refer, those of the newest of
+        # them.
         versions = sorted({pin.release for pin in pins if pin.release}, key=parse_version)
         working = any(pin.release is None for pin in pins)
         newest = None if working else versions[-1]
@@ -219,12 +236,17 @@ class _ImpactWalk:
         )
 
 
-def _check_known(store: ArtifactStore, target_ref: Ref, releases: Mapping[str, Sequence[Release]]) -> None:
+def _check_known(
+    store: ArtifactStore, target_ref: Ref, releases: Mapping[str, Sequence[Release]]
+) -> None:
     if store.root is None and target_ref.type in _WORKING_PINS:
         raise RefusedError(
-            "a bare repository has no working files to look through", hint=f"name a release: {target_ref.name}@1.0.0"
+            "a bare repository has no working files to look through",
+            hint=f"name a release: {target_ref.name}@1.0.0",
         )
-    if target_ref.name not in releases and target_ref.name not in {ref.name for ref in store.working()}:
+    if target_ref.name not in releases and target_ref.name not in {
+        ref.name for ref in store.working()
+    }:
         raise build_unknown_error(store, target_ref)
 
 

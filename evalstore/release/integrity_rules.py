@@ -47,7 +47,11 @@ _ROWS = (
         "evalstore never guesses what this clone does not have.",
     ),
     ValidationRule(
-        "object-damaged", _ERROR, "{ref} cannot be read: {message}", "{hint}", "The content does not match its id."
+        "object-damaged",
+        _ERROR,
+        "{ref} cannot be read: {message}",
+        "{hint}",
+        "The content does not match its id.",
     ),
     ValidationRule(
         "release-content-differs",
@@ -296,7 +300,9 @@ _ROWS = (
         "only `evalstore lock` writes this file: remove the entry and run evalstore lock",
         "A contradictory entry locks nothing.",
     ),
-    ValidationRule("lock-unreadable", _ERROR, "the lock {message}", "{hint}", "No reference is locked."),
+    ValidationRule(
+        "lock-unreadable", _ERROR, "the lock {message}", "{hint}", "No reference is locked."
+    ),
     ValidationRule(
         "lock-missing",
         _ERROR,

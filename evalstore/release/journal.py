@@ -1,7 +1,7 @@
 """The journal of a bump: what it is about to change, written before the first change and removed after the last.
 
-The field names of `Journal`, `FileChange` and `ReleasedVersion` are keys of the file: an older journal must still be
-readable.
+The field names of `Journal`, `FileChange` and `ReleasedVersion` are keys of the file: an older
+journal must still be readable.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class ReleasedVersion:
 class FileChange:
     """One file of the release: its blob, and the blobs in the working tree (`before`) and the index when it began.
 
-    The mode `REMOVED` is of one that goes. `worked` is the blob that the working tree gets where its line ends
+    The mode `REMOVED` is of one that goes. `worked` is the blob that the working tree gets where
+    its line ends
     differ from those that git keeps.
     """
 
@@ -68,8 +69,8 @@ class FileChange:
 class Journal:
     """One bump: its branch, which moves from `old` to `commit`, its tags (full ref name: object) and its files.
 
-    `released` is what the next bump reports to the user when it finishes this one. `replaced` are the tags that are
-    there before, and their objects: those that are not among `tags` are removed.
+    `released` is what the next bump reports to the user when it finishes this one. `replaced` are
+    the tags that are there before, and their objects: those that are not among `tags` are removed.
     """
 
     branch: str
@@ -89,12 +90,17 @@ class Journal:
     def pending(self) -> dict[str, str]:
         """The refs of our own that hold what no other has yet: the commit, the tags, and blobs that no tree has.
 
-        Many of a sort are in a pack that git keeps (`write_packed_objects`): a ref each would cost more than the bump.
-        Many signed tags are in none; a bump whose tags were pruned is dropped, as it has published nothing.
+        Many of a sort are in a pack that git keeps (`write_packed_objects`): a ref each would cost
+        more than the bump. Many signed tags are in none; a bump whose tags were pruned is dropped,
+        as it has published nothing.
         """
         from evalstore.store.repository.writing import MANY
 
-        blobs = [change.worked for change in self.changes if change.worked and change.worked != change.blob]
+        blobs = [
+            change.worked
+            for change in self.changes
+            if change.worked and change.worked != change.blob
+        ]
         few = [oid for group in (self.tags.values(), blobs) if len(group) < MANY for oid in group]
         objects = dict.fromkeys([self.commit, *few])
         return {f"{PENDING_REFS}{number}": oid for number, oid in enumerate(objects)}
@@ -131,8 +137,12 @@ def _parse_journal(data: Any) -> Journal:
     return Journal(**{**data, "changes": changes, "released": released})
 
 
-def _parse_released_version(bump: str, moved: Sequence[Sequence[str]] = (), **rest: Any) -> ReleasedVersion:
-    return ReleasedVersion(**rest, bump=Bump(bump), moved=tuple(PinMove(old, new) for old, new in moved))
+def _parse_released_version(
+    bump: str, moved: Sequence[Sequence[str]] = (), **rest: Any
+) -> ReleasedVersion:
+    return ReleasedVersion(
+        **rest, bump=Bump(bump), moved=tuple(PinMove(old, new) for old, new in moved)
+    )
 
 
 def describe_interrupted(common: Path, name: str) -> str:

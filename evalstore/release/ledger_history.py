@@ -19,25 +19,33 @@ from evalstore.store.store_moves import PathChange, read_changes
 from evalstore.text import SHORT_DIGEST
 
 
-def check_ledger_history(records: ReleaseRecords, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
+def check_ledger_history(
+    records: ReleaseRecords, is_wanted: Callable[[str], bool]
+) -> Iterator[Finding]:
     """Yield each commit that took lines from a ledger which HEAD lacks to this day; `is_wanted` by `<kind>/<id>`.
 
-    Lines are looked for, not their order: a merge, and a branch that was rebased or squashed, keep the lines of both
-    sides in an order of their own. Lines that were put back are not a finding.
+    Lines are looked for, not their order: a merge, and a branch that was rebased or squashed, keep
+    the lines of both sides in an order of their own. Lines that were put back are not a finding.
     """
     try:
         yield from _find_lost_lines(records, is_wanted)
     except EvalstoreError as error:
-        yield make_finding("history-unreadable", Place(LEDGER_FOLDER), message=error.message, hint=error.hint or "")
+        yield make_finding(
+            "history-unreadable", Place(LEDGER_FOLDER), message=error.message, hint=error.hint or ""
+        )
 
 
 def check_depth(store: ArtifactStore) -> Iterator[Finding]:
     """Yield a finding in a shallow clone with ledgers: what came before its first commit cannot be looked at."""
     if store.repository.shallow and store.ledgers.list_names():
-        yield make_finding("history-missing", Place(LEDGER_FOLDER), fetch=describe_missing_history(store.git))
+        yield make_finding(
+            "history-missing", Place(LEDGER_FOLDER), fetch=describe_missing_history(store.git)
+        )
 
 
-def _find_lost_lines(records: ReleaseRecords, is_wanted: Callable[[str], bool]) -> Iterator[Finding]:
+def _find_lost_lines(
+    records: ReleaseRecords, is_wanted: Callable[[str], bool]
+) -> Iterator[Finding]:
     store, head = records.store, find_head(records.store.git)
     changes = list(_drop_grown(records, _list_changes(store, head) if head else []))
     store.objects.expect(blob for change in changes for blob in (change.old, change.new) if blob)
@@ -50,7 +58,9 @@ def _find_lost_lines(records: ReleaseRecords, is_wanted: Callable[[str], bool]) 
         # What HEAD has, and what a newer commit was already found to have taken.
         kept = known.setdefault(name, set(ledger.raw))
         new = _read_lines(store, change.new)
-        gone = [line for line in _read_lines(store, change.old) if line not in new and line not in kept]
+        gone = [
+            line for line in _read_lines(store, change.old) if line not in new and line not in kept
+        ]
         kept.update(gone)
         # What is left is parsed, and only that: nearly every commit but adds lines.
         if gone and (lost := parse_ledger(b"\n".join(gone)).lines):
@@ -71,7 +81,11 @@ def _drop_grown(records: ReleaseRecords, changes: Sequence[PathChange]) -> Itera
             heads[change.path] = b"\n".join((*(records.find_ledger(name) or Ledger()).raw, b""))
         old, size = change.old or "", sizes.get(change.old or "", 0)
         begins = heads[change.path][:size]
-        if len(begins) != size or not begins.endswith(b"\n") or compute_object_id("blob", begins, len(old)) != old:
+        if (
+            len(begins) != size
+            or not begins.endswith(b"\n")
+            or compute_object_id("blob", begins, len(old)) != old
+        ):
             yield change
 
 
@@ -79,16 +93,28 @@ def _list_changes(store: ArtifactStore, head: str) -> list[PathChange]:
     """Return what commits changed in ledgers, newest first; one that came with its store to another folder is there."""
     # The tags are where a store of another folder would have lain.
     prefixes = [store.prefix]
-    if any(store.moves.find_prefix(commit) != store.prefix for commit in _list_release_commits(store)):
+    if any(
+        store.moves.find_prefix(commit) != store.prefix for commit in _list_release_commits(store)
+    ):
         prefixes = [*store.moves.list_prefixes()]
-    changes = read_changes(store.git, head, [f"{prefix}{LEDGER_FOLDER}/" for prefix in prefixes], "MDT")
-    return [change if change.new else change._replace(new=_find_moved(store, change)) for change in changes]
+    changes = read_changes(
+        store.git, head, [f"{prefix}{LEDGER_FOLDER}/" for prefix in prefixes], "MDT"
+    )
+    return [
+        change if change.new else change._replace(new=_find_moved(store, change))
+        for change in changes
+    ]
 
 
 def _list_release_commits(store: ArtifactStore) -> set[str]:
-    # Most tags were read by now; to list the commits of all by git takes as long as all else that git does.
+    # Most tags were read by now; to list the commits of all by git takes as long as all else that
+    # git does.
     commits = [store.prefetch.commits.get(name) for name in store.tags.list_unread()]
-    return {commit or "" for commit in commits} if all(commits) else {one.commit for one in store.releases()}
+    return (
+        {commit or "" for commit in commits}
+        if all(commits)
+        else {one.commit for one in store.releases()}
+    )
 
 
 def _find_moved(store: ArtifactStore, change: PathChange) -> str | None:
@@ -102,4 +128,9 @@ def _read_lines(store: ArtifactStore, blob: str | None) -> dict[bytes, None]:
 
 def _report_lost_lines(name: str, commit: str, lines: Sequence[LedgerLine]) -> Finding:
     facts = {"name": name, "commit": commit[:SHORT_DIGEST], "lines": describe_lines(lines)}
-    return make_finding("ledger-history-rewritten", Place(locate_ledger(name)), **facts, path=quote_ledger_path(name))
+    return make_finding(
+        "ledger-history-rewritten",
+        Place(locate_ledger(name)),
+        **facts,
+        path=quote_ledger_path(name),
+    )

@@ -54,7 +54,11 @@ class ReleaseRecords:
     def is_recorded(self, name: str, version: str) -> bool:
         """Whether a ledger at HEAD or the lock lists a release; of a ledger that cannot be read, yes."""
         ledger = self.find_ledger(name)
-        return ledger is None or version in ledger.by_version or f"{name}@{version}" in self.lock.releases
+        return (
+            ledger is None
+            or version in ledger.by_version
+            or f"{name}@{version}" in self.lock.releases
+        )
 
     def check_rows_readable(self, blob: str) -> None:
         """Read the rows beside a dataset to their end, once; `GitError` when they are missing or damaged."""
@@ -75,7 +79,8 @@ class ReleaseRecords:
     def _read_branch_hashes(self, name: str) -> dict[str, set[str]]:
         if self._tips is None:
             self._tips = list_branch_tips(self.store.git)
-        # Two branches may list one version with other bytes: then each has its own release of that name.
+        # Two branches may list one version with other bytes: then each has its own release of that
+        # name.
         hashes: defaultdict[str, set[str]] = defaultdict(set)
         for ledger in self._read_branch_ledgers(name, self._tips):
             for line in ledger.lines:
@@ -83,7 +88,9 @@ class ReleaseRecords:
         return dict(hashes)
 
     def _read_branch_ledgers(self, name: str, tips: list[str]) -> Iterator[Ledger]:
-        blobs = find_committed_blobs(self.store.objects, [(tip, self.store.ledgers.locate(name)) for tip in tips])
+        blobs = find_committed_blobs(
+            self.store.objects, [(tip, self.store.ledgers.locate(name)) for tip in tips]
+        )
         for blob in sorted({blob for blob in blobs if blob}):
             yield parse_ledger(self.store.objects.read(blob).data)
 
@@ -99,7 +106,13 @@ def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
     try:
         ledger = records.store.ledgers.read(name)
     except EvalstoreError as error:
-        yield make_finding("ledger-unreadable", Place(place), name=name, message=error.message, hint=error.hint or "")
+        yield make_finding(
+            "ledger-unreadable",
+            Place(place),
+            name=name,
+            message=error.message,
+            hint=error.hint or "",
+        )
         return
     for number in ledger.unreadable:
         yield make_finding("ledger-malformed", Place(place, number), path=quote_ledger_path(name))
@@ -107,10 +120,14 @@ def check_ledger(records: ReleaseRecords, name: str) -> Iterator[Finding]:
         first = ledger.by_version[str(line.version)]
         if first is not line:
             here, path = Place(place, line.number), quote_ledger_path(name)
-            yield make_finding("ledger-repeated", here, version=line.version, line=first.number, path=path)
+            yield make_finding(
+                "ledger-repeated", here, version=line.version, line=first.number, path=path
+            )
 
 
-def report_untagged_line(records: ReleaseRecords, name: str, line: LedgerLine, fetch: str) -> Finding:
+def report_untagged_line(
+    records: ReleaseRecords, name: str, line: LedgerLine, fetch: str
+) -> Finding:
     """Return the finding of a line whose release has no tag; `fetch` says where it may be, "" nowhere."""
     ref = f"{name}@{line.version}"
     restore = records.describe_restore(records.store.tag_prefix + ref, ref, line.sha256)
@@ -119,7 +136,9 @@ def report_untagged_line(records: ReleaseRecords, name: str, line: LedgerLine, f
     return make_finding("tag-missing", Place(locate_ledger(name), line.number), ref=ref, back=back)
 
 
-def check_rewritten(records: ReleaseRecords, names: Collection[str], file: str) -> Iterator[Finding]:
+def check_rewritten(
+    records: ReleaseRecords, names: Collection[str], file: str
+) -> Iterator[Finding]:
     """Yield the ledgers among `names` whose first lines are no longer those that were locked."""
     wanted = frozenset(names)
     for name, locked in records.lock.ledgers.items():
@@ -127,7 +146,9 @@ def check_rewritten(records: ReleaseRecords, names: Collection[str], file: str) 
         if ledger and (change := describe_rewrite(records.store, name, locked)):
             place, pointer = Place(file, locked.line), format_json_pointer(("ledgers", name))
             path = quote_ledger_path(name)
-            yield make_finding("ledger-rewritten", place, pointer, name=name, what=change, path=path)
+            yield make_finding(
+                "ledger-rewritten", place, pointer, name=name, what=change, path=path
+            )
 
 
 def find_tag_object(store: ArtifactStore, resolved: Resolved) -> str | None:
@@ -152,10 +173,14 @@ def describe_rewrite(store: ArtifactStore, name: str, locked: LockedLedger) -> s
     kept = frozenset(ledger.raw)
     lost = [line for line in lines if line not in kept]
     parsed = parse_ledger(b"\n".join(lost)).lines
-    return f"it lacks {describe_lines(parsed) if parsed else _count_lines(len(lost))}" if lost else ""
+    return (
+        f"it lacks {describe_lines(parsed) if parsed else _count_lines(len(lost))}" if lost else ""
+    )
 
 
-def _find_locked_lines(store: ArtifactStore, name: str, locked: LockedLedger) -> tuple[bytes, ...] | None:
+def _find_locked_lines(
+    store: ArtifactStore, name: str, locked: LockedLedger
+) -> tuple[bytes, ...] | None:
     """Return the lines that were locked, as a commit up to HEAD has them; None where none has."""
     head = find_head(store.git)
     paths = [prefix + locate_ledger(name) for prefix in store.moves.list_prefixes()]
@@ -172,5 +197,7 @@ def _count_lines(number: int) -> str:
 
 def describe_lines(lines: Sequence[LedgerLine]) -> str:
     """Return the versions and hashes of the first few lines, and how many more there are."""
-    shown = ", ".join(f"{line.version} {line.sha256[:SHORT_DIGEST]}…" for line in lines[:_SHOWN_LINES])
+    shown = ", ".join(
+        f"{line.version} {line.sha256[:SHORT_DIGEST]}…" for line in lines[:_SHOWN_LINES]
+    )
     return shown + (f" and {len(lines) - _SHOWN_LINES} more" if len(lines) > _SHOWN_LINES else "")

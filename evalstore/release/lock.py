@@ -25,7 +25,12 @@ from evalstore.release.release_tags import (
 )
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import find_rows_blob
-from evalstore.store.resolve import build_resolved, find_locked_version, resolve_at_commit, resolve_unlocked
+from evalstore.store.resolve import (
+    build_resolved,
+    find_locked_version,
+    resolve_at_commit,
+    resolve_unlocked,
+)
 from evalstore.store.tags import TAG_REFS
 
 _FIXED = frozenset({PinType.EXACT, PinType.WORKTREE})  # kinds of pins that cannot move
@@ -54,22 +59,36 @@ class LockResult:
 
 
 def lock(
-    store: ArtifactStore, refs: Sequence[str] = (), *, update: bool = False, watch: Watch[Any] = iter
+    store: ArtifactStore,
+    refs: Sequence[str] = (),
+    *,
+    update: bool = False,
+    watch: Watch[Any] = iter,
 ) -> LockResult:
     """Write the lock of a store; a reference that was locked before stays where it was.
 
-    `update` moves floating references (ranges, `latest`, no pin, a branch) to what they mean today: those of `refs`,
-    by name or as they are written, or all. Raises `RefusedError`, and writes nothing, where content that was locked
-    has changed since, and `RefError` for one of `refs` that nothing refers to. `watch` wraps the iterations over
-    artifacts and references (a progress bar).
+    `update` moves floating references (ranges, `latest`, no pin, a branch) to what they mean today:
+    those of `refs`,
+    by name or as they are written, or all. Raises `RefusedError`, and writes nothing, where content
+    that was locked
+    has changed since, and `RefError` for one of `refs` that nothing refers to. `watch` wraps the
+    iterations over artifacts and references (a progress bar).
     """
     if store.root is None:
-        raise RefusedError("a bare repository has no working tree to lock", hint="run it in a clone")
+        raise RefusedError(
+            "a bare repository has no working tree to lock", hint="run it in a clone"
+        )
     old, selectors = store.lock, [parse_ref(text) for text in refs]
     references = _resolve_references(store, lambda ref: update and _can_move(ref, selectors), watch)
-    unused = (selector for selector in selectors if not any(_selects(selector, ref) for ref, _ in references))
+    unused = (
+        selector
+        for selector in selectors
+        if not any(_selects(selector, ref) for ref, _ in references)
+    )
     if selector := next(unused, None):
-        raise RefError(f"nothing in this store refers to {selector}", hint="see what is locked: evalstore lock")
+        raise RefError(
+            f"nothing in this store refers to {selector}", hint="see what is locked: evalstore lock"
+        )
     entries = {str(ref): _lock_reference(store, resolved) for ref, resolved in references}
     new = Lock(entries, _lock_ledgers(store, old))
     data = write_lock(new)
@@ -78,16 +97,28 @@ def lock(
         with lock_repository(store, {}):
             write_locked_file(store.root, LOCK_FILE, data)
         store.forget()
-    locked = tuple(_make_locked_ref(ref, entry, old.refs.get(ref)) for ref, entry in sorted(entries.items()))
-    return LockResult(LOCK_FILE, written, locked, tuple(sorted(old.refs.keys() - entries.keys())), len(new.ledgers))
+    locked = tuple(
+        _make_locked_ref(ref, entry, old.refs.get(ref)) for ref, entry in sorted(entries.items())
+    )
+    return LockResult(
+        LOCK_FILE,
+        written,
+        locked,
+        tuple(sorted(old.refs.keys() - entries.keys())),
+        len(new.ledgers),
+    )
 
 
 def _can_move(ref: Ref, selectors: Sequence[Ref]) -> bool:
-    return ref.type not in _FIXED and (not selectors or any(_selects(selector, ref) for selector in selectors))
+    return ref.type not in _FIXED and (
+        not selectors or any(_selects(selector, ref) for selector in selectors)
+    )
 
 
 def _selects(selector: Ref, ref: Ref) -> bool:
-    return str(selector) == str(ref) or (selector.type is PinType.NONE and selector.name == ref.name)
+    return str(selector) == str(ref) or (
+        selector.type is PinType.NONE and selector.name == ref.name
+    )
 
 
 def _resolve_references(
@@ -100,7 +131,11 @@ def _resolve_references(
             error.place = error.place or find_place()
             raise
 
-    return [(ref, resolved) for _, ref, resolved in walk_references(store, resolve_at, watch=watch) if resolved]
+    return [
+        (ref, resolved)
+        for _, ref, resolved in walk_references(store, resolve_at, watch=watch)
+        if resolved
+    ]
 
 
 def _lock_reference(store: ArtifactStore, resolved: Resolved) -> LockEntry:
@@ -127,17 +162,24 @@ def _lock_ledgers(store: ArtifactStore, old: Lock) -> dict[str, LockedLedger]:
     store.ledgers.expect(names := store.ledgers.list_names())
     ledgers = {name: store.ledgers.read(name) for name in names}
     lengths = {name: len(ledger.raw) for name, ledger in ledgers.items()}
-    return {name: LockedLedger(length, ledgers[name].hash_prefix(length)) for name, length in lengths.items() if length}
+    return {
+        name: LockedLedger(length, ledgers[name].hash_prefix(length))
+        for name, length in lengths.items()
+        if length
+    }
 
 
 def merge_locks(base: Lock, ours: Lock, theirs: Lock, withdrawn: Collection[str]) -> Lock:
     """Return the lock of both sides, without what ours says of releases that are `withdrawn`; theirs wins a conflict.
 
-    Entries are merged by reference. A ledger is locked as theirs has it: the next `lock` adds the lines that are new.
+    Entries are merged by reference. A ledger is locked as theirs has it: the next `lock` adds the
+    lines that are new.
     """
     mine = {ref: entry for ref, entry in ours.refs.items() if not _is_of(ref, entry, withdrawn)}
     names = dict.fromkeys([*theirs.refs, *mine])
-    merged = {ref: _merge_entry(base.refs.get(ref), mine.get(ref), theirs.refs.get(ref)) for ref in names}
+    merged = {
+        ref: _merge_entry(base.refs.get(ref), mine.get(ref), theirs.refs.get(ref)) for ref in names
+    }
     gone = {ref.partition("@")[0] for ref in withdrawn}
     ledgers = {name: locked for name, locked in ours.ledgers.items() if name not in gone}
     refs = {ref: entry for ref, entry in merged.items() if entry}
@@ -148,7 +190,9 @@ def _is_of(text: str, entry: LockEntry, releases: Collection[str]) -> bool:
     return f"{text.partition('@')[0]}@{entry.version}" in releases
 
 
-def _merge_entry(base: LockEntry | None, ours: LockEntry | None, theirs: LockEntry | None) -> LockEntry | None:
+def _merge_entry(
+    base: LockEntry | None, ours: LockEntry | None, theirs: LockEntry | None
+) -> LockEntry | None:
     if ours == base:
         return theirs
     return ours if theirs == base else theirs or ours
@@ -169,11 +213,16 @@ class LockBlock:
     def make_finding(self, rule: str, **facts: object) -> Finding:
         """Return a finding at this block."""
         place = Place(self.file, self.entry.line or None)
-        return make_finding(rule, place, format_json_pointer(("refs", str(self.ref))), ref=self.ref, **facts)
+        return make_finding(
+            rule, place, format_json_pointer(("refs", str(self.ref))), ref=self.ref, **facts
+        )
 
     def describe_restore(self, tag_name: str) -> str:
         """Say how the tag is put back to what was locked."""
-        return f"put it back: git update-ref {TAG_REFS}{tag_name} {self.entry.tag_object or self.entry.commit}"
+        return (
+            f"put it back: git update-ref {TAG_REFS}{tag_name} "
+            f"{self.entry.tag_object or self.entry.commit}"
+        )
 
 
 def read_lock_blocks(lock: Lock, file: str) -> tuple[list[LockBlock], list[Finding]]:
@@ -184,14 +233,22 @@ def read_lock_blocks(lock: Lock, file: str) -> tuple[list[LockBlock], list[Findi
             blocks.append(LockBlock(parse_ref(text), entry, file))
         except RefError as error:
             place, pointer = Place(file, entry.line), format_json_pointer(("refs", text))
-            findings.append(make_finding("lock-edited", place, pointer, ref=text, what=error.message))
+            findings.append(
+                make_finding("lock-edited", place, pointer, ref=text, what=error.message)
+            )
     return blocks, findings
 
 
 def find_expected_tag(store: ArtifactStore, block: LockBlock) -> str | None:
     """Return the name of the tag that a block needs; None when it needs none."""
-    version = find_locked_version(block.ref, block.entry) if block.ref.type is not PinType.REVISION else None
-    return store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
+    version = (
+        find_locked_version(block.ref, block.entry)
+        if block.ref.type is not PinType.REVISION
+        else None
+    )
+    return (
+        store.tags.grammar.format_name(block.ref.kind, block.ref.id, version) if version else None
+    )
 
 
 def report_untagged_block(block: LockBlock, tag_name: str, fetch: str) -> Finding:
@@ -200,18 +257,26 @@ def report_untagged_block(block: LockBlock, tag_name: str, fetch: str) -> Findin
     return block.make_finding("tag-missing", back=f"{fetch}; or {restore}" if fetch else restore)
 
 
-def check_block(store: ArtifactStore, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:
+def check_block(
+    store: ArtifactStore, block: LockBlock, tags: Mapping[str, ReleaseTag]
+) -> Iterator[Finding]:
     """Yield what is no longer as it was locked; a tag that is not there at all is reported by the caller."""
     try:
         if block.ref.type is PinType.REVISION:
-            yield from check_content(store, block, resolve_at_commit(store, block.ref, block.entry.commit))
+            yield from check_content(
+                store, block, resolve_at_commit(store, block.ref, block.entry.commit)
+            )
         else:
             yield from _check_release_block(store, block, tags)
     except EvalstoreError as error:
-        yield make_unreadable_finding(error, str(block.ref), Place(block.file, block.entry.line), _LOCK_ANEW)
+        yield make_unreadable_finding(
+            error, str(block.ref), Place(block.file, block.entry.line), _LOCK_ANEW
+        )
 
 
-def _check_release_block(store: ArtifactStore, block: LockBlock, tags: Mapping[str, ReleaseTag]) -> Iterator[Finding]:
+def _check_release_block(
+    store: ArtifactStore, block: LockBlock, tags: Mapping[str, ReleaseTag]
+) -> Iterator[Finding]:
     name = find_expected_tag(store, block)
     if name is None:
         version = block.entry.version or "(none)"
@@ -226,7 +291,9 @@ def _check_release_block(store: ArtifactStore, block: LockBlock, tags: Mapping[s
         return
     file = read_release_file(store, tag, git_tag.commit)
     yield from check_content(
-        store, block, build_resolved(tag.ref, file.artifact, file.blob, tag=name, commit=git_tag.commit)
+        store,
+        block,
+        build_resolved(tag.ref, file.artifact, file.blob, tag=name, commit=git_tag.commit),
     )
 
 
@@ -237,10 +304,16 @@ def check_content(store: ArtifactStore, block: LockBlock, here: Resolved) -> Ite
         change = f"its file is blob {(here.blob or '')[:12]}, and the lock has {entry.blob[:12]}"
         yield block.make_finding("tag-moved", what=change, back=back)
     elif (rows := find_rows_blob(store, here.artifact, here.commit)) != entry.rows:
-        change = f"its rows are blob {(rows or '(none)')[:12]}, and the lock has {(entry.rows or '(none)')[:12]}"
+        change = (
+            f"its rows are blob {(rows or '(none)')[:12]}, and the lock has "
+            f"{(entry.rows or '(none)')[:12]}"
+        )
         yield block.make_finding("tag-moved", what=change, back=back)
     elif (here.digest, here.scoring_digest) != (entry.digest, entry.scoring_digest):
         yield block.make_finding("lock-edited", what="its digests are not those of its blob")
     # The same content under another tag object: somebody made the tag again.
-    elif here.tag and (find_tag_object(store, here), here.commit) != (entry.tag_object, entry.commit):
+    elif here.tag and (find_tag_object(store, here), here.commit) != (
+        entry.tag_object,
+        entry.commit,
+    ):
         yield block.make_finding("tag-remade", back=back)

@@ -27,7 +27,8 @@ _TRIES = 200  # ten seconds: a bump of a few artifacts takes less than one
 class LockedRepository:
     """A repository whose lock is held: its git, the top of the working tree, and what reads its objects.
 
-    `git` hands the lock on to its child processes. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables.
+    `git` hands the lock on to its child processes. `signature` holds git's GIT_AUTHOR_* and
+    GIT_COMMITTER_* variables.
     """
 
     git: Git
@@ -45,7 +46,11 @@ class LockedRepository:
 def find_journal_name(git: Git) -> str:
     """Return where the bumps of a working tree keep their journal, relative to the common git directory."""
     own = git.directory.name
-    return f"{STATE_FOLDER}/journal.json" if git.directory == git.common else f"{STATE_FOLDER}/journal.{own}.json"
+    return (
+        f"{STATE_FOLDER}/journal.json"
+        if git.directory == git.common
+        else f"{STATE_FOLDER}/journal.{own}.json"
+    )
 
 
 @contextmanager
@@ -70,20 +75,29 @@ def open_leftover_journal(git: Git) -> Iterator[tuple[Path, str] | None]:
 
 
 @contextmanager
-def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Iterator[LockedRepository]:
+def lock_repository(
+    store: ArtifactStore, signature: Mapping[str, str]
+) -> Iterator[LockedRepository]:
     """Hold the repository's lock; `ConflictError` when another bump does not release it within ten seconds."""
     top = store.repository.top
     if top is None:
-        raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
+        raise RefusedError(
+            "a bare repository has no working files to release", hint="run it in a clone"
+        )
     try:
         descriptor = open_lock(store.git.common, LOCK, make=True)
     except OSError as error:
         hint = f"check the permissions of {store.git.common}"
-        raise RefusedError(f"the repository cannot be written: {describe_error(error)}", hint=hint) from None
+        raise RefusedError(
+            f"the repository cannot be written: {describe_error(error)}", hint=hint
+        ) from None
     try:
         _acquire_lock(descriptor)
-        # git's children inherit the lock: after a kill it stays held until the last git that may still write is gone.
-        git = store.git._replace(inherited_fds=(descriptor,), timeout=600.0)  # thousands of objects are synced to disk
+        # git's children inherit the lock: after a kill it stays held until the last git that may
+        # still write is gone.
+        git = store.git._replace(
+            inherited_fds=(descriptor,), timeout=600.0
+        )  # thousands of objects are synced to disk
         yield LockedRepository(git, top, store.objects, store.repository.hex_digits, signature)
     finally:
         os.close(descriptor)
@@ -91,18 +105,21 @@ def lock_repository(store: ArtifactStore, signature: Mapping[str, str]) -> Itera
 
 def write_locked_file(root: Path, path: str, data: bytes) -> None:
     """Write a file of a store whose repository is locked."""
-    # Only a killed process can have left a temporary file: nobody else writes while the repository is locked.
+    # Only a killed process can have left a temporary file: nobody else writes while the repository
+    # is locked.
     sweep_below(root, path)
     write_below(root, path, data)
 
 
 def _acquire_lock(descriptor: int) -> None:
-    # flock(2): the kernel frees the lock when its last holder dies, so there is no stale lock to remove.
+    # flock(2): the kernel frees the lock when its last holder dies, so there is no stale lock to
+    # remove.
     for _ in range(_TRIES):
         with suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         time.sleep(0.05)
     raise ConflictError(
-        "another bump is running in this repository", hint="wait until it is done, then run this one again"
+        "another bump is running in this repository",
+        hint="wait until it is done, then run this one again",
     )

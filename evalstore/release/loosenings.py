@@ -22,7 +22,12 @@ _LADDERS: Mapping[str, tuple[Any, ...]] = {
     "unpinned": ("allow", "warn", "forbid"),
     "signed": ("optional", "require"),
 }
-_DEFAULTS: Mapping[str, Any] = {"strict": False, "profile": "score", "unpinned": "warn", "signed": "optional"}
+_DEFAULTS: Mapping[str, Any] = {
+    "strict": False,
+    "profile": "score",
+    "unpinned": "warn",
+    "signed": "optional",
+}
 _LEVELS = ("off", "info", "patch", "warning", "minor", "error", "major")
 _MAX_AGE = "judge_max_age_days"
 
@@ -46,7 +51,11 @@ def find_loosenings(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[
         known = _get_mapping(_get_mapping(old, "renames"), dataset)
         for name, other in (names if isinstance(names, Mapping) else {}).items():
             if known.get(name) != other:
-                yield Loosening(("renames", dataset, name), f"renames: {dataset}: {name}: {other}", "not declared")
+                yield Loosening(
+                    ("renames", dataset, name),
+                    f"renames: {dataset}: {name}: {other}",
+                    "not declared",
+                )
     yield from _find_looser_targets(old, new)
 
 
@@ -96,7 +105,11 @@ def _find_looser_targets(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iter
     for name in (one for one in before if one in after):
         old_dataset, new_dataset = _name_dataset(before[name]), _name_dataset(after[name])
         if old_dataset and new_dataset != old_dataset:
-            yield Loosening(("targets", name, "dataset"), f"targets: {name}: dataset: {new_dataset}", old_dataset)
+            yield Loosening(
+                ("targets", name, "dataset"),
+                f"targets: {name}: dataset: {new_dataset}",
+                old_dataset,
+            )
     for name, was, now in _pair_targets(before, after):
         for at, lower, word in _find_lower_words({**old, **was}, {**new, **now}):
             if at[0] in {*was, *now}:  # else the store's own setting was loosened
@@ -111,7 +124,9 @@ def _pair_targets(
     for name, was in old.items():
         if isinstance(was, Mapping):
             same: Iterator[Mapping[str, Any]] = (
-                one for one in (new.get(name), *new.values()) if one and _name_dataset(one) == _name_dataset(was)
+                one
+                for one in (new.get(name), *new.values())
+                if one and _name_dataset(one) == _name_dataset(was)
             )
             yield name, was, next(same, {})
     yield from ((name, {}, now) for name, now in new.items() if _name_dataset(now) not in known)

@@ -19,7 +19,8 @@ _MENTIONS = {
     first: re.compile(rb"(%s[a-z][a-z0-9_]{0,63}(?![a-z0-9_]))(@[0-9])?" % first)
     for first in (f"{kind}/".encode() for kind in Kind)
 }
-# Escapes by which YAML (1.2, section 5.7) and JSON (RFC 8259, section 7) may spell the letters of a reference.
+# Escapes by which YAML (1.2, section 5.7) and JSON (RFC 8259, section 7) may spell the letters of a
+# reference.
 _HIDING = re.compile(rb"\\[xuU/\r\n]")
 
 
@@ -27,7 +28,8 @@ _HIDING = re.compile(rb"\\[xuU/\r\n]")
 class Mentions:
     """The names that some bytes may refer to.
 
-    `floating`: perhaps one without an exact version. `hidden`: escapes could spell any name, so it must be parsed.
+    `floating`: perhaps one without an exact version. `hidden`: escapes could spell any name, so it
+    must be parsed.
     """
 
     names: frozenset[str] = frozenset()
@@ -45,7 +47,12 @@ def scan_mentions(pieces: Iterable[bytes]) -> Mentions:
     rest = b""
     for piece in pieces:
         data = rest + piece
-        mentions = [found for first, pattern in _MENTIONS.items() if first in data for found in pattern.findall(data)]
+        mentions = [
+            found
+            for first, pattern in _MENTIONS.items()
+            if first in data
+            for found in pattern.findall(data)
+        ]
         names |= {name.decode("ascii") for name, _ in mentions}
         floating = floating or not all(pin for _, pin in mentions)
         hidden = hidden or (b"\\" in data and _HIDING.search(data) is not None)
@@ -63,7 +70,9 @@ def scan_working_file(store: ArtifactStore, ref: Ref, data: bytes | None) -> Men
     try:
         rows = find_working_rows(store, ref, data)
         # What ends one file is not a beginning of the next.
-        return scan_mentions(chain([data, b"\n"], _read_file_pieces(store, rows)) if rows else [data])
+        return scan_mentions(
+            chain([data, b"\n"], _read_file_pieces(store, rows)) if rows else [data]
+        )
     except LoadError:
         return ANYTHING
 
@@ -81,5 +90,6 @@ def scan_release(store: ArtifactStore, release: Release, blob: str) -> Mentions:
         data = store.objects.read(blob).data
     except EvalstoreError:
         return ANYTHING
-    # Rows are another blob, possibly a large one, which is read only when somebody asks for its references.
+    # Rows are another blob, possibly a large one, which is read only when somebody asks for its
+    # references.
     return ANYTHING if release.kind is Kind.DATASET and b"rows" in data else scan_mentions([data])

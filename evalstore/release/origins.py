@@ -37,9 +37,9 @@ _SHALLOW = "this shallow clone does not have the commit: {}"
 class PartOrigin:
     """The commit in which a part last took its value, and the release that brought it.
 
-    `commit` and what follows are None where no commit holds the part (the working tree), or the history is lost; `gap`
-    then says why. `released_in` is None for what no release on the way holds. `undoes`: the part is as it was before
-    this commit, which is not on the way.
+    `commit` and what follows are None where no commit holds the part (the working tree), or the
+    history is lost; `gap` then says why. `released_in` is None for what no release on the way
+    holds. `undoes`: the part is as it was before this commit, which is not on the way.
     """
 
     commit: str | None = None
@@ -73,31 +73,51 @@ class OriginFinder:
             tip = new.commit
             if tip is None:
                 tip = find_head(self.store.git)
-                found |= dict.fromkeys(self._list_fresh(new, tip, wanted), PartOrigin(gap="not committed"))
+                found |= dict.fromkeys(
+                    self._list_fresh(new, tip, wanted), PartOrigin(gap="not committed")
+                )
             if tip is None:
                 return found
             history = self._open_history(new, tip, old.commit if old else None)
             endings = history.parts.find_endings(part for part in wanted if part not in found)
             for part, ending in endings.items():
-                found[part] = history.describe(ending) if ending.ending is not Ending.BASE else PartOrigin()
-            missing = [part for part in wanted if not (found.get(part) and (found[part].commit or found[part].gap))]
+                found[part] = (
+                    history.describe(ending) if ending.ending is not Ending.BASE else PartOrigin()
+                )
+            missing = [
+                part
+                for part in wanted
+                if not (found.get(part) and (found[part].commit or found[part].gap))
+            ]
             return found | self._find_reverts(old, new, missing)
         except GitError as error:  # a partial clone, or objects that are lost
-            lost = self._describe_release(new, gap=f"the history of {new.name} cannot be read here: {error.message}")
+            lost = self._describe_release(
+                new, gap=f"the history of {new.name} cannot be read here: {error.message}"
+            )
             return dict.fromkeys(wanted, lost)
 
-    def _list_fresh(self, new: Resolved, head: str | None, parts: Iterable[ArtifactPart]) -> list[ArtifactPart]:
+    def _list_fresh(
+        self, new: Resolved, head: str | None, parts: Iterable[ArtifactPart]
+    ) -> list[ArtifactPart]:
         """Return the parts that a working file has otherwise than the newest commit."""
         written, committed = self._read_resolved(new), _ABSENT
         if head is not None:
-            committed = _read_committed_parts(self._open_rows(new), _list_names(self.store, new), head) or _ABSENT
-        return [part for part in parts if written.meanings.get(part) != committed.meanings.get(part)]
+            committed = (
+                _read_committed_parts(self._open_rows(new), _list_names(self.store, new), head)
+                or _ABSENT
+            )
+        return [
+            part for part in parts if written.meanings.get(part) != committed.meanings.get(part)
+        ]
 
     def _find_reverts(
         self, old: Resolved | None, new: Resolved, parts: list[ArtifactPart]
     ) -> dict[ArtifactPart, PartOrigin]:
         """Return the commits on the way to `old` that `new` lacks: what they did is undone in it."""
-        found = {part: self._describe_release(new, gap="no commit in between changed it") for part in parts}
+        found = {
+            part: self._describe_release(new, gap="no commit in between changed it")
+            for part in parts
+        }
         if not parts or old is None or old.commit is None or new.commit is None:
             return found
         history = self._open_history(old, old.commit, new.commit)
@@ -113,7 +133,9 @@ class OriginFinder:
     def _open_history(self, artifact: Resolved, tip: str, base: str | None) -> _ArtifactHistory:
         key = artifact.name, tip, base
         if key not in self._histories:
-            self._histories[key] = _ArtifactHistory.open(self.store, artifact, tip, base, self._open_rows(artifact))
+            self._histories[key] = _ArtifactHistory.open(
+                self.store, artifact, tip, base, self._open_rows(artifact)
+            )
         return self._histories[key]
 
     def _open_rows(self, artifact: Resolved) -> QuestionRows:
@@ -129,7 +151,11 @@ class OriginFinder:
         release = next((release for release in releases if release.tag == artifact.tag), None)
         if release is None:
             return PartOrigin(gap=gap)
-        return PartOrigin(released_in=str(release.version), released_by=_find_releaser(self.store, release), gap=gap)
+        return PartOrigin(
+            released_in=str(release.version),
+            released_by=_find_releaser(self.store, release),
+            gap=gap,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +168,23 @@ class _ArtifactHistory:
 
     @classmethod
     def open(
-        cls, store: ArtifactStore, artifact: Resolved, tip: str, base: str | None, rows: QuestionRows
+        cls,
+        store: ArtifactStore,
+        artifact: Resolved,
+        tip: str,
+        base: str | None,
+        rows: QuestionRows,
     ) -> _ArtifactHistory:
         """Walk the history of an artifact's files once."""
         known = None
         with suppress(MissingObjectError):
             known = store.commit(base).oid if base else None
         names = _list_names(store, artifact)
-        tags = [pattern for one in names for pattern in list_patterns(store.tags.grammar, one.kind, one.id)]
+        tags = [
+            pattern
+            for one in names
+            for pattern in list_patterns(store.tags.grammar, one.kind, one.id)
+        ]
         paths = [*dict.fromkeys(path for one in names for path in _list_paths(store, one))]
         history = read_file_history(store, paths, tip, base=known, tags=tags)
         store.objects.expect(history.commits)
@@ -200,12 +235,19 @@ def iterate_resolved_questions(store: ArtifactStore, resolved: Resolved) -> Iter
     artifact = resolved.artifact
     if artifact.kind is not Kind.DATASET:
         return ()
-    rows = read_rows(store, artifact, commit=resolved.commit, tag=None) if "rows" in artifact.value else None
+    rows = (
+        read_rows(store, artifact, commit=resolved.commit, tag=None)
+        if "rows" in artifact.value
+        else None
+    )
     return iterate_questions(artifact.value, rows)
 
 
 def _list_paths(store: ArtifactStore, artifact: ArtifactIdentity) -> list[str]:
-    return [artifact.path, *(list_rows_paths(store, artifact) if artifact.kind is Kind.DATASET else [])]
+    return [
+        artifact.path,
+        *(list_rows_paths(store, artifact) if artifact.kind is Kind.DATASET else []),
+    ]
 
 
 def _list_names(store: ArtifactStore, artifact: Resolved) -> list[ArtifactIdentity]:
@@ -213,11 +255,15 @@ def _list_names(store: ArtifactStore, artifact: Resolved) -> list[ArtifactIdenti
     return [artifact, *map(parse_ref, list_former_names(store, artifact.name))]
 
 
-def _read_committed_parts(rows: QuestionRows, names: Sequence[ArtifactIdentity], oid: str) -> PartTable | None:
+def _read_committed_parts(
+    rows: QuestionRows, names: Sequence[ArtifactIdentity], oid: str
+) -> PartTable | None:
     """Return the parts of an artifact, by its first name that a commit has: none without one, None if malformed."""
     store = rows.store
     try:
-        files = ((one, blob) for one in names if (blob := store.find_file_at(oid, one.path)) is not None)
+        files = (
+            (one, blob) for one in names if (blob := store.find_file_at(oid, one.path)) is not None
+        )
         artifact, blob = next(files, (None, ""))
         if artifact is None:
             return _ABSENT

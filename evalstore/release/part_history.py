@@ -45,7 +45,9 @@ class _Step:
     changed: frozenset[ArtifactPart]
 
     @classmethod
-    def between(cls, parent: str, old: PartTable, new: PartTable, renames: Mapping[str, str]) -> _Step:
+    def between(
+        cls, parent: str, old: PartTable, new: PartTable, renames: Mapping[str, str]
+    ) -> _Step:
         """Return the step between two versions; `changed` are the parts that differ by their names."""
         changed = frozenset(part for part, _ in old.meanings.items() ^ new.meanings.items())
         return cls(parent, old, new, pair_names(old, new, renames) if changed else {}, changed)
@@ -60,7 +62,10 @@ class _Step:
         """Whether a part means the same in both versions."""
         if part not in self.changed and part.name not in self.names:
             return True
-        later, earlier = self.new.meanings.get(part), self.old.meanings.get(self.find_earlier_name(part))
+        later, earlier = (
+            self.new.meanings.get(part),
+            self.old.meanings.get(self.find_earlier_name(part)),
+        )
         if part.area != "weight" or earlier is None or later is None or earlier == later:
             return earlier == later
         return Fraction(earlier) * find_weight_factor(self.old, self.new) == Fraction(later)
@@ -70,8 +75,8 @@ class _Step:
 class PartHistory:
     """The versions of one artifact in a `FileHistory`.
 
-    `read_table(commit)` returns the parts at a commit, None for a file that is malformed: such a version is passed
-    over. `renames` are the new ids of renamed questions by the old ones.
+    `read_table(commit)` returns the parts at a commit, None for a file that is malformed: such a
+    version is passed over. `renames` are the new ids of renamed questions by the old ones.
     """
 
     history: FileHistory
@@ -134,7 +139,10 @@ class PartHistory:
     def _follow_renamed(self, part: ArtifactPart, ending: PartEnding) -> PartEnding:
         """Return where a removed check ended that had another id before it was removed: not where it was renamed."""
         seen = {part}
-        while ending.ending is Ending.COMMIT and (later := self._find_later_name(part, ending.commit)) not in seen:
+        while (
+            ending.ending is Ending.COMMIT
+            and (later := self._find_later_name(part, ending.commit)) not in seen
+        ):
             seen.add(later)
             part = later
             ending = self._walk({self.history.head or "": [_PartSearch(part, part)]})[part]

@@ -23,13 +23,20 @@ _KEY = "rubric_ref"
 _ESCAPES = (b"\\/", b"\\u00")  # how JSON may write the letters of a reference otherwise
 
 
-def find_pin_moves(store: ArtifactStore, resolved: Resolved, targets: Mapping[str, Version]) -> dict[str, str]:
+def find_pin_moves(
+    store: ArtifactStore, resolved: Resolved, targets: Mapping[str, Version]
+) -> dict[str, str]:
     """Return the exact pins of a working file and its rows that are below `targets` (by name), and their new text."""
-    moves = ((text, _move_ref(text, targets)) for text in _list_pins(store, resolved, partial(_make_needles, targets)))
+    moves = (
+        (text, _move_ref(text, targets))
+        for text in _list_pins(store, resolved, partial(_make_needles, targets))
+    )
     return {text: new for text, new in moves if new}
 
 
-def list_exact_pins(store: ArtifactStore, resolved: Resolved, moved: Mapping[str, str]) -> dict[str, str]:
+def list_exact_pins(
+    store: ArtifactStore, resolved: Resolved, moved: Mapping[str, str]
+) -> dict[str, str]:
     """Return the exact pins of a working file and its rows to releases that moved (old ref: new), with the new text."""
     names = {ref.partition("@")[0] for ref in moved}
     found: dict[str, str] = {}
@@ -41,10 +48,14 @@ def list_exact_pins(store: ArtifactStore, resolved: Resolved, moved: Mapping[str
     return found
 
 
-def list_floating_refs(store: ArtifactStore, resolved: Resolved, names: Iterable[str]) -> Iterator[Ref]:
+def list_floating_refs(
+    store: ArtifactStore, resolved: Resolved, names: Iterable[str]
+) -> Iterator[Ref]:
     """Yield the references of a working file and its rows to `names` that float, save those that the lock holds."""
     wanted = set(names)
-    for text in _list_pins(store, resolved, lambda: (*(name.encode() for name in wanted), *_ESCAPES)):
+    for text in _list_pins(
+        store, resolved, lambda: (*(name.encode() for name in wanted), *_ESCAPES)
+    ):
         try:
             ref = parse_ref(text)
         except EvalstoreError:  # what cannot be read is reported where it is released
@@ -55,7 +66,11 @@ def list_floating_refs(store: ArtifactStore, resolved: Resolved, names: Iterable
 
 def move_artifact_pins(artifact: Artifact, moves: PinMoves) -> Artifact:
     """Return an artifact with its pins moved, as a working file would be after it."""
-    changes = {pointer: moves[text] for pointer, text in find_pins(artifact.kind, artifact.value) if text in moves}
+    changes = {
+        pointer: moves[text]
+        for pointer, text in find_pins(artifact.kind, artifact.value)
+        if text in moves
+    }
     if not changes:
         return artifact
     document = replace_scalars(artifact.document, changes)
@@ -83,7 +98,8 @@ def _move_pin_in_line(line: bytes, number: int, moves: PinMoves) -> bytes:
     text = row.get(_KEY) if isinstance(row, dict) else None
     if not isinstance(text, str) or text not in moves:
         return line
-    # The value is replaced at its position in the line, so that spacing, escapes and key order stay.
+    # The value is replaced at its position in the line, so that spacing, escapes and key order
+    # stay.
     document = read_json(line, "rows")
     mark, shift = document.spans[_KEY,], len("\ufeff") if document.bom else 0
     decoded = line.decode("utf-8")
@@ -99,7 +115,8 @@ def _list_pins(
     for _, text in find_pins(resolved.kind, resolved.artifact.value):
         yield text
     rows = find_rows_path(resolved.artifact)
-    # Made for a file of rows only: a bump of thousands asks for each of them, and has as many names.
+    # Made for a file of rows only: a bump of thousands asks for each of them, and has as many
+    # names.
     if rows and store.root and (needles := find_needles()):
         with open_below(store.root, rows) as file:
             yield from _list_row_pins(file, rows, needles)
@@ -134,13 +151,20 @@ def _move_ref(text: str, targets: Mapping[str, Version]) -> str | None:
     except EvalstoreError:
         return None
     target = targets.get(ref.name)
-    if ref.type is not PinType.EXACT or target is None or ref.version is None or ref.version >= target:
+    if (
+        ref.type is not PinType.EXACT
+        or target is None
+        or ref.version is None
+        or ref.version >= target
+    ):
         return None
     return f"{ref.name}@{target}"
 
 
 def check_pins_released(
-    store: ArtifactStore, pins: Iterable[tuple[FindPlace, Ref]], versions: Mapping[str, Iterable[Version]]
+    store: ArtifactStore,
+    pins: Iterable[tuple[FindPlace, Ref]],
+    versions: Mapping[str, Iterable[Version]],
 ) -> None:
     """Refuse a pin (with its place) that no version of `versions` (by name) matches, or that names no release."""
     for find_place, ref in pins:
@@ -150,10 +174,16 @@ def check_pins_released(
             raise _refuse_pin(store, ref, find_place(), known)
 
 
-def _refuse_pin(store: ArtifactStore, ref: Ref, place: Place, known: Sequence[Version]) -> RefusedError:
+def _refuse_pin(
+    store: ArtifactStore, ref: Ref, place: Place, known: Sequence[Version]
+) -> RefusedError:
     is_absent = not known and store.root and not (store.root / ref.path).is_file()
     # A clone without tags knows no release but that of this bump, which is none to pin.
-    if is_absent or store.repository.shallow or str(ref.version) in store.ledgers.read(ref.name).by_version:
+    if (
+        is_absent
+        or store.repository.shallow
+        or str(ref.version) in store.ledgers.read(ref.name).by_version
+    ):
         error = build_unknown_error(store, ref)
         return RefusedError(error.message, place=place, hint=error.hint)
     hint = (

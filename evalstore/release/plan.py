@@ -17,7 +17,13 @@ from evalstore.release.acceptances import read_change_policy
 from evalstore.release.journal import PinMove, ReleasedVersion
 from evalstore.release.pins import check_pins_released, find_pin_moves, list_floating_refs
 from evalstore.release.references import list_references
-from evalstore.release.step import BumpContext, BumpOptions, ReleaseStep, check_no_other_changes, plan_step
+from evalstore.release.step import (
+    BumpContext,
+    BumpOptions,
+    ReleaseStep,
+    check_no_other_changes,
+    plan_step,
+)
 from evalstore.release.values import FollowedVersion, LoweredVersion, PinnedVersion, Released
 from evalstore.release.working_scan import scan_working_files
 from evalstore.store import ArtifactStore, Release, Resolved
@@ -43,16 +49,20 @@ class BumpPlan(NamedTuple):
 class _PlanDraft:
     """A plan while it is made: steps by name, the versions that pins move to, drafts by ref, who pins or follows.
 
-    `migrated` are the last releases of rubrics by the source that they were migrated from, which datasets of the same
-    source are to pin.
+    `migrated` are the last releases of rubrics by the source that they were migrated from, which
+    datasets of the same source are to pin.
     """
 
     steps: dict[str, ReleaseStep] = field(default_factory=dict)
     targets: dict[str, Version] = field(default_factory=dict)
     artifacts: dict[str, Artifact] = field(default_factory=dict)
-    migrated: defaultdict[object, dict[str, Version]] = field(default_factory=lambda: defaultdict(dict))
+    migrated: defaultdict[object, dict[str, Version]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
     pinned: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    followers: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))  # by the name they follow
+    followers: defaultdict[str, set[str]] = field(
+        default_factory=lambda: defaultdict(set)
+    )  # by the name they follow
 
 
 def choose_working_files(store: ArtifactStore, options: BumpOptions) -> list[Ref]:
@@ -68,12 +78,19 @@ def make_plan(store: ArtifactStore, options: BumpOptions) -> BumpPlan:
     refs, today = choose_working_files(store, options), options.today
     draft, releases = _PlanDraft(), store.group_releases()
     context = BumpContext(
-        store, releases, make_draft_loader(store, draft.artifacts), options, read_change_policy(store, today)
+        store,
+        releases,
+        make_draft_loader(store, draft.artifacts),
+        options,
+        read_change_policy(store, today),
     )
-    last = {name: release for name, all_ in releases.items() if (release := find_last_release(all_))}
+    last = {
+        name: release for name, all_ in releases.items() if (release := find_last_release(all_))
+    }
     changed = {ref.name for ref in scan_working_files(store, refs, last).changed}
     requested = {ref.name: ref.name in changed for ref in refs}  # and whether its file changed
-    # In the order of dependence: an artifact is planned once the versions of everything it pins are known.
+    # In the order of dependence: an artifact is planned once the versions of everything it pins are
+    # known.
     for resolved in options.watch(_sort_by_dependency(_resolve_readable(store, changed))):
         _add_to_plan(draft, context, resolved, requested)
     _check_steps(store, draft.steps, releases)
@@ -88,10 +105,14 @@ def make_plan(store: ArtifactStore, options: BumpOptions) -> BumpPlan:
     preview = Released(
         tuple(_describe_version(store, step, tagged=options.tag) for step in ordered),
         tuple(name for name in requested if name not in draft.steps),
-        pinned=tuple(PinnedVersion(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())),
+        pinned=tuple(
+            PinnedVersion(ref, tuple(sorted(by))) for ref, by in sorted(draft.pinned.items())
+        ),
         followed=options.dependents,
         followers=tuple(_list_followed_versions(draft)),
-        lowered=tuple(LoweredVersion(step.ref, step.adjustment_lines) for step in ordered if step.adjustments),
+        lowered=tuple(
+            LoweredVersion(step.ref, step.adjustment_lines) for step in ordered if step.adjustments
+        ),
         findings=tuple(found.list_lines()),
     )
     return BumpPlan(ordered, preview)
@@ -110,13 +131,25 @@ def _list_followed_versions(draft: _PlanDraft) -> Iterator[FollowedVersion]:
             yield FollowedVersion(draft.steps[name].ref, draft.steps[name].bump, tuple(others))
 
 
-def _add_to_plan(draft: _PlanDraft, context: BumpContext, resolved: Resolved, requested: Mapping[str, bool]) -> None:
+def _add_to_plan(
+    draft: _PlanDraft, context: BumpContext, resolved: Resolved, requested: Mapping[str, bool]
+) -> None:
     name, is_named = resolved.name, resolved.name in requested
-    moves = _find_moves_if_readable(context, resolved, draft.targets, strict=requested.get(name, False))
+    moves = _find_moves_if_readable(
+        context, resolved, draft.targets, strict=requested.get(name, False)
+    )
     # What was never released and is not named keeps its pins, and is reported.
-    follows = moves if context.options.dependents and (is_named or context.find_known_releases(name)) else {}
+    follows = (
+        moves
+        if context.options.dependents and (is_named or context.find_known_releases(name))
+        else {}
+    )
     if is_named and context.options.renumbered:
-        follows = {old: new for old, new in moves.items() if _write_exact(old) in context.options.renumbered}
+        follows = {
+            old: new
+            for old, new in moves.items()
+            if _write_exact(old) in context.options.renumbered
+        }
     origin = read_origin(resolved.artifact.value)
     # What an earlier bump left behind is told of again: nobody else would.
     lagging = draft.migrated.get(origin, {})
@@ -128,12 +161,18 @@ def _add_to_plan(draft: _PlanDraft, context: BumpContext, resolved: Resolved, re
         draft.migrated[origin][name] = last.version
     if follows and not is_named:
         check_no_other_changes(context, resolved, follows)
-    step = plan_step(context, resolved, follows, is_named=is_named) if follows or requested.get(name) else None
+    step = (
+        plan_step(context, resolved, follows, is_named=is_named)
+        if follows or requested.get(name)
+        else None
+    )
     if step is not None:
         draft.steps[name], draft.artifacts[step.ref] = step, step.artifact
     elif context.find_known_releases(name):
         for ref in list_floating_refs(context.store, resolved, draft.steps) if draft.steps else ():
-            if _will_mean(ref, draft.steps[ref.name].version, context.find_known_releases(ref.name)):
+            if _will_mean(
+                ref, draft.steps[ref.name].version, context.find_known_releases(ref.name)
+            ):
                 draft.followers[ref.name].add(name)
     draft.targets.update(_choose_pin_target(context, name, step, is_named=is_named))
 
@@ -188,7 +227,8 @@ def _find_working_file(working: Mapping[str, Ref], text: str) -> Ref:
     ref = parse_ref(text)
     if ref.type not in {PinType.NONE, PinType.WORKTREE}:
         raise RefError(
-            f"{ref} has a pin, but evalstore bump releases the working file", hint=f"evalstore bump {ref.name}"
+            f"{ref} has a pin, but evalstore bump releases the working file",
+            hint=f"evalstore bump {ref.name}",
         )
     if ref.name not in working:
         guess = find_nearest(ref.name, working)
@@ -200,14 +240,19 @@ def _find_working_file(working: Mapping[str, Ref], text: str) -> Ref:
 def _sort_by_dependency(artifacts: Iterable[Resolved]) -> list[Resolved]:
     # Composites pin rubrics, and cannot be nested: after all others of their kind.
     def sort_key(resolved: Resolved) -> tuple[int, bool]:
-        composite = any(pointer[-1] == "rubric_ref" for pointer, _ in find_pins(resolved.kind, resolved.artifact.value))
+        composite = any(
+            pointer[-1] == "rubric_ref"
+            for pointer, _ in find_pins(resolved.kind, resolved.artifact.value)
+        )
         return _ORDER.index(resolved.kind), composite
 
     return sorted(artifacts, key=sort_key)
 
 
 def _check_steps(
-    store: ArtifactStore, steps: Mapping[str, ReleaseStep], releases: Mapping[str, Sequence[Release]]
+    store: ArtifactStore,
+    steps: Mapping[str, ReleaseStep],
+    releases: Mapping[str, Sequence[Release]],
 ) -> None:
     known = {name: [release.version for release in all_] for name, all_ in releases.items()}
     for name, step in steps.items():
@@ -240,7 +285,9 @@ def _check_version_free(step: ReleaseStep, known: Sequence[Release]) -> None:
             )
 
 
-def make_draft_loader(store: ArtifactStore, drafts: Mapping[str, Artifact]) -> Callable[[str], Artifact]:
+def make_draft_loader(
+    store: ArtifactStore, drafts: Mapping[str, Artifact]
+) -> Callable[[str], Artifact]:
     """Return a function that loads references when `drafts` (by `<kind>/<id>@<version>`) are about to be released."""
 
     def load(text: str) -> Artifact:
@@ -263,4 +310,6 @@ def check_tag_name(tag: str) -> None:
             if tag.endswith(".lock")
             else f"a tag has at most {_NAME_LIMIT} bytes"
         )
-        raise RefusedError(f"git cannot make the tag {tag[:_NAME_LIMIT]}: {why}", hint="choose another version")
+        raise RefusedError(
+            f"git cannot make the tag {tag[:_NAME_LIMIT]}: {why}", hint="choose another version"
+        )

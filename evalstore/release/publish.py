@@ -1,10 +1,10 @@
 """What a bump writes, in order; a kill after any step leaves either no release, or one that the next bump finishes.
 
-1. Objects: blobs (`write_release_files`), trees, the commit, the tags; and the journal: what is to be done, with refs
-   of our own, which hold the objects until the others do (`_write_journal`).
+1. Objects: blobs (`write_release_files`), trees, the commit, the tags; and the journal: what is to
+   be done, with refs of our own, which hold the objects until the others do (`_write_journal`).
 2. Next to the working files and the index, what will replace them (`stage_files`, `copy_index`).
-3. The refs: tags and branch, in one transaction of git; then working files and index, by renaming (`_try_to_publish`).
-   This alone happens under git's lock of the index.
+3. The refs: tags and branch, in one transaction of git; then working files and index, by renaming
+   (`_try_to_publish`). This alone happens under git's lock of the index.
 4. What all that has left, and the journal (`end_journal`).
 
 All of it happens under the lock of the repository.
@@ -23,7 +23,13 @@ from evalstore.places import SETTINGS_FILE
 from evalstore.release.asked_changes import TRAILER
 from evalstore.release.checkout import Checkout
 from evalstore.release.commit_files import CommitFile, write_blobs
-from evalstore.release.journal import FileChange, Journal, ReleasedVersion, hold_pending, write_journal
+from evalstore.release.journal import (
+    FileChange,
+    Journal,
+    ReleasedVersion,
+    hold_pending,
+    write_journal,
+)
 from evalstore.release.locking import REFLOG_REASON, LockedRepository
 from evalstore.release.recovery import (
     end_journal,
@@ -63,7 +69,10 @@ from evalstore.store.revisions import find_refs
 from evalstore.store.signers import open_signature_check
 from evalstore.store.tags import TAG_REFS
 
-_TRIES, _FREE_TRIES = 10, 9  # of a release whose branch moves meanwhile; those in which others can still commit
+_TRIES, _FREE_TRIES = (
+    10,
+    9,
+)  # of a release whose branch moves meanwhile; those in which others can still commit
 # What git says of a ref that is not as it was -> what happened.
 _CONFLICTS = {
     "reference already exists": "one of the tags already exists",
@@ -99,7 +108,9 @@ def format_tag_message(step: ReleaseStep, text: str | None) -> str:
         "Evalstore-Previous": step.previous or "none",
     }
     asked = [(TRAILER, step.asked)] if step.asked else []
-    lines = "".join(f"{key}: {value}\n" for key, value in (*trailers.items(), *step.adjustments, *asked))
+    lines = "".join(
+        f"{key}: {value}\n" for key, value in (*trailers.items(), *step.adjustments, *asked)
+    )
     return f"{summary}\n\n{lines}"
 
 
@@ -107,8 +118,8 @@ def format_tag_message(step: ReleaseStep, text: str | None) -> str:
 class ReleaseDraft:
     """A release: the changes of its files, and what the branch holds at their paths (`committed`).
 
-    git has the files already, but for `contents`, by their blobs, which are written with the trees. The commit is built
-    on whatever tip the branch has, as long as that holds the same there.
+    git has the files already, but for `contents`, by their blobs, which are written with the trees.
+    The commit is built on whatever tip the branch has, as long as that holds the same there.
     """
 
     branch: str
@@ -129,7 +140,8 @@ def write_release_files(
 ) -> ReleaseDraft:
     """Write those blobs of a release that may be large, and return what else it consists of.
 
-    Killed here: objects that nothing refers to, which `git gc` removes one day; nobody has to finish anything.
+    Killed here: objects that nothing refers to, which `git gc` removes one day; nobody has to
+    finish anything.
     """
     paths = [store.prefix + file.path for file in files]
     watched = (*paths, store.prefix + SETTINGS_FILE)
@@ -146,7 +158,9 @@ def write_release_files(
         )
         for path, (kept, worked), file in zip(paths, blobs, files, strict=True)
     )
-    return ReleaseDraft(checkout.branch, changes, contents, committed, watched, messages, checkout.index)
+    return ReleaseDraft(
+        checkout.branch, changes, contents, committed, watched, messages, checkout.index
+    )
 
 
 class ReleaseContext(NamedTuple):
@@ -160,8 +174,9 @@ class ReleaseContext(NamedTuple):
 def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | None) -> Journal:
     """Commit a release on `tip`, make its tags and move the branch, together; `ConflictError` when one has moved.
 
-    The index is locked for as long as branch, files and index differ from each other: whoever else commits meets that
-    lock for milliseconds. Where somebody commits all the time, the last tries lock it from the start.
+    The index is locked for as long as branch, files and index differ from each other: whoever else
+    commits meets that lock for milliseconds. Where somebody commits all the time, the last tries
+    lock it from the start.
     """
     # A signature may take a touch of a key: it is asked for twice at most.
     repository, free = release.repository, 1 if release.options.sign else _FREE_TRIES
@@ -172,17 +187,21 @@ def publish_release(release: ReleaseContext, draft: ReleaseDraft, tip: str | Non
             for number in range(_TRIES):
                 if number == free:
                     locks.enter_context(lock_index(repository.git))
-                # The index before the branch: who commits between the two has changed the index, too.
+                # The index before the branch: who commits between the two has changed the index,
+                # too.
                 index = copy_index(repository.git, index_entries, draft.index)
                 if number:
                     tip = _follow_tip(release, draft, tip, attempt.failure)
                 if journal is None or journal.old != tip:
                     journal = _write_journal(release, draft, tip, journal)
                 if staged is None:
-                    # Killed before it: git may prune the objects one day, and the journal is dropped then.
+                    # Killed before it: git may prune the objects one day, and the journal is
+                    # dropped then.
                     hold_pending(repository, journal)
                     staged = stage_files(repository, journal, watch=release.options.watch_writing)
-                attempt = _try_to_publish(repository, journal, staged, index, is_index_locked=number >= free)
+                attempt = _try_to_publish(
+                    repository, journal, staged, index, is_index_locked=number >= free
+                )
                 if attempt.is_released:
                     break
             else:
@@ -219,18 +238,23 @@ class _Attempt(NamedTuple):
     failure: CommandError | None = None
 
 
-def _write_journal(release: ReleaseContext, draft: ReleaseDraft, tip: str | None, last: Journal | None) -> Journal:
+def _write_journal(
+    release: ReleaseContext, draft: ReleaseDraft, tip: str | None, last: Journal | None
+) -> Journal:
     """Write the commit and the tags of a release on `tip`, then what remains to be done; `last` is that of another tip.
 
-    Killed before the journal: as in `write_release_files`. Killed while it is written: a temporary file, which the next
-    bump removes. Killed after it: a journal none of whose refs has moved, which the next bump removes, too; nothing was
-    released.
+    Killed before the journal: as in `write_release_files`. Killed while it is written: a temporary
+    file, which the next bump removes. Killed after it: a journal none of whose refs has moved,
+    which the next bump removes, too; nothing was released.
     """
     repository = release.repository
-    # The tree is that of the branch with these files replaced: nothing else that is edited or staged gets in.
+    # The tree is that of the branch with these files replaced: nothing else that is edited or
+    # staged gets in.
     entries = {change.path: TreeEntry(change.mode, change.blob) for change in draft.changes}
     if last and tip and not release.options.sign:
-        commit, refs = write_on_tip(repository.git, repository.objects, last.commit, tip, entries, last.tags)
+        commit, refs = write_on_tip(
+            repository.git, repository.objects, last.commit, tip, entries, last.tags
+        )
     else:
         tree = write_tree(repository.git, repository.objects, tip, entries, draft.contents.values())
         parents = [tip] if tip else []
@@ -251,16 +275,21 @@ def _try_to_publish(
     is_index_locked: bool,
 ) -> _Attempt:
     with nullcontext() if is_index_locked else lock_index(repository.git):
-        # Somebody stages or commits at this moment: to catch up under the lock would lock them out for longer.
+        # Somebody stages or commits at this moment: to catch up under the lock would lock them out
+        # for longer.
         if not is_index_locked and not is_copy_current(repository.git, index):
             return _Attempt(is_released=False)
-        # Tags first: loose refs are renamed one by one. Killed between them: some tags, and a branch that has not
-        # moved. The next bump adds the missing tags and moves the branch; if the branch has moved elsewhere by then, it
-        # removes the tags again. Killed after them: released; the next bump brings files and index up to date.
+        # Tags first: loose refs are renamed one by one. Killed between them: some tags, and a
+        # branch that has not moved. The next bump adds the missing tags and moves the branch; if
+        # the branch has moved elsewhere by then, it removes the tags again. Killed after them:
+        # released; the next bump brings files and index up to date.
         failure = _move_refs(
-            repository, journal, [*list_tag_updates(journal), RefUpdate(journal.branch, journal.commit, journal.old)]
+            repository,
+            journal,
+            [*list_tag_updates(journal), RefUpdate(journal.branch, journal.commit, journal.old)],
         )
-        # Where git answered with an error, the refs say what happened. From here on a kill loses nothing.
+        # Where git answered with an error, the refs say what happened. From here on a kill loses
+        # nothing.
         is_released = failure is None or finish_or_undo_refs(repository, journal)
         if is_released:
             finish_files(repository, journal, staged, index)
@@ -274,12 +303,17 @@ def _follow_tip(
     now = find_refs(release.repository.git, [draft.branch]).get(draft.branch)
     if now == tip and failure is None:
         return tip
-    if now in {None, tip} or _find_entries(release.repository.objects, now, draft.watched) != draft.committed:
+    if (
+        now in {None, tip}
+        or _find_entries(release.repository.objects, now, draft.watched) != draft.committed
+    ):
         raise _explain_failure(failure) from None
     return now
 
 
-def _find_entries(objects: ObjectReader, commit: str | None, paths: Iterable[str]) -> dict[str, TreeEntry]:
+def _find_entries(
+    objects: ObjectReader, commit: str | None, paths: Iterable[str]
+) -> dict[str, TreeEntry]:
     """Return the modes and blobs of files at a commit by path, for those that are there."""
     found = ((path, find_entry(objects, commit, path)) for path in paths) if commit else ()
     return {path: entry for path, entry in found if entry}
@@ -298,11 +332,17 @@ def _write_commit_and_tags(
 ) -> tuple[str, Mapping[str, str]]:
     repository, options = release.repository, release.options
     if not options.sign:
-        commit = write_commit(repository.git, tree, parents, message=messages.commit, signature=repository.signature)
+        commit = write_commit(
+            repository.git, tree, parents, message=messages.commit, signature=repository.signature
+        )
         return commit, write_tags(repository.git, repository.objects, commit, messages.tags)
     with open_scratch_repository(repository.git, repository.hex_digits) as scratch:
-        commit = sign_commit(scratch, tree, parents, message=messages.commit, signature=repository.signature)
-        tags = sign_tags(scratch, repository.objects, commit, messages.tags, watch=options.watch_signing)
+        commit = sign_commit(
+            scratch, tree, parents, message=messages.commit, signature=repository.signature
+        )
+        tags = sign_tags(
+            scratch, repository.objects, commit, messages.tags, watch=options.watch_signing
+        )
     if messages.signers is not None:
         _check_signer(repository, tags, messages.signers)
     return commit, tags
@@ -314,17 +354,27 @@ def _check_signer(repository: LockedRepository, tags: Mapping[str, str], signers
         # All are signed by one key.
         for name, oid in list(tags.items())[:1]:
             if flaw := find_flaw(oid, repository.git.run("cat-file", "tag", oid), None):
-                hint = "ask a listed signer to release it, or to add you to the file that evalstore.yaml names"
-                raise RefusedError(f"{name} would not be signed by an allowed signer: {flaw}", hint=hint)
+                hint = (
+                    "ask a listed signer to release it, or to add you to the file that "
+                    "evalstore.yaml names"
+                )
+                raise RefusedError(
+                    f"{name} would not be signed by an allowed signer: {flaw}", hint=hint
+                )
 
 
-def _move_refs(repository: LockedRepository, journal: Journal, updates: Iterable[RefUpdate]) -> CommandError | None:
+def _move_refs(
+    repository: LockedRepository, journal: Journal, updates: Iterable[RefUpdate]
+) -> CommandError | None:
     try:
         update_refs(repository.git, updates, reason=REFLOG_REASON, signature=repository.signature)
     except CommandError as error:
-        # git itself was killed, while this process lives: it could not remove its locks, and they would stop us.
+        # git itself was killed, while this process lives: it could not remove its locks, and they
+        # would stop us.
         if error.status < 0:
-            remove_stale_locks(repository, journal.refs, repository.git.common / repository.journal_name)
+            remove_stale_locks(
+                repository, journal.refs, repository.git.common / repository.journal_name
+            )
         return error
     return None
 
@@ -333,7 +383,10 @@ def _explain_failure(failure: CommandError | None) -> Exception:
     stderr = failure.stderr if failure else "but expected"
     if crossed := _CROSSED.search(stderr):
         there, wanted = crossed.groups()
-        hint = f"rename that tag (git tag <new> {there}; git tag -d {there}), then run the same bump again"
+        hint = (
+            f"rename that tag (git tag <new> {there}; git tag -d {there}), then run the same bump "
+            "again"
+        )
         return RefusedError(f"git cannot have both a tag {wanted} and a tag {there}", hint=hint)
     cause = next((cause for words, cause in _CONFLICTS.items() if words in stderr), None)
     if cause is None and failure:

@@ -30,27 +30,35 @@ _BUSY = ("transaction failed", "failed to update ref", "lock", "incorrect old va
 _THEN_PUSH = "when that is fixed:"
 
 _AS_ANOTHER_VERSION = (
-    "take theirs in and number yours anew: evalstore bump --again --push {remote}; or, once that tag is gone:"
+    "take theirs in and number yours anew: evalstore bump --again --push {remote}; or, once that "
+    "tag is gone:"
 )
 _JOIN_BOTH = (
-    "{first}git pull --no-rebase --tags {remote} {branch} joins both (a rebase would leave the tags behind); then:"
+    "{first}git pull --no-rebase --tags {remote} {branch} joins both (a rebase would leave the "
+    "tags behind); then:"
 )
 _AFTER_THEIRS = "theirs released {met}, too: evalstore bump --again --push {remote}; or "
 _UNSTAGE = "git stash, because git merges only without staged changes; "
 _LET_GIT_ASK = (
-    "evalstore asks only your global git config for passwords and keys; git itself also asks this repository's:"
+    "evalstore asks only your global git config for passwords and keys; git itself also asks this "
+    "repository's:"
 )
 
 _NOT_ATOMIC = "it cannot update a branch and tags together"
 
-# What a remote says of a ref that it does not take -> what has happened, and what to do before the same push. The first
-# row that fits any ref counts: who has both a branch that moved and a tag that is taken needs another version first.
+# What a remote says of a ref that it does not take -> what has happened, and what to do before the
+# same push. The first row that fits any ref counts: who has both a branch that moved and a tag that
+# is taken needs another version first.
 _REJECTIONS = (
     ("already exists", "{ref} already exists there, with other content", _AS_ANOTHER_VERSION),
     ("fetch first", "{branch} has new commits there", _JOIN_BOTH),
     ("non-fast-forward", "{branch} has new commits there", _JOIN_BOTH),
     ("hook declined", "a hook there rejected {ref}{reason}", _THEN_PUSH),
-    ("checked out", "{branch} is checked out there", "push to a bare repository, or there: git switch --detach; then:"),
+    (
+        "checked out",
+        "{branch} is checked out there",
+        "push to a bare repository, or there: git switch --detach; then:",
+    ),
     ("", "{ref} was rejected there: {words}{reason}", _THEN_PUSH),
 )
 # What git says when no ref got an answer -> what has happened, and what to do.
@@ -60,7 +68,11 @@ _FAILURES = (
         _NOT_ATOMIC,
         "the branch may arrive without its tags, with:",
     ),
-    ("' not allowed", "evalstore pushes only over https and ssh and to folders", "git itself may be able to:"),
+    (
+        "' not allowed",
+        "evalstore pushes only over https and ssh and to folders",
+        "git itself may be able to:",
+    ),
     ("Permission denied", "it denied you access", _LET_GIT_ASK),
     ("Authentication failed", "it denied you access", _LET_GIT_ASK),
     ("could not read", "it asks for a name or a password", _LET_GIT_ASK),
@@ -81,19 +93,31 @@ def find_push_route(
 ) -> PushRoute | None:
     """Return the route of a branch to the remote of this name, or to its own (True; False: only if there is one).
 
-    Raises `RefusedError` for a remote that does not exist or has several addresses, and on a detached HEAD.
+    Raises `RefusedError` for a remote that does not exist or has several addresses, and on a
+    detached HEAD.
     """
     remotes = remote.list_remotes(config)
-    to = remotes.by_name.get(remote_name) if isinstance(remote_name, str) else remotes.find_for_branch(branch or "")
+    to = (
+        remotes.by_name.get(remote_name)
+        if isinstance(remote_name, str)
+        else remotes.find_for_branch(branch or "")
+    )
     if not remote_name:
         return PushRoute(branch, to) if branch and to else None
     if branch is None:
         raise RefusedError(
-            "HEAD is detached, so there is no branch to push", hint="git switch to a branch, then run the bump again"
+            "HEAD is detached, so there is no branch to push",
+            hint="git switch to a branch, then run the bump again",
         )
     if to is None:
-        known = f"there is {', '.join(sorted(remotes.by_name))}" if remotes.by_name else "git remote add origin <url>"
-        name = f"remote named {remote_name!r}" if isinstance(remote_name, str) else "remote to push to"
+        known = (
+            f"there is {', '.join(sorted(remotes.by_name))}"
+            if remotes.by_name
+            else "git remote add origin <url>"
+        )
+        name = (
+            f"remote named {remote_name!r}" if isinstance(remote_name, str) else "remote to push to"
+        )
         raise RefusedError(f"there is no {name}", hint=known)
     if len(to.urls) > 1:
         message = f"{to.name} has {len(to.urls)} addresses, and a push to several is not atomic"
@@ -109,12 +133,17 @@ def plan_push(store: ArtifactStore, route: PushRoute | None, released: Released)
     if route is None:
         return None
     new_tags = [version.tag for version in released.done if version.tag]
-    # Nothing released: the bump is repeated for its push, and the current releases of what it names are pushed again.
+    # Nothing released: the bump is repeated for its push, and the current releases of what it names
+    # are pushed again.
     unchanged = () if released.done else released.unchanged
     current = (_find_current_release(store, name) for name in unchanged)
-    commits = {release.commit for release in current if release} | find_unpushed_commits(store.git, route)
+    commits = {release.commit for release in current if release} | find_unpushed_commits(
+        store.git, route
+    )
     others = (release.tag for release in store.releases() if release.commit in commits)
-    return Push(route.to.name, route.branch, tuple(dict.fromkeys([*new_tags, *others])), PushOutcome.READY)
+    return Push(
+        route.to.name, route.branch, tuple(dict.fromkeys([*new_tags, *others])), PushOutcome.READY
+    )
 
 
 def find_unpushed_commits(git: Git, route: PushRoute) -> set[str]:
@@ -131,11 +160,14 @@ def find_push_refs(git: Git, push: Push) -> Mapping[str, str]:
     return find_refs(git, [BRANCH_REFS + push.branch, *(TAG_REFS + tag for tag in push.tags)])
 
 
-def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mapping[str, str]) -> Push:
+def push_release(
+    store: ArtifactStore, route: PushRoute, push: Push, refs: Mapping[str, str]
+) -> Push:
     """Push `refs`, again while another push to the same remote is under way; return the push with its outcome.
 
-    The tags of all ledger lines that the remote lacks go along: after a plain `git push` or a squash merge their
-    commits are there already. What the store itself denies is not pushed. Never raises for a push that fails: what
+    The tags of all ledger lines that the remote lacks go along: after a plain `git push` or a
+    squash merge their commits are there already. What the store itself denies is not pushed. Never
+    raises for a push that fails: what
     was released here stands.
     """
     push, refs, there = _add_missing_tags(store, route, push, refs)
@@ -163,11 +195,15 @@ def push_release(store: ArtifactStore, route: PushRoute, push: Push, refs: Mappi
 
 def _find_denied(store: ArtifactStore, push: Push, refs: Mapping[str, str]) -> Push | None:
     """Return a push as rejected where the store denies what it releases: pushed, it would stop every gate."""
-    names = dict.fromkeys(tag.removeprefix(store.tag_prefix).rpartition("@")[0] for tag in push.tags)
+    names = dict.fromkeys(
+        tag.removeprefix(store.tag_prefix).rpartition("@")[0] for tag in push.tags
+    )
     try:
         denial = find_contradiction(store, refs[BRANCH_REFS + push.branch], names)
     except EvalstoreError as error:
-        denial = Contradiction(error.place or Place(LOCK_FILE), error.message, f"{error.hint or 'mend it'}; then:")
+        denial = Contradiction(
+            error.place or Place(LOCK_FILE), error.message, f"{error.hint or 'mend it'}; then:"
+        )
     if denial is None:
         return None
     message = f"{denial.place}: {denial.what}"
@@ -182,7 +218,9 @@ def _add_missing_tags(
         there = remote.list_remote_tags(store.git, store.repository, route.to)
     except (GitError, OSError):  # the push itself says why there is no answer
         return push, refs, {}
-    lacking = [tag for tag in store.list_recorded_tags() if tag not in there and tag not in push.tags]
+    lacking = [
+        tag for tag in store.list_recorded_tags() if tag not in there and tag not in push.tags
+    ]
     found = find_refs(store.git, [TAG_REFS + tag for tag in lacking]) if lacking else {}
     tags = tuple(name.removeprefix(TAG_REFS) for name in found)
     return replace(push, tags=(*push.tags, *tags)), {**refs, **found}, there
@@ -200,7 +238,9 @@ def _describe_joining(store: ArtifactStore, push: Push, there: Mapping[str, str]
 
 def _is_worth_retry(failure: CommandError, *, moved: bool) -> bool:
     # Another bump of this repository has pushed a commit on top of ours, or is pushing right now.
-    messages = " ".join(answer.message for answer in remote.parse_push_answers(failure.stdout) if answer.flag == "!")
+    messages = " ".join(
+        answer.message for answer in remote.parse_push_answers(failure.stdout) if answer.flag == "!"
+    )
     return ("non-fast-forward" in messages and moved) or any(word in messages for word in _BUSY)
 
 
@@ -238,9 +278,15 @@ def _shorten_ref(ref: str) -> str:
     return ref.removeprefix(BRANCH_REFS).removeprefix(TAG_REFS)
 
 
-def _fill_message(push: Push, outcome: PushOutcome, words: tuple[str, str], facts: Mapping[str, str]) -> Push:
+def _fill_message(
+    push: Push, outcome: PushOutcome, words: tuple[str, str], facts: Mapping[str, str]
+) -> Push:
     message = words[0].format(**facts)
-    quoted = {**facts, "remote": shlex.quote(facts["remote"]), "branch": shlex.quote(facts["branch"])}
+    quoted = {
+        **facts,
+        "remote": shlex.quote(facts["remote"]),
+        "branch": shlex.quote(facts["branch"]),
+    }
     hint = words[1].format(**quoted)
     atomic = words[0] != _NOT_ATOMIC  # then the next push is told to do without
     return replace(push, outcome=outcome, message=message, hint=hint, atomic=atomic)
@@ -249,7 +295,9 @@ def _fill_message(push: Push, outcome: PushOutcome, words: tuple[str, str], fact
 def _find_remote_words(stderr: str, refused: Sequence[PushAnswer]) -> str:
     """Return the last line of a hook of the remote, or git's own last sentence; without the secrets of addresses."""
     lines = [hide_url_secrets(line.strip()) for line in stderr.splitlines() if line.strip()]
-    remote_lines = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
+    remote_lines = [
+        line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")
+    ]
     remote_lines = [line for line in remote_lines if line and not line.startswith("error: hook")]
     if refused:
         return f": {make_excerpt(remote_lines[-1])}" if remote_lines else ""

@@ -27,7 +27,8 @@ def record_push(store: ArtifactStore, remote: Remote, refs: Mapping[str, str]) -
     lines = "".join(f"update {name} {oid}\n" for name, oid in tracking.items())
     with suppress(EvalstoreError, OSError), lock_repository(store, {}) as repository:
         forget_push(repository)
-        # Killed from here on: a lock of git may stay, which would stop every fetch; the next bump removes it.
+        # Killed from here on: a lock of git may stay, which would stop every fetch; the next bump
+        # removes it.
         write_own(repository.git.common, _NOTE, json.dumps(list(tracking)).encode())
         repository.git.run("update-ref", "-m", REFLOG_REASON, "--stdin", stdin=lines.encode())
         remove_below(repository.git.common, _NOTE)

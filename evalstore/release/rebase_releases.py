@@ -1,7 +1,7 @@
 """`bump --again`: takes in releases of others that have the numbers of unpushed ones, and releases those anew.
 
-All of it is tried in a scratch clone first. What comes out is published like any bump: by a journal, with the branch,
-the tags and the files together or not at all.
+All of it is tried in a scratch clone first. What comes out is published like any bump: by a
+journal, with the branch, the tags and the files together or not at all.
 """
 
 from __future__ import annotations
@@ -22,10 +22,21 @@ from evalstore.release.journal import REMOVED, FileChange, Journal
 from evalstore.release.lock import merge_locks
 from evalstore.release.locking import LockedRepository, lock_repository
 from evalstore.release.publish import publish_once
-from evalstore.release.push import PushRoute, find_push_refs, find_push_route, plan_push, push_release
+from evalstore.release.push import (
+    PushRoute,
+    find_push_refs,
+    find_push_route,
+    plan_push,
+    push_release,
+)
 from evalstore.release.push_record import record_push
 from evalstore.release.recovery import recover_interrupted
-from evalstore.release.release_parts import Renumbering, list_mentions, list_part_files, write_renumbered_parts
+from evalstore.release.release_parts import (
+    Renumbering,
+    list_mentions,
+    list_part_files,
+    write_renumbered_parts,
+)
 from evalstore.release.step import BumpOptions
 from evalstore.release.values import Released
 from evalstore.store import ArtifactStore
@@ -52,7 +63,9 @@ from evalstore.store.tags import TAG_REFS
 from evalstore.store.working_files import find_normalized, hash_working_file, normalize_line_ends
 
 _LINK, _MODULE = "120000", "160000"
-_BOTH_HINT = "write there what both of you want (theirs: git show {theirs}:{path}), then run it again"
+_BOTH_HINT = (
+    "write there what both of you want (theirs: git show {theirs}:{path}), then run it again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +90,13 @@ class _Theirs:
 def bump_again(store: ArtifactStore, options: BumpOptions) -> Released:
     """Take in what the branch has at its remote, and release anew what is unpushed and has a number that is taken.
 
-    Raises `RefusedError` before anything changes: for a part that both sides changed, for files with uncommitted edits
-    that theirs would replace, and where there is no remote.
+    Raises `RefusedError` before anything changes: for a part that both sides changed, for files
+    with uncommitted edits that theirs would replace, and where there is no remote.
     """
     if store.root is None:
-        raise RefusedError("a bare repository has no working files to release", hint="run it in a clone")
+        raise RefusedError(
+            "a bare repository has no working files to release", hint="run it in a clone"
+        )
     config = read_config(store.git)
     route = find_push_route(config, read_head(store.git).branch, remote_name=options.push or True)
     if route is None:
@@ -92,8 +107,13 @@ def bump_again(store: ArtifactStore, options: BumpOptions) -> Released:
             recovered = recover_interrupted(repository)
             head = read_head(repository.git)
             store.forget(head.commit)
-            checkout, signature = find_checkout(repository.git, head), complete_signature(config, options.signature)
-            released = _renumber(store, replace(repository, signature=signature), checkout, theirs, options)
+            checkout, signature = (
+                find_checkout(repository.git, head),
+                complete_signature(config, options.signature),
+            )
+            released = _renumber(
+                store, replace(repository, signature=signature), checkout, theirs, options
+            )
             released = replace(released, recovered=recovered, branch=checkout.name)
             store.forget()
             push = plan_push(store, route, released)
@@ -116,14 +136,20 @@ def _fetch_theirs(store: ArtifactStore, route: PushRoute) -> _Theirs:
     wanted = [name for name, oid in tags.items() if here.get(name) != oid]
     names = [*([branch] if branch in refs else []), *wanted]
     if names:
-        fetch_objects(store.git, store.repository, route.to, names, [here[branch]] if branch in here else [])
+        fetch_objects(
+            store.git, store.repository, route.to, names, [here[branch]] if branch in here else []
+        )
     if branch in refs:
         record_push(store, route.to, {branch: refs[branch]})
     return _Theirs(route.to.name, refs.get(branch), tags)
 
 
 def _renumber(
-    store: ArtifactStore, repository: LockedRepository, checkout: Checkout, theirs: _Theirs, options: BumpOptions
+    store: ArtifactStore,
+    repository: LockedRepository,
+    checkout: Checkout,
+    theirs: _Theirs,
+    options: BumpOptions,
 ) -> Released:
     tip = checkout.tip
     own = list(_list_own_commits(store, tip, theirs.tip)) if tip else []
@@ -131,18 +157,25 @@ def _renumber(
     unseen = {commit.oid: [*_list_unseen(store, commit, theirs, here)] for commit in own}
     released_there = _find_released_there(store, own, tip, theirs) if tip else set()
     prefix = f"{TAG_REFS}{store.tag_prefix}"
-    first = next((commit for commit in own if _has_met(unseen[commit.oid], theirs, prefix, released_there)), None)
+    first = next(
+        (commit for commit in own if _has_met(unseen[commit.oid], theirs, prefix, released_there)),
+        None,
+    )
     if tip is None or first is None:
         return Released((), (), renumbered=())
     if not first.parents:
-        raise RefusedError("the first commit of this branch is a release", hint=f"clone {theirs.remote} anew")
+        raise RefusedError(
+            "the first commit of this branch is a release", hint=f"clone {theirs.remote} anew"
+        )
     start = first.parents[0]
     kept = find_new_commits(repository.git, start, None)
     later = [commit for commit in own if commit.oid not in kept]
     withdrawn = sorted({ref for commit in later for ref in unseen[commit.oid]})
     _check_mentions_committed(store, repository, tip, withdrawn)
     tags = {name: oid for name, oid in here.items() if name.removeprefix(prefix) not in withdrawn}
-    seed = CloneSeed(checkout.name, start, {**theirs.tags, **tags}, store.prefix, repository.signature)
+    seed = CloneSeed(
+        checkout.name, start, {**theirs.tags, **tags}, store.prefix, repository.signature
+    )
     with open_scratch_clone(repository.git, seed) as clone:
         if theirs.tip:
             message = f"Merge branch '{checkout.name}' of {theirs.remote}"
@@ -155,12 +188,16 @@ def _renumber(
         released = _release_in_clone(store, clone, withdrawn, options)
         _renumber_other_parts(store, clone, edits, released)
         commit = clone.head
-        new_tags = find_refs(clone.git, [TAG_REFS + version.tag for version in released.released if version.tag])
+        new_tags = find_refs(
+            clone.git, [TAG_REFS + version.tag for version in released.released if version.tag]
+        )
     replaced = {name: here[name] for ref in withdrawn if (name := prefix + ref) in here}
     new = {name: oid for name, oid in {**theirs.tags, **new_tags}.items() if here.get(name) != oid}
     # A tag that others made anew, and that is not mine, is for `verify` to report.
     new = {name: oid for name, oid in new.items() if name not in here or name in replaced}
-    replaced = {name: oid for name, oid in replaced.items() if name in new or name not in theirs.tags}
+    replaced = {
+        name: oid for name, oid in replaced.items() if name in new or name not in theirs.tags
+    }
     changes = tuple(_list_changes(store, repository, tip, commit, withdrawn))
     journal = Journal(checkout.branch, tip, commit, new, changes, released.released, replaced)
     publish_once(repository, journal)
@@ -173,34 +210,53 @@ def _list_own_commits(store: ArtifactStore, tip: str, theirs: str | None) -> Ite
     changed = defaultdict[str, set[str]](set)
     for change in read_changes(store.git, tip, [], "ADMT", ["--no-merges", *span]):
         changed[change.commit].add(change.path)
-    for line in store.git.run("rev-list", "--reverse", "--topo-order", "--parents", tip, *span).decode().splitlines():
+    for line in (
+        store.git.run("rev-list", "--reverse", "--topo-order", "--parents", tip, *span)
+        .decode()
+        .splitlines()
+    ):
         oid, *parents = line.split(" ")
         names = [path.removeprefix(ledgers) for path in changed[oid] if path.startswith(ledgers)]
         released = frozenset(_list_released(store, oid, parents, names))
         yield _OwnCommit(oid, parents, frozenset(changed[oid]), released)
 
 
-def _list_released(store: ArtifactStore, oid: str, parents: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+def _list_released(
+    store: ArtifactStore, oid: str, parents: Sequence[str], names: Sequence[str]
+) -> Iterator[str]:
     for name in names:
         before = store.ledgers.read_at(parents[0], name).by_version if parents else {}
         yield from (
-            f"{name}@{version}" for version in store.ledgers.read_at(oid, name).by_version.keys() - before.keys()
+            f"{name}@{version}"
+            for version in store.ledgers.read_at(oid, name).by_version.keys() - before.keys()
         )
 
 
-def _find_released_there(store: ArtifactStore, own: Sequence[_OwnCommit], tip: str, theirs: _Theirs) -> set[str]:
+def _find_released_there(
+    store: ArtifactStore, own: Sequence[_OwnCommit], tip: str, theirs: _Theirs
+) -> set[str]:
     """Return the artifacts, among those that own commits released, of which the remote's branch has more releases."""
-    names = {ref.partition("@")[0] for commit in own for ref in commit.released} if theirs.tip else ()
+    names = (
+        {ref.partition("@")[0] for commit in own for ref in commit.released} if theirs.tip else ()
+    )
     read = store.ledgers.read_at
-    return {name for name in names if read(theirs.tip or "", name).by_version.keys() - read(tip, name).by_version}
+    return {
+        name
+        for name in names
+        if read(theirs.tip or "", name).by_version.keys() - read(tip, name).by_version
+    }
 
 
 def _has_met(unseen: Iterable[str], theirs: _Theirs, prefix: str, released_there: set[str]) -> bool:
     """Whether the remote has another release of a version, or one more of an artifact, among unseen releases."""
-    return any(prefix + ref in theirs.tags or ref.partition("@")[0] in released_there for ref in unseen)
+    return any(
+        prefix + ref in theirs.tags or ref.partition("@")[0] in released_there for ref in unseen
+    )
 
 
-def _list_unseen(store: ArtifactStore, commit: _OwnCommit, theirs: _Theirs, here: Mapping[str, str]) -> Iterator[str]:
+def _list_unseen(
+    store: ArtifactStore, commit: _OwnCommit, theirs: _Theirs, here: Mapping[str, str]
+) -> Iterator[str]:
     """Yield the releases of a commit that never reached the remote: a push without `--atomic` brings some tags only."""
     for ref in commit.released:
         name = f"{TAG_REFS}{store.tag_prefix}{ref}"
@@ -247,24 +303,33 @@ def _split_commits(later: Sequence[_OwnCommit]) -> tuple[list[_OwnCommit], list[
 
 
 def _repeat_edits(
-    store: ArtifactStore, repository: LockedRepository, clone: ScratchClone, edits: _OwnEdits, theirs: _Theirs
+    store: ArtifactStore,
+    repository: LockedRepository,
+    clone: ScratchClone,
+    edits: _OwnEdits,
+    theirs: _Theirs,
 ) -> None:
     """Repeat what was released, and was edited since, as it is on disk; the ledgers of it are withdrawn."""
     files: dict[str, TreeEntry | None] = {}
     for name in {ref.partition("@")[0] for ref in edits.withdrawn}:
         path = store.prefix + locate_ledger(name)
-        files[path] = _write_ledger(store, repository, edits, name) or find_entry(store.objects, edits.start, path)
+        files[path] = _write_ledger(store, repository, edits, name) or find_entry(
+            store.objects, edits.start, path
+        )
     own = _list_artifact_files(store, edits.withdrawn)
     files |= _write_working_files(store, repository, own, edits.tip)
     variant = clone.write_variant(edits.tip, edits.start, files)
     _check_merged(clone.pick(variant, is_committed=False), theirs)
-    # A release commit can hold more than is withdrawn: a release that the remote has, or what was amended.
+    # A release commit can hold more than is withdrawn: a release that the remote has, or what was
+    # amended.
     others = [commit.oid for commit in _split_commits(edits.later)[1] if not commit.released]
     rest = f"Keep what was committed with {edits.withdrawn[0]}"
     clone.commit_rest(["-C", others[0]] if others else ["-m", rest], own)
 
 
-def _write_ledger(store: ArtifactStore, repository: LockedRepository, edits: _OwnEdits, name: str) -> TreeEntry | None:
+def _write_ledger(
+    store: ArtifactStore, repository: LockedRepository, edits: _OwnEdits, name: str
+) -> TreeEntry | None:
     """Write a ledger without the withdrawn releases; None where no later one reached the remote."""
     lines = store.ledgers.read_at(edits.tip, name).lines
     kept = [line for line in lines if f"{name}@{line.version}" not in edits.withdrawn]
@@ -286,7 +351,9 @@ def _check_merged(conflict: str | None, theirs: _Theirs) -> None:
 def _list_artifact_files(store: ArtifactStore, withdrawn: Sequence[str]) -> list[str]:
     """Return the files of the artifacts that are released anew, from the root of the repository."""
     names = list(dict.fromkeys(ref.partition("@")[0] for ref in withdrawn))
-    ledgers = {locate_ledger(name) for name in names}  # they are written without the withdrawn lines
+    ledgers = {
+        locate_ledger(name) for name in names
+    }  # they are written without the withdrawn lines
     return [store.prefix + path for path in list_part_files(store, names) if path not in ledgers]
 
 
@@ -306,7 +373,9 @@ def _check_mentions_committed(
             )
 
 
-def _merge_lock(store: ArtifactStore, clone: ScratchClone, edits: _OwnEdits, theirs: _Theirs) -> None:
+def _merge_lock(
+    store: ArtifactStore, clone: ScratchClone, edits: _OwnEdits, theirs: _Theirs
+) -> None:
     """Write the lock of both sides into the clone: it says nothing of what is withdrawn, and no merge has torn it."""
     fork = find_fork(store.git, edits.tip, theirs.tip) if theirs.tip else edits.start
     base, ours, other = (_read_lock_at(store, commit) for commit in (fork, edits.tip, theirs.tip))
@@ -320,13 +389,22 @@ def _read_lock_at(store: ArtifactStore, commit: str | None) -> Lock:
     return NO_LOCK if data is None else read_lock(data)
 
 
-def _renumber_other_parts(store: ArtifactStore, clone: ScratchClone, edits: _OwnEdits, released: Released) -> None:
+def _renumber_other_parts(
+    store: ArtifactStore, clone: ScratchClone, edits: _OwnEdits, released: Released
+) -> None:
     """Let all else that a release touches follow its new number, in a commit after it."""
     with ArtifactStore.open(clone.folder / store.prefix) as inner:
-        now = {name: f"{name}@{inner.read_artifact(parse_ref(f'{name}@worktree')).version}" for name in edits.names}
+        now = {
+            name: f"{name}@{inner.read_artifact(parse_ref(f'{name}@worktree')).version}"
+            for name in edits.names
+        }
         versions = {ref: now[ref.partition("@")[0]] for ref in edits.withdrawn}
-        paths = frozenset(path.removeprefix(store.prefix) for commit in edits.later for path in commit.paths)
-        write_renumbered_parts(inner, Renumbering({old: new for old, new in versions.items() if old != new}, paths))
+        paths = frozenset(
+            path.removeprefix(store.prefix) for commit in edits.later for path in commit.paths
+        )
+        write_renumbered_parts(
+            inner, Renumbering({old: new for old, new in versions.items() if old != new}, paths)
+        )
     first = released.released[0].ref if released.released else edits.withdrawn[0]
     clone.commit_rest(["-m", f"Let what refers to {first} follow it"], [])
 
@@ -371,7 +449,9 @@ def _list_changes(
     store: ArtifactStore, repository: LockedRepository, old: str, new: str, withdrawn: Sequence[str]
 ) -> Iterator[FileChange]:
     """Yield the files that differ; `RefusedError` for one with uncommitted edits, which only mine may have."""
-    out = repository.git.run("diff-tree", "-r", "--no-renames", "--raw", "-z", "--abbrev=64", old, new)
+    out = repository.git.run(
+        "diff-tree", "-r", "--no-renames", "--raw", "-z", "--abbrev=64", old, new
+    )
     fields = out.decode("utf-8", "surrogateescape").split("\0")
     rows = [(head.split(" "), path) for head, path in zip(fields[0::2], fields[1::2], strict=False)]
     mine = set(_list_artifact_files(store, withdrawn))
@@ -386,17 +466,24 @@ def _list_changes(
         on_disk = _find_disk_blob(repository, path)
         worked = None
         if on_disk != before and path not in mine:
-            if before is None or on_disk is None or not _differs_by_line_ends(store, repository, path, before):
+            if (
+                before is None
+                or on_disk is None
+                or not _differs_by_line_ends(store, repository, path, before)
+            ):
                 raise _refuse_edited(path)
             worked = _write_crlf(store, repository, blob) if kind != "D" else None
         if staged.get(path) != before:
             raise _refuse_edited(path)
-        yield FileChange(path, REMOVED if kind == "D" else mode, blob, on_disk, staged.get(path), worked)
+        yield FileChange(
+            path, REMOVED if kind == "D" else mode, blob, on_disk, staged.get(path), worked
+        )
 
 
 def _refuse_edited(path: str) -> RefusedError:
     return RefusedError(
-        f"{path} has uncommitted edits, and theirs changes it, too", hint="commit it, or git stash; then run it again"
+        f"{path} has uncommitted edits, and theirs changes it, too",
+        hint="commit it, or git stash; then run it again",
     )
 
 
@@ -407,13 +494,20 @@ def _find_disk_blob(repository: LockedRepository, path: str) -> str | None:
         return None
 
 
-def _differs_by_line_ends(store: ArtifactStore, repository: LockedRepository, path: str, blob: str) -> bool:
+def _differs_by_line_ends(
+    store: ArtifactStore, repository: LockedRepository, path: str, blob: str
+) -> bool:
     data = (repository.top / path).read_bytes()
-    return bool(find_normalized(store, [path])) and normalize_line_ends(data) == store.objects.read(blob).data
+    return (
+        bool(find_normalized(store, [path]))
+        and normalize_line_ends(data) == store.objects.read(blob).data
+    )
 
 
 def _write_crlf(store: ArtifactStore, repository: LockedRepository, blob: str) -> str:
-    return _write_blob(repository, normalize_line_ends(store.objects.read(blob).data).replace(b"\n", b"\r\n"))
+    return _write_blob(
+        repository, normalize_line_ends(store.objects.read(blob).data).replace(b"\n", b"\r\n")
+    )
 
 
 def _write_blob(repository: LockedRepository, data: bytes) -> str:

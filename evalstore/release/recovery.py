@@ -1,6 +1,7 @@
 """Finishes what a journal says (refs, then working files, then the index), or undoes it where no ref has moved.
 
-Every bump ends here, and a killed one is ended here by the next, so the code that recovers runs every time.
+Every bump ends here, and a killed one is ended here by the next, so the code that recovers runs
+every time.
 """
 
 from __future__ import annotations
@@ -10,9 +11,23 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
-from evalstore.files import list_below, place_below, remove_below, sweep_below, write_aside_below, write_folders_below
+from evalstore.files import (
+    list_below,
+    place_below,
+    remove_below,
+    sweep_below,
+    write_aside_below,
+    write_folders_below,
+)
 from evalstore.progress import Watch
-from evalstore.release.journal import REMOVED, FileChange, Journal, ReleasedVersion, read_journal, release_pending
+from evalstore.release.journal import (
+    REMOVED,
+    FileChange,
+    Journal,
+    ReleasedVersion,
+    read_journal,
+    release_pending,
+)
 from evalstore.release.locking import REFLOG_REASON, STATE_FOLDER, LockedRepository
 from evalstore.release.push_record import forget_push
 from evalstore.release.ref_locks import remove_stale_locks
@@ -28,14 +43,21 @@ from evalstore.store.repository.index import (
 from evalstore.store.repository.object_reader import ObjectReader
 from evalstore.store.repository.packs import release_packs
 from evalstore.store.repository.trees import TreeEntry
-from evalstore.store.repository.writing import EXECUTABLE_MODE, MANY, RefUpdate, pack_tags, update_refs
+from evalstore.store.repository.writing import (
+    EXECUTABLE_MODE,
+    MANY,
+    RefUpdate,
+    pack_tags,
+    update_refs,
+)
 from evalstore.store.revisions import find_head_ref, find_missing_objects, find_refs, is_ancestor
 from evalstore.store.working_files import hash_working_file
 
 
 def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, ...]:
     """Finish or undo what killed bumps left behind; returns what the one of this working tree has released."""
-    # Our own index.lock and half-written journals first: they stand in the way, and nothing refers to them.
+    # Our own index.lock and half-written journals first: they stand in the way, and nothing refers
+    # to them.
     release_index_lock(repository.git.directory)
     sweep_below(repository.git.common, repository.journal_name)
     released: tuple[ReleasedVersion, ...] = ()
@@ -43,15 +65,18 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
     for file in fnmatch.filter(list_below(repository.git.common, STATE_FOLDER), "journal*.json"):
         name = f"{STATE_FOLDER}/{file}"
         journal = read_journal(repository.git.common, name)
-        remove_stale_locks(repository, [*journal.refs, *journal.pending], repository.git.common / name)
+        remove_stale_locks(
+            repository, [*journal.refs, *journal.pending], repository.git.common / name
+        )
         if name == repository.journal_name:
             is_released = finish_or_undo_refs(repository, journal)
             released = journal.released if is_released else ()
             if is_released and find_head_ref(repository.git) == journal.branch:
                 _finish_late(repository, journal)
             end_journal(repository, journal, released=is_released)
-        # Another working tree of this repository: its refs are shared, and finished or undone here. Its files are
-        # written by the next bump there, which needs the journal, unless nothing was released.
+        # Another working tree of this repository: its refs are shared, and finished or undone here.
+        # Its files are written by the next bump there, which needs the journal, unless nothing was
+        # released.
         elif not finish_or_undo_refs(repository, journal):
             release_pending(repository, journal)
             remove_below(repository.git.common, name)
@@ -60,7 +85,10 @@ def recover_interrupted(repository: LockedRepository) -> tuple[ReleasedVersion, 
 
 def list_entries(changes: Iterable[FileChange]) -> dict[str, StagedEntry]:
     """Return the entries that the index gets for the files of a bump."""
-    return {change.path: StagedEntry(TreeEntry(change.mode, change.blob), change.staged) for change in changes}
+    return {
+        change.path: StagedEntry(TreeEntry(change.mode, change.blob), change.staged)
+        for change in changes
+    }
 
 
 def stage_files(
@@ -91,11 +119,11 @@ def finish_files(
 ) -> None:
     """Bring working files and index up to a journal whose refs have moved, under the lock of the index.
 
-    `staged` are the files that were written aside. Each step can be repeated: killed at any point, the next bump reads
-    the same journal and does the rest.
+    `staged` are the files that were written aside. Each step can be repeated: killed at any point,
+    the next bump reads the same journal and does the rest.
     """
-    # Unless another branch is checked out by now. Killed here: git status shows the files that are left as modified;
-    # the next bump writes those that nobody has edited since.
+    # Unless another branch is checked out by now. Killed here: git status shows the files that are
+    # left as modified; the next bump writes those that nobody has edited since.
     if find_head_ref(repository.git) != journal.branch:
         return
     try:
@@ -110,15 +138,16 @@ def finish_files(
 
 def end_journal(repository: LockedRepository, journal: Journal, *, released: bool) -> None:
     """Remove what a bump that is finished or undone has left, the journal last: while it exists, the bump goes on."""
-    # Many tags are packed, as a clone has them: a file each would slow every git command. Killed here: they are tags
-    # all the same, and the locks that are left go next.
+    # Many tags are packed, as a clone has them: a file each would slow every git command. Killed
+    # here: they are tags all the same, and the locks that are left go next.
     if released and len(journal.tags) >= MANY:
         with suppress(GitError):
             pack_tags(repository.git)
     sweep_below(repository.top, *(change.path for change in journal.changes))
     if released:
         _sync_files(repository, journal)
-    # The locks of git's transactions, which git leaves when it cannot remove them: of those before, and of the last.
+    # The locks of git's transactions, which git leaves when it cannot remove them: of those before,
+    # and of the last.
     written = repository.git.common / repository.journal_name
     remove_stale_locks(repository, [*journal.refs, *journal.pending], written)
     # What keeps its objects from being pruned or repacked. Killed before: the next bump removes it.
@@ -139,27 +168,42 @@ def finish_or_undo_refs(repository: LockedRepository, journal: Journal) -> bool:
     """Return whether the bump is released; its refs are then complete, else all gone."""
     current = find_refs(repository.git, [*journal.refs, *journal.replaced])
     # git may have pruned what no ref held: of that nothing can be published any more.
-    lost = set() if current == journal.refs else find_missing_objects(repository.git, journal.refs.values())
-    made = [update for update in list_tag_updates(journal) if current.get(update.name) == update.new]
+    lost = (
+        set()
+        if current == journal.refs
+        else find_missing_objects(repository.git, journal.refs.values())
+    )
+    made = [
+        update for update in list_tag_updates(journal) if current.get(update.name) == update.new
+    ]
     created = [update for update in made if update.new]
     tip = current.get(journal.branch)
     branch_moved = tip == journal.commit or (
-        tip is not None and journal.commit not in lost and is_ancestor(repository.git, journal.commit, tip)
+        tip is not None
+        and journal.commit not in lost
+        and is_ancestor(repository.git, journal.commit, tip)
     )
     if not created and not branch_moved:
         return False
     if not branch_moved and (tip != journal.old or lost):
-        # The branch has moved elsewhere since, without this commit: the tags would release what is on no branch.
-        _update_refs(repository, (RefUpdate(update.name, update.old, update.new) for update in made))
+        # The branch has moved elsewhere since, without this commit: the tags would release what is
+        # on no branch.
+        _update_refs(
+            repository, (RefUpdate(update.name, update.old, update.new) for update in made)
+        )
         return False
-    # git writes loose refs one by one, so that a kill may leave tags without their branch, or without each other.
+    # git writes loose refs one by one, so that a kill may leave tags without their branch, or
+    # without each other.
     missing = [
         update
         for update in list_tag_updates(journal)
         if update not in made and current.get(update.name) == update.old and update.new not in lost
     ]
     _update_refs(
-        repository, missing if branch_moved else [*missing, RefUpdate(journal.branch, journal.commit, journal.old)]
+        repository,
+        missing
+        if branch_moved
+        else [*missing, RefUpdate(journal.branch, journal.commit, journal.old)],
     )
     return True
 
@@ -174,14 +218,23 @@ def _finish_late(repository: LockedRepository, journal: Journal) -> None:
     try:
         staged = stage_files(repository, journal)
         with lock_index(repository.git):
-            finish_files(repository, journal, staged, copy_index(repository.git, list_entries(journal.changes)))
+            finish_files(
+                repository,
+                journal,
+                staged,
+                copy_index(repository.git, list_entries(journal.changes)),
+            )
     except OSError as error:
         raise _make_stuck_error(journal, error) from None
 
 
 def _make_stuck_error(journal: Journal, error: EvalstoreError | OSError) -> RefusedError:
     reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
-    what = f"{journal.released[0].ref} is" if len(journal.released) == 1 else f"{len(journal.released)} versions are"
+    what = (
+        f"{journal.released[0].ref} is"
+        if len(journal.released) == 1
+        else f"{len(journal.released)} versions are"
+    )
     return RefusedError(
         f"{what} {'released' if journal.tags else 'committed'}, but the working tree could not be updated: {reason}",
         hint="fix that first without committing anything, then run the same bump again: it finishes this one",

@@ -13,8 +13,8 @@ from evalstore.release.locking import LockedRepository
 def remove_stale_locks(repository: LockedRepository, refs: Iterable[str], written: Path) -> None:
     """Remove the locks that a killed git left on refs: younger than the note of them, and not in use.
 
-    `written` is the file that notes the refs, written before git was started. git holds a lock for milliseconds: one
-    that is the same file with the same time a second later belongs to nobody.
+    `written` is the file that notes the refs, written before git was started. git holds a lock for
+    milliseconds: one that is the same file with the same time a second later belongs to nobody.
     """
     note_time = written.stat().st_mtime_ns
     suspects = [
@@ -31,7 +31,10 @@ def remove_stale_locks(repository: LockedRepository, refs: Iterable[str], writte
 
 def _list_lock_paths(repository: LockedRepository, refs: Iterable[str]) -> list[Path]:
     names = [*refs, "packed-refs", "reftable/tables.list"]
-    return [repository.git.directory / "HEAD.lock", *(repository.git.common / f"{name}.lock" for name in names)]
+    return [
+        repository.git.directory / "HEAD.lock",
+        *(repository.git.common / f"{name}.lock" for name in names),
+    ]
 
 
 def _identify_file(path: Path) -> tuple[int, int] | None:

@@ -28,8 +28,8 @@ class ReachedArtifacts:
 class ReferenceGraph:
     """The references between files; a file goes by the reference that names it (`<kind>/<id>@<version or worktree>`).
 
-    `mentions` says of each file which names stand in it. A file that cannot be read refers to nothing, and `unread`
-    says why; it is filled while the graph is asked.
+    `mentions` says of each file which names stand in it. A file that cannot be read refers to
+    nothing, and `unread` says why; it is filled while the graph is asked.
     """
 
     store: ArtifactStore
@@ -41,7 +41,8 @@ class ReferenceGraph:
     _hidden: list[str] = field(init=False)  # files that must be parsed for every name
 
     def __post_init__(self) -> None:
-        # The index from a name to the files that mention it: each question parses these alone, and the hidden ones.
+        # The index from a name to the files that mention it: each question parses these alone, and
+        # the hidden ones.
         by_name = defaultdict(list)
         for key, mentions in self.mentions.items():
             for name in () if mentions.hidden else mentions.names:
@@ -93,13 +94,18 @@ def build_working_graph(store: ArtifactStore) -> ReferenceGraph:
     """Return the graph of the working files, their rows included."""
     return ReferenceGraph(
         store,
-        {str(ref): scan_working_file(store, ref, data) for ref, data in read_working_files(store, store.working())},
+        {
+            str(ref): scan_working_file(store, ref, data)
+            for ref, data in read_working_files(store, store.working())
+        },
     )
 
 
 def build_full_graph(store: ArtifactStore) -> ReferenceGraph:
     """Return the graph of working files and of all releases, by one listing of tags and one pass over blobs."""
-    blobs = store.moves.find_blobs({release: (release.commit, release.path) for release in store.releases()})
+    blobs = store.moves.find_blobs(
+        {release: (release.commit, release.path) for release in store.releases()}
+    )
     released = {
         f"{release.name}@{release.version}": scan_release(store, release, blob)
         for release, blob in blobs.items()

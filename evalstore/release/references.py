@@ -17,7 +17,8 @@ from evalstore.store.artifacts import list_committed_artifacts
 from evalstore.store.resolve import expect_releases, resolve_unlocked
 from evalstore.store.revisions import resolve_head
 
-# Where a reference is written: computed on demand, for the position of a key costs a second parse of its file.
+# Where a reference is written: computed on demand, for the position of a key costs a second parse
+# of its file.
 FindPlace = Callable[[], Place]
 ReferenceResolver = Callable[[FindPlace, Ref], Resolved | None]
 
@@ -26,9 +27,10 @@ ReferenceResolver = Callable[[FindPlace, Ref], Resolved | None]
 class ArtifactReference:
     """One reference that an artifact holds, equal ones counted as one.
 
-    `user` is the holder with its pin (`<kind>/<id>@<version or worktree>`), `place` the first of the `places` (a count)
-    where the reference is written. `questions` counts the questions that it grades; `scores` is False where it only
-    records what a judge was measured on, so that no score depends on it.
+    `user` is the holder with its pin (`<kind>/<id>@<version or worktree>`), `place` the first of
+    the `places` (a count) where the reference is written. `questions` counts the questions that it
+    grades; `scores` is False where it only records what a judge was measured on, so that no score
+    depends on it.
     """
 
     user: str
@@ -59,7 +61,8 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
     places: Counter[str] = Counter()
     graded: Counter[str] = Counter()
     document, value = resolved.artifact.document, resolved.artifact.value
-    # The place of a pointer is computed once for each text: of a large dataset that is most of the work.
+    # The place of a pointer is computed once for each text: of a large dataset that is most of the
+    # work.
     for pointer, text in find_pins(resolved.kind, value):
         if text not in first:
             first[text] = document.locate(pointer)
@@ -130,10 +133,11 @@ def walk_references(
 ) -> Iterator[tuple[FindPlace, Ref, Resolved | None]]:
     """Yield each reference of a store once: what finds the first place that has it, and what `resolve` says it means.
 
-    Breadth first, from the artifacts and the settings; what a reference resolves to is followed, because scoring by a
-    released dataset reads the rubrics that *it* pins. References to working files (`@worktree`) are left out: a lock
-    cannot hold them. `watch` wraps the iteration over the artifacts, then over the references of each level (a progress
-    bar). Raises what reading the store's own files raises.
+    Breadth first, from the artifacts and the settings; what a reference resolves to is followed,
+    because scoring by a released dataset reads the rubrics that *it* pins. References to working
+    files (`@worktree`) are left out: a lock cannot hold them. `watch` wraps the iteration over the
+    artifacts, then over the references of each level (a progress bar). Raises what reading the
+    store's own files raises.
     """
     seen: set[str] = set()
     listed: set[str] = set()
@@ -149,7 +153,9 @@ def walk_references(
         level = _keep_new(following, seen)
 
 
-def _keep_new(references: Iterable[tuple[FindPlace, Ref]], seen: set[str]) -> list[tuple[FindPlace, Ref]]:
+def _keep_new(
+    references: Iterable[tuple[FindPlace, Ref]], seen: set[str]
+) -> list[tuple[FindPlace, Ref]]:
     """Return the first of equal references, without those in `seen`, to which they are added."""
     new: dict[str, tuple[FindPlace, Ref]] = {}
     for find_place, ref in references:
@@ -161,14 +167,19 @@ def _keep_new(references: Iterable[tuple[FindPlace, Ref]], seen: set[str]) -> li
 
 def expect_references(store: ArtifactStore, artifacts: Sequence[Artifact]) -> None:
     """Say that the references of these working files will be resolved, so that git reads ahead."""
-    pins = dict.fromkeys(text for artifact in artifacts for _, text in find_pins(artifact.kind, artifact.value))
+    pins = dict.fromkeys(
+        text for artifact in artifacts for _, text in find_pins(artifact.kind, artifact.value)
+    )
     expect_releases(store, [ref for text in pins if (ref := _parse_ref_or_none(text))])
 
 
-def _walk_roots(store: ArtifactStore, watch: Watch[Any], listed: set[str]) -> Iterator[tuple[FindPlace, Ref]]:
+def _walk_roots(
+    store: ArtifactStore, watch: Watch[Any], listed: set[str]
+) -> Iterator[tuple[FindPlace, Ref]]:
     """Yield the references of the store's own artifacts, and of the targets in its settings.
 
-    `listed` gets the blobs of which that are all references: most releases are what the working files are.
+    `listed` gets the blobs of which that are all references: most releases are what the working
+    files are.
     """
     for ref in watch(list_root_artifacts(store)):
         resolved = resolve_unlocked(store, ref)

@@ -32,9 +32,10 @@ _KEPT = 3  # releases: one, those before it that it is compared with, and no sto
 class BumpChecker:
     """Holds the version of a release against what changed since those before it.
 
-    Releases are checked in the order of `releases`, each artifact's ascending. One that is not sound has other content
-    than was released: it is neither judged nor what others are judged by. What was released since a base is judged by
-    its settings and acceptances, on the day `today`; everything else by those of its time.
+    Releases are checked in the order of `releases`, each artifact's ascending. One that is not
+    sound has other content than was released: it is neither judged nor what others are judged by.
+    What was released since a base is judged by its settings and acceptances, on the day `today`;
+    everything else by those of its time.
     """
 
     def __init__(
@@ -48,9 +49,17 @@ class BumpChecker:
         groups: defaultdict[str, list[ReleaseTag]] = defaultdict(list)
         for tag in tags:
             groups[tag.ref.name].append(tag)
-        self._groups = {name: sorted(group, key=lambda tag: tag.version) for name, group in sorted(groups.items())}
-        # The final release before each one: however many are not sound, stepping over them costs one step.
-        self._earlier = {tag.name: last for group in self._groups.values() for tag, last in _pair_with_finals(group)}
+        self._groups = {
+            name: sorted(group, key=lambda tag: tag.version)
+            for name, group in sorted(groups.items())
+        }
+        # The final release before each one: however many are not sound, stepping over them costs
+        # one step.
+        self._earlier = {
+            tag.name: last
+            for group in self._groups.values()
+            for tag, last in _pair_with_finals(group)
+        }
         self._store, self._base, self._today = store, base, today
         self._unsound: set[str] = set()
         # By commit: most have the policy of another one, which has the same blobs.
@@ -58,7 +67,9 @@ class BumpChecker:
         self._policy_blobs: dict[str, tuple[str | None, ...]] = {}
         self._known_policies: dict[tuple[str | None, ...], ChangePolicy] = {}
         self._now: tuple[Acceptance, ...] | None = None
-        self._resolved: dict[str, Resolved] = {}  # the last few: each is the new one once, and then the old one
+        self._resolved: dict[
+            str, Resolved
+        ] = {}  # the last few: each is the new one once, and then the old one
 
     @property
     def releases(self) -> Iterator[ReleaseTag]:
@@ -91,16 +102,26 @@ class BumpChecker:
         try:
             base, diff = self._compare_with_last(tag, new)
             if diff and diff.required_bump > compute_bump(base.version, version):
-                base, diff = self._compare_with_ancestor(tag, new, known=(base, diff)) or (base, diff)
+                base, diff = self._compare_with_ancestor(tag, new, known=(base, diff)) or (
+                    base,
+                    diff,
+                )
         except EvalstoreError as error:
-            yield make_finding("release-bump-unknown", Place(TAG_REFS + tag.name), ref=tag.ref, message=error.message)
+            yield make_finding(
+                "release-bump-unknown",
+                Place(TAG_REFS + tag.name),
+                ref=tag.ref,
+                message=error.message,
+            )
             return
         if diff is not None:
             yield from _judge_step(tag, base, version, diff)
 
     def _find_former(self, tag: ReleaseTag, former: str) -> ReleaseTag | None:
         """Return the final release of the earlier id that the first one under this id goes on from."""
-        earlier = (one for one in reversed(self._groups.get(former, ())) if not one.version.prerelease)
+        earlier = (
+            one for one in reversed(self._groups.get(former, ())) if not one.version.prerelease
+        )
         return next((one for one in earlier if one.version < tag.version), None)
 
     def _list_finals(self, tag: ReleaseTag) -> Iterator[ReleaseTag]:
@@ -146,11 +167,15 @@ class BumpChecker:
 
         `known` is a release that is compared already, and how `new` differs from it.
 
-        So a bump counts on a branch that has not seen the others; any other number is one that a hand wrote.
+        So a bump counts on a branch that has not seen the others; any other number is one that a
+        hand wrote.
         """
         merged: frozenset[str] | None = None
         for base in self._list_finals(tag):
-            steps = {bump_version(base.version, bump): bump for bump in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
+            steps = {
+                bump_version(base.version, bump): bump
+                for bump in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)
+            }
             said = steps.get(tag.version.final)
             # Where it does not follow one release, it follows none of those before that.
             if said is None or not new.commit:
@@ -159,7 +184,11 @@ class BumpChecker:
                 pattern = f"{TAG_REFS}{self._store.tag_prefix}{base.ref.name}@*"
                 merged = list_merged_tags(self._store.git, new.commit, pattern)
             if base.name in merged:
-                return known if base is known[0] else (base, self._compare_pair(self._resolve(base), new, said))
+                return (
+                    known
+                    if base is known[0]
+                    else (base, self._compare_pair(self._resolve(base), new, said))
+                )
         return None
 
     def _compare_pair(self, old: Resolved, new: Resolved, said: Bump) -> Diff | None:
@@ -168,8 +197,11 @@ class BumpChecker:
         if has_same_rows and old.digest == new.digest:
             return None
         policy = self._find_policy(new)
-        # Most patches are of words for people, which need no comparison unless somebody has an opinion of their level.
-        has_opinions = policy.settings.overrides or any(one.artifact == new.name for one in policy.acceptances)
+        # Most patches are of words for people, which need no comparison unless somebody has an
+        # opinion of their level.
+        has_opinions = policy.settings.overrides or any(
+            one.artifact == new.name for one in policy.acceptances
+        )
         if (
             said
             and has_same_rows
@@ -192,7 +224,9 @@ class BumpChecker:
         commit = new.commit or ""
         if commit not in self._policies:
             day = self._store.commit(commit).date[:10]
-            self._policies[commit] = replace(self._read_policy(commit), today=date.fromisoformat(day) if day else None)
+            self._policies[commit] = replace(
+                self._read_policy(commit), today=date.fromisoformat(day) if day else None
+            )
         return self._policies[commit]
 
     def _is_of_change(self, base: BaseStore, new: Resolved) -> bool:
@@ -202,7 +236,11 @@ class BumpChecker:
         return new.version in self._store.ledgers.read(new.name).by_version
 
     def _read_policy(self, commit: str) -> ChangePolicy:
-        from evalstore.release.acceptances import find_policy_blobs, read_acceptances, read_change_policy_at
+        from evalstore.release.acceptances import (
+            find_policy_blobs,
+            read_acceptances,
+            read_change_policy_at,
+        )
 
         if commit not in self._policy_blobs:
             # Of all releases that were read ahead at once: each commit has a tree of its own.
@@ -214,11 +252,15 @@ class BumpChecker:
             if self._now is None:
                 base = self._base and read_change_policy_at(self._store, self._base.commit, None)
                 self._now = base.acceptances if base else read_acceptances(self._store)
-            self._known_policies[blobs] = replace(policy, acceptances=(*self._now, *policy.acceptances))
+            self._known_policies[blobs] = replace(
+                policy, acceptances=(*self._now, *policy.acceptances)
+            )
         return self._known_policies[blobs]
 
 
-def _pair_with_finals(group: Iterable[ReleaseTag]) -> Iterator[tuple[ReleaseTag, ReleaseTag | None]]:
+def _pair_with_finals(
+    group: Iterable[ReleaseTag],
+) -> Iterator[tuple[ReleaseTag, ReleaseTag | None]]:
     """Pair each of some ascending releases with the last one before it that is not a pre-release."""
     last: ReleaseTag | None = None
     for tag in group:
@@ -226,18 +268,26 @@ def _pair_with_finals(group: Iterable[ReleaseTag]) -> Iterator[tuple[ReleaseTag,
         last = last if tag.version.prerelease else tag
 
 
-def _judge_step(tag: ReleaseTag, base: ReleaseTag, version: Version, diff: Diff) -> Iterator[Finding]:
+def _judge_step(
+    tag: ReleaseTag, base: ReleaseTag, version: Version, diff: Diff
+) -> Iterator[Finding]:
     said, needed = compute_bump(base.version, version), diff.required_bump
     facts = {"ref": str(tag.ref), "base": str(base.ref), "said": str(said), "needed": str(needed)}
     if needed > said:
         names = dict.fromkeys(finding.rule for finding in diff.findings if finding.level is needed)
         next_version = bump_version(base.version, needed)
         yield make_finding(
-            "release-bump-too-small", Place(TAG_REFS + tag.name), **facts, rules=_join_some(names), next=next_version
+            "release-bump-too-small",
+            Place(TAG_REFS + tag.name),
+            **facts,
+            rules=_join_some(names),
+            next=next_version,
         )
     lowered = dict.fromkeys(finding.lowered for finding in diff.findings if finding.lowered)
     if lowered:
-        yield make_finding("release-bump-lowered", Place(TAG_REFS + tag.name), **facts, what=_join_some(lowered))
+        yield make_finding(
+            "release-bump-lowered", Place(TAG_REFS + tag.name), **facts, what=_join_some(lowered)
+        )
 
 
 def _join_some(words: Collection[str]) -> str:

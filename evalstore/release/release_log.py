@@ -26,10 +26,11 @@ COMPARED_LIMIT = 30  # releases, each with the one before it: half a second of a
 class ReleaseLogEntry:
     """One release against `before`, the readable one before it (None for the first, or where nothing was compared).
 
-    `before_name` is the name of that one: an earlier one of the artifact, where it was renamed in between. `rules` say
-    how often each found something at which level, and `required` is the bump for all, by the rules alone, whatever was
-    overridden or accepted. `problem` says why a release cannot be read. `since` is the earliest release whose scores
-    are comparable, None where that is not known; with `open` an earlier one might be, too.
+    `before_name` is the name of that one: an earlier one of the artifact, where it was renamed in
+    between. `rules` say how often each found something at which level, and `required` is the bump
+    for all, by the rules alone, whatever was overridden or accepted. `problem` says why a release
+    cannot be read. `since` is the earliest release whose scores are comparable, None where that is
+    not known; with `open` an earlier one might be, too.
     `diff` is the whole comparison, where something changed.
     """
 
@@ -48,8 +49,9 @@ class ReleaseLogEntry:
 class ReleaseLog:
     """The releases of one artifact, newest first, with those from before it was renamed.
 
-    `skipped` were not compared, because of their number or because nobody asked; `floating` are references without an
-    exact version, of the newest or of what it refers to, under which scores can move without a release.
+    `skipped` were not compared, because of their number or because nobody asked; `floating` are
+    references without an exact version, of the newest or of what it refers to, under which scores
+    can move without a release.
     """
 
     name: str
@@ -58,10 +60,13 @@ class ReleaseLog:
     floating: tuple[str, ...] = ()
 
 
-def read_release_log(store: ArtifactStore, ref: Ref, *, limit: int | None = COMPARED_LIMIT) -> ReleaseLog:
+def read_release_log(
+    store: ArtifactStore, ref: Ref, *, limit: int | None = COMPARED_LIMIT
+) -> ReleaseLog:
     """Return the releases that a reference covers, the newest `limit` compared with those before them (None: all).
 
-    A release that cannot be read says so, and is passed over. Raises `RefError` when there are none.
+    A release that cannot be read says so, and is passed over. Raises `RefError` when there are
+    none.
     """
     history = read_history(store, ref)
     line = _list_line(store, ref.name)
@@ -72,9 +77,14 @@ def read_release_log(store: ArtifactStore, ref: Ref, *, limit: int | None = COMP
     indexes = [index for index, summary in enumerate(line) if not ref.pin or summary.tag in wanted]
     comparer = _ReleaseComparer(store, line, read_rules_policy(store))
     comparer.compare_steps(indexes, limit)
-    skipped = sum(index not in comparer.steps and index not in comparer.problems for index in indexes)
+    skipped = sum(
+        index not in comparer.steps and index not in comparer.problems for index in indexes
+    )
     return ReleaseLog(
-        history.name, tuple(comparer.list_entries(indexes)), skipped, tuple(comparer.list_floating(indexes[0]))
+        history.name,
+        tuple(comparer.list_entries(indexes)),
+        skipped,
+        tuple(comparer.list_floating(indexes[0])),
     )
 
 
@@ -83,7 +93,9 @@ def _list_line(store: ArtifactStore, name: str) -> list[ReleaseSummary]:
     line = [*read_history(store, parse_ref(name)).releases]
     for former in list_former_names(store, name):
         first = line[-1].version
-        line += [one for one in read_history(store, parse_ref(former)).releases if one.version < first]
+        line += [
+            one for one in read_history(store, parse_ref(former)).releases if one.version < first
+        ]
     return line
 
 
@@ -118,7 +130,8 @@ class _ReleaseComparer:
             except EvalstoreError as error:
                 self.problems[index] = str(error)
             else:
-                # Past the asked ones only until the oldest of them is known to be comparable, or not.
+                # Past the asked ones only until the oldest of them is known to be comparable, or
+                # not.
                 if index >= indexes[-1] and (step.is_major or step.before is None):
                     return
 
@@ -129,7 +142,10 @@ class _ReleaseComparer:
             if step := self.steps.get(index):
                 since = self._find_comparable(index)
                 entry = replace(
-                    entry, since=self.releases[since].version, open=self._is_open(since), **_summarize_step(step)
+                    entry,
+                    since=self.releases[since].version,
+                    open=self._is_open(since),
+                    **_summarize_step(step),
                 )
                 if step.before is not None:
                     before = self.releases[step.before]
@@ -163,7 +179,9 @@ class _ReleaseComparer:
         """Whether there are older releases, not compared, since which no score may have moved either."""
         step = self.steps.get(since)
         earlier = range(since + 1, len(self.releases))
-        return not (step and step.is_major) and any(self._precedes(before, since) for before in earlier)
+        return not (step and step.is_major) and any(
+            self._precedes(before, since) for before in earlier
+        )
 
     def _compare_with_previous(self, index: int) -> _LogStep:
         new = self._resolve_release(index)
@@ -182,11 +200,15 @@ class _ReleaseComparer:
         """Return the older releases, first the one that this was made from: a fix of an old line comes between them."""
         previous = self.releases[index].previous
         earlier = range(index + 1, len(self.releases))
-        return sorted(earlier, key=lambda before: (str(self.releases[before].version) != previous, before))
+        return sorted(
+            earlier, key=lambda before: (str(self.releases[before].version) != previous, before)
+        )
 
     def _precedes(self, before: int, index: int) -> bool:
         """Whether one release is what another is measured by: a pre-release is that for pre-releases only."""
-        return bool(self.releases[index].version.prerelease or not self.releases[before].version.prerelease)
+        return bool(
+            self.releases[index].version.prerelease or not self.releases[before].version.prerelease
+        )
 
     def _resolve_release(self, index: int) -> Resolved:
         if index not in self._resolved:

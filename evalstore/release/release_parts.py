@@ -1,6 +1,7 @@
 """What a release touches, in one list: its file, ledger, tag, pins, acceptances and the lock; each knows its own walk.
 
-`bump` and the end of a killed one ask the list before they push, `bump --again` moves every part to another number,
+`bump` and the end of a killed one ask the list before they push, `bump --again` moves every part to
+another number,
 and `lock`, `verify` and the gate judge a ledger and a lock by the functions that are named here.
 """
 
@@ -34,8 +35,8 @@ _VERSION_GOES_ON = rb"(?![0-9A-Za-z.+-])"
 class Renumbering:
     """Releases that got another number (`<kind>/<id>@<version>`: the new one), and which files may say so.
 
-    `paths` are the files, relative to the store, that the commits with the old numbers changed: what others wrote means
-    the release of theirs that has the old number now.
+    `paths` are the files, relative to the store, that the commits with the old numbers changed:
+    what others wrote means the release of theirs that has the old number now.
     """
 
     versions: Mapping[str, str]
@@ -71,16 +72,21 @@ def _deny_nothing(_store: ArtifactStore, _lock: Lock, _name: str) -> Iterator[Co
 class ReleasePart:
     """One part: the files that a release commits of it, or the others that name releases; its number; its denials.
 
-    `list_files` takes the names of artifacts. `list_mentions` yields working files that name one of some releases, and
-    which one. `renumber` writes the files of an opened store and yields their paths: the file itself is merged by git,
-    and its tag and ledger are made by the release under the new number.
+    `list_files` takes the names of artifacts. `list_mentions` yields working files that name one of
+    some releases, and which one. `renumber` writes the files of an opened store and yields their
+    paths: the file itself is merged by git, and its tag and ledger are made by the release under
+    the new number.
     """
 
     name: str
     list_files: Callable[[ArtifactStore, Sequence[str]], Iterator[str]] = _list_nothing
-    list_mentions: Callable[[ArtifactStore, Collection[str]], Iterator[tuple[str, str]]] = _mention_nothing
+    list_mentions: Callable[[ArtifactStore, Collection[str]], Iterator[tuple[str, str]]] = (
+        _mention_nothing
+    )
     renumber: Callable[[ArtifactStore, Renumbering], Iterator[str]] = _move_nothing
-    find_contradictions: Callable[[ArtifactStore, Lock, str], Iterator[Contradiction]] = _deny_nothing
+    find_contradictions: Callable[[ArtifactStore, Lock, str], Iterator[Contradiction]] = (
+        _deny_nothing
+    )
 
 
 def list_artifact_files(store: ArtifactStore, names: Sequence[str]) -> Iterator[str]:
@@ -102,7 +108,9 @@ def _list_ledgers(_store: ArtifactStore, names: Sequence[str]) -> Iterator[str]:
 
 def _list_pinning(store: ArtifactStore, refs: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield the files that pin releases; more may be named where an escape hides a letter, and then none is."""
-    pattern = re.compile(b"(" + b"|".join(re.escape(ref.encode()) for ref in refs) + b")" + _VERSION_GOES_ON)
+    pattern = re.compile(
+        b"(" + b"|".join(re.escape(ref.encode()) for ref in refs) + b")" + _VERSION_GOES_ON
+    )
     names = [ref.name for ref in store.working() if ref.kind is not Kind.JUDGE]
     for path in (*list_artifact_files(store, names), SETTINGS_FILE):
         if found := _search_file(store, path, pattern):
@@ -140,7 +148,9 @@ def _renumber_pins(store: ArtifactStore, renumbering: Renumbering) -> Iterator[s
     """Move exact pins of files that own commits changed; what was released anew has moved its pins already."""
     root = store.root
     for ref in store.working() if root else ():
-        if ref.kind is Kind.JUDGE or root is None:  # what a judge was validated against is a record of the past
+        if (
+            ref.kind is Kind.JUDGE or root is None
+        ):  # what a judge was validated against is a record of the past
             continue
         try:
             resolved = store.resolve(ref)
@@ -202,19 +212,27 @@ def _renumber_lock(store: ArtifactStore, _renumbering: Renumbering) -> Iterator[
         return
     try:
         lock(store)
-    except EvalstoreError:  # a draft whose references nobody can lock yet: what is locked of the others stands
+    except (
+        EvalstoreError
+    ):  # a draft whose references nobody can lock yet: what is locked of the others stands
         return
     yield LOCK_FILE
 
 
-def _find_ledger_contradictions(store: ArtifactStore, locked: Lock, name: str) -> Iterator[Contradiction]:
+def _find_ledger_contradictions(
+    store: ArtifactStore, locked: Lock, name: str
+) -> Iterator[Contradiction]:
     ledger = locked.ledgers.get(name)
     if ledger and (what := describe_rewrite(store, name, ledger)):
         message = f"the ledger of {name} does not continue the locked one: {what}"
-        yield Contradiction(Place(LOCK_FILE, ledger.line), message, f"see evalstore verify {name}; then:")
+        yield Contradiction(
+            Place(LOCK_FILE, ledger.line), message, f"see evalstore verify {name}; then:"
+        )
 
 
-def _find_tag_contradictions(store: ArtifactStore, locked: Lock, name: str) -> Iterator[Contradiction]:
+def _find_tag_contradictions(
+    store: ArtifactStore, locked: Lock, name: str
+) -> Iterator[Contradiction]:
     for text, entry in locked.refs.items():
         if text.partition("@")[0] != name:
             continue
@@ -226,7 +244,9 @@ def _find_tag_contradictions(store: ArtifactStore, locked: Lock, name: str) -> I
         oid = store.tags.find_oid(tag)
         if oid and oid not in {entry.tag_object, entry.commit}:
             what = f"{text} is locked at another {tag} than is tagged"
-            yield Contradiction(Place(LOCK_FILE, entry.line), what, f"see evalstore verify {name}; then:")
+            yield Contradiction(
+                Place(LOCK_FILE, entry.line), what, f"see evalstore verify {name}; then:"
+            )
 
 
 # In the order in which they are moved: a lock holds what the pins mean.
@@ -257,11 +277,18 @@ def write_renumbered_parts(store: ArtifactStore, renumbering: Renumbering) -> li
     return [path for part in RELEASE_PARTS for path in part.renumber(store, renumbering)]
 
 
-def find_contradiction(store: ArtifactStore, commit: str, names: Collection[str]) -> Contradiction | None:
+def find_contradiction(
+    store: ArtifactStore, commit: str, names: Collection[str]
+) -> Contradiction | None:
     """Return the first part of a commit that denies a release of artifacts; None where all say the same."""
     data = store.read_file_at(commit, LOCK_FILE, LOCK_LIMIT)
     if data is None:
         return None
     locked = read_lock(data)
-    found = (one for name in names for part in RELEASE_PARTS for one in part.find_contradictions(store, locked, name))
+    found = (
+        one
+        for name in names
+        for part in RELEASE_PARTS
+        for one in part.find_contradictions(store, locked, name)
+    )
     return next(found, None)

@@ -20,8 +20,12 @@ from evalstore.store.tags import TAG_REFS, GitTag
 from evalstore.text import SHORT_DIGEST, make_excerpt
 from evalstore.versions import Version
 
-_NOT_RELEASED = "it was not released with evalstore; remove it: git tag -d {tag}; or, if it is yours"
-_RENUMBER = "another branch released it, too; if yours was never pushed: evalstore bump --again; otherwise "
+_NOT_RELEASED = (
+    "it was not released with evalstore; remove it: git tag -d {tag}; or, if it is yours"
+)
+_RENUMBER = (
+    "another branch released it, too; if yours was never pushed: evalstore bump --again; otherwise "
+)
 _RELEASED = (
     "its own commit {commit} lists it, so its branch is missing here: git fetch, or {who} pushes it; or take it in: "
     "git merge {tag}; or, if it was withdrawn"
@@ -73,7 +77,9 @@ def read_tag_object(store: ArtifactStore, tag: ReleaseTag) -> tuple[GitTag, str]
     if stored.type != "tag":  # a lightweight tag: the ref names the commit itself
         return GitTag(tag.name, tag.oid, tag.symref, stored.type, "", "", ""), ""
     fields = parse_tag(stored.data)
-    git_tag = GitTag(tag.name, tag.oid, tag.symref, stored.type, fields.target, fields.type, fields.name)
+    git_tag = GitTag(
+        tag.name, tag.oid, tag.symref, stored.type, fields.target, fields.type, fields.name
+    )
     return git_tag, _find_digest(stored.data)
 
 
@@ -88,15 +94,20 @@ def read_release_file(store: ArtifactStore, tag: ReleaseTag, commit: str) -> Com
     if file.artifact.version == tag.ref.pin:
         return file
     place = file.artifact.document.locate(("version",))
-    raise LoadError(f"the file at its commit has version {file.artifact.version or '(none)'}", place=place)
+    raise LoadError(
+        f"the file at its commit has version {file.artifact.version or '(none)'}", place=place
+    )
 
 
-def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding, None, Resolved | None]:
+def check_release(
+    records: ReleaseRecords, tag: ReleaseTag
+) -> Generator[Finding, None, Resolved | None]:
     """Yield what is wrong with one release: its tag object, its file, its rows, its line in the ledger.
 
     Returns the release, where no finding is an error: it is what was released.
     """
-    # In the order of trust: the tag object, then the file, then the rows, then what the ledgers say of them.
+    # In the order of trust: the tag object, then the file, then the rows, then what the ledgers say
+    # of them.
     try:
         git_tag, said = read_tag_object(records.store, tag)
         if git_tag.flaw:
@@ -111,14 +122,18 @@ def check_release(records: ReleaseRecords, tag: ReleaseTag) -> Generator[Finding
         found = list(_check_against_ledgers(records, tag, git_tag.commit, file))
         yield from found
         if all(finding.severity is not Severity.ERROR for finding in found):
-            return build_resolved(tag.ref, file.artifact, file.blob, tag=tag.name, commit=git_tag.commit)
+            return build_resolved(
+                tag.ref, file.artifact, file.blob, tag=tag.name, commit=git_tag.commit
+            )
     except EvalstoreError as error:
         place = Place(TAG_REFS + tag.name)
         if isinstance(error, RefError) and not records.is_recorded(tag.ref.name, str(tag.version)):
             # A repository can hold several stores: no reference of this one can mean that tag.
             yield make_finding("tag-ignored", place, tag=tag.name, why=error.message)
         else:
-            yield make_unreadable_finding(error, str(tag.ref), place, _describe_restore(records, tag))
+            yield make_unreadable_finding(
+                error, str(tag.ref), place, _describe_restore(records, tag)
+            )
     return None
 
 
@@ -152,8 +167,8 @@ def _check_against_ledgers(
 def _check_unlisted(
     records: ReleaseRecords, tag: ReleaseTag, commit: str, file: CommittedArtifact
 ) -> Iterator[Finding]:
-    # A release of another branch is listed there, or at its own commit; one that nobody lists was not released with
-    # evalstore, unless the artifact has no ledger at all.
+    # A release of another branch is listed there, or at its own commit; one that nobody lists was
+    # not released with evalstore, unless the artifact has no ledger at all.
     name, version = tag.ref.name, str(tag.version)
     others = records.list_branch_hashes(name, version)
     own = records.store.ledgers.read_at(commit, name).by_version.get(version)
@@ -185,10 +200,13 @@ def _describe_unlisted(store: ArtifactStore, tag: ReleaseTag, commit: str) -> st
     return _RELEASED.format(commit=commit[:SHORT_DIGEST], who=who, tag=tag.name)
 
 
-def _make_moved_finding(records: ReleaseRecords, tag: ReleaseTag, file: CommittedArtifact, line: LedgerLine) -> Finding:
+def _make_moved_finding(
+    records: ReleaseRecords, tag: ReleaseTag, file: CommittedArtifact, line: LedgerLine
+) -> Finding:
     digest = f"its file has SHA-256 {file.sha256[:12]}…, but the ledger has {line.sha256[:12]}…"
     place = Place(locate_ledger(tag.ref.name), line.number or None)
-    # `git fetch --tags --force` puts the tag of somebody else in the place of one that was never pushed.
+    # `git fetch --tags --force` puts the tag of somebody else in the place of one that was never
+    # pushed.
     is_of_others = file.sha256 in records.list_branch_hashes(tag.ref.name, tag.ref.pin)
     again = _RENUMBER if is_of_others else ""
     back = again + _describe_restore(records, tag, line.sha256)

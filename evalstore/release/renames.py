@@ -15,7 +15,9 @@ from evalstore.store.rows import compute_rows_sha256
 _MOST = 100  # gone artifacts of a kind that are looked at: nobody renames more at once
 
 
-def propose_renames(store: ArtifactStore, new: Sequence[str], gone: Sequence[Release]) -> dict[str, str]:
+def propose_renames(
+    store: ArtifactStore, new: Sequence[str], gone: Sequence[Release]
+) -> dict[str, str]:
     """Return by the name of a new artifact that of a gone one whose last release has all that it scores by.
 
     Where several are alike, nothing says which was renamed.
@@ -27,13 +29,18 @@ def propose_renames(store: ArtifactStore, new: Sequence[str], gone: Sequence[Rel
         old = _group_by_content(store, (f"{one.name}@{one.version}" for one in releases))
         alike = _group_by_content(store, (f"{name}@worktree" for name in names)) if old else {}
         pairs = ((found, old.get(content, [])) for content, found in alike.items())
-        proposed |= {found[0]: former[0] for found, former in pairs if len(found) == len(former) == 1}
+        proposed |= {
+            found[0]: former[0] for found, former in pairs if len(found) == len(former) == 1
+        }
     return proposed
 
 
 def describe_proposal(name: str, former: str) -> str:
     """Say what to write where a new artifact is a gone one under another id."""
-    return f"it is what {former} was; if that is a rename, write into {parse_ref(name).path}: {RENAMED_FROM}: {former}"
+    return (
+        f"it is what {former} was; if that is a rename, write into {parse_ref(name).path}: "
+        f"{RENAMED_FROM}: {former}"
+    )
 
 
 def _group_by_content(store: ArtifactStore, refs: Iterable[str]) -> Mapping[str, list[str]]:
@@ -46,9 +53,15 @@ def _group_by_content(store: ArtifactStore, refs: Iterable[str]) -> Mapping[str,
         try:
             found = store.resolve(ref)
             part = select_scoring_part(found.kind, found.artifact.value)
-            rows = compute_rows_sha256(store, found.artifact, commit=found.commit) if part.pop("rows", None) else ""
+            rows = (
+                compute_rows_sha256(store, found.artifact, commit=found.commit)
+                if part.pop("rows", None)
+                else ""
+            )
             groups[compute_digest([found.kind, part, rows])].append(found.artifact)
         except EvalstoreError:
             continue
     former = {artifact.former_name for group in groups.values() for artifact in group}
-    return {key: [one.name for one in group if one.name not in former] for key, group in groups.items()}
+    return {
+        key: [one.name for one in group if one.name not in former] for key, group in groups.items()
+    }

@@ -37,9 +37,13 @@ def save_example(
     Raises `RefusedError` where it cannot be added without changing more of the file.
     """
     if store.root is None:
-        raise RefusedError("a bare repository has no working files to write", hint="run it in a clone")
+        raise RefusedError(
+            "a bare repository has no working files to write", hint="run it in a clone"
+        )
     if parse_ref(name).kind is Kind.DATASET:
-        raise RefusedError(f"{name} is a dataset, which has no examples", hint="save it in a rubric or a judge")
+        raise RefusedError(
+            f"{name} is a dataset, which has no examples", hint="save it in a rubric or a judge"
+        )
     item = write_example(sample, expected, note)
     path = parse_ref(name).path
     with lock_repository(store, {}):
@@ -53,16 +57,27 @@ def save_example(
         edited = put_item(document, EXAMPLES, len(listed), item)
         data = encode_document(edited)
         if len(data) > ARTIFACT_LIMIT:
-            raise RefusedError(f"with this example it would have more than {ARTIFACT_LIMIT:,} bytes", place=Place(path))
+            raise RefusedError(
+                f"with this example it would have more than {ARTIFACT_LIMIT:,} bytes",
+                place=Place(path),
+            )
         write_locked_file(store.root, path, data)
-    return SavedExample(edited.locate((EXAMPLES, len(listed))), str(item.get("verdict", item.get("score"))), added=True)
+    return SavedExample(
+        edited.locate((EXAMPLES, len(listed))),
+        str(item.get("verdict", item.get("score"))),
+        added=True,
+    )
 
 
 def _find_same(value: Mapping[str, Any], item: Mapping[str, Any]) -> Example | None:
     """Return the example that asks the same; raises `RefusedError` for what no example can be."""
     new = next(read_examples({EXAMPLES: [item]}), None)
-    if new is None or not all(isinstance(call.get("args", {}), Mapping | str) for call in item.get("tool_calls", ())):
-        raise RefusedError("a call of a tool without a name, or with a list as its arguments, cannot be an example")
+    if new is None or not all(
+        isinstance(call.get("args", {}), Mapping | str) for call in item.get("tool_calls", ())
+    ):
+        raise RefusedError(
+            "a call of a tool without a name, or with a list as its arguments, cannot be an example"
+        )
     return next((known for known in read_examples(value) if known.key == new.key), None)
 
 
@@ -77,14 +92,16 @@ class ShownOutput(NamedTuple):
 def find_shown_output(diff: Diff, fingerprint: str) -> ShownOutput:
     """Return the output that shows the change with this fingerprint, without the id of a question that is invented.
 
-    Its result is a score where the verdict is the same on both sides. Raises `RefError` for another fingerprint, and
-    `RefusedError` for what nothing shows, or only what judges would say.
+    Its result is a score where the verdict is the same on both sides. Raises `RefError` for another
+    fingerprint, and `RefusedError` for what nothing shows, or only what judges would say.
     """
     finding = _find_finding(diff, fingerprint)
     witness = finding.witness
     if not isinstance(witness, Witness):
         what = "a judge's reply, and not an output" if witness else "no output"
-        raise RefusedError(f"{fingerprint} is shown by {what}", hint="--run RUN finds outputs that it moves")
+        raise RefusedError(
+            f"{fingerprint} is shown by {what}", hint="--run RUN finds outputs that it moves"
+        )
     if witness.judged and not witness.example:
         raise RefusedError(
             f"{fingerprint} is shown by an output whose judges are only assumed to answer so",
@@ -102,6 +119,7 @@ def _find_finding(diff: Diff, fingerprint: str) -> DiffFinding:
     found = next((finding for finding in diff.findings if finding.fingerprint == fingerprint), None)
     if found is None:
         raise RefError(
-            f"no change has the fingerprint {make_excerpt(fingerprint)}", hint="list them: evalstore diff REF --verbose"
+            f"no change has the fingerprint {make_excerpt(fingerprint)}",
+            hint="list them: evalstore diff REF --verbose",
         )
     return found

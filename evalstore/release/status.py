@@ -94,10 +94,12 @@ def read_status(
 ) -> Status:
     """Compare every working file with its last release; raises `RefusedError` in a bare repository.
 
-    `today` is the day by which acceptances end: without one, those that end at all do not hold. `profile` wins over
-    the one that evalstore.yaml names. Settings that were loosened since the last release do not count, and are
-    findings; with `base`, a revision, those of that commit count, with its acceptances, and releases that were made
-    since then are judged as changes. `watch` wraps the iteration over the files (a progress bar).
+    `today` is the day by which acceptances end: without one, those that end at all do not hold.
+    `profile` wins over
+    the one that evalstore.yaml names. Settings that were loosened since the last release do not
+    count, and are findings; with `base`, a revision, those of that commit count, with its
+    acceptances, and releases that were made since then are judged as changes. `watch` wraps the
+    iteration over the files (a progress bar).
     """
     policy = read_change_policy(store, today, profile)
     commit = None if base is None else resolve_revision(store.git, store.objects, base)
@@ -105,7 +107,12 @@ def read_status(
     survey = survey_store(store, policy, bases, watch=watch)
     pending = dict(_match_acceptances(policy.acceptances, survey))
     findings = _validate_acceptances(store, pending, today) if pending else ()
-    findings = (*bases.find_loosenings(), *findings, *survey.lagging, *_find_retirements(store, today))
+    findings = (
+        *bases.find_loosenings(),
+        *findings,
+        *survey.lagging,
+        *_find_retirements(store, today),
+    )
     return Status(
         survey.artifacts,
         survey.total,
@@ -136,8 +143,13 @@ def _match_acceptances(
         status = statuses.get(entry.artifact)
         if status and status.state is ArtifactState.BROKEN:
             continue  # its changes are not known
-        # On a branch that has not seen the last release, changes are those since the one it began from.
-        base = parse_version(status.released) if status and status.released else survey.last.get(entry.artifact)
+        # On a branch that has not seen the last release, changes are those since the one it began
+        # from.
+        base = (
+            parse_version(status.released)
+            if status and status.released
+            else survey.last.get(entry.artifact)
+        )
         # Older acceptances were used up by a release: they are history, needed or not.
         if base is None or entry.since >= base:
             prints = {finding.fingerprint for finding in status.findings} if status else ()
@@ -145,14 +157,18 @@ def _match_acceptances(
             yield (entry.artifact, str(entry.since), entry.fingerprint), is_needed
 
 
-def _validate_acceptances(store: ArtifactStore, pending: PendingAcceptances, today: date | None) -> tuple[Finding, ...]:
+def _validate_acceptances(
+    store: ArtifactStore, pending: PendingAcceptances, today: date | None
+) -> tuple[Finding, ...]:
     if store.root is None:
         return ()
     from evalstore.lint import KnownRules, validate
 
     sources = [make_file_source(store.root / ACCEPTED, ACCEPTED)]
     known = KnownRules(pending=pending)
-    return validate(sources, load=None, settings=store.settings, today=today or date.min, known=known).findings
+    return validate(
+        sources, load=None, settings=store.settings, today=today or date.min, known=known
+    ).findings
 
 
 def _find_retirements(store: ArtifactStore, today: date | None) -> Iterator[Finding]:
@@ -160,7 +176,11 @@ def _find_retirements(store: ArtifactStore, today: date | None) -> Iterator[Find
     if store.root is None or today is None:
         return
     refs = [ref for ref in store.working() if ref.kind is Kind.JUDGE]
-    named = [ref for ref, data in read_working_files(store, refs) if data is not None and b"retires" in data]
+    named = [
+        ref
+        for ref, data in read_working_files(store, refs)
+        if data is not None and b"retires" in data
+    ]
     if named:
         from evalstore.lint import validate
 
@@ -179,33 +199,55 @@ def survey_store(
 ) -> StoreSurvey:
     """Compare every working file with its last release; `policy` says at which level each change counts.
 
-    With `bases` a change is judged by theirs, too, and by none of the releases that they have not seen. `detail` is
-    what is found out of each change.
+    With `bases` a change is judged by theirs, too, and by none of the releases that they have not
+    seen. `detail` is what is found out of each change.
     """
     changes = find_store_changes(store, bases, watch=watch)
     finder = MovedReferenceFinder(store, changes.releases, policy.settings.without_opinions)
     list_policies = bases.list_policies if bases else lambda _: [policy]
     find_branch = lru_cache(partial(find_branch_with, store.git))
     context = _SurveyContext(
-        store, changes.known, store.with_worktree().read_artifact, list_policies, finder, find_branch, detail
+        store,
+        changes.known,
+        store.with_worktree().read_artifact,
+        list_policies,
+        finder,
+        find_branch,
+        detail,
     )
     statuses = [_survey_artifact(context, ref) for ref in watch(changes.scan.changed)]
-    # Then what has no changed file: removed artifacts, and unchanged ones under which a reference moved.
+    # Then what has no changed file: removed artifacts, and unchanged ones under which a reference
+    # moved.
     graph = ReferenceGraph(store, changes.scan.mentions)
-    new = [status.ref for status in statuses if status.state is ArtifactState.NEW and not status.is_released]
+    new = [
+        status.ref
+        for status in statuses
+        if status.state is ArtifactState.NEW and not status.is_released
+    ]
     proposed = propose_renames(store, new, changes.gone)
     hints = {name: describe_proposal(name, former) for name, former in proposed.items()}
     statuses = [replace(status, hint=hints.get(status.ref, status.hint)) for status in statuses]
     renamed = {status.renamed_from: status.ref for status in statuses if status.renamed_from}
     statuses += [_describe_renamed(gone, renamed.get(gone.ref)) for gone in changes.removed]
     statuses += find_moved_artifacts(finder, graph, changes.unchanged)
-    artifacts = tuple(sorted((add_dependents(status, graph) for status in statuses), key=lambda status: status.ref))
+    artifacts = tuple(
+        sorted(
+            (add_dependents(status, graph) for status in statuses), key=lambda status: status.ref
+        )
+    )
     lagging = tuple(make_lagging_findings(store, find_lagging_pins(store, graph, changes.releases)))
-    return StoreSurvey(artifacts, changes.total, {name: base.version for name, base in changes.last.items()}, lagging)
+    return StoreSurvey(
+        artifacts,
+        changes.total,
+        {name: base.version for name, base in changes.last.items()},
+        lagging,
+    )
 
 
 def _describe_renamed(gone: ArtifactStatus, new: str | None) -> ArtifactStatus:
-    return replace(gone, message=f"renamed to {new}; its releases stay") if new and gone.ok else gone
+    return (
+        replace(gone, message=f"renamed to {new}; its releases stay") if new and gone.ok else gone
+    )
 
 
 def _survey_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
@@ -233,11 +275,14 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
     check_pins(store, list_references(store, new), context.finder.releases)
     tagged = [release.version for release in context.finder.releases.get(ref.name, ())]
     name = name_line(context.known, new.artifact)
-    # Ledgers are checked before the comparison: with tags missing, the last release would be the wrong one.
+    # Ledgers are checked before the comparison: with tags missing, the last release would be the
+    # wrong one.
     for recorded in dict.fromkeys((ref.name, name)):
         check_tags_complete(store, recorded, context.finder.releases)
     working, releases = require_version(new), context.known.get(name, ())
-    own = next((one for one in context.finder.releases.get(ref.name, ()) if one.version == working), None)
+    own = next(
+        (one for one in context.finder.releases.get(ref.name, ()) if one.version == working), None
+    )
     last = find_base_release(store, releases, working)
     # Only with a base there are tags of versions that count as changes.
     is_tagged = working in tagged
@@ -245,21 +290,30 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
     later = _judge_later(context, new, latest) if latest and latest != last else None
     if last is None:
         message = f"new, {_SINCE_BASE if is_tagged else 'never released'}"
-        fresh = ArtifactStatus(ref.name, ArtifactState.NEW, True, message, working=str(working), is_released=is_tagged)
-        return _refuse(fresh, latest, later, new) if latest and later and not later.judgement.ok else fresh
+        fresh = ArtifactStatus(
+            ref.name, ArtifactState.NEW, True, message, working=str(working), is_released=is_tagged
+        )
+        return (
+            _refuse(fresh, latest, later, new)
+            if latest and later and not later.judgement.ok
+            else fresh
+        )
     diff, needed = _compare_strictly(context, last, new)
     # What a reference means counts as much as what it says.
     moved = find_kept_moves(context.finder, last, ref.name)
     required = max(needed, find_moved_level(moved))
     judgement = judge_version(last.version, working, required, is_candidate=own is not None)
-    message = judgement.message.replace(_UNRELEASED, _SINCE_BASE) if is_tagged else judgement.message
+    message = (
+        judgement.message.replace(_UNRELEASED, _SINCE_BASE) if is_tagged else judgement.message
+    )
     newest = find_last_release(releases)
     message += f"; renamed from {name}" if name != ref.name else ""
     status = ArtifactStatus(
         ref.name,
         ArtifactState.CHANGED if required or last == newest else ArtifactState.BEHIND,
         judgement.ok,
-        message + ("" if newest is None or last == newest else f"; {_describe_newer(context, newest)}"),
+        message
+        + ("" if newest is None or last == newest else f"; {_describe_newer(context, newest)}"),
         released=str(last.version),
         working=str(working),
         required_bump=required,
@@ -272,7 +326,11 @@ def _compare_artifact(context: _SurveyContext, ref: Ref) -> ArtifactStatus:
         is_released=is_tagged and working > last.version,
         renamed_from=name if name != ref.name else None,
     )
-    return _refuse(status, latest, later, new) if status.ok and latest and later and not later.judgement.ok else status
+    return (
+        _refuse(status, latest, later, new)
+        if status.ok and latest and later and not later.judgement.ok
+        else status
+    )
 
 
 class _Later(NamedTuple):
@@ -287,10 +345,14 @@ def _judge_later(context: _SurveyContext, new: Resolved, release: Release) -> _L
     """Judge a file by a release that the base has not seen, or a candidate: a number counts with its content only."""
     diff, needed = _compare_strictly(context, release, new)
     required = max(needed, find_moved_level(find_kept_moves(context.finder, release, release.name)))
-    return _Later(required, judge_version(release.version, require_version(new), required), diff.findings)
+    return _Later(
+        required, judge_version(release.version, require_version(new), required), diff.findings
+    )
 
 
-def _refuse(status: ArtifactStatus, release: Release, later: _Later, new: Resolved) -> ArtifactStatus:
+def _refuse(
+    status: ArtifactStatus, release: Release, later: _Later, new: Resolved
+) -> ArtifactStatus:
     """Return a status that says what the file lacks since a release of this change."""
     message = f"{release.version} was released with other content: {later.judgement.message}"
     return replace(
@@ -318,7 +380,9 @@ def _describe_newer(context: _SurveyContext, release: Release) -> str:
 def _compare_strictly(context: _SurveyContext, last: Release, new: Resolved) -> tuple[Diff, Bump]:
     """Compare a file with its last release by today's policy; and return the bump by the policy that asks for most."""
     diffs = [
-        compare_with_release(context.store, last, new, policy, load=context.load, detail=context.detail)
+        compare_with_release(
+            context.store, last, new, policy, load=context.load, detail=context.detail
+        )
         for policy in context.list_policies(last)
     ]
     return diffs[0], max(diff.required_bump for diff in diffs)
@@ -330,16 +394,25 @@ def add_dependents(status: ArtifactStatus, graph: ReferenceGraph) -> ArtifactSta
     return replace(
         status,
         dependents=tuple(sorted({reference.name for reference in users})),
-        reached=ReachCounts(len(reach.rubrics), len(reach.questions), sum(reach.questions.values())),
+        reached=ReachCounts(
+            len(reach.rubrics), len(reach.questions), sum(reach.questions.values())
+        ),
         pins=tuple(_find_stale_pins(status, users)),
     )
 
 
-def _find_stale_pins(status: ArtifactStatus, users: Iterable[ArtifactReference]) -> Iterator[StalePin]:
+def _find_stale_pins(
+    status: ArtifactStatus, users: Iterable[ArtifactReference]
+) -> Iterator[StalePin]:
     versions = [find_version(text) for text in (status.working, status.next_version) if text]
-    if status.released is None or status.state is not ArtifactState.CHANGED or not status.required_bump:
+    if (
+        status.released is None
+        or status.state is not ArtifactState.CHANGED
+        or not status.required_bump
+    ):
         return
-    # The next release has at least the version of the file, and at least the one that the change needs.
+    # The next release has at least the version of the file, and at least the one that the change
+    # needs.
     new = max(version for version in versions if version)
     for reference in users:
         # What a judge was measured on is a record of the past, which stays.

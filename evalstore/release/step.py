@@ -40,15 +40,17 @@ class Adjustment(NamedTuple):
 class BumpOptions:
     """What a bump is asked for: to release the working files of `refs`, or `all_` that changed.
 
-    `level` asks for more than a change needs. `pre` makes pre-releases of that label. With `dependents` the pins of
-    what refers to a released artifact move to its new version, and those artifacts are released with it, as their own
-    diff says. `renumbered` are releases whose numbers somebody else has: what is named follows those pins, and no
-    others. Without `tag` the versions are committed and not released; without `commit` they are only written. `push` is
-    the remote's name, or whether to push to the branch's own. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_*
-    variables where they should not come from the user's settings. Where evalstore.yaml asks for signed releases, they
-    are signed without `sign`, too. `today` is the day by which acceptances end, and without one those that end at all
-    do not hold. `watch` wraps the iteration over the files that are planned (a progress bar), `watch_writing` that over
-    those that are written, and `watch_signing` that over the tags that are signed.
+    `level` asks for more than a change needs. `pre` makes pre-releases of that label. With
+    `dependents` the pins of what refers to a released artifact move to its new version, and those
+    artifacts are released with it, as their own diff says. `renumbered` are releases whose numbers
+    somebody else has: what is named follows those pins, and no others. Without `tag` the versions
+    are committed and not released; without `commit` they are only written. `push` is the remote's
+    name, or whether to push to the branch's own. `signature` holds git's GIT_AUTHOR_* and
+    GIT_COMMITTER_* variables where they should not come from the user's settings. Where
+    evalstore.yaml asks for signed releases, they are signed without `sign`, too. `today` is the day
+    by which acceptances end, and without one those that end at all do not hold. `watch` wraps the
+    iteration over the files that are planned (a progress bar), `watch_writing` that over those that
+    are written, and `watch_signing` that over the tags that are signed.
     """
 
     refs: Sequence[str] = ()
@@ -94,12 +96,16 @@ class BumpContext:
 
     def find_moved_level(self, base: Release, name: str) -> Bump:
         """Return the bump that floating references need which mean other versions than at the release `base`."""
-        finder = MovedReferenceFinder(self.store, self.releases, self.policy.settings.without_opinions)
+        finder = MovedReferenceFinder(
+            self.store, self.releases, self.policy.settings.without_opinions
+        )
         return find_moved_level(find_kept_moves(finder, base, name))
 
     def is_changed(self, base: Release, resolved: Resolved) -> bool:
         """Whether a working file has a change since a release that needs another one."""
-        diff = compare_with_release(self.store, base, resolved, self.policy, load=self.load, detail=Detail.BUMP)
+        diff = compare_with_release(
+            self.store, base, resolved, self.policy, load=self.load, detail=Detail.BUMP
+        )
         return bool(diff.required_bump)
 
     def list_loosenings(self, base: Release) -> tuple[Adjustment, ...]:
@@ -107,7 +113,9 @@ class BumpContext:
         if base.commit not in self._loosenings:
             settings = read_settings_at(self.store, base.commit)
             found = find_loosenings(settings, self.store.settings)
-            self._loosenings[base.commit] = tuple(Adjustment(_LOOSENED, f"{one.now}, was {one.was}") for one in found)
+            self._loosenings[base.commit] = tuple(
+                Adjustment(_LOOSENED, f"{one.now}, was {one.was}") for one in found
+            )
         return self._loosenings[base.commit]
 
 
@@ -115,8 +123,8 @@ class BumpContext:
 class ReleaseStep:
     """One artifact to release: as it is in the working tree (`resolved`), and as it will be released (`artifact`).
 
-    `adjustments` are what was overridden or accepted, and which settings were loosened since the last release; `asked`
-    is what judges said of the change, where somebody asked them.
+    `adjustments` are what was overridden or accepted, and which settings were loosened since the
+    last release; `asked` is what judges said of the change, where somebody asked them.
     """
 
     resolved: Resolved
@@ -163,10 +171,14 @@ class ReleaseStep:
         """The step in one line, with the versions that its pins moved to."""
         step = f"{self.name} {self.previous} -> {self.version} ({self.bump})"
         followed = ", ".join(sorted(set(self.moves.values())))
-        return (step if self.previous else f"{self.ref} (first release)") + (f", with {followed}" if followed else "")
+        return (step if self.previous else f"{self.ref} (first release)") + (
+            f", with {followed}" if followed else ""
+        )
 
 
-def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_named: bool) -> ReleaseStep | None:
+def plan_step(
+    context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_named: bool
+) -> ReleaseStep | None:
     """Return the step of a working file with `moves` made in it; None when that needs no release.
 
     `is_named`: the user named this artifact, and did not only name what it pins.
@@ -174,19 +186,31 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
     check_gradable(resolved, context.load)
     options, working = context.options, require_version(resolved)
     level = options.level if is_named else None
-    if not moves and not (level and working.prerelease) and is_released_prerelease(context, resolved, working):
+    if (
+        not moves
+        and not (level and working.prerelease)
+        and is_released_prerelease(context, resolved, working)
+    ):
         return None
-    # The change is measured with the pins moved: moving a pin is a change of the artifact that holds it.
+    # The change is measured with the pins moved: moving a pin is a change of the artifact that
+    # holds it.
     moved = replace(resolved, artifact=move_artifact_pins(resolved.artifact, moves))
     last = context.find_base(resolved, working)
-    # A pre-release version in the file is released as it is written, unless an option asks for another one.
+    # A pre-release version in the file is released as it is written, unless an option asks for
+    # another one.
     written = working.with_prerelease(None) if options.pre or level or not is_named else working
     version, bump, asked = written, Bump.NONE, ""
     adjustments: tuple[Adjustment, ...] = ()
     if last is not None:
         rows = (move_row_pin(row, moves) for row in context.store.rows(resolved)) if moves else None
         diff = compare_with_release(
-            context.store, last, moved, context.policy, load=context.load, rows=rows, detail=Detail.BUMP
+            context.store,
+            last,
+            moved,
+            context.policy,
+            load=context.load,
+            rows=rows,
+            detail=Detail.BUMP,
         )
         required = max(diff.required_bump, context.find_moved_level(last, resolved.name))
         # Nothing that anyone could notice, and a version that asks for no release.
@@ -198,7 +222,10 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
         adjustments = (*_list_lowered(diff.findings), *context.list_loosenings(last))
     if options.pre:
         version = choose_prerelease(
-            version, options.pre, [release.version for release in context.find_known_releases(resolved.name)], working
+            version,
+            options.pre,
+            [release.version for release in context.find_known_releases(resolved.name)],
+            working,
         )
     previous = str(last.version) if last else None
     artifact = _set_version(moved.artifact, version)
@@ -207,7 +234,10 @@ def plan_step(context: BumpContext, resolved: Resolved, moves: PinMoves, *, is_n
 
 def _list_lowered(findings: Iterable[DiffFinding]) -> tuple[Adjustment, ...]:
     lowered = (
-        Adjustment(_ACCEPTED if finding.accepted else _OVERRIDE, f"{finding.rule} from {finding.level_before}")
+        Adjustment(
+            _ACCEPTED if finding.accepted else _OVERRIDE,
+            f"{finding.rule} from {finding.level_before}",
+        )
         for finding in findings
         if finding.level < finding.level_before
     )

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 class StoreChanges:
     """The working files of a store (`refs`), the releases by name, and what of the files is not as released.
 
-    `known` are the releases that the base of the judgement has seen, `last` the last of those; `removed` are artifacts
-    whose file is gone although HEAD, or the commit by which changes are judged, holds it.
+    `known` are the releases that the base of the judgement has seen, `last` the last of those;
+    `removed` are artifacts whose file is gone although HEAD, or the commit by which changes are
+    judged, holds it.
     """
 
     refs: tuple[Ref, ...]
@@ -55,7 +56,11 @@ class StoreChanges:
     def unchanged(self) -> list[Release]:
         """The releases that the working files still are."""
         differ = {ref.name for ref in self.scan.changed}
-        return [self.last[ref.name] for ref in self.refs if ref.name in self.last and ref.name not in differ]
+        return [
+            self.last[ref.name]
+            for ref in self.refs
+            if ref.name in self.last and ref.name not in differ
+        ]
 
 
 def find_store_changes(
@@ -63,16 +68,21 @@ def find_store_changes(
 ) -> StoreChanges:
     """Hold every working file against its last release; raises `RefusedError` in a bare repository.
 
-    With `bases` releases that theirs have not seen do not count. `watch` wraps the iteration over the files.
+    With `bases` releases that theirs have not seen do not count. `watch` wraps the iteration over
+    the files.
     """
     if store.root is None:
-        raise RefusedError("a bare repository has no working files to compare", hint="run it in a clone")
+        raise RefusedError(
+            "a bare repository has no working files to compare", hint="run it in a clone"
+        )
     releases, refs = store.group_releases(), tuple(store.working())
     known = {name: bases.keep_known(all_) for name, all_ in releases.items()} if bases else releases
     last = {name: release for name, all_ in known.items() if (release := find_last_release(all_))}
     scan = scan_working_files(store, refs, last, watch=watch)
     scan = replace(scan, changed=(*scan.changed, *_find_conflicted(store, refs, scan)))
-    removed = tuple(_find_removed(store, {ref.name for ref in refs}, last, bases.commit if bases else None))
+    removed = tuple(
+        _find_removed(store, {ref.name for ref in refs}, last, bases.commit if bases else None)
+    )
     return StoreChanges(refs, releases, known, last, scan, removed)
 
 
@@ -91,17 +101,24 @@ def _find_removed(
     head = find_head(store.git) if missing else None
     if head is None:
         return
-    # What HEAD never held belongs to another store or branch, and what it has removed is history. With a base history
-    # ends where this branch began: what the base gained since then is not gone from here.
+    # What HEAD never held belongs to another store or branch, and what it has removed is history.
+    # With a base history ends where this branch began: what the base gained since then is not gone
+    # from here.
     tip = (find_fork(store.git, base, head) or base) if base else head
     prefix = store.moves.find_prefix(tip)
     paths = [(tip, prefix + release.path) for release in missing.values()]
-    for (name, release), blob in zip(missing.items(), find_committed_blobs(store.objects, paths), strict=True):
+    for (name, release), blob in zip(
+        missing.items(), find_committed_blobs(store.objects, paths), strict=True
+    ):
         if blob is not None:
-            yield _describe_removed(store.root, name, release, "since the base" if base else "from the working tree")
+            yield _describe_removed(
+                store.root, name, release, "since the base" if base else "from the working tree"
+            )
 
 
-def _describe_removed(root: Path | None, name: str, release: Release, whence: str) -> ArtifactStatus:
+def _describe_removed(
+    root: Path | None, name: str, release: Release, whence: str
+) -> ArtifactStatus:
     if root and os.path.lexists(root / release.path):
         message, state, required = (
             f"{release.path} is not a regular file, and evalstore follows no links",
@@ -109,6 +126,10 @@ def _describe_removed(root: Path | None, name: str, release: Release, whence: st
             Bump.MAJOR,
         )
     else:
-        message, state, required = f"removed {whence}; its releases stay", ArtifactState.REMOVED, Bump.NONE
+        message, state, required = (
+            f"removed {whence}; its releases stay",
+            ArtifactState.REMOVED,
+            Bump.NONE,
+        )
     is_ok, released = state is ArtifactState.REMOVED, str(release.version)
     return ArtifactStatus(name, state, is_ok, message, released=released, required_bump=required)

@@ -54,8 +54,8 @@ class BrokenComparison:
 class StoreDiff:
     """Each changed artifact against its last release; the names that were never released, or that are gone.
 
-    `renames` are the names of gone artifacts by those of new ones with their content, which nothing calls a rename.
-    `total` counts the artifacts there are. What is `broken` could not be compared.
+    `renames` are the names of gone artifacts by those of new ones with their content, which nothing
+    calls a rename. `total` counts the artifacts there are. What is `broken` could not be compared.
     """
 
     total: int
@@ -122,8 +122,8 @@ def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by wh
 ) -> Diff:
     """Return what changed between two sides, and what moves scores beside them: references, and settings.
 
-    `watch` wraps the iteration over the rows of each side (a progress bar). `replies` says how judges answer about
-    examples.
+    `watch` wraps the iteration over the rows of each side (a progress bar). `replies` says how
+    judges answer about examples.
     """
     load = load or make_loader(store, new)
     if not (isinstance(old, Resolved) and isinstance(new, Resolved)):
@@ -134,7 +134,9 @@ def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by wh
         rows = watch(before), watch(after)
     diff = compare_versions(store, old, new, policy, load=load, rows=rows, replies=replies)
     settings = tuple(_find_setting_changes(store, old, new, load))
-    return _name_sides(replace(diff, notes=_describe_moves(store, old, new), settings=settings), old, new)
+    return _name_sides(
+        replace(diff, notes=_describe_moves(store, old, new), settings=settings), old, new
+    )
 
 
 def compare_all(
@@ -146,11 +148,14 @@ def compare_all(
 ) -> StoreDiff:
     """Return what changed in the working tree of a store; a file that cannot be compared hides no other.
 
-    `watches` wrap the iteration over the artifacts, and, where only one changed, over its rows. `replies` says how
-    judges answer about examples.
+    `watches` wrap the iteration over the artifacts, and, where only one changed, over its rows.
+    `replies` says how judges answer about examples.
     """
     watch, watch_rows = watches
-    changes, policy = find_store_changes(store, watch=watch), read_change_policy(store, today, profile)
+    changes, policy = (
+        find_store_changes(store, watch=watch),
+        read_change_policy(store, today, profile),
+    )
     changed = changes.scan.changed
     watch_rows = watch_rows if len(changed) == 1 else iter  # one bar at a time
 
@@ -169,9 +174,12 @@ def compare_all(
         if diff is None:
             new.append(ref.name)
         else:
-            # On a branch that has not seen the last release, the file may well be the one that it began from.
+            # On a branch that has not seen the last release, the file may well be the one that it
+            # began from.
             diffs += [diff] if diff.findings or _is_last(changes, diff) else []
-    renamed = {(diff.old.ref or "").partition("@")[0] for diff in diffs}  # among them, each other file as itself
+    renamed = {
+        (diff.old.ref or "").partition("@")[0] for diff in diffs
+    }  # among them, each other file as itself
     gone_refs = (gone.ref for gone in changes.removed if gone.state is ArtifactState.REMOVED)
     removed = tuple(ref for ref in gone_refs if ref not in renamed)
     renames = propose_renames(store, new, changes.gone)
@@ -179,7 +187,10 @@ def compare_all(
 
 
 def _compare_working_file(
-    store: ArtifactStore, ref: Ref, changes: StoreChanges, compare_pair: Callable[[Resolved, Resolved], Diff]
+    store: ArtifactStore,
+    ref: Ref,
+    changes: StoreChanges,
+    compare_pair: Callable[[Resolved, Resolved], Diff],
 ) -> Diff | None:
     """Compare a file with the release that it was edited from; None where there is none."""
     # In a clone without tags everything would be new.
@@ -205,7 +216,9 @@ def _name_sides(diff: Diff, old: Ruler, new: Ruler) -> Diff:
         name_side(side) if isinstance(side, Resolved) else known.ref
         for side, known in ((old, diff.old), (new, diff.new))
     )
-    before, after = (replace(side, ref=name) for side, name in zip((diff.old, diff.new), names, strict=True))
+    before, after = (
+        replace(side, ref=name) for side, name in zip((diff.old, diff.new), names, strict=True)
+    )
     return replace(diff, old=before, new=after)
 
 
@@ -221,5 +234,8 @@ def _find_setting_changes(
 ) -> Iterator[SettingChange]:
     from evalstore.diff.settings import find_setting_changes
 
-    was, now = (read_settings_at(store, side.commit) if side.commit else store.settings for side in (old, new))
+    was, now = (
+        read_settings_at(store, side.commit) if side.commit else store.settings
+        for side in (old, new)
+    )
     return find_setting_changes(was, now, new.artifact, load)

@@ -37,11 +37,13 @@ class SignatureTerms:
     now: datetime | None = None
 
 
-def check_signatures(records: ReleaseRecords, tags: Iterable[ReleaseTag], terms: SignatureTerms) -> Iterator[Finding]:
+def check_signatures(
+    records: ReleaseRecords, tags: Iterable[ReleaseTag], terms: SignatureTerms
+) -> Iterator[Finding]:
     """Yield the releases that no allowed signer has signed, and those that the ledger lists as signed and are not.
 
-    Signers are asked for by the settings of the store or of the base, or by a file from elsewhere, which comes first;
-    where two differ, a release needs a signer of each.
+    Signers are asked for by the settings of the store or of the base, or by a file from elsewhere,
+    which comes first; where two differ, a release needs a signer of each.
     """
     store, found = records.store, list(tags)
     files: list[tuple[bytes, list[ReleaseTag]]] = []
@@ -57,7 +59,9 @@ def check_signatures(records: ReleaseRecords, tags: Iterable[ReleaseTag], terms:
             yield from _check_tags(store, some, signers, moments)
         return
     promised = [tag for tag in found if (line := records.find_line(tag.ref)) and line.is_signed]
-    if promised:  # which a key of nobody in particular may have signed: that nobody has is what counts
+    if (
+        promised
+    ):  # which a key of nobody in particular may have signed: that nobody has is what counts
         yield from _check_tags(store, promised, None, {})
 
 
@@ -84,7 +88,10 @@ def _is_ahead(records: ReleaseRecords, base: BaseStore, tag: ReleaseTag) -> bool
 
 
 def _check_tags(
-    store: ArtifactStore, tags: Iterable[ReleaseTag], signers: bytes | None, moments: Mapping[str, datetime | None]
+    store: ArtifactStore,
+    tags: Iterable[ReleaseTag],
+    signers: bytes | None,
+    moments: Mapping[str, datetime | None],
 ) -> Iterator[Finding]:
     with open_signature_check(store.git, store.repository.hex_digits, signers) as find_flaw:
         for tag in tags:
@@ -92,27 +99,43 @@ def _check_tags(
                 object_ = store.objects.read(tag.oid)
             except EvalstoreError:  # `check_release` reports it
                 continue
-            flaw = find_flaw(tag.oid, object_.data, moments.get(tag.name)) if object_.type == "tag" else _LIGHTWEIGHT
+            flaw = (
+                find_flaw(tag.oid, object_.data, moments.get(tag.name))
+                if object_.type == "tag"
+                else _LIGHTWEIGHT
+            )
             if flaw:
-                yield make_finding("release-unsigned", Place(TAG_REFS + tag.name), ref=tag.ref, what=flaw, tag=tag.name)
+                yield make_finding(
+                    "release-unsigned",
+                    Place(TAG_REFS + tag.name),
+                    ref=tag.ref,
+                    what=flaw,
+                    tag=tag.name,
+                )
 
 
 def find_arrivals(store: ArtifactStore, tip: str | None) -> dict[tuple[str, str], datetime]:
     """Return when each release (`<kind>/<id>`, version) was first listed in the line of first parents up to a commit.
 
-    That is the day of the merge, not of the commit that was merged; and no commit is older than one before it, so that
-    one that says so arrived with that.
+    That is the day of the merge, not of the commit that was merged; and no commit is older than one
+    before it, so that one that says so arrived with that.
     """
     if tip is None:
         return {}
     line = list_first_parents(store.git, tip)
     latest = accumulate((seconds for _, seconds in reversed(line)), max)
-    moments = {commit: _read_time(seconds) for (commit, _), seconds in zip(reversed(line), latest, strict=True)}
+    moments = {
+        commit: _read_time(seconds)
+        for (commit, _), seconds in zip(reversed(line), latest, strict=True)
+    }
     folders = [f"{prefix}{LEDGER_FOLDER}/" for prefix in store.moves.list_prefixes()]
     arrivals: dict[tuple[str, str], datetime] = {}
     for change in read_changes(store.git, tip, folders, "AM", ["--first-parent"]):
         name = store.moves.strip_prefix(change.path).removeprefix(f"{LEDGER_FOLDER}/")
-        old, new = (split_ledger(store.objects.read(blob).data) if blob else () for blob in (change.old, change.new))
+        old, new = (
+            split_ledger(store.objects.read(blob).data) if blob else ()
+            for blob in (change.old, change.new)
+        )
         known = frozenset(old)
         # Newest first: the oldest commit that lists a release comes last.
         for version in parse_ledger(b"\n".join(one for one in new if one not in known)).by_version:

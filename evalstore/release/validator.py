@@ -30,8 +30,9 @@ def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its n
 ) -> Callable[..., Findings]:
     """Return `validate` for some files of a store (None: of none), which takes the `settings` to judge them by.
 
-    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress bar); `whole` gives
-    every finding its line of the file. `replies` says how judges answer about examples.
+    `strict` makes every finding an error; `watch` wraps the iteration over the files (a progress
+    bar); `whole` gives every finding its line of the file. `replies` says how judges answer about
+    examples.
     """
     known = _find_known_rules(store, sources, today)
     options: dict[str, Any] = {"load": None}
@@ -43,10 +44,21 @@ def make_validator(  # noqa: PLR0913  # what a run is measured by, each by its n
             "parse": store.documents.read,
         }
     options["grading"] = replace(replies or NO_CONTEXT, strict=store is not None and store.strict)
-    return partial(validate, sources, today=today, strict=strict, watch=watch, known=known, whole=whole, **options)
+    return partial(
+        validate,
+        sources,
+        today=today,
+        strict=strict,
+        watch=watch,
+        known=known,
+        whole=whole,
+        **options,
+    )
 
 
-def _find_known_rules(store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date) -> KnownRules:
+def _find_known_rules(
+    store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date
+) -> KnownRules:
     """Return what the files of a store are measured by."""
     pending = _find_pending_acceptances(store, sources, today)
     # Only settings name the rules of changes, which are slow to load.
@@ -62,7 +74,11 @@ def _find_pending_acceptances(
     store: ArtifactStore | None, sources: Sequence[ValidationSource], today: date
 ) -> PendingAcceptances | None:
     """Return which acceptances a change needs; None where no acceptance is validated, or nothing can be compared."""
-    if store is None or store.root is None or not any(source.path == ACCEPTED for source in sources):
+    if (
+        store is None
+        or store.root is None
+        or not any(source.path == ACCEPTED for source in sources)
+    ):
         return None
     from evalstore.release.status import read_status
 

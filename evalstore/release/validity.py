@@ -41,7 +41,9 @@ def check_names_releases(pins: Iterable[tuple[FindPlace, Ref]]) -> None:
 
 
 def check_pins(
-    store: ArtifactStore, pins: Iterable[tuple[FindPlace, Ref]], releases: Mapping[str, Sequence[Release]]
+    store: ArtifactStore,
+    pins: Iterable[tuple[FindPlace, Ref]],
+    releases: Mapping[str, Sequence[Release]],
 ) -> None:
     """Refuse a pin (with its place) that means none of `releases` (by name), and no working file by its version.
 
@@ -73,9 +75,12 @@ def require_version(resolved: Resolved) -> Version:
     version = find_version(resolved.version)
     if version is None:
         place = resolved.artifact.document.locate()
-        raise RefusedError("has no version, so it cannot be released", place=place, hint='add version: "1.0.0"')
+        raise RefusedError(
+            "has no version, so it cannot be released", place=place, hint='add version: "1.0.0"'
+        )
     if version.build:
-        # SemVer sorts 1.0.0+a and 1.0.0+b as one, so that no range and no pin could tell them apart.
+        # SemVer sorts 1.0.0+a and 1.0.0+b as one, so that no range and no pin could tell them
+        # apart.
         raise RefusedError(
             f"the version {version} has build metadata, which no release may have",
             place=resolved.artifact.document.locate(("version",)),
@@ -93,7 +98,9 @@ def _read_working_ledger(store: ArtifactStore, name: str) -> bytes:
     return normalize_line_ends(data)
 
 
-def check_tags_complete(store: ArtifactStore, name: str, releases: Mapping[str, Sequence[Release]]) -> None:
+def check_tags_complete(
+    store: ArtifactStore, name: str, releases: Mapping[str, Sequence[Release]]
+) -> None:
     """Refuse an artifact whose ledger on disk cannot be read, or lists a later release than those (by name) with tags.
 
     The next version would be computed wrong.
@@ -102,7 +109,9 @@ def check_tags_complete(store: ArtifactStore, name: str, releases: Mapping[str, 
     check_ledger_complete(store, name, _read_working_ledger(store, name), tagged)
 
 
-def check_ledger_complete(store: ArtifactStore, name: str, ledger: bytes, tagged: list[Version]) -> None:
+def check_ledger_complete(
+    store: ArtifactStore, name: str, ledger: bytes, tagged: list[Version]
+) -> None:
     """Refuse a ledger that cannot be read, and a clone whose tags lack its latest release."""
     parsed = parse_ledger(ledger)
     if parsed.unreadable:

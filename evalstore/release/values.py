@@ -79,11 +79,12 @@ class Push:
 class Released(ReportValue):
     """What one bump did: `recovered` is what a killed bump had begun, `released` what this one was asked for.
 
-    `pinned` are earlier versions that somebody still pins; `followed` says that all other pins have moved. `followers`
-    are the released versions that others mean from now on, although nothing in them changed. `lowered` are versions
-    whose change was overridden or accepted, or that come with loosened settings; `unreviewed` rest on acceptances which
-    are not committed. `findings` are what validation says of the files, a line each. `bypassed` are the hooks of the
-    repository that git would have run. `push` is None where there is nothing to push.
+    `pinned` are earlier versions that somebody still pins; `followed` says that all other pins have
+    moved. `followers` are the released versions that others mean from now on, although nothing in
+    them changed. `lowered` are versions whose change was overridden or accepted, or that come with
+    loosened settings; `unreviewed` rest on acceptances which are not committed. `findings` are what
+    validation says of the files, a line each. `bypassed` are the hooks of the repository that git
+    would have run. `push` is None where there is nothing to push.
     `renumbered` are the releases whose numbers others had, of `bump --again` only.
     """
 
@@ -105,7 +106,9 @@ class Released(ReportValue):
     renumbered: tuple[str, ...] | None = None
 
     def __repr__(self) -> str:
-        return format_repr(self, *(item.tag for item in self.released), *(["dry run"] if self.dry_run else []))
+        return format_repr(
+            self, *(item.tag for item in self.released), *(["dry run"] if self.dry_run else [])
+        )
 
     @property
     def done(self) -> tuple[ReleasedVersion, ...]:
@@ -116,8 +119,8 @@ class Released(ReportValue):
 class ArtifactState(StrEnum):
     """Where an artifact stands against its last release.
 
-    Two are of unchanged files: `behind`, released again where this branch has not been; `moved`, with a floating
-    reference that means another version now.
+    Two are of unchanged files: `behind`, released again where this branch has not been; `moved`,
+    with a floating reference that means another version now.
     """
 
     NEW = "new"
@@ -167,11 +170,12 @@ class ReachCounts:
 class ArtifactStatus:
     """One artifact: its last release, its working file, and whether the version there is high enough (`ok`).
 
-    `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would stay behind its next
-    release. `place` is where its version stands in the working file, or what is wrong there; `hint` is what to do about
-    one that cannot be compared, or that looks like a rename. `asked` is what judges said of its change, where somebody
-    asked them. `is_released`: its version was released since the base. `renamed_from` is the name of its last release,
-    where that is another one.
+    `dependents` refer to it directly, `reached` counts everything that depends on it; `pins` would
+    stay behind its next release. `place` is where its version stands in the working file, or what
+    is wrong there; `hint` is what to do about one that cannot be compared, or that looks like a
+    rename. `asked` is what judges said of its change, where somebody asked them. `is_released`: its
+    version was released since the base. `renamed_from` is the name of its last release, where that
+    is another one.
     """
 
     ref: str
@@ -204,9 +208,10 @@ class ArtifactStatus:
 class Status:
     """Every artifact that differs from its last release, by kind and id, and how many artifacts there are.
 
-    `findings` are of acceptances that ended or that nothing needs. `pending` are the acceptances of changes since the
-    last releases (artifact, release, fingerprint), and whether there is such a change. `rule_set` is the number of the
-    rules that judged: the newest, where evalstore.yaml names none. `interrupted` says how a killed
+    `findings` are of acceptances that ended or that nothing needs. `pending` are the acceptances of
+    changes since the last releases (artifact, release, fingerprint), and whether there is such a
+    change. `rule_set` is the number of the rules that judged: the newest, where evalstore.yaml
+    names none. `interrupted` says how a killed
     bump is finished, None without one.
     """
 

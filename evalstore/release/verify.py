@@ -19,7 +19,12 @@ from evalstore.progress import Watch
 from evalstore.release.base_store import BaseStore
 from evalstore.release.integrity_rules import make_finding
 from evalstore.release.ledger_history import check_depth, check_ledger_history
-from evalstore.release.ledger_records import ReleaseRecords, check_ledger, check_rewritten, report_untagged_line
+from evalstore.release.ledger_records import (
+    ReleaseRecords,
+    check_ledger,
+    check_rewritten,
+    report_untagged_line,
+)
 from evalstore.release.lock import (
     LockBlock,
     check_block,
@@ -48,7 +53,8 @@ from evalstore.versions import Version, find_version
 
 # Whether a release is to be verified: its `<kind>/<id>`, and its version (None: any).
 ReleaseFilter = Callable[[str, Version | None], bool]
-# The name of a tag that should be there -> the finding to report where it is not, given where it may be fetched from.
+# The name of a tag that should be there -> the finding to report where it is not, given where it
+# may be fetched from.
 ExpectedTags = Mapping[str, Callable[[str], Finding]]
 
 _SHOWN_IGNORED = 10  # ignored tags that have a finding each
@@ -85,11 +91,12 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
 ) -> Verification:
     """Verify that all releases, or those that `refs` name (an artifact, a version, a range), are what was released.
 
-    `lock` is one from elsewhere, named `file` in findings; by default the store's own. `watch` wraps the iteration over
-    the releases (a progress bar). `remote` names the one whose tags are compared, too; True is the branch's own.
-    `signers` are the bytes of a file of allowed signers from elsewhere, by default the store's own. With `base` the
-    signers, the lock and the acceptances of that commit count as well, and what was released since is judged by its
-    settings. `now` is when a release arrives that no commit holds yet. Reads only.
+    `lock` is one from elsewhere, named `file` in findings; by default the store's own. `watch`
+    wraps the iteration over the releases (a progress bar). `remote` names the one whose tags are
+    compared, too; True is the branch's own. `signers` are the bytes of a file of allowed signers
+    from elsewhere, by default the store's own. With `base` the signers, the lock and the
+    acceptances of that commit count as well, and what was released since is judged by its settings.
+    `now` is when a release arrives that no commit holds yet. Reads only.
     Raises `RefError` for a reference that names no release.
     """
     own, unread = _read_own_lock(store) if lock is None else (lock, [])
@@ -100,20 +107,32 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     of_artifacts = [tag for tag in listing.releases.values() if is_wanted(tag.ref.name, None)]
     bumps = BumpChecker(store, of_artifacts, base, now.date() if now else None)
     releases = [tag for tag in bumps.releases if is_wanted(tag.ref.name, tag.version)]
-    ledgers = [name for name in sorted({*store.ledgers.list_names(), *own.ledgers}) if is_wanted(name, None)]
+    ledgers = [
+        name
+        for name in sorted({*store.ledgers.list_names(), *own.ledgers})
+        if is_wanted(name, None)
+    ]
     blocks, malformed = read_lock_blocks(records.lock, file)
     blocks += _read_base_blocks(base, own) if base else []
-    blocks = [block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))]
+    blocks = [
+        block for block in blocks if is_wanted(block.ref.name, find_version(block.entry.version))
+    ]
     bumps.expect(releases)
     store.ledgers.expect(ledgers)
     tagged_blocks = [(find_expected_tag(store, block), block) for block in blocks]
-    expected_tags = _expect_block_tags(tagged_blocks) | _expect_ledger_tags(records, ledgers, is_wanted)
+    expected_tags = _expect_block_tags(tagged_blocks) | _expect_ledger_tags(
+        records, ledgers, is_wanted
+    )
     _check_known(store, selected, [*listing.releases, *expected_tags])
     unchecked: defaultdict[str | None, list[LockBlock]] = defaultdict(list)
     for tag_name, block in tagged_blocks:
         unchecked[tag_name].append(block)
     findings = chain(
-        [finding for tag in watch(releases) for finding in _check_release(records, tag, bumps, unchecked)],
+        [
+            finding
+            for tag in watch(releases)
+            for finding in _check_release(records, tag, bumps, unchecked)
+        ],
         check_signatures(records, releases, terms),
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
         check_ledger_history(records, lambda name: is_wanted(name, None)),
@@ -128,7 +147,9 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     # Files are compared with sound releases only; with a base, status says it.
     if base is None and all(finding.severity is not Severity.ERROR for finding in found):
         found += _check_files(store, is_wanted)
-    return Verification(len(releases), len(ledgers), len(blocks), _group_ignored_tags(_sort_findings(found)))
+    return Verification(
+        len(releases), len(ledgers), len(blocks), _group_ignored_tags(_sort_findings(found))
+    )
 
 
 def _group_ignored_tags(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -137,17 +158,25 @@ def _group_ignored_tags(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     if len(ignored) <= _SHOWN_IGNORED:
         return tuple(findings)
     grouped = {*ignored[_SHOWN_IGNORED:]}
-    names = [finding.file.removeprefix(TAG_REFS) for finding in (ignored[_SHOWN_IGNORED], ignored[-1])]
-    rest = make_finding("tags-ignored", Place(TAG_REFS), count=f"{len(grouped):,}", first=names[0], last=names[1])
+    names = [
+        finding.file.removeprefix(TAG_REFS) for finding in (ignored[_SHOWN_IGNORED], ignored[-1])
+    ]
+    rest = make_finding(
+        "tags-ignored", Place(TAG_REFS), count=f"{len(grouped):,}", first=names[0], last=names[1]
+    )
     return (*(finding for finding in findings if finding not in grouped), rest)
 
 
 def _check_release(
-    records: ReleaseRecords, tag: ReleaseTag, bumps: BumpChecker, unchecked: dict[str | None, list[LockBlock]]
+    records: ReleaseRecords,
+    tag: ReleaseTag,
+    bumps: BumpChecker,
+    unchecked: dict[str | None, list[LockBlock]],
 ) -> Iterator[Finding]:
     """Yield what is wrong with one release, and, where it is sound, with its version and with the lock's blocks of it.
 
-    `unchecked` loses those blocks by the name of their tag; where one raises they stay, for `check_block` to report.
+    `unchecked` loses those blocks by the name of their tag; where one raises they stay, for
+    `check_block` to report.
     """
     release = yield from check_release(records, tag)
     if release is None:
@@ -155,7 +184,9 @@ def _check_release(
         return
     with suppress(EvalstoreError):
         blocks = unchecked.get(tag.name, ())
-        found = [finding for block in blocks for finding in check_content(records.store, block, release)]
+        found = [
+            finding for block in blocks for finding in check_content(records.store, block, release)
+        ]
         unchecked.pop(tag.name, None)
         yield from found
     yield from bumps.check(tag, release)
@@ -163,9 +194,15 @@ def _check_release(
 
 def _check_files(store: ArtifactStore, is_wanted: ReleaseFilter) -> Iterator[Finding]:
     refs = store.working() if store.root else ()
-    last = {name: one for name, all_ in store.group_releases().items() if (one := find_last_release(all_))}
+    last = {
+        name: one
+        for name, all_ in store.group_releases().items()
+        if (one := find_last_release(all_))
+    }
     if scan_working_files(store, refs, last).changed:
-        from evalstore.release.committed_edits import check_committed_edits  # it compares what files mean
+        from evalstore.release.committed_edits import (
+            check_committed_edits,
+        )  # it compares what files mean
 
         yield from check_committed_edits(store, lambda name: is_wanted(name, None))
 
@@ -176,7 +213,9 @@ def _read_base_blocks(base: BaseStore, own: Lock) -> list[LockBlock]:
     return read_lock_blocks(replace(base.lock, refs=refs), f"git:{base.name}:{LOCK_FILE}")[0]
 
 
-def _check_missing(store: ArtifactStore, expected: ExpectedTags, listing: TagListing) -> Iterator[Finding]:
+def _check_missing(
+    store: ArtifactStore, expected: ExpectedTags, listing: TagListing
+) -> Iterator[Finding]:
     """Yield the tags that are missing, and else what a shallow clone lacks: the same command fetches both."""
     missing = tuple(_report_missing_tags(store, expected, listing))
     yield from missing
@@ -187,7 +226,8 @@ def _check_missing(store: ArtifactStore, expected: ExpectedTags, listing: TagLis
 def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding]:
     """Yield the releases of HEAD's ledgers that a remote lacks, or has as other objects.
 
-    Raises `RefusedError` for a remote that there is none of, and `GitError` for one that does not answer.
+    Raises `RefusedError` for a remote that there is none of, and `GitError` for one that does not
+    answer.
     """
     from evalstore.release.push import find_push_route, find_unpushed_commits
     from evalstore.store.remote import list_remote_tags
@@ -208,9 +248,14 @@ def _check_remote(store: ArtifactStore, *, name: bool | str) -> Iterator[Finding
         elif ref in here and here[ref] != there[tag]:
             objects = {"there": there[tag][:12], "here": here[ref][:12]}
             release = store.tags.find(tag)
-            again = f"yours was never pushed: evalstore bump --again --push {facts['remote']}; otherwise "
+            again = (
+                f"yours was never pushed: evalstore bump --again --push {facts['remote']}; "
+                "otherwise "
+            )
             mine = again if release and release.commit in unpushed else ""
-            yield make_finding("release-differs-there", Place(ref), **facts, **objects, unpushed=mine)
+            yield make_finding(
+                "release-differs-there", Place(ref), **facts, **objects, unpushed=mine
+            )
 
 
 def check_lock(store: ArtifactStore, *, watch: Watch[Any] = iter) -> Verification:
@@ -220,7 +265,9 @@ def check_lock(store: ArtifactStore, *, watch: Watch[Any] = iter) -> Verificatio
     """
     lock, unread = _read_own_lock(store)
     if unread or not lock.exists:
-        return Verification(0, 0, 0, tuple(unread or [make_finding("lock-missing", Place(LOCK_FILE))]), "lock")
+        return Verification(
+            0, 0, 0, tuple(unread or [make_finding("lock-missing", Place(LOCK_FILE))]), "lock"
+        )
     records, listing = ReleaseRecords(store, lock), list_tag_refs(store)
     blocks, malformed = read_lock_blocks(lock, LOCK_FILE)
     expected_tags = _expect_block_tags((find_expected_tag(store, block), block) for block in blocks)
@@ -236,7 +283,9 @@ def check_lock(store: ArtifactStore, *, watch: Watch[Any] = iter) -> Verificatio
             resolved = store.resolve(ref)
         if block := unchecked.pop(str(ref), None):
             found.extend(
-                check_content(store, block, resolved) if resolved else check_block(store, block, listing.releases)
+                check_content(store, block, resolved)
+                if resolved
+                else check_block(store, block, listing.releases)
             )
         return resolved
 
@@ -249,13 +298,20 @@ def check_lock(store: ArtifactStore, *, watch: Watch[Any] = iter) -> Verificatio
         check_rewritten(records, lock.ledgers, LOCK_FILE),
         _report_missing_tags(store, expected_tags, listing),
     )
-    return Verification(len(expected_tags), len(lock.ledgers), len(blocks), _sort_findings(findings), "lock")
+    return Verification(
+        len(expected_tags), len(lock.ledgers), len(blocks), _sort_findings(findings), "lock"
+    )
 
 
 def _check_blocks(
-    store: ArtifactStore, blocks: Sequence[LockBlock], listing: TagListing, *, watch: Watch[LockBlock] = iter
+    store: ArtifactStore,
+    blocks: Sequence[LockBlock],
+    listing: TagListing,
+    *,
+    watch: Watch[LockBlock] = iter,
 ) -> Iterator[Finding]:
-    # Said when they are about to be read: what was read ahead for something else may be gone by now.
+    # Said when they are about to be read: what was read ahead for something else may be gone by
+    # now.
     expect_releases(store, (block.ref for block in blocks))
     for block in watch(blocks):
         yield from check_block(store, block, listing.releases)
@@ -266,7 +322,9 @@ def _read_own_lock(store: ArtifactStore) -> tuple[Lock, list[Finding]]:
         return store.lock, []
     except LoadError as error:
         place = error.place or Place(LOCK_FILE)
-        return NO_LOCK, [make_finding("lock-unreadable", place, message=error.message, hint=error.hint or "")]
+        return NO_LOCK, [
+            make_finding("lock-unreadable", place, message=error.message, hint=error.hint or "")
+        ]
 
 
 def _parse_release_ref(text: str) -> Ref:
@@ -277,13 +335,19 @@ def _parse_release_ref(text: str) -> Ref:
 
 
 def _is_selected(refs: Sequence[Ref], name: str, version: Version | None) -> bool:
-    return not refs or any(ref.name == name and (version is None or is_covered(ref, version)) for ref in refs)
+    return not refs or any(
+        ref.name == name and (version is None or is_covered(ref, version)) for ref in refs
+    )
 
 
 def _check_known(store: ArtifactStore, refs: Sequence[Ref], tags: Iterable[str]) -> None:
-    known = [release for tag in tags if (release := store.tags.grammar.parse_name(tag))] if refs else []
+    known = (
+        [release for tag in tags if (release := store.tags.grammar.parse_name(tag))] if refs else []
+    )
     for ref in refs:
-        if not any(f"{kind}/{id_}" == ref.name and is_covered(ref, version) for kind, id_, version in known):
+        if not any(
+            f"{kind}/{id_}" == ref.name and is_covered(ref, version) for kind, id_, version in known
+        ):
             raise build_unknown_error(store, ref)
 
 
@@ -304,30 +368,46 @@ def _expect_ledger_tags(
     }
 
 
-def _expect_block_tags(blocks: Iterable[tuple[str | None, LockBlock]]) -> dict[str, Callable[[str], Finding]]:
+def _expect_block_tags(
+    blocks: Iterable[tuple[str | None, LockBlock]],
+) -> dict[str, Callable[[str], Finding]]:
     return {tag: partial(report_untagged_block, block, tag) for tag, block in blocks if tag}
 
 
 def _report_ignored_tags(listing: TagListing) -> Iterator[Finding]:
-    return (make_finding("tag-ignored", Place(TAG_REFS + tag), tag=tag, why=_BAD_NAME) for tag in listing.others)
+    return (
+        make_finding("tag-ignored", Place(TAG_REFS + tag), tag=tag, why=_BAD_NAME)
+        for tag in listing.others
+    )
 
 
-def _report_missing_tags(store: ArtifactStore, expected_tags: ExpectedTags, listing: TagListing) -> Iterator[Finding]:
+def _report_missing_tags(
+    store: ArtifactStore, expected_tags: ExpectedTags, listing: TagListing
+) -> Iterator[Finding]:
     missing = [tag for tag in expected_tags if tag not in listing.releases]
     shallow = store.repository.shallow
     if len(missing) > 1 and (shallow or not listing.releases):
         # A shallow clone, or one without any tag: hundreds of findings would all say to fetch.
         clone = "shallow" if shallow else "tag-less"
-        fetch = describe_missing_tags(store, missing) or "git fetch <address of a clone that has them> --tags"
+        fetch = (
+            describe_missing_tags(store, missing)
+            or "git fetch <address of a clone that has them> --tags"
+        )
         count, total = len(missing), len(expected_tags)
-        yield make_finding("tags-missing", Place(TAG_REFS), count=count, all=total, clone=clone, fetch=fetch)
+        yield make_finding(
+            "tags-missing", Place(TAG_REFS), count=count, all=total, clone=clone, fetch=fetch
+        )
         return
     anywhere = describe_missing_tags(store) if len(missing) > ASKED_TAGS else ""
     for number, tag in enumerate(missing):
-        yield expected_tags[tag](describe_missing_tags(store, [tag]) if number < ASKED_TAGS else anywhere)
+        yield expected_tags[tag](
+            describe_missing_tags(store, [tag]) if number < ASKED_TAGS else anywhere
+        )
 
 
-def _check_references(store: ArtifactStore, resolve: ReferenceResolver, watch: Watch[Any]) -> Iterator[Finding]:
+def _check_references(
+    store: ArtifactStore, resolve: ReferenceResolver, watch: Watch[Any]
+) -> Iterator[Finding]:
     seen = set()
     for find_place, ref, _ in walk_references(store, resolve, watch=watch):
         seen.add(str(ref))

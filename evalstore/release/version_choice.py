@@ -9,13 +9,22 @@ from evalstore.errors import RefusedError, UsageError
 from evalstore.text import make_excerpt
 from evalstore.versions import Bump, Version, bump_version, compute_bump
 
-_LABEL = re.compile(r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}")  # an option in its place is none: --pre --dry-run
+_LABEL = re.compile(
+    r"(?![0-9]+\Z)[0-9A-Za-z][0-9A-Za-z-]{0,31}"
+)  # an option in its place is none: --pre --dry-run
 
 
-def choose_version(released: Version, working: Version, required: Bump, level: Bump | None) -> tuple[Version, Bump]:
+def choose_version(
+    released: Version, working: Version, required: Bump, level: Bump | None
+) -> tuple[Version, Bump]:
     """Return the version to release, and its bump: the file's where it says enough, else the least that does."""
-    if level is not None and bump_version(released, level) < (needed := bump_version(released, required)):
-        raise RefusedError(f"--level {level} is too small: the change needs {needed}", hint=f"use --level {required}")
+    if level is not None and bump_version(released, level) < (
+        needed := bump_version(released, required)
+    ):
+        raise RefusedError(
+            f"--level {level} is too small: the change needs {needed}",
+            hint=f"use --level {required}",
+        )
     bump = max(required, level or Bump.NONE)
     least = bump_version(released, bump)
     if bump and (working == least or not _is_enough(released, working, bump)):
@@ -27,16 +36,23 @@ def check_prerelease_label(label: str | None) -> None:
     """Refuse a label that cannot name pre-releases (`UsageError`)."""
     if label is not None and not _LABEL.fullmatch(label):
         raise UsageError(
-            f"'{make_excerpt(label)}' cannot name a pre-release", hint="use rc, beta or similar, as in --pre rc"
+            f"'{make_excerpt(label)}' cannot name a pre-release",
+            hint="use rc, beta or similar, as in --pre rc",
         )
 
 
-def choose_prerelease(final: Version, label: str, known: Iterable[Version], working: Version) -> Version:
+def choose_prerelease(
+    final: Version, label: str, known: Iterable[Version], working: Version
+) -> Version:
     """Return the next of a label before `final`: `rc.1` first, and the file's own where that is further."""
     others = [version for version in known if version.final == final.final]
     numbers = [number for version in others if (number := _prerelease_number(version, label))]
     version = final.with_prerelease(f"{label}.{max(numbers, default=0) + 1}")
-    if working.final == final.final and _prerelease_number(working, label) and working not in others:
+    if (
+        working.final == final.final
+        and _prerelease_number(working, label)
+        and working not in others
+    ):
         version = max(version, working)
     if others and version < max(others):
         raise RefusedError(
@@ -52,6 +68,7 @@ def _prerelease_number(version: Version, label: str) -> int:
 
 
 def _is_enough(released: Version, version: Version, bump: Bump) -> bool:
-    # A pre-release counts as the final version that it prepares; the gate of `status` alone does not accept it.
+    # A pre-release counts as the final version that it prepares; the gate of `status` alone does
+    # not accept it.
     old, final = released.without_build, version.final
     return final > old and compute_bump(old, final) >= bump

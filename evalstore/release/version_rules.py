@@ -9,7 +9,10 @@ from evalstore.model import Severity
 from evalstore.model.findings import ValidationRule
 from evalstore.versions import Bump, Version, bump_version, compute_bump
 
-MOVED_HINT = "pin the version you mean, then bump; to keep it floating, write the next major version into the file"
+MOVED_HINT = (
+    "pin the version you mean, then bump; to keep it floating, write the next major version into "
+    "the file"
+)
 _BUMP = "set the version that the change needs: evalstore bump REF"
 
 
@@ -93,21 +96,32 @@ def judge_version(
     if new < old:
         # Where nothing else changed, bump has nothing to release.
         mend = "" if required else f", and nothing else changed: write {released} there again"
-        return VersionJudgement(VersionRule.DECREASED, False, f"{working} is below the released {released}{mend}")
+        return VersionJudgement(
+            VersionRule.DECREASED, False, f"{working} is below the released {released}{mend}"
+        )
     if required is Bump.NONE:
         return _judge_unneeded(released, working)
     if new == old:
-        return VersionJudgement(VersionRule.NOT_BUMPED, False, f"needs {needed}, but is still {working}")
+        return VersionJudgement(
+            VersionRule.NOT_BUMPED, False, f"needs {needed}, but is still {working}"
+        )
     if new.prerelease and is_candidate and compute_bump(old, new.final) >= required:
         return VersionJudgement(None, True, f"{working} is a released candidate of {new.final}")
     if new.prerelease:
-        message = f"needs {needed}, but {working} is a pre-release; for the final version: bump --level {required}"
+        message = (
+            f"needs {needed}, but {working} is a pre-release; for the final version: bump --level "
+            f"{required}"
+        )
         return VersionJudgement(VersionRule.TOO_SMALL, False, message)
     if compute_bump(old, new) < required:
-        return VersionJudgement(VersionRule.TOO_SMALL, False, f"needs {needed}, but {working} is too low")
+        return VersionJudgement(
+            VersionRule.TOO_SMALL, False, f"needs {needed}, but {working} is too low"
+        )
     if new > needed:
         return VersionJudgement(
-            VersionRule.WITHOUT_CHANGE, True, f"{working} is higher than the {needed} it needs; not released yet"
+            VersionRule.WITHOUT_CHANGE,
+            True,
+            f"{working} is higher than the {needed} it needs; not released yet",
         )
     return VersionJudgement(None, True, f"{working} is high enough; not released yet")
 
@@ -115,4 +129,6 @@ def judge_version(
 def _judge_unneeded(released: Version, working: Version) -> VersionJudgement:
     if working.without_build == released.without_build:
         return VersionJudgement(None, True, "no noticeable change")
-    return VersionJudgement(VersionRule.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed")
+    return VersionJudgement(
+        VersionRule.WITHOUT_CHANGE, True, f"{working} is not released yet, and nothing changed"
+    )

@@ -26,7 +26,11 @@ class WorkingScan:
 
 
 def scan_working_files(
-    store: ArtifactStore, refs: Sequence[Ref], last: Mapping[str, Release], *, watch: Watch[Any] = iter
+    store: ArtifactStore,
+    refs: Sequence[Ref],
+    last: Mapping[str, Release],
+    *,
+    watch: Watch[Any] = iter,
 ) -> WorkingScan:
     """Read every working file once, without parsing it; `watch` wraps the iteration over the files (a progress bar)."""
     mentions: dict[str, Mentions] = {}
@@ -37,14 +41,22 @@ def scan_working_files(
     for ref, data in read_working_files(store, watch(refs)):
         mentions[str(ref)] = scan_working_file(store, ref, data)
         blob = blobs.get(ref.name)
-        if data is not None and blob is not None and is_release(ref, data, blob, last[ref.name].version):
+        if (
+            data is not None
+            and blob is not None
+            and is_release(ref, data, blob, last[ref.name].version)
+        ):
             with suppress(LoadError):  # its rows cannot be told: it is compared, which says why
                 path = find_working_rows(store, ref, data) if ref.kind is Kind.DATASET else None
                 rows |= {ref.name: (last[ref.name].commit, path)} if path else {}
                 same.add(ref.name)
     # A dataset is unchanged only if its rows are, too.
     rows_blobs = store.moves.find_blobs(rows)
-    same -= {name for name, (_, path) in rows.items() if not _has_blob(store.root, path, rows_blobs[name])}
+    same -= {
+        name
+        for name, (_, path) in rows.items()
+        if not _has_blob(store.root, path, rows_blobs[name])
+    }
     return WorkingScan(tuple(ref for ref in refs if ref.name not in same), mentions)
 
 

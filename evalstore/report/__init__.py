@@ -13,9 +13,10 @@ from evalstore.report.formats import render as render_report
 if TYPE_CHECKING:
     from evalstore.report.text_layout import Screen
 
-# A result's class name -> the module here that renders it, and for the second result of a module what its functions end
-# in: a `LockResult` is rendered by `text_lock` of `written`. Names instead of classes, so that a command imports its
-# own result and renderer alone; a test checks that each class exists.
+# A result's class name -> the module here that renders it, and for the second result of a module
+# what its functions end in: a `LockResult` is rendered by `text_lock` of `written`. Names instead
+# of classes, so that a command imports its own result and renderer alone; a test checks that each
+# class exists.
 RENDERERS = {
     "Agreement": "judge",
     "ArtifactFile": "resolve.file",
@@ -98,7 +99,8 @@ def render(
 ) -> str:
     """Return `result` as text in a format: `json`, one of its own module, or for its problems one of `FORMATS`.
 
-    `locate` maps a file's name to its path from the root of the repository, by which CI systems know it.
+    `locate` maps a file's name to its path from the root of the repository, by which CI systems
+    know it.
     """
     renderer = find_renderer(result, format)
     if format in FORMATS and renderer is None:

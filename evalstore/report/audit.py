@@ -14,7 +14,15 @@ from evalstore.audits.values import OWN_PLAYERS, PlayerName, RunSide
 from evalstore.audits.wording import format_points, name_own, write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks, wrap_columns
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    format_columns,
+    format_percent,
+    join_blocks,
+    wrap_columns,
+)
 from evalstore.statistics import Conclusion
 from evalstore.text import count_noun, make_excerpt
 
@@ -31,17 +39,23 @@ _RULERS = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE, PlayerName.DATASET})
 _NO_BREAK = "\u00a0"  # keeps an id and its points on one line
 
 
-def text(audit: Audit, screen: Screen = PAPER, *, slices: Sequence[str] = (), results: Sequence[str] = ()) -> str:
+def text(
+    audit: Audit, screen: Screen = PAPER, *, slices: Sequence[str] = (), results: Sequence[str] = ()
+) -> str:
     """Return the answer, the waterfall, whose edits moved it, and the answer again; points are hundredths.
 
-    `slices` is a table of its own and `results` are the answers to conditions, a line each. With --verbose also how
-    sure each share is, and which questions it moved most; without, all of it has at most 20 lines at 80 columns.
+    `slices` is a table of its own and `results` are the answers to conditions, a line each. With
+    --verbose also how sure each share is, and which questions it moved most; without, all of it has
+    at most 20 lines at 80 columns.
     """
     head = _write_head(audit, screen)
     verdict = [*results, *_write_verdict(audit, screen)]
     table = _format_waterfall(audit, screen, max(_MOST_ROWS - len(results), _FEWEST_ROWS))
     if screen.whole:
-        details = [*(_format_factor(factor, screen) for factor in _order_factors(audit)), _list_rest(audit, screen)]
+        details = [
+            *(_format_factor(factor, screen) for factor in _order_factors(audit)),
+            _list_rest(audit, screen),
+        ]
     else:
         room = _MOST_LINES - len(head) - len(table) - len(verdict) - _BLANK_LINES
         details = [_list_details(audit, screen, max(room, _FEWEST_DETAILS))]
@@ -79,11 +93,18 @@ def _paint_answer(answer: str, screen: Screen) -> list[str]:
 def _write_verdict(audit: Audit, screen: Screen) -> list[str]:
     """Return the shares in a line, the largest first, and again whether the outputs are better."""
     shares = [(factor.label, factor.share) for factor in audit.factors if factor.share]
-    shares += [(audit.lines.labels[name], line.score) for name, line in audit.lines.by_name.items() if line.score]
+    shares += [
+        (audit.lines.labels[name], line.score)
+        for name, line in audit.lines.by_name.items()
+        if line.score
+    ]
     shares.sort(key=lambda one: -abs(one[1]))
     listing = ", ".join(f"{label} {format_points(share)}" for label, share in shares)
     line = f"{format_points(audit.delta)} points{': ' if listing else ''}{listing}"
-    return [screen.paint_change(make_excerpt(line, screen.width)), *_paint_answer(write_answer(audit), screen)]
+    return [
+        screen.paint_change(make_excerpt(line, screen.width)),
+        *_paint_answer(write_answer(audit), screen),
+    ]
 
 
 def _order_factors(audit: Audit) -> list[Factor]:
@@ -118,14 +139,19 @@ def _format_waterfall(audit: Audit, screen: Screen, most: int) -> list[str]:
     cells = [
         ("points", "score", "passes", "questions", ""),
         _list_side_cells("A", audit.a),
-        *((row.name, *map(format_points, (row.score, row.passes)), row.moved, row.about) for row in rows),
+        *(
+            (row.name, *map(format_points, (row.score, row.passes)), row.moved, row.about)
+            for row in rows
+        ),
         _list_side_cells("B", audit.b),
     ]
     if screen.whole:
         head, *table = wrap_columns(cells, screen.width, right={1, 2, 3})
     else:
         lines = format_columns(cells, right={1, 2, 3}).split("\n")
-        head, *table = (line if len(line) <= screen.width else f"{line[: screen.width - 1]}…" for line in lines)
+        head, *table = (
+            line if len(line) <= screen.width else f"{line[: screen.width - 1]}…" for line in lines
+        )
     return [screen.paint(Part.QUIET, head), *map(screen.paint_change, table)]
 
 
@@ -139,11 +165,20 @@ def _list_rows(audit: Audit) -> list[_Row]:
         "not_reproduced": count_noun(len(audit.drift), "result"),
     }
     rows = [
-        _Row(one.label, one.share, one.passes, f"{one.moved:,} of {audit.common:,}", describe_certainty(one))
+        _Row(
+            one.label,
+            one.share,
+            one.passes,
+            f"{one.moved:,} of {audit.common:,}",
+            describe_certainty(one),
+        )
         for one in audit.factors
         if one.changed
     ]
-    rows += [_Row(lines.labels[name], one.score, one.passes, "", about[name]) for name, one in lines.told.items()]
+    rows += [
+        _Row(lines.labels[name], one.score, one.passes, "", about[name])
+        for name, one in lines.told.items()
+    ]
     return sorted(rows, key=lambda row: (-abs(row.score), -abs(row.passes)))
 
 
@@ -163,7 +198,12 @@ def _list_details(audit: Audit, screen: Screen, room: int) -> list[str]:
     kept = min(len(notes), max(room // 2, room - 1 - len(edits)))
     first = _cut_lines(edits, room - 1 - kept, screen.width, inner=_EDIT_WORDS)
     shown = [*first, *_cut_lines(notes, kept, screen.width, inner=_NOTE_WORDS)]
-    return [*shown, screen.paint(Part.QUIET, f"{len(edits) + len(notes) - len(shown):,} more lines with --verbose")]
+    return [
+        *shown,
+        screen.paint(
+            Part.QUIET, f"{len(edits) + len(notes) - len(shown):,} more lines with --verbose"
+        ),
+    ]
 
 
 def _cut_lines(lines: Sequence[str], most: int, width: int, *, inner: int) -> list[str]:
@@ -185,41 +225,66 @@ def _measure_margin(line: str) -> int:
 
 def _describe_mix(lines: Lines) -> str:
     mix = lines.questions
-    counts = ((mix.added, "added"), (mix.removed, "removed"), (mix.ungraded, "with nothing to grade"))
+    counts = (
+        (mix.added, "added"),
+        (mix.removed, "removed"),
+        (mix.ungraded, "with nothing to grade"),
+    )
     return ", ".join(f"{len(ids):,} {word}" for ids, word in counts if ids)
 
 
 def _describe_silence(lines: Lines) -> str:
-    sides = ", ".join(f"{len(ids):,} in {run}" for run, ids in (("A", lines.silent_a), ("B", lines.silent_b)) if ids)
+    sides = ", ".join(
+        f"{len(ids):,} in {run}"
+        for run, ids in (("A", lines.silent_a), ("B", lines.silent_b))
+        if ids
+    )
     return f"{sides}; {format_points(lines.no_answer_as_zero.score)} if they count 0"
 
 
 def _format_factor(factor: Factor, screen: Screen) -> list[str]:
     about = []
     if factor.conclusion is Conclusion.NOT_RESOLVABLE and factor.detectable:
-        about.append(f"so few questions show only changes of {factor.detectable * 100:.1f} points or more")
+        about.append(
+            f"so few questions show only changes of {factor.detectable * 100:.1f} points or more"
+        )
     if factor.order[0] != factor.order[1]:
         low, high = map(format_points, factor.order)
         about.append(f"{low} to {high} depending on whose answers it is measured")
     if factor.p is not None and factor.moved:
         # What was estimated by anchors is tested against them.
-        test = "Welch" if factor.anchors and not OWN_PLAYERS.isdisjoint(factor.players) else "sign-flip"
+        test = (
+            "Welch"
+            if factor.anchors and not OWN_PLAYERS.isdisjoint(factor.players)
+            else "sign-flip"
+        )
         about.append(f"{test} p {format_p(factor.p)}")
     details = f"   ({'; '.join(about)})" if about else ""
     head = f"{factor.label} {format_points(factor.share)}{details}"
     first, *rest = screen.wrap(head)
-    return [screen.paint_change(first), *rest, *_format_causes(factor, screen), *_format_worst(factor, screen)]
+    return [
+        screen.paint_change(first),
+        *rest,
+        *_format_causes(factor, screen),
+        *_format_worst(factor, screen),
+    ]
 
 
 def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
-    effective_causes = [cause for cause in factor.causes if cause.share or cause.passes or cause.moved]
+    effective_causes = [
+        cause for cause in factor.causes if cause.share or cause.passes or cause.moved
+    ]
     first_causes = effective_causes[:_MOST_EDITS]
     for origin in dict.fromkeys(cause.source.origin for cause in first_causes):
         origin_words = _format_origin(origin) if screen.whole else _name_people(origin)
         yield from screen.wrap(origin_words, lead="  ", inner="      ")
         for cause in (cause for cause in first_causes if cause.source.origin == origin):
             margin = f" ± {cause.error * 100:.2f}" if cause.error else ""
-            passes = f" ({format_points(cause.passes)} passes)" if cause.passes and not cause.share else ""
+            passes = (
+                f" ({format_points(cause.passes)} passes)"
+                if cause.passes and not cause.share
+                else ""
+            )
             message = make_excerpt(cause.source.message or cause.source.part, _MESSAGE)
             rule = f"{cause.source.rule}: " if cause.source.rule and screen.whole else ""
             lead = f"{' ' * _EDIT_MARGIN}{format_points(cause.share):>7}{margin}{passes}  "
@@ -228,7 +293,10 @@ def _format_causes(factor: Factor, screen: Screen) -> Iterator[str]:
     if len(effective_causes) > _MOST_EDITS:
         yield f"  {count_noun(len(effective_causes) - _MOST_EDITS, 'other edit')} moved less"
     if (silent_count := len(factor.causes) - len(effective_causes)) and screen.whole:
-        yield f"  {count_noun(silent_count, 'other edit' if effective_causes else 'edit')} moved nothing"
+        yield (
+            f"  {count_noun(silent_count, 'other edit' if effective_causes else 'edit')} moved "
+            "nothing"
+        )
 
 
 def _format_worst(factor: Factor, screen: Screen) -> Iterator[str]:
@@ -251,7 +319,11 @@ def _name_people(origin: Origin) -> str:
     """Return who made an edit, when, and in which artifact."""
     # A question that another rubric grades was given its pin.
     pins = f": {origin.old} → {origin.new}" if "@" in origin.old and "@" in origin.new else ""
-    return f"{describe_origin(origin)} ({origin.ref}{pins})".lstrip() if origin.ref else describe_origin(origin)
+    return (
+        f"{describe_origin(origin)} ({origin.ref}{pins})".lstrip()
+        if origin.ref
+        else describe_origin(origin)
+    )
 
 
 def _shorten_pin(pin: str) -> str:
@@ -290,21 +362,32 @@ def list_facts(audit: Audit) -> Iterator[str]:
 def _format_verdicts(audit: Audit) -> Iterator[str]:
     flips = audit.flips
     # Only of what was sampled can chance be asked.
-    has_rulers = any(factor.flipped and _RULERS.issuperset(factor.players) for factor in audit.factors)
+    has_rulers = any(
+        factor.flipped and _RULERS.issuperset(factor.players) for factor in audit.factors
+    )
     aside = ", without what the rubrics changed" if has_rulers else ""
     chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)}{aside})"
     by = [f"{len(ids):,} by {name.replace('_', ' ')}" for name, ids in flips.by.items()]
     several = sum(number > 1 for number in Counter(chain.from_iterable(flips.by.values())).values())
     by += [f"{several:,} of them by more than one"] if several else []
-    counts = f"{len(flips.pass_to_fail):,} from pass to fail, {len(flips.fail_to_pass):,} from fail to pass"
+    counts = (
+        f"{len(flips.pass_to_fail):,} from pass to fail, {len(flips.fail_to_pass):,} from fail to "
+        "pass"
+    )
     yield f"verdicts: {counts}{': ' if by else ''}{', '.join(by)}{chance}"
 
 
 def _format_own(audit: Audit) -> Iterator[str]:
     own = audit.own
     if any(factor.changed and {"outputs", "input"} & {*factor.players} for factor in audit.factors):
-        ends = [("unknown" if end is None else format_points(end)) for end in (own.shapley, own.old, own.new)]
-        yield f"the own share of {name_own(audit)}: {ends[0]}; under A's rubrics {ends[1]}, under B's {ends[2]}"
+        ends = [
+            ("unknown" if end is None else format_points(end))
+            for end in (own.shapley, own.old, own.new)
+        ]
+        yield (
+            f"the own share of {name_own(audit)}: {ends[0]}; under A's rubrics {ends[1]}, under "
+            f"B's {ends[2]}"
+        )
 
 
 def _format_failures(lines: Lines) -> Iterator[str]:
@@ -321,4 +404,7 @@ def _format_price(audit: Audit) -> Iterator[str]:
         what = "separate the joint shares" if is_joint else "replace the estimates"
         yield f"{count_noun(price.calls, 'call')} of judges would {what} (--ask with --judge-url)"
     if price.steps > price.calls:
-        yield f"{count_noun(price.steps, 'call')} would also separate the versions of the judge (--judge-url)"
+        yield (
+            f"{count_noun(price.steps, 'call')} would also separate the versions of the judge "
+            "(--judge-url)"
+        )

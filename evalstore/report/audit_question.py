@@ -64,7 +64,10 @@ def document(view: QuestionView) -> dict[str, Any]:
             "output": cell.output.lower(),
             "ruler": cell.ruler.lower(),
             **select_json_keys(cell, "rubric score verdict recorded missing"),
-            "checks": [select_json_keys(check, "id kind score verdict reason engine") for check in cell.checks],
+            "checks": [
+                select_json_keys(check, "id kind score verdict reason engine")
+                for check in cell.checks
+            ],
         }
         for cell in view.cells
     ]
@@ -82,7 +85,14 @@ def _cell_row(cell: QuestionCell) -> tuple[str, ...]:
     calls = f"lacks {count_noun(cell.missing, 'judge call')}" if cell.missing else ""
     verdict = "unknown" if cell.missing else str(cell.verdict)
     how = "as recorded" if cell.recorded else calls or "graded now"
-    return f"of {cell.output}", f"of {cell.ruler}", format_percent(cell.score), verdict, cell.rubric, how
+    return (
+        f"of {cell.output}",
+        f"of {cell.ruler}",
+        format_percent(cell.score),
+        verdict,
+        cell.rubric,
+        how,
+    )
 
 
 def _format_check(
@@ -91,7 +101,11 @@ def _format_check(
     yield f"check {make_printable(id_)}"
     for cell, result in zip(view.cells, results, strict=True):
         lead = f"  {cell.output} under {cell.ruler}  "
-        said = "not in this rubric" if result is None else f"{format_percent(result.score):>6}  {result.reason}"
+        said = (
+            "not in this rubric"
+            if result is None
+            else f"{format_percent(result.score):>6}  {result.reason}"
+        )
         yield from screen.wrap(said, lead=lead, inner=" " * len(lead))
 
 
@@ -112,7 +126,10 @@ def _format_answers(view: QuestionView, screen: Screen) -> Iterator[str]:
         ]
         for row in view.rows
     ]
-    heads = [make_excerpt(f"{name}: {model}", width) for name, model in zip("AB", view.models, strict=True)]
+    heads = [
+        make_excerpt(f"{name}: {model}", width)
+        for name, model in zip("AB", view.models, strict=True)
+    ]
     yield f"{heads[0]:<{width}} | {heads[1]}"
     longest = max(map(len, columns))
     for index in range(min(longest, _LINES)):
@@ -131,5 +148,8 @@ def _join_samples(row: GradedRow) -> str:
 
 def _list_notes(view: QuestionView) -> Iterator[str]:
     if view.calls:
-        yield f"{count_noun(view.calls, 'judge call')} would fill the cells that are unknown: --judge-url"
+        yield (
+            f"{count_noun(view.calls, 'judge call')} would fill the cells that are unknown: "
+            "--judge-url"
+        )
     yield from (f"note: {note}" for note in view.notes)

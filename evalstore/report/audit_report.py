@@ -13,7 +13,14 @@ from evalstore.report import audit as plain
 from evalstore.report.blame import describe_origin
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import write_json_value
-from evalstore.report.text_layout import PAPER, Part, Screen, format_percent, join_blocks, wrap_columns
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    format_percent,
+    join_blocks,
+    wrap_columns,
+)
 from evalstore.text import make_excerpt, make_printable
 
 _NAME = 40
@@ -28,7 +35,9 @@ def text(report: AuditReport, screen: Screen = PAPER) -> str:
     rows = _tabulate_slices(report.audit)
     right = [at for at, name in enumerate(rows[0]) if name in _SLICE_HEAD[1:5]]
     slices = wrap_columns(rows, screen.width, right) if rows[1:] else ()
-    return plain.text(report.audit, screen, slices=slices, results=format_results(report.results, screen))
+    return plain.text(
+        report.audit, screen, slices=slices, results=format_results(report.results, screen)
+    )
 
 
 def document(report: AuditReport) -> dict[str, Any]:
@@ -45,7 +54,12 @@ def markdown(report: AuditReport) -> str:
     audit, slices = report.audit, _tabulate_slices(report.audit)
     edits = [(cause, describe_origin(cause.source.origin)) for cause in _list_moving_causes(audit)]
     rows = [
-        (format_points(cause.share), format_points(cause.passes), cause.source.message or cause.source.part, people)
+        (
+            format_points(cause.share),
+            format_points(cause.passes),
+            cause.source.message or cause.source.part,
+            people,
+        )
         for cause, people in edits[:_MOST_EDITS]
     ]
     return join_blocks(
@@ -53,7 +67,10 @@ def markdown(report: AuditReport) -> str:
         f"{format_code(audit.a.run)} \u2192 {format_code(audit.b.run)}",
         f"**{escape_prose(audit.sentence)}**",
         escape_prose(write_answer(audit)),
-        (f"- {_MARKS[str(one.answer)]} {escape_prose(describe_result(one))}" for one in report.results),
+        (
+            f"- {_MARKS[str(one.answer)]} {escape_prose(describe_result(one))}"
+            for one in report.results
+        ),
         format_table(("points", "score", "passes", ""), _list_waterfall(audit)),
         format_table(("score", "passes", "edit", "by"), rows) if rows else "",
         f"and {len(edits) - _MOST_EDITS:,} more edits" if len(edits) > _MOST_EDITS else "",
@@ -78,7 +95,9 @@ def html(report: AuditReport, links: Mapping[str, str] | None = None) -> str:
 
 def format_results(results: Sequence[ConditionResult], screen: Screen) -> list[str]:
     """Return the answers to conditions in lines, each answer in its colour."""
-    return [screen.paint_words(line, _ANSWERS) for line in screen.wrap(*map(describe_result, results))]
+    return [
+        screen.paint_words(line, _ANSWERS) for line in screen.wrap(*map(describe_result, results))
+    ]
 
 
 def describe_result(result: ConditionResult) -> str:
@@ -96,23 +115,39 @@ def _tabulate_slices(audit: Audit) -> list[tuple[str, ...]]:
 
 def _list_slices(audit: Audit) -> Iterator[tuple[str, ...]]:
     for one in audit.slices:
-        shares = ", ".join(f"{factor.replace('_', ' ')} {format_points(share)}" for factor, share in one.shares.items())
+        shares = ", ".join(
+            f"{factor.replace('_', ' ')} {format_points(share)}"
+            for factor, share in one.shares.items()
+        )
         p_values = ["" if p is None else f"{p:.3f}" for p in (one.p, one.p_holm)]
-        yield make_excerpt(one.name, _NAME), f"{one.questions:,}", format_points(one.change), *p_values, shares
+        yield (
+            make_excerpt(one.name, _NAME),
+            f"{one.questions:,}",
+            format_points(one.change),
+            *p_values,
+            shares,
+        )
 
 
 def _list_waterfall(audit: Audit) -> Iterator[tuple[str, ...]]:
     yield "A", format_percent(audit.a.score), format_percent(audit.a.passes), audit.a.model
     for factor in audit.factors:
         if factor.changed or factor.share:
-            yield factor.label, format_points(factor.share), format_points(factor.passes), describe_certainty(factor)
+            yield (
+                factor.label,
+                format_points(factor.share),
+                format_points(factor.passes),
+                describe_certainty(factor),
+            )
     for name, line in audit.lines.told.items():
         yield audit.lines.labels[name], format_points(line.score), format_points(line.passes), ""
     yield "B", format_percent(audit.b.score), format_percent(audit.b.passes), audit.b.model
 
 
 def _list_moving_causes(audit: Audit) -> list[Cause]:
-    causes = [cause for factor in audit.factors for cause in factor.causes if cause.share or cause.passes]
+    causes = [
+        cause for factor in audit.factors for cause in factor.causes if cause.share or cause.passes
+    ]
     return sorted(causes, key=lambda cause: -abs(cause.share))
 
 

@@ -36,8 +36,12 @@ def text(bisection: Bisection, screen: Screen = PAPER) -> str:
     # The subject is the column that a narrow screen does without.
     if lines and max(map(len, lines)) > screen.width:
         lines = format_columns([row[:-1] for row in (_HEAD, *rows)]).split("\n")
-    lines = [screen.paint(Part.QUIET, line) for line in lines[:1]] + [screen.paint_change(line) for line in lines[1:]]
-    return join_blocks(screen.wrap(_summarize(bisection), inner=""), lines, screen.wrap(*_list_notes(bisection)))
+    lines = [screen.paint(Part.QUIET, line) for line in lines[:1]] + [
+        screen.paint_change(line) for line in lines[1:]
+    ]
+    return join_blocks(
+        screen.wrap(_summarize(bisection), inner=""), lines, screen.wrap(*_list_notes(bisection))
+    )
 
 
 def markdown(bisection: Bisection) -> str:
@@ -70,9 +74,16 @@ def _point_rows(point: ChangePoint) -> Iterator[tuple[str, ...]]:
     label, over = point.version or "unreleased", point.passed_over
     label = f"{over[0]} {'to' if over[1:] else 'or'} {label}" if over else label
     passes = " -> ".join(format_percent(totals.pass_rate) for totals in (point.old, point.new))
-    made_by = "unknown: some could not be graded" if over else count_noun(len(point.commits), "commit")
+    made_by = (
+        "unknown: some could not be graded" if over else count_noun(len(point.commits), "commit")
+    )
     lone = _commit_cells(point.commits[0]) if len(point.commits) == 1 else ("", "", made_by, "")
-    yield (make_excerpt(label, _LABEL), *_format_span(point.old.score, point.new.score), passes, *lone)
+    yield (
+        make_excerpt(label, _LABEL),
+        *_format_span(point.old.score, point.new.score),
+        passes,
+        *lone,
+    )
     for change in point.commits if len(point.commits) > 1 else ():
         yield ("", *_format_span(change.old.score, change.new.score), "", *_commit_cells(change))
 
@@ -92,7 +103,11 @@ def _summarize(bisection: Bisection) -> str:
     versions = f"{count_noun(bisection.versions, 'version')} of {bisection.name}"
     if not bisection.points:
         last, totals = bisection.last
-        which = f"all of {versions}" if bisection.versions > 1 else f"{last}, the only version that was graded"
+        which = (
+            f"all of {versions}"
+            if bisection.versions > 1
+            else f"{last}, the only version that was graded"
+        )
         return f"{what} is {format_percent(totals.score)} under {which}."
     changes = f"{what} changed at {len(bisection.points):,} of {versions}."
     bad = bisection.first_bad
@@ -103,7 +118,10 @@ def _summarize(bisection: Bisection) -> str:
         which = f"{bad.version or 'a commit'}, or {others} before it, which could not be graded"
         return f"{changes} First bad since the last good ({bisection.last_good}): {which}."
     who = f", by {bad.main.commit.author} in {bad.main.commit.oid[:COMMIT]}" if bad.main else ""
-    return f"{changes} First bad since the last good ({bisection.last_good}): {bad.version or 'a commit'}{who}."
+    return (
+        f"{changes} First bad since the last good ({bisection.last_good}): "
+        f"{bad.version or 'a commit'}{who}."
+    )
 
 
 def _list_notes(bisection: Bisection) -> Iterator[str]:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 from evalstore.audits import Origin
 from evalstore.documents import write_canonical
 from evalstore.report.formats.markdown import format_code, format_table
-from evalstore.report.text_layout import COMMIT, DAY, PAPER, Part, Screen, format_columns, join_names
+from evalstore.report.text_layout import (
+    COMMIT,
+    DAY,
+    PAPER,
+    Part,
+    Screen,
+    format_columns,
+    join_names,
+)
 from evalstore.text import make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -23,26 +31,39 @@ _HEAD = ("part", "version", "commit", "date", "author", "subject")
 def text(blame: Blame, screen: Screen = PAPER) -> str:
     """Return a line for each part: its value, and the version, commit, date and author that last changed it."""
     rows = [
-        (make_excerpt(f"{_indent(part)}{_describe(part)}", _LABEL), *_origin_cells(part.origin)) for part in blame.parts
+        (make_excerpt(f"{_indent(part)}{_describe(part)}", _LABEL), *_origin_cells(part.origin))
+        for part in blame.parts
     ]
     room = screen.width - _measure_columns([row[:-1] for row in rows])
-    shown = [(*row[:-1], make_excerpt(row[-1], room)) if room >= _LEAST_SUBJECT else row[:-1] for row in rows]
+    shown = [
+        (*row[:-1], make_excerpt(row[-1], room)) if room >= _LEAST_SUBJECT else row[:-1]
+        for row in rows
+    ]
     gaps = dict.fromkeys(part.origin.gap for part in blame.parts if part.origin.gap)
     lines = format_columns(shown).split("\n") if shown else ["it has no part with a meaning"]
     return "\n".join(
-        [screen.paint(Part.HEAD, blame.resolved.ref), *lines, *(f"note: {make_printable(gap)}" for gap in gaps)]
+        [
+            screen.paint(Part.HEAD, blame.resolved.ref),
+            *lines,
+            *(f"note: {make_printable(gap)}" for gap in gaps),
+        ]
     )
 
 
 def markdown(blame: Blame) -> str:
     """Return a table, as a pull request shows it."""
     rows = ((_describe(part), *_origin_cells(part.origin)) for part in blame.parts)
-    return "\n".join([f"### evalstore blame\n\n{format_code(blame.resolved.ref)}\n", *format_table(_HEAD, rows)])
+    return "\n".join(
+        [f"### evalstore blame\n\n{format_code(blame.resolved.ref)}\n", *format_table(_HEAD, rows)]
+    )
 
 
 def _measure_columns(rows: Sequence[Sequence[str]]) -> int:
     """Return how wide the columns are together, with the gap behind each."""
-    return sum(max(len(make_printable(cell)) for cell in column) + _GAP for column in zip(*rows, strict=True))
+    return sum(
+        max(len(make_printable(cell)) for cell in column) + _GAP
+        for column in zip(*rows, strict=True)
+    )
 
 
 def _indent(part: BlamedPart) -> str:
@@ -63,7 +84,10 @@ def _describe(part: BlamedPart) -> str:
         case "question":
             return f"question {name}"
     label = ".".join(filter(None, ["" if area == "param" else name, key]))
-    return f"{label}: {part.place.value if isinstance(part.place.value, str) else write_canonical(part.place.value)}"
+    return (
+        f"{label}: "
+        f"{part.place.value if isinstance(part.place.value, str) else write_canonical(part.place.value)}"
+    )
 
 
 def _read_kind(check: object) -> str:

@@ -12,7 +12,13 @@ from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from evalstore.release.journal import ReleasedVersion
-    from evalstore.release.values import FollowedVersion, LoweredVersion, PinnedVersion, Push, Released
+    from evalstore.release.values import (
+        FollowedVersion,
+        LoweredVersion,
+        PinnedVersion,
+        Push,
+        Released,
+    )
 
 _COMMIT_LENGTH = 12  # characters of a commit id
 _LINES_PER_PIN = 4  # lines of text about one artifact that others pin
@@ -35,7 +41,9 @@ def text(result: Released, screen: Screen = PAPER) -> str:
     elif not result.recovered and result.renumbered is None:
         blocks.append(f"Nothing to release: {_describe_unchanged(result.unchanged)}")
     blocks += _format_pins_left_behind(result, screen)
-    blocks += [_format_followers(version, screen, would=result.dry_run) for version in result.followers]
+    blocks += [
+        _format_followers(version, screen, would=result.dry_run) for version in result.followers
+    ]
     blocks += screen.shorten_list([_format_lowered(version) for version in result.lowered])
     if result.unreviewed:
         blocks.append(_describe_unreviewed(result.unreviewed))
@@ -66,15 +74,27 @@ def _format_heading(result: Released) -> str:
     return f"{verb} {count} on {branch} in commit {commit}{signature}, from the working files:"
 
 
-def _format_block(heading: str, releases: Sequence[ReleasedVersion], verb: str, screen: Screen) -> list[str]:
-    table = screen.paint_words(format_columns([_release_row(release) for release in releases]), LEVELS)
+def _format_block(
+    heading: str, releases: Sequence[ReleasedVersion], verb: str, screen: Screen
+) -> list[str]:
+    table = screen.paint_words(
+        format_columns([_release_row(release) for release in releases]), LEVELS
+    )
     lines = table.split("\n")
-    pin_lines = ("".join(f"\n{line}" for line in _format_moved_pins(release, verb, screen)) for release in releases)
-    return [heading, *screen.shorten_list([line + below for line, below in zip(lines, pin_lines, strict=True)])]
+    pin_lines = (
+        "".join(f"\n{line}" for line in _format_moved_pins(release, verb, screen))
+        for release in releases
+    )
+    return [
+        heading,
+        *screen.shorten_list([line + below for line, below in zip(lines, pin_lines, strict=True)]),
+    ]
 
 
 def _format_moved_pins(release: ReleasedVersion, verb: str, screen: Screen) -> list[str]:
-    return screen.shorten_list([f"    {verb} {_describe_pin_move(*move)}" for move in release.moved])
+    return screen.shorten_list(
+        [f"    {verb} {_describe_pin_move(*move)}" for move in release.moved]
+    )
 
 
 def _describe_pin_move(old: str, new: str) -> str:
@@ -101,10 +121,13 @@ def _describe_unchanged(names: Sequence[str]) -> str:
 
 def _format_pins_left_behind(result: Released, screen: Screen) -> list[str]:
     if result.followed or screen.can_hold(len(result.pinned) * _LINES_PER_PIN):
-        return [_format_pinned_version(pin, screen, followed=result.followed) for pin in result.pinned]
+        return [
+            _format_pinned_version(pin, screen, followed=result.followed) for pin in result.pinned
+        ]
     users = sorted({name for pin in result.pinned for name in pin.by})
     sentence = (
-        f"{count_noun(len(users), 'artifact')} {'pins' if len(users) == 1 else 'pin'} {len(result.pinned):,} of these"
+        f"{count_noun(len(users), 'artifact')} {'pins' if len(users) == 1 else 'pin'} "
+        f"{len(result.pinned):,} of these"
     )
     return [f"{sentence} at the version before:\n{_format_names(users, screen)}"]
 
@@ -113,10 +136,15 @@ def _format_pinned_version(pin: PinnedVersion, screen: Screen, *, followed: bool
     kinds = Counter(name.partition("/")[0] for name in pin.by)
     verb = "pins" if len(pin.by) == 1 else "pin"
     subject = (
-        f"{join_names(count_noun(number, kind) for kind, number in kinds.items())} {verb} {make_printable(pin.ref)}"
+        f"{join_names(count_noun(number, kind) for kind, number in kinds.items())} {verb} "
+        f"{make_printable(pin.ref)}"
     )
     if followed:
-        next_ = "still, and never released: name it to move it, too" if verb == "pins" else "still, and never released"
+        next_ = (
+            "still, and never released: name it to move it, too"
+            if verb == "pins"
+            else "still, and never released"
+        )
         return f"{subject} {next_}\n{_format_names(pin.by, screen)}"
     return f"{subject}, the version before:\n{_format_names(pin.by, screen)}"
 
@@ -126,19 +154,33 @@ def _format_followers(version: FollowedVersion, screen: Screen, *, would: bool) 
     subject = join_names(count_noun(number, kind) for kind, number in kinds.items())
     verb = "would mean" if would else "means" if len(version.by) == 1 else "mean"
     # Until then `status --check` answers 1.
-    next_ = ": pin it there, or write the next major version there" if version.bump is Bump.MAJOR else ""
-    sentence = f"{subject} {verb} {version.ref} from now on by a floating pin ({version.bump}){next_}"
+    next_ = (
+        ": pin it there, or write the next major version there"
+        if version.bump is Bump.MAJOR
+        else ""
+    )
+    sentence = (
+        f"{subject} {verb} {version.ref} from now on by a floating pin ({version.bump}){next_}"
+    )
     return "\n".join([*screen.wrap(sentence), _format_names(version.by, screen)])
 
 
 def _format_lowered(version: LoweredVersion) -> str:
     lines = (f"  {make_printable(line)}" for line in version.by)
-    return "\n".join([f"{version.ref} was let through by evalstore.yaml or an acceptance, as its tag says:", *lines])
+    return "\n".join(
+        [
+            f"{version.ref} was let through by evalstore.yaml or an acceptance, as its tag says:",
+            *lines,
+        ]
+    )
 
 
 def _describe_unreviewed(refs: Sequence[str]) -> str:
     rest = "rests" if len(refs) == 1 else "rest"
-    return f"{', '.join(refs)} {rest} on .evalstore/accepted.yaml, which is not committed: review and commit it"
+    return (
+        f"{', '.join(refs)} {rest} on .evalstore/accepted.yaml, which is not committed: review and "
+        "commit it"
+    )
 
 
 def _describe_bypassed_hooks(hooks: Sequence[str]) -> str:

@@ -22,8 +22,12 @@ _SORTS = {"file": "Files", "kind": "Kinds of check"}
 def text_rules(catalogue: RuleCatalogue, screen: Screen = PAPER) -> str:
     """Return a line a rule, and the number of the set."""
     head, *lines = wrap_columns([_HEAD, *map(_rule_row, catalogue.rules)], screen.width)
-    table = "\n".join([screen.paint(Part.QUIET, head), *(screen.paint_words(line, _LEVELS) for line in lines)])
-    count = f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less where a decider proves it"
+    table = "\n".join(
+        [screen.paint(Part.QUIET, head), *(screen.paint_words(line, _LEVELS) for line in lines)]
+    )
+    count = (
+        f"{len(catalogue.rules)} rules, set {catalogue.rule_set}; * less where a decider proves it"
+    )
     return f"{table}\n\n{count}; see one: evalstore explain RULE"
 
 
@@ -49,7 +53,11 @@ def text_topics(listed: TopicList, screen: Screen = PAPER) -> str:
     """Return a line for each file and kind of check, and how the others are found."""
     lines: list[str] = []
     for sort, title in _SORTS.items():
-        rows = [(f"  {topic.path}", _cut_sentence(topic.description)) for topic in listed.topics if topic.sort == sort]
+        rows = [
+            (f"  {topic.path}", _cut_sentence(topic.description))
+            for topic in listed.topics
+            if topic.sort == sort
+        ]
         lines += [screen.paint(Part.HEAD, title), *wrap_columns(rows, screen.width), ""]
     lines += [
         f"evalstore explain NAME explains one of these, or one of {listed.keys} keys and {listed.rules} rules",
@@ -60,7 +68,10 @@ def text_topics(listed: TopicList, screen: Screen = PAPER) -> str:
 
 def document_topics(listed: TopicList) -> Any:
     """Return the JSON document."""
-    rows = [{"name": one.path, "sort": str(one.sort), "says": _cut_sentence(one.description)} for one in listed.topics]
+    rows = [
+        {"name": one.path, "sort": str(one.sort), "says": _cut_sentence(one.description)}
+        for one in listed.topics
+    ]
     return {"topics": rows, "keys": listed.keys, "rules": listed.rules}
 
 
@@ -73,7 +84,11 @@ def text_schemas(listing: SchemaListing, screen: Screen = PAPER) -> str:
 
 def document_schemas(listing: SchemaListing) -> Any:
     """Return the JSON document."""
-    return {"schemas": [{"name": file.name, "says": _first_sentence(file.document)} for file in listing.schemas]}
+    return {
+        "schemas": [
+            {"name": file.name, "says": _first_sentence(file.document)} for file in listing.schemas
+        ]
+    }
 
 
 def _first_sentence(schema: Any) -> str:

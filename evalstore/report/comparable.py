@@ -31,10 +31,16 @@ def _describe_answer(found: Comparability) -> str:
         return f"scores under {sides} mean the same"
     if found.answer == "no":
         return f"not all scores under {sides} can be compared"
-    again = found.answer != "bounded" or any(part.answer == "yes, after scoring again" for part in found.parts)
+    again = found.answer != "bounded" or any(
+        part.answer == "yes, after scoring again" for part in found.parts
+    )
     once = " once one side is graded by the other's rubrics" if again else ""
     within = f" within {_format_bound(found.bound_after)}" if found.answer == "bounded" else ""
-    stand = f"; without it, within {_format_bound(found.bound)}" if again and found.bound is not None else ""
+    stand = (
+        f"; without it, within {_format_bound(found.bound)}"
+        if again and found.bound is not None
+        else ""
+    )
     return f"scores under {sides} can be compared{within}{once}{stand}"
 
 

@@ -44,7 +44,11 @@ _MANY = 12  # findings that no screen shows at once
 _ORIGIN = "x_source"
 _ALIKE = 3  # findings that are one block
 _SHORT_TEXT = 3  # words of a text that is shown whole
-_SUBJECT_FIRST = ("check-", "phrase-", "metadata-")  # rules whose messages begin with a name and repeat the text
+_SUBJECT_FIRST = (
+    "check-",
+    "phrase-",
+    "metadata-",
+)  # rules whose messages begin with a name and repeat the text
 _MORE = "--verbose shows each in full: why, what shows it, and how to accept it"
 _INSTANCE = 9  # characters before a finding that is a line of a block
 _GONE, _COME = re.compile(r"\[-.*?-\]", re.DOTALL), re.compile(r"\{\+.*?\+\}", re.DOTALL)
@@ -54,7 +58,9 @@ _MARKS = {Mark.OLD: Part.OLD, Mark.NEW: Part.NEW, Mark.MORE: Part.QUIET}
 
 def text(diff: Diff, screen: Screen = PAPER) -> str:
     """Return the findings, major first, and the bump that they need; of many findings a summary stands first too."""
-    head = screen.paint(Part.HEAD, f"{_name_side(diff.old.ref, 'old')} → {_name_side(diff.new.ref, 'new')}")
+    head = screen.paint(
+        Part.HEAD, f"{_name_side(diff.old.ref, 'old')} → {_name_side(diff.new.ref, 'new')}"
+    )
     total, bump = screen.wrap(describe_total(diff)), screen.wrap(summary(diff), part=Part.HEAD)
     is_brief = not screen.whole and len(diff.findings) >= _ALIKE
     return join_blocks(
@@ -86,7 +92,10 @@ def _format_examples(effect: ExampleEffect, screen: Screen) -> list[str]:
 def _format_measurement(measurement: RunMeasurement, screen: Screen) -> list[str]:
     """Return one sentence, wrapped, and a line for each example."""
     files = dict.fromkeys(make_printable(example.place.file) for example in measurement.examples)
-    lines = [*screen.wrap(summarize_measurement(measurement)), *(f"  as in {file}:" for file in files)]
+    lines = [
+        *screen.wrap(summarize_measurement(measurement)),
+        *(f"  as in {file}:" for file in files),
+    ]
     rows = [describe_example(example) for example in measurement.examples]
     more = measurement.moved - len(rows)
     below = [f"  {line}" for line in format_columns(rows).split("\n")] if rows else []
@@ -98,7 +107,11 @@ def _format_asked(asked: AskedChange, screen: Screen) -> list[str]:
     lines = screen.wrap(describe_asked(asked))
     below = format_columns([*map(describe_flip, asked.flips)]).split("\n") if asked.flips else []
     more = asked.flipped - len(asked.flips)
-    return [*lines, *(f"  {line}" for line in below), *([f"  and {more:,} more"] if more and below else [])]
+    return [
+        *lines,
+        *(f"  {line}" for line in below),
+        *([f"  and {more:,} more"] if more and below else []),
+    ]
 
 
 def _format_overview(diff: Diff, screen: Screen) -> list[str]:
@@ -125,7 +138,11 @@ def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) ->
 
 def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterator[Iterable[str]]:
     """Yield each finding in full, of one or two; of more, a line each, and what one rule finds alike as one block."""
-    findings = [finding for finding in sort_by_level(diff.findings) if screen.whole or not _is_bookkeeping(finding)]
+    findings = [
+        finding
+        for finding in sort_by_level(diff.findings)
+        if screen.whole or not _is_bookkeeping(finding)
+    ]
     if screen.whole or len(findings) < _ALIKE:
         yield from (format_finding(finding, screen, can_accept=can_accept) for finding in findings)
         return
@@ -147,7 +164,9 @@ def _format_brief(finding: DiffFinding, screen: Screen) -> Iterator[str]:
     certainty = "" if finding.is_certain else " (possible)"
     adjusted = "".join(f"; {label} {sentence}" for label, sentence in describe_adjustments(finding))
     moves = f": {effect}{certainty}" if effect else certainty
-    yield from _paint_level(finding.level, f"{_word_instance(finding, screen.width)}{moves}{adjusted}", screen)
+    yield from _paint_level(
+        finding.level, f"{_word_instance(finding, screen.width)}{moves}{adjusted}", screen
+    )
 
 
 def _is_bookkeeping(finding: DiffFinding) -> bool:
@@ -157,14 +176,27 @@ def _is_bookkeeping(finding: DiffFinding) -> bool:
 
 def _read_likeness(finding: DiffFinding) -> tuple[object, ...]:
     adjusted = finding.overridden, finding.accepted, bool(finding.children)
-    return finding.rule, finding.level, describe_movement(finding), finding.certainty, finding.reason, *adjusted
+    return (
+        finding.rule,
+        finding.level,
+        describe_movement(finding),
+        finding.certainty,
+        finding.reason,
+        *adjusted,
+    )
 
 
 def _format_group(group: Sequence[DiffFinding], screen: Screen) -> Iterator[str]:
     """Yield what holds of all findings of a group once, then a line for each of them."""
     first, subjects = group[0], {_name_subject(finding) for finding in group}
-    owner = f" of {first.message.partition(' ')[0]}" if len(subjects) == 1 and _begins_with_name(first) else ""
-    yield from _paint_level(first.level, f"{len(group)} changes{owner} like this: {first.rule}", screen)
+    owner = (
+        f" of {first.message.partition(' ')[0]}"
+        if len(subjects) == 1 and _begins_with_name(first)
+        else ""
+    )
+    yield from _paint_level(
+        first.level, f"{len(group)} changes{owner} like this: {first.rule}", screen
+    )
     for label, sentence in describe_finding(first, can_accept=False):
         lead = f"{label.ljust(_LABEL)}  "
         yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
@@ -219,7 +251,9 @@ def _format_exchange_lines(finding: DiffFinding, screen: Screen) -> Iterator[str
         yield from [lead + exchange] if exchange else []
         return
     for line in exchange:
-        yield (lead + screen.paint(_MARKS.get(line.mark), f"{line.mark} {line.text}".rstrip())).rstrip()
+        yield (
+            lead + screen.paint(_MARKS.get(line.mark), f"{line.mark} {line.text}".rstrip())
+        ).rstrip()
         lead = " " * len(lead)
 
 
@@ -250,7 +284,10 @@ def html_store(result: StoreDiff) -> str:
 def _list_others(result: StoreDiff) -> Iterator[str]:
     """Yield a sentence for each artifact that is broken, was never released, or is gone."""
     for broken in result.broken:
-        yield f"{broken.ref} cannot be compared: {broken.place or ''}{': ' if broken.place else ''}{broken.message}"
+        yield (
+            f"{broken.ref} cannot be compared: "
+            f"{broken.place or ''}{': ' if broken.place else ''}{broken.message}"
+        )
     yield from list_uncompared(result)
 
 
@@ -261,15 +298,31 @@ def list_uncompared(result: StoreDiff) -> Iterator[str]:
         yield f"{make_printable(name)} is new, never released" + (
             f"; {describe_proposal(name, former)}" if former else ""
         )
-    yield from (f"{make_printable(name)} is gone from the working tree; its releases stay" for name in result.removed)
+    yield from (
+        f"{make_printable(name)} is gone from the working tree; its releases stay"
+        for name in result.removed
+    )
 
 
 def summarize_store(result: StoreDiff) -> str:
     """Return how many artifacts changed, and which bumps they need."""
     levels = Counter(diff.required_bump for diff in result.diffs)
-    counts = ", ".join(f"{levels[level]} {level or 'no bump'}" for level in sorted(levels, reverse=True))
+    counts = ", ".join(
+        f"{levels[level]} {level or 'no bump'}" for level in sorted(levels, reverse=True)
+    )
     of = count_noun(result.total, "artifact")
-    changed = f"{len(result.diffs):,} of {of} changed since the last release: {counts}" if result.diffs else ""
-    others = ((len(result.new), "new"), (len(result.removed), "gone"), (len(result.broken), "not compared"))
-    parts = [*([changed] if changed else []), *(f"{number} {word}" for number, word in others if number)]
+    changed = (
+        f"{len(result.diffs):,} of {of} changed since the last release: {counts}"
+        if result.diffs
+        else ""
+    )
+    others = (
+        (len(result.new), "new"),
+        (len(result.removed), "gone"),
+        (len(result.broken), "not compared"),
+    )
+    parts = [
+        *([changed] if changed else []),
+        *(f"{number} {word}" for number, word in others if number),
+    ]
     return "; ".join(parts) if parts else f"{of}, all as released"

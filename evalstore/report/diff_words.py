@@ -99,14 +99,19 @@ def describe_finding(finding: DiffFinding, *, can_accept: bool) -> Iterator[tupl
 def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
     """Return the old and new value, on one line or as compared lines; empty where the message has both already.
 
-    A patch moves no score and needs no review line by line, so only an exchange of one line is shown.
+    A patch moves no score and needs no review line by line, so only an exchange of one line is
+    shown.
     """
     values = [value for value in (finding.before, finding.after) if value is not None]
     if all(_repeats_message(value, finding.message) for value in values):
         return ""
     if line := format_one_line(finding.before, finding.after, width):
         return line
-    return "" if finding.level_before is Bump.PATCH else compare_values(finding.before, finding.after, width)
+    return (
+        ""
+        if finding.level_before is Bump.PATCH
+        else compare_values(finding.before, finding.after, width)
+    )
 
 
 def sort_by_level(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
@@ -117,14 +122,21 @@ def sort_by_level(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
 def describe_movement(effect: DiffFinding | TotalEffect) -> str:
     """Return in words where scores and verdicts can go, and how far; empty where they stay."""
     score, verdict = str(effect.direction), str(effect.verdict_direction)
-    return f"{_SCORES[score]}{_describe_bound(effect)}" if score in _SCORES else _VERDICTS.get(verdict, "")
+    return (
+        f"{_SCORES[score]}{_describe_bound(effect)}"
+        if score in _SCORES
+        else _VERDICTS.get(verdict, "")
+    )
 
 
 def _describe_bound(effect: DiffFinding | TotalEffect) -> str:
     if effect.max_shift and effect.max_shift < 1:
         return f", by at most {format_exact_score(effect.max_shift)}"
     if effect.max_shift_scored and effect.max_shift_scored < 1:
-        return f", by at most {format_exact_score(effect.max_shift_scored)} where every check has a score"
+        return (
+            f", by at most {format_exact_score(effect.max_shift_scored)} where every check has a "
+            "score"
+        )
     return ", by up to 1" if effect.max_shift else ""
 
 
@@ -141,8 +153,16 @@ def describe_places(finding: DiffFinding) -> str:
     """Return in words where a change stands on both sides."""
     old, new = finding.old, finding.new
     if old and new:
-        arrow = f" → {new.line}" if _repository_path(old) == _repository_path(new) else f" → {_format_line(new)}"
-        return _format_line(old) if _format_line(old) == _format_line(new) else _format_line(old) + arrow
+        arrow = (
+            f" → {new.line}"
+            if _repository_path(old) == _repository_path(new)
+            else f" → {_format_line(new)}"
+        )
+        return (
+            _format_line(old)
+            if _format_line(old) == _format_line(new)
+            else _format_line(old) + arrow
+        )
     if place := old or new:
         return f"{_format_line(place)} ({'new' if new else 'gone'})"
     return finding.pointer or "the whole document"
@@ -179,7 +199,10 @@ def summarize_measurement(measurement: RunMeasurement) -> str:
 
 def describe_asked(asked: AskedChange) -> str:
     """Return in sentences what judges said of stored outputs in old and new words, and what may be concluded."""
-    return f"Judges asked about outputs of {make_printable(asked.run)}: {'. '.join(_list_answer_sentences(asked))}"
+    return (
+        f"Judges asked about outputs of {make_printable(asked.run)}: "
+        f"{'. '.join(_list_answer_sentences(asked))}"
+    )
 
 
 def _list_answer_sentences(asked: AskedChange) -> Iterator[str]:
@@ -195,7 +218,9 @@ def _list_answer_sentences(asked: AskedChange) -> Iterator[str]:
 
 
 def _describe_chance(asked: AskedChange) -> str:
-    return "That can be the judge's own noise" if asked.own else "So few can be chance: ask about more"
+    return (
+        "That can be the judge's own noise" if asked.own else "So few can be chance: ask about more"
+    )
 
 
 def describe_flip(flip: FlippedVerdict) -> tuple[str, ...]:
@@ -221,9 +246,14 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
         )
         return f"the reply '{reply}' gave {old} and gives {new}"
     size = f"of {len(witness.output):,} characters " if len(witness.output) > _QUOTE_LIMIT else ""
-    output = f'{size}"{make_excerpt(witness.output, _QUOTE_LIMIT)}"{_name_odd_letters(witness.output)}'
+    output = (
+        f'{size}"{make_excerpt(witness.output, _QUOTE_LIMIT)}"{_name_odd_letters(witness.output)}'
+    )
     if witness.tool_calls is not None:
-        output += f" with the calls {make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTE_LIMIT)}"
+        output += (
+            " with the calls "
+            f"{make_excerpt(write_canonical(list(witness.tool_calls)), _QUOTE_LIMIT)}"
+        )
     if asked := _describe_question(witness.question):
         output += f", to a question with {asked}"
     kind = f"example on {_format_line(witness.example)}," if witness.example else "output"
@@ -246,7 +276,9 @@ def _name_odd_letters(text: str) -> str:
 def _describe_question(row: Mapping[str, Any] | None) -> str:
     """Return what a question says beside its input."""
     parts = {key: value for key, value in (row or {}).items() if key not in _ASKED_KEYS}
-    return make_excerpt(", ".join(f"{key} {write_canonical(value)}" for key, value in parts.items()), _QUOTE_LIMIT)
+    return make_excerpt(
+        ", ".join(f"{key} {write_canonical(value)}" for key, value in parts.items()), _QUOTE_LIMIT
+    )
 
 
 def summarize_examples(effect: ExampleEffect) -> str:
@@ -254,7 +286,9 @@ def summarize_examples(effect: ExampleEffect) -> str:
     turned, known = len(effect.turned), effect.total - effect.ungraded
     verb = "gets" if turned <= 1 else "get"
     counted = (
-        [f"{f'{turned:,}' if turned else 'none'} of {count_noun(known, 'example')} {verb} another grade"]
+        [
+            f"{f'{turned:,}' if turned else 'none'} of {count_noun(known, 'example')} {verb} another grade"
+        ]
         if known
         else []
     )
@@ -271,17 +305,24 @@ def describe_turned(one: TurnedExample) -> str:
         for score, verdict in ((one.old_score, one.old_verdict), (one.new_score, one.new_verdict))
     )
     expected = "as expected" if one.met else f"expected: {one.expected}"
-    return f'{where}: "{make_excerpt(one.output, _QUOTE_LIMIT)}" goes from {old} to {new}, {expected}'
+    return (
+        f'{where}: "{make_excerpt(one.output, _QUOTE_LIMIT)}" goes from {old} to {new}, {expected}'
+    )
 
 
 def _describe_judgements(witness: Witness) -> str:
     """Return under which scores of judges that is so, and how far the score moves whatever they are."""
     if not witness.judged:
         return ""
-    scores = join_names(f"{make_excerpt(name)} scores {format_exact_score(score)}" for name, score in witness.judged)
+    scores = join_names(
+        f"{make_excerpt(name)} scores {format_exact_score(score)}" for name, score in witness.judged
+    )
     if not witness.least_shift:
         return f" where {scores}"
-    verb, points = "rises" if witness.least_shift > 0 else "falls", format_exact_score(abs(witness.least_shift))
+    verb, points = (
+        "rises" if witness.least_shift > 0 else "falls",
+        format_exact_score(abs(witness.least_shift)),
+    )
     return f" where {scores}, and {verb} by at least {points} whatever it scores"
 
 
@@ -303,10 +344,16 @@ def _measurement_sentence(measurement: RunMeasurement) -> str:
 def _measurement_clauses(measurement: RunMeasurement, count: int) -> Iterator[str]:
     if measurement.moved:
         verb = "moves" if measurement.moved == 1 else "move"
-        yield f"{measurement.moved:,} of {count_noun(count, 'output')} {verb}, {_verdict_clause(measurement)}"
+        yield (
+            f"{measurement.moved:,} of {count_noun(count, 'output')} {verb}, "
+            f"{_verdict_clause(measurement)}"
+        )
         yield _shift_clause(measurement.mean_shift)
     elif measurement.bound is not None:
-        bound = f"with 95 % confidence at most {_format_rounded(measurement.bound * _PERCENT, 1)} % of such outputs do"
+        bound = (
+            f"with 95 % confidence at most {_format_rounded(measurement.bound * _PERCENT, 1)} % of "
+            "such outputs do"
+        )
         yield f"none of {count_noun(count, 'output')} moves; {bound}"
     if measurement.unscored:
         yield f"{measurement.unscored:,} could not be graded under both"
@@ -332,7 +379,12 @@ def describe_example(example: MovedOutput) -> tuple[str, ...]:
     verdict = f"{old} → {new}" if old is not new else f"{new} as before"
     place = f"line {example.place.line}" if example.place.line else ""
     score = f"{_score_text(example.old_score)} → {_score_text(example.new_score)}"
-    return make_excerpt(example.id, _ID_LIMIT), score, "" if Verdict.UNSCORED in {old, new} else verdict, place
+    return (
+        make_excerpt(example.id, _ID_LIMIT),
+        score,
+        "" if Verdict.UNSCORED in {old, new} else verdict,
+        place,
+    )
 
 
 def _score_text(score: Fraction | None) -> str:
@@ -341,4 +393,8 @@ def _score_text(score: Fraction | None) -> str:
 
 def _format_rounded(value: Fraction, places: int) -> str:
     rounded = round(value, places)
-    return format_decimal(rounded) if rounded or not value else f"less than {format_decimal(Fraction(1, 10**places))}"
+    return (
+        format_decimal(rounded)
+        if rounded or not value
+        else f"less than {format_decimal(Fraction(1, 10**places))}"
+    )

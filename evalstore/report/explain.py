@@ -111,7 +111,11 @@ def _topic_lines(topic: SchemaTopic) -> Iterator[tuple[str, str]]:
 
 
 def _format_default(default: str | None) -> str:
-    return write_yaml([json.loads(default, parse_float=Decimal)]).strip().removeprefix("- ") if default else ""
+    return (
+        write_yaml([json.loads(default, parse_float=Decimal)]).strip().removeprefix("- ")
+        if default
+        else ""
+    )
 
 
 def _format_keys(topic: SchemaTopic, screen: Screen) -> Iterator[str]:
@@ -168,8 +172,14 @@ def _row_lines(row: ChangeRule) -> Iterator[tuple[str, str]]:
     if row.headline:
         of = f" for {row.headline.only}" if row.headline.only else ""
         headline = f"; under the profile headline {row.headline.level}{of}"
-    yield "needs", f"{row.level} (since rule set {row.since}, for {_ARTICLES[row.artifact]}){headline}"
-    yield "moves", _NEVER if row.direction.words == "none" else f"{row.scope}: {row.direction.words}"
+    yield (
+        "needs",
+        f"{row.level} (since rule set {row.since}, for {_ARTICLES[row.artifact]}){headline}",
+    )
+    yield (
+        "moves",
+        _NEVER if row.direction.words == "none" else f"{row.scope}: {row.direction.words}",
+    )
     for decider in row.deciders:
         yield "less if", _decider_claim(decider)
     yield "mirror", row.mirror if row.mirror != row.id else ""
@@ -185,7 +195,9 @@ def _advise_on_acceptance(rule: ExplainedRule) -> str:
     row = rule.row
     if row is None or (row.level is Bump.PATCH and row.headline is None):
         return ""
-    return 'evalstore diff REF shows the fingerprint; then evalstore accept FINGERPRINT --reason "…"'
+    return (
+        'evalstore diff REF shows the fingerprint; then evalstore accept FINGERPRINT --reason "…"'
+    )
 
 
 def _advise_on_setting(rule: ExplainedRule) -> str:
@@ -196,7 +208,10 @@ def _advise_on_setting(rule: ExplainedRule) -> str:
             if rule.row.direction.words == "none"
             else f"; with :stricter, :looser or :either behind {rule.id} for some"
         )
-        return f"rules: {{{rule.id}: {other}}} in evalstore.yaml overrides the level{directions}; every report shows it"
+        return (
+            f"rules: {{{rule.id}: {other}}} in evalstore.yaml overrides the level{directions}; "
+            "every report shows it"
+        )
     if rule.is_fixed:
         return "no setting changes it"
     return f'rules: {{{rule.id}: "off"}} in evalstore.yaml silences it; info, warning or error set how severe it is'

@@ -11,7 +11,14 @@ from evalstore.errors import Place
 from evalstore.model import Finding, Findings, MendedPlace, Severity
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.report.source_excerpt import format_excerpt
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_blocks, join_names
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    format_columns,
+    join_blocks,
+    join_names,
+)
 from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
@@ -56,7 +63,9 @@ def count_by_severity(findings: Sequence[Finding]) -> str:
     """Return how many findings there are, and how severe they are."""
     counts = Counter(finding.severity for finding in findings)
     words = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    parts = [count_noun(counts[severity], word) for severity, word in words.items() if counts[severity]]
+    parts = [
+        count_noun(counts[severity], word) for severity, word in words.items() if counts[severity]
+    ]
     return f"{count_noun(len(findings), 'finding')} ({', '.join(parts)})"
 
 
@@ -69,13 +78,23 @@ def _count_by_rule(findings: Sequence[Finding], screen: Screen) -> list[str]:
 
 def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]:
     """Return a line for each mended place, and one that says whether scores can move by them."""
-    rows = [(f"fixed {Place(one.file, one.line, one.column)}", f"{one.old} -> {one.new}") for one in mended]
+    rows = [
+        (f"fixed {Place(one.file, one.line, one.column)}", f"{one.old} -> {one.new}")
+        for one in mended
+    ]
     lines = screen.shorten_list(format_columns(rows).splitlines()) if rows else []
     moved = {one.file for one in mended if one.moves}
-    subject = f"{count_noun(len(moved), 'fixed file')} {'counts' if len(moved) == 1 else 'count'} differently now"
+    subject = (
+        f"{count_noun(len(moved), 'fixed file')} {'counts' if len(moved) == 1 else 'count'} "
+        "differently now"
+    )
     return [
         *lines,
-        *(screen.wrap(f"{subject}, and scores can move: evalstore diff", inner="") if moved else []),
+        *(
+            screen.wrap(f"{subject}, and scores can move: evalstore diff", inner="")
+            if moved
+            else []
+        ),
         *([""] if rows else []),
     ]
 
@@ -83,8 +102,14 @@ def _lines_of_mended(mended: Sequence[MendedPlace], screen: Screen) -> list[str]
 def _format_group(findings: list[Finding], screen: Screen) -> Iterator[str]:
     """Return the findings of a file; of those of one rule the first, and how many more there are."""
     counts, seen = Counter(finding.rule for finding in findings), Counter[str]()
-    shown = findings if screen.whole else [one for one in findings if _count_up(seen, one.rule) <= SHOWN_ALIKE]
-    places = [make_printable(str(Place(finding.file, finding.line, finding.column))) for finding in shown]
+    shown = (
+        findings
+        if screen.whole
+        else [one for one in findings if _count_up(seen, one.rule) <= SHOWN_ALIKE]
+    )
+    places = [
+        make_printable(str(Place(finding.file, finding.line, finding.column))) for finding in shown
+    ]
     width, seen = max(map(len, places)), Counter[str]()
     for place, finding in zip(places, shown, strict=True):
         severity = screen.paint(_PARTS[finding.severity], f"{finding.severity:<7}")
@@ -107,7 +132,9 @@ def _lines_of_finding(finding: Finding, screen: Screen) -> list[str]:
     )
     if finding.source is None or finding.line is None or finding.rule == _SECRET:
         return [*message, *hint]
-    excerpt = format_excerpt(finding.source, finding.line, _PARTS[finding.severity], screen, _INDENT)
+    excerpt = format_excerpt(
+        finding.source, finding.line, _PARTS[finding.severity], screen, _INDENT
+    )
     return [*message, *excerpt, *hint]
 
 
@@ -119,6 +146,13 @@ def text_verification(result: Verification, screen: Screen = PAPER) -> str:
 
 def summarize_verification(result: Verification) -> str:
     """Return the numbers of what was checked, and of the findings."""
-    counts = ((result.releases, "release"), (result.ledgers, "ledger"), (result.locked, "locked reference"))
+    counts = (
+        (result.releases, "release"),
+        (result.ledgers, "ledger"),
+        (result.locked, "locked reference"),
+    )
     scope = join_names(count_noun(number, word) for number, word in counts)
-    return f"{scope}: {count_by_severity(result.findings) if result.findings else 'all as they were released'}"
+    return (
+        f"{scope}: "
+        f"{count_by_severity(result.findings) if result.findings else 'all as they were released'}"
+    )

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-# A command in a sentence goes on until a punctuation mark, or a word of prose. A word too many does no harm.
+# A command in a sentence goes on until a punctuation mark, or a word of prose. A word too many does
+# no harm.
 _PROSE = (
     "and|answers|are|as|at|be|before|begins|brings|by|can|does|each|else|finds|first|for|from|goes|has|have|here|"
     "holds|in|instead|is|it|its|itself|joins|keeps|knows|lists|makes|means|names|needs|of|on|once|one|or|pushes|"
@@ -19,7 +20,10 @@ _GIT = (
 )
 _WORD = r""" (?:"[^"]*"|'[^']*'|[;,:.](?=\S)|[^\s;,:.])+"""
 # Compiled when it is first used: most answers are not sentences.
-COMMAND = rf"(?<![\w./-])(?:evalstore|pip|git(?= (?:{_GIT})\b))(?:(?! (?:{_PROSE})(?![^\s;,.:)])){_WORD})+"
+COMMAND = (
+    rf"(?<![\w./-])(?:evalstore|pip|git(?= (?:{_GIT})\b))(?:(?! "
+    rf"(?:{_PROSE})(?![^\s;,.:)])){_WORD})+"
+)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _CHARACTER = re.compile(rf"{_COLOUR.pattern}|.", re.DOTALL)
 _SHELL_WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")
@@ -68,7 +72,9 @@ def _fold_line(line: str, width: int) -> Iterator[str]:
         start = offset + len(word) - len(word.lstrip(" "))
         offset += len(_COLOUR.sub("", word))
         is_inside = any(first < start < end for first, end in commands)
-        room = width - (len(_ON) if any(first <= start and offset < end for first, end in commands) else 0)
+        room = width - (
+            len(_ON) if any(first <= start and offset < end for first, end in commands) else 0
+        )
         if current.strip() and column + measure_columns(word) > room:
             yield current + (_ON if is_inside else "")
             word = word.lstrip(" ")

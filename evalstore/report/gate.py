@@ -33,7 +33,9 @@ def summary(result: GateResult) -> str:
         found.append(f"{count_noun(versions, 'version')} too low")
     answer = "ready to merge" if result.ok else "not ready to merge"
     strict = ", strictly" if result.strict else ""
-    return f"{answer} into {result.base[:SHORT_DIGEST]}{strict}: {', '.join(found) or 'nothing found'}"
+    return (
+        f"{answer} into {result.base[:SHORT_DIGEST]}{strict}: {', '.join(found) or 'nothing found'}"
+    )
 
 
 def _list_parts(result: GateResult, screen: Screen) -> Iterator[tuple[str, str]]:

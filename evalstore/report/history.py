@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.text_layout import PAPER, Screen, format_columns, format_percent, join_blocks, join_names
+from evalstore.report.text_layout import (
+    PAPER,
+    Screen,
+    format_columns,
+    format_percent,
+    join_blocks,
+    join_names,
+)
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
@@ -32,7 +39,10 @@ def text(history: ScoreHistory, screen: Screen = PAPER) -> str:
     """Return a table of scores and one of pass rates: a row for each run, a column for each release."""
     blocks = [
         block
-        for title, pick in (("score, points of 100", _pick_score), ("passes, of 100", _pick_pass_rate))
+        for title, pick in (
+            ("score, points of 100", _pick_score),
+            ("passes, of 100", _pick_pass_rate),
+        )
         for block in _format_tables(title, history, pick, screen.width)
     ]
     notes = screen.wrap(*_list_marks(history), *list_notes(history))
@@ -62,9 +72,13 @@ def document(history: ScoreHistory) -> dict[str, Any]:
         "runs": [run.run for run in history.runs],
         "models": [run.model for run in history.runs],
         "versions": list(history.versions),
-        "releases": [select_json_keys(one, "commit author date bump summary") for one in history.releases],
+        "releases": [
+            select_json_keys(one, "commit author date bump summary") for one in history.releases
+        ],
         "cells": [write_json_value([cell.score for cell in run.cells]) for run in history.runs],
-        "passes": [write_json_value([cell.pass_rate for cell in run.cells]) for run in history.runs],
+        "passes": [
+            write_json_value([cell.pass_rate for cell in run.cells]) for run in history.runs
+        ],
         "recorded": [run.recorded for run in history.runs],
         "unreleased": [run.unreleased for run in history.runs],
         "not_graded": [[cell.missing for cell in run.cells] for run in history.runs],
@@ -77,12 +91,17 @@ def _format_tables(
     title: str, history: ScoreHistory, pick: Callable[[RunTotals], Fraction | None], width: int
 ) -> Iterator[str]:
     """Yield tables no wider than the screen, each with as many releases as fit."""
-    names = [title, *(_shorten_name(_name_run(run), max(_NAME, width // _SHARE)) for run in history.runs)]
+    names = [
+        title,
+        *(_shorten_name(_name_run(run), max(_NAME, width // _SHARE)) for run in history.runs),
+    ]
     cells = [
         [*map(make_printable, history.versions)],
         *(_list_cells(run, history.versions, pick) for run in history.runs),
     ]
-    widths = [max(len(row[index]) for row in cells) + _GAP for index in range(len(history.versions))]
+    widths = [
+        max(len(row[index]) for row in cells) + _GAP for index in range(len(history.versions))
+    ]
     start, room = 0, width - max(map(len, names))
     while start < len(widths):
         end = start + 1
@@ -93,10 +112,15 @@ def _format_tables(
         start = end
 
 
-def _list_cells(run: ScoredRun, versions: Sequence[str], pick: Callable[[RunTotals], Fraction | None]) -> list[str]:
+def _list_cells(
+    run: ScoredRun, versions: Sequence[str], pick: Callable[[RunTotals], Fraction | None]
+) -> list[str]:
     marks = [_MARK if version == run.recorded else " " for version in versions]
     around = "({})" if run.ungraded else "{}"
-    return [around.format(format_percent(pick(cell))) + mark for cell, mark in zip(run.cells, marks, strict=True)]
+    return [
+        around.format(format_percent(pick(cell))) + mark
+        for cell, mark in zip(run.cells, marks, strict=True)
+    ]
 
 
 def _name_run(run: ScoredRun) -> str:
@@ -119,19 +143,35 @@ def list_notes(history: ScoreHistory) -> Iterator[str]:
     """Yield what else a reader should know: what is missing, and what comes out otherwise than it was recorded."""
     for run in history.runs:
         if run.ungraded:
-            yield f"{_name_run(run)}: {run.ungraded}; the numbers in parentheses are what the rest comes to"
+            yield (
+                f"{_name_run(run)}: {run.ungraded}; the numbers in parentheses are what the rest "
+                "comes to"
+            )
             continue
         at = next(
-            (cell for cell, version in zip(run.cells, history.versions, strict=True) if version == run.recorded), None
+            (
+                cell
+                for cell, version in zip(run.cells, history.versions, strict=True)
+                if version == run.recorded
+            ),
+            None,
         )
         if (
             at
             and at.score is not None
-            and (at.score, at.pass_rate) != (run.recorded_totals.score, run.recorded_totals.pass_rate)
+            and (at.score, at.pass_rate)
+            != (run.recorded_totals.score, run.recorded_totals.pass_rate)
         ):
             then = format_percent(run.recorded_totals.score)
-            yield f"{_name_run(run)} recorded {then} under {run.recorded}, and gets {format_percent(at.score)} now"
-        lacking = [version for cell, version in zip(run.cells, history.versions, strict=True) if cell.missing]
+            yield (
+                f"{_name_run(run)} recorded {then} under {run.recorded}, and gets "
+                f"{format_percent(at.score)} now"
+            )
+        lacking = [
+            version
+            for cell, version in zip(run.cells, history.versions, strict=True)
+            if cell.missing
+        ]
         if lacking and not history.calls:
             yield f"{_name_run(run)} has outputs that {join_names(lacking, _NAMED)} cannot grade"
     if history.calls:

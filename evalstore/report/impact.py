@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.model import Kind
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_blocks, join_names
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    format_columns,
+    join_blocks,
+    join_names,
+)
 from evalstore.text import count_noun
 
 if TYPE_CHECKING:
@@ -37,7 +44,9 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
     far = [_far_row(dependent, pins) for dependent, pins in _farther_dependents(impact)]
     released = [_releases_row(dependent) for dependent in impact.dependents if dependent.releases]
     return join_blocks(
-        screen.paint(Part.HEAD, f"{artifact}{_latest_release(impact)} reaches {_count_reached(impact)}"),
+        screen.paint(
+            Part.HEAD, f"{artifact}{_latest_release(impact)} reaches {_count_reached(impact)}"
+        ),
         _format_table("referred to by", near, screen),
         _format_table("through them", far, screen),
         _format_table("releases that refer to it", released, screen),
@@ -47,10 +56,14 @@ def text(impact: Impact, screen: Screen = PAPER) -> str:
 
 def dot(impact: Impact) -> str:
     """Return a graph for Graphviz: an arrow to who refers, dashed where the reference floats (the DOT language)."""
-    lines = [f'  "{name}" [label="{label}"];' for name, label in _node_labels(impact, "\\n").items()]
+    lines = [
+        f'  "{name}" [label="{label}"];' for name, label in _node_labels(impact, "\\n").items()
+    ]
     for arrow in _graph_arrows(impact):
         style = ", style=dashed" if arrow.floats else ""
-        lines.append(f'  "{arrow.target}" -> "{arrow.user}" [label="{_escape_dot(arrow.pin)}"{style}];')
+        lines.append(
+            f'  "{arrow.target}" -> "{arrow.user}" [label="{_escape_dot(arrow.pin)}"{style}];'
+        )
     return "\n".join(["digraph impact {", "  rankdir=LR;", "  node [shape=box];", *lines, "}"])
 
 
@@ -60,11 +73,15 @@ def mermaid(impact: Impact) -> str:
     nearest = arrows[:_ARROWS_LIMIT]
     nodes = {impact.name, *(arrow.user for arrow in nearest), *(arrow.target for arrow in nearest)}
     lines = [
-        f'  {_mermaid_id(name)}["{label}"]' for name, label in _node_labels(impact, "<br>").items() if name in nodes
+        f'  {_mermaid_id(name)}["{label}"]'
+        for name, label in _node_labels(impact, "<br>").items()
+        if name in nodes
     ]
     for arrow in nearest:
         line = "-.->" if arrow.floats else "-->"
-        lines.append(f'  {_mermaid_id(arrow.target)} {line}|"{_escape_mermaid(arrow.pin)}"| {_mermaid_id(arrow.user)}')
+        lines.append(
+            f'  {_mermaid_id(arrow.target)} {line}|"{_escape_mermaid(arrow.pin)}"| {_mermaid_id(arrow.user)}'
+        )
     if rest := len(arrows) - len(nearest):
         lines.append(f'  more["{count_noun(rest, "more reference")}"]')
     return "\n".join(["```mermaid", "graph LR", *lines, "```"])
@@ -76,12 +93,17 @@ def _latest_release(impact: Impact) -> str:
 
 def _count_reached(impact: Impact) -> str:
     kinds = (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)
-    counts = [*((len(impact.list_of_kind(kind)), str(kind)) for kind in kinds), (impact.questions, "question")]
+    counts = [
+        *((len(impact.list_of_kind(kind)), str(kind)) for kind in kinds),
+        (impact.questions, "question"),
+    ]
     return join_names(count_noun(number, word) for number, word in counts if number)
 
 
 def _pins_of_working_files(impact: Impact, *, near: bool) -> Iterator[ReferencePin]:
-    return (pin for pin in impact.pins if pin.release is None and (pin.target == impact.name) is near)
+    return (
+        pin for pin in impact.pins if pin.release is None and (pin.target == impact.name) is near
+    )
 
 
 def _farther_dependents(impact: Impact) -> Iterator[tuple[Dependent, Sequence[ReferencePin]]]:
@@ -97,9 +119,17 @@ def _farther_dependents(impact: Impact) -> Iterator[tuple[Dependent, Sequence[Re
 
 
 def _direct_row(impact: Impact, pin: ReferencePin) -> Sequence[str]:
-    total = next(dependent.total_questions for dependent in impact.dependents if dependent.name == pin.user)
+    total = next(
+        dependent.total_questions for dependent in impact.dependents if dependent.name == pin.user
+    )
     version = f"@{pin.ref.pin}" if pin.ref.pin else "no pin"
-    return pin.user, version, _describe_next_release(pin), _pin_place(pin), _share_of_questions(pin.questions, total)
+    return (
+        pin.user,
+        version,
+        _describe_next_release(pin),
+        _pin_place(pin),
+        _share_of_questions(pin.questions, total),
+    )
 
 
 def _far_row(dependent: Dependent, pins: Sequence[ReferencePin]) -> Sequence[str]:
@@ -143,7 +173,9 @@ def _format_table(title: str, rows: Sequence[Sequence[str]], screen: Screen) -> 
     if rows:
         lines = format_columns(rows).split("\n")
         if len(rows[0]) > _PLACE_COLUMN and max(map(len, lines)) > screen.width - len("  "):
-            lines = format_columns([(*row[:-_PLACE_COLUMN], *row[1 - _PLACE_COLUMN :]) for row in rows]).split("\n")
+            lines = format_columns(
+                [(*row[:-_PLACE_COLUMN], *row[1 - _PLACE_COLUMN :]) for row in rows]
+            ).split("\n")
         yield from (title, *screen.shorten_list([f"  {line}" for line in lines]))
 
 
@@ -160,7 +192,11 @@ def _node_labels(impact: Impact, break_: str) -> Mapping[str, str]:
     head = f"{impact.name} {impact.version or impact.latest or ''}".rstrip()
     labels = {
         dependent.name: dependent.name
-        + (f" {dependent.working or dependent.releases[-1]}" if dependent.working or dependent.releases else "")
+        + (
+            f" {dependent.working or dependent.releases[-1]}"
+            if dependent.working or dependent.releases
+            else ""
+        )
         + (
             f"{break_}{dependent.questions:,} of {count_noun(dependent.total_questions, 'question')}"
             if dependent.total_questions
@@ -175,7 +211,9 @@ def _graph_arrows(impact: Impact) -> Iterator[_GraphArrow]:
     """Yield each pair of artifacts once, the nearest first."""
     pairs: defaultdict[tuple[str, str], dict[str, bool]] = defaultdict(dict)
     for pin in impact.pins:
-        pairs[pin.target, pin.user][pin.ref.pin or "no pin"] = pin.ref.is_floating and not pin.locked
+        pairs[pin.target, pin.user][pin.ref.pin or "no pin"] = (
+            pin.ref.is_floating and not pin.locked
+        )
     for (target, user), pins in pairs.items():
         yield _GraphArrow(target, user, ", ".join(pins), any(pins.values()))
 
@@ -189,4 +227,6 @@ def _escape_dot(pin: str) -> str:
 
 
 def _escape_mermaid(pin: str) -> str:
-    return "".join(char if char.isalnum() or char in " .,^~=-" else f"#{ord(char)};" for char in pin)
+    return "".join(
+        char if char.isalnum() or char in " .,^~=-" else f"#{ord(char)};" for char in pin
+    )

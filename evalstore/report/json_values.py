@@ -1,9 +1,10 @@
 """Writes a result as plain data for JSON: the fields of its values by their types, under the keys of a table.
 
-A class without a row in `KEYS` is written with all its fields. A row lists keys, each with the attribute that it shows
-where that has another name (`from=origin.old`). Of a path, an attribute of None is None. Behind it, `?` writes None
-for what is empty, `!` leaves the key out where it is None, `~` rounds, and `#` counts. A mapping within a row has keys
-that are computed.
+A class without a row in `KEYS` is written with all its fields. A row lists keys, each with the
+attribute that it shows where that has another name (`from=origin.old`). Of a path, an attribute of
+None is None. Behind it, `?` writes None
+for what is empty, `!` leaves the key out where it is None, `~` rounds, and `#` counts. A mapping
+within a row has keys that are computed.
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ def write_json_number(name: str, value: Fraction | None) -> dict[str, Any]:
     if value is None:
         return {name: None}
     decimal = format_decimal(value)
-    return {name: float(decimal), **({} if Fraction(decimal) == value else {f"{name}_exact": str(value)})}
+    return {
+        name: float(decimal),
+        **({} if Fraction(decimal) == value else {f"{name}_exact": str(value)}),
+    }
 
 
 def select_json_keys(value: Any, *row: RowPart) -> dict[str, Any]:
@@ -85,7 +89,9 @@ def _write_keys(value: Any, keys: tuple[DocumentKey, ...]) -> dict[str, Any]:
 @cache
 def _list_keys(type_: Any) -> tuple[DocumentKey, ...]:
     named: tuple[str, ...] = getattr(type_, "_fields", ())
-    return _parse_row(KEYS.get(type_.__name__) or (" ".join(named or (field.name for field in fields(type_))),))
+    return _parse_row(
+        KEYS.get(type_.__name__) or (" ".join(named or (field.name for field in fields(type_))),)
+    )
 
 
 def _parse_row(row: Row) -> tuple[DocumentKey, ...]:
@@ -96,7 +102,9 @@ def _parse_part(part: RowPart) -> Iterator[DocumentKey]:
     if isinstance(part, str):
         yield from map(_parse_key, part.split())
     else:
-        yield from (DocumentKey(name.rstrip("!"), read, name.endswith("!")) for name, read in part.items())
+        yield from (
+            DocumentKey(name.rstrip("!"), read, name.endswith("!")) for name, read in part.items()
+        )
 
 
 @cache
@@ -116,7 +124,11 @@ def _parse_key(text: str) -> DocumentKey:
 def _round_floats(value: Any) -> Any:
     if value is None:
         return None
-    return [round(one, DECIMALS) for one in value] if isinstance(value, tuple | list) else round(value, DECIMALS)
+    return (
+        [round(one, DECIMALS) for one in value]
+        if isinstance(value, tuple | list)
+        else round(value, DECIMALS)
+    )
 
 
 _MARKS: Mapping[str, Callable[[Any], Any]] = {
@@ -129,16 +141,25 @@ _MARKS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def _count_reach(impact: Any) -> dict[str, int]:
-    counts = {kind.folder: len(impact.list_of_kind(kind)) for kind in (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)}
+    counts = {
+        kind.folder: len(impact.list_of_kind(kind))
+        for kind in (Kind.JUDGE, Kind.RUBRIC, Kind.DATASET)
+    }
     return {**counts, "questions": impact.questions}
 
 
 def _write_judged(witness: Any) -> list[dict[str, Any]] | None:
-    return [{"check": check, **write_json_number("score", score)} for check, score in witness.judged] or None
+    return [
+        {"check": check, **write_json_number("score", score)} for check, score in witness.judged
+    ] or None
 
 
 def _write_tool_calls(witness: Any) -> Any:
-    return None if witness.tool_calls is None else json.loads(write_canonical(list(witness.tool_calls)))
+    return (
+        None
+        if witness.tool_calls is None
+        else json.loads(write_canonical(list(witness.tool_calls)))
+    )
 
 
 def _write_question(witness: Any) -> Any:
@@ -149,7 +170,13 @@ def write_graded_example(graded: Any) -> dict[str, Any]:
     """Return an example with what it got, as JSON has it."""
     met = None if graded.result is None else not graded.is_failed
     pointer, expected = format_json_pointer(graded.example.place), graded.example.expected
-    return {"pointer": pointer, "expected": expected, "got": graded.got, "as_expected": met, "why": graded.why}
+    return {
+        "pointer": pointer,
+        "expected": expected,
+        "got": graded.got,
+        "as_expected": met,
+        "why": graded.why,
+    }
 
 
 def _name_decider(decider: Callable[..., Any]) -> str:
@@ -163,7 +190,9 @@ def _name_lines(attribute: str) -> str:
 
 
 KEYS: Mapping[str, Row] = {
-    "AskedChange": ("run verdicts to_fail to_pass own unjudged bound beyond_noise mean_shift engines flips",),
+    "AskedChange": (
+        "run verdicts to_fail to_pass own unjudged bound beyond_noise mean_shift engines flips",
+    ),
     "AcceptedLevel": ("reason by day until",),
     "ArtifactFile": (
         "ref=resolved.ref kind=resolved.kind id=resolved.id version=resolved.version? tag=resolved.tag",
@@ -175,7 +204,9 @@ KEYS: Mapping[str, Row] = {
         "pins moved asked!",
         {
             "adjusted": lambda artifact: [
-                select_json_keys(one, "rule fingerprint message level level_before overridden accepted")
+                select_json_keys(
+                    one, "rule fingerprint message level level_before overridden accepted"
+                )
                 for one in artifact.adjusted
             ]
         },
@@ -255,21 +286,30 @@ KEYS: Mapping[str, Row] = {
     "GateResult": ("ok base strict findings validate=validation verify=verification status",),
     "Findings": (
         "files findings mended!",
-        {"off!": lambda result: dict(result.off) or None, "notes!": lambda result: list(result.notes) or None},
+        {
+            "off!": lambda result: dict(result.off) or None,
+            "notes!": lambda result: list(result.notes) or None,
+        },
     ),
     "Flips": (
         "pass_to_fail=pass_to_fail# fail_to_pass=fail_to_pass# by mcnemar_mid_p=mid_p~",
         {"questions": lambda flips: select_json_keys(flips, "pass_to_fail fail_to_pass")},
     ),
     "Impact": ("ref=name version latest", {"reaches": _count_reach}, "dependents pins notes"),
-    "JudgeNoiseEstimate": ("reach~", {"measured": lambda noise: dict(noise.measured)}, "unmeasured"),
+    "JudgeNoiseEstimate": (
+        "reach~",
+        {"measured": lambda noise: dict(noise.measured)},
+        "unmeasured",
+    ),
     "Lines": (
         _name_lines("score"),
         {
             "passes": lambda lines: select_json_keys(lines, _name_lines("passes")),
             "questions": lambda lines: {
                 **select_json_keys(lines.questions, "added removed ungraded"),
-                **select_json_keys(lines, "no_answer_a=silent_a no_answer_b=silent_b judge_errors=errors"),
+                **select_json_keys(
+                    lines, "no_answer_a=silent_a no_answer_b=silent_b judge_errors=errors"
+                ),
             },
         },
         "failed_checks",
@@ -280,7 +320,9 @@ KEYS: Mapping[str, Row] = {
     "MeanShift": ("old new shift interval",),
     "MendedPlace": ("file line column old new moves_scores=moves",),
     "MigrationEntry": ("file pointer line outcome target rubric reason reasons remarks cases!",),
-    "MovedOutput": ("id file=place.file line=place.line old_score new_score old_verdict new_verdict",),
+    "MovedOutput": (
+        "id file=place.file line=place.line old_score new_score old_verdict new_verdict",
+    ),
     "MovedReference": ("ref was now level file=place.file line=place.line",),
     "OwnShare": ("shapley old new ci~ ci_old~ ci_new~",),
     "PinMove": ("from=old to=new",),
@@ -327,16 +369,26 @@ KEYS: Mapping[str, Row] = {
         "ungraded gradings failed_gradings questions scored unscored outputs without_output",
         {"missing_outputs": lambda run: dict(run.missing_outputs)},
         "without_question asked_otherwise unread_rows log_status checks dataset rubrics judges",
-        {"replies": lambda run: {name: int(run.harness.get(f"replies_{name}", 0)) for name in ("asked", "kept")}},
+        {
+            "replies": lambda run: {
+                name: int(run.harness.get(f"replies_{name}", 0)) for name in ("asked", "kept")
+            }
+        },
         "notes",
     ),
     "RunTotals": ("score pass_rate scored",),
     "StalePin": ("from=user ref file=place.file line=place.line",),
     "Status": ("ok total profile rule_set interrupted artifacts findings",),
-    "StoreDiff": ("artifacts=total required_bump certain possible diffs new removed broken renames",),
+    "StoreDiff": (
+        "artifacts=total required_bump certain possible diffs new removed broken renames",
+    ),
     "StoreListing": (
         "artifacts",
-        {"ignored": lambda listing: [{"tag": name, "reason": reason} for name, reason in listing.ignored]},
+        {
+            "ignored": lambda listing: [
+                {"tag": name, "reason": reason} for name, reason in listing.ignored
+            ]
+        },
     ),
     "TurnedExample": (
         "pointer file=place.file line=place.line output expected old_score new_score old_verdict new_verdict",
@@ -344,7 +396,10 @@ KEYS: Mapping[str, Row] = {
     ),
     "TotalEffect": ("direction verdict_direction witness max_shift max_shift_scored",),
     "UsedArtifact": ("ref version digest scoring_digest commit tag rows!",),
-    "Verification": ({"files": lambda result: result.releases + result.ledgers + bool(result.locked)}, "findings"),
+    "Verification": (
+        {"files": lambda result: result.releases + result.ledgers + bool(result.locked)},
+        "findings",
+    ),
     "WrittenAcceptance": (
         "file artifact=acceptance.artifact since=acceptance.since fingerprint=acceptance.fingerprint",
         "rule=acceptance.rule change=acceptance.change was=acceptance.accepted.was level=acceptance.accepted.level",

@@ -7,21 +7,40 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
-from evalstore.agreement import Agreement, Confusion, ExampleResults, JudgeNoise, JudgeReplacement, LabelledCase
+from evalstore.agreement import (
+    Agreement,
+    Confusion,
+    ExampleResults,
+    JudgeNoise,
+    JudgeReplacement,
+    LabelledCase,
+)
 from evalstore.model import format_decimal
 from evalstore.report.json_values import Row, select_json_keys, write_graded_example
 from evalstore.report.run_words import format_interval
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    format_columns,
+    format_percent,
+    join_blocks,
+)
 from evalstore.scoring.judging import CallPlan
 from evalstore.statistics import Rate
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 _LIST_LIMIT = 10
 _REASON = 400  # characters on a page
-# Keys of the documents of measurements: the rates of a judge, and its file with what stands in it now.
+# Keys of the documents of measurements: the rates of a judge, and its file with what stands in it
+# now.
 RATES = "tpr=tpr.value tpr_interval=tpr.interval tnr=tnr.value tnr_interval=tnr.interval"
 FILE_KEYS: Row = (
-    {"validation": lambda one: {name: entry for name, entry in one.entries.items() if entry is not None}},
+    {
+        "validation": lambda one: {
+            name: entry for name, entry in one.entries.items() if entry is not None
+        }
+    },
     "diff written notes",
 )
 # Upper bound of kappa -> the word of Landis and Koch (1977) for it, which is a convention only.
@@ -67,7 +86,9 @@ def document(agreement: Agreement) -> dict[str, Any]:
         "rows": counts.rows + agreement.unjudged,
         "judged": counts.rows,
         **select_json_keys(agreement, "read unjudged engines counts=confusion"),
-        **select_json_keys(counts, f"{RATES} accuracy=accuracy.value accuracy_interval=accuracy.interval kappa"),
+        **select_json_keys(
+            counts, f"{RATES} accuracy=accuracy.value accuracy_interval=accuracy.interval kappa"
+        ),
         "baseline": select_json_keys(counts, "answer=constant accuracy=baseline.value"),
         "beats_baseline": counts.beats_baseline,
         "baseline_p": counts.advantage.p if counts.rows else None,
@@ -86,7 +107,13 @@ def html(agreement: Agreement) -> str:
     advantage = f"{constant}; {_describe_advantage(counts)}." if counts.rows else ""
     head = [_describe_rows(agreement), _describe_verdicts(agreement)]  # its heading names the judge
     cases = [
-        (str(case.line), case.id, str(case.label), _format_verdict(case), make_excerpt(case.reason, _REASON))
+        (
+            str(case.line),
+            case.id,
+            str(case.label),
+            _format_verdict(case),
+            make_excerpt(case.reason, _REASON),
+        )
         for case in agreement.apart
     ]
     return write_page(agreement, head=head, advantage=advantage, cases=cases)
@@ -94,7 +121,10 @@ def html(agreement: Agreement) -> str:
 
 def _describe_rows(agreement: Agreement) -> str:
     against = f", of {make_printable(agreement.against.ref)}" if agreement.against else ""
-    return f"{count_noun(agreement.confusion.rows, 'row')} of {make_printable(agreement.labels)}{against}"
+    return (
+        f"{count_noun(agreement.confusion.rows, 'row')} of "
+        f"{make_printable(agreement.labels)}{against}"
+    )
 
 
 def _describe_verdicts(agreement: Agreement) -> str:
@@ -110,8 +140,14 @@ def _describe_verdicts(agreement: Agreement) -> str:
 def _confusion_table(agreement: Agreement) -> Iterator[str]:
     counts = agreement.confusion
     yield f"{'':12}{'judge: pass':>13}{'judge: fail':>13}{'':14}{'95 % interval':>20}"
-    yield f"{'label: pass':12}{counts.true_pass:>13,}{counts.false_fail:>13,}     {format_rate('TPR  ', counts.tpr)}"
-    yield f"{'label: fail':12}{counts.false_pass:>13,}{counts.true_fail:>13,}     {format_rate('TNR  ', counts.tnr)}"
+    yield (
+        f"{'label: pass':12}{counts.true_pass:>13,}{counts.false_fail:>13,}     "
+        f"{format_rate('TPR  ', counts.tpr)}"
+    )
+    yield (
+        f"{'label: fail':12}{counts.false_pass:>13,}{counts.true_fail:>13,}     "
+        f"{format_rate('TNR  ', counts.tnr)}"
+    )
 
 
 def format_rate(name: str, rate: Rate) -> str:
@@ -124,13 +160,21 @@ def format_rate(name: str, rate: Rate) -> str:
 def _summary_lines(agreement: Agreement) -> Iterator[str]:
     counts = agreement.confusion
     hits = f"{counts.accuracy.hits:,} of {count_noun(counts.rows, 'row')}"
-    yield f"agreement  {_format_percent(counts.accuracy.value)}   {format_interval(counts.accuracy.interval)}   {hits}"
-    constant = f"baseline   {_format_percent(counts.baseline.value)}   always saying {counts.constant}"
+    yield (
+        f"agreement  {_format_percent(counts.accuracy.value)}   "
+        f"{format_interval(counts.accuracy.interval)}   {hits}"
+    )
+    constant = (
+        f"baseline   {_format_percent(counts.baseline.value)}   always saying {counts.constant}"
+    )
     yield f"{constant}; {_describe_advantage(counts)}"
     if counts.kappa is None:
         yield f"kappa            -   undefined: every label and every verdict is {counts.constant}"
     else:
-        yield f"kappa      {float(counts.kappa):>7.3f}   {_kappa_word(counts.kappa)} agreement beyond chance"
+        yield (
+            f"kappa      {float(counts.kappa):>7.3f}   {_kappa_word(counts.kappa)} agreement "
+            "beyond chance"
+        )
 
 
 def _describe_advantage(counts: Confusion) -> str:
@@ -138,7 +182,11 @@ def _describe_advantage(counts: Confusion) -> str:
     points = float((counts.accuracy.hits - counts.baseline.hits) * Fraction(100, counts.rows))
     beats = "does not beat it"
     if counts.beats_baseline:
-        sure = "significant" if counts.surely_beats_baseline else f"could be chance ({count_noun(counts.rows, 'row')})"
+        sure = (
+            "significant"
+            if counts.surely_beats_baseline
+            else f"could be chance ({count_noun(counts.rows, 'row')})"
+        )
         beats = f"beats it by {points:.1f} points, {sure}"
     return f"the judge {beats}"
 
@@ -149,14 +197,19 @@ def _kappa_word(kappa: Fraction) -> str:
 
 def _list_cases(title: str, count: int, rows: Sequence[Sequence[str]]) -> Iterator[str]:
     if rows:
-        yield f"{title} {count_noun(count, 'row')}{f'; the first {_LIST_LIMIT}' if count > _LIST_LIMIT else ''}:"
+        yield (
+            f"{title} "
+            f"{count_noun(count, 'row')}{f'; the first {_LIST_LIMIT}' if count > _LIST_LIMIT else ''}:"
+        )
         yield format_columns(rows[:_LIST_LIMIT])
 
 
 def _disagreement_row(agreement: Agreement, case: LabelledCase) -> Sequence[str]:
     name = f"{agreement.judge.ref.partition('@')[0]}@{agreement.judge.version}"  # the reason begins with it
     reason = case.reason.removeprefix(f"{name} ")
-    reason = reason if case.score is None else reason.removeprefix(f"{format_decimal(case.score)}: ")
+    reason = (
+        reason if case.score is None else reason.removeprefix(f"{format_decimal(case.score)}: ")
+    )
     return (
         f"  line {case.line}",
         make_excerpt(case.id, 30),
@@ -167,15 +220,23 @@ def _disagreement_row(agreement: Agreement, case: LabelledCase) -> Sequence[str]
 
 
 def _format_verdict(case: LabelledCase) -> str:
-    return str(case.verdict) if case.score is None else f"{case.verdict} {format_decimal(case.score)}"
+    return (
+        str(case.verdict) if case.score is None else f"{case.verdict} {format_decimal(case.score)}"
+    )
 
 
-def list_file_lines(measured: Agreement | JudgeNoise | JudgeReplacement, screen: Screen) -> Iterator[str]:
+def list_file_lines(
+    measured: Agreement | JudgeNoise | JudgeReplacement, screen: Screen
+) -> Iterator[str]:
     """Yield what a measurement changes in the judge's file, and whether it is written."""
     if not measured.diff:
         yield f"{measured.written or 'the file'} already says so"
         return
-    yield f"written into {make_printable(measured.written)}:" if measured.written else "would be written:"
+    yield (
+        f"written into {make_printable(measured.written)}:"
+        if measured.written
+        else "would be written:"
+    )
     yield from screen.paint_diff(measured.diff)
 
 
@@ -190,22 +251,36 @@ def text_examples(results: ExampleResults, screen: Screen = PAPER) -> str:
     ungraded = [one for one in results.examples if one.result is None]
     lines: list[str] = []
     if failed:
-        head = f"{len(failed):,} of {count} of {ref} {'does' if len(failed) == 1 else 'do'} not get what is expected"
+        head = (
+            f"{len(failed):,} of {count} of {ref} {'does' if len(failed) == 1 else 'do'} not get "
+            "what is expected"
+        )
         lines += screen.wrap(head, inner="", part=Part.MAJOR)
-        rows = [f"  example {one.example.number} expects {one.example.expected}, gets {one.got}" for one in failed]
+        rows = [
+            f"  example {one.example.number} expects {one.example.expected}, gets {one.got}"
+            for one in failed
+        ]
         lines += screen.shorten_list(rows)
     if ungraded:
         reason = make_excerpt(ungraded[0].why)
         lines += screen.wrap(f"{len(ungraded):,} of {count} of {ref} could not be graded: {reason}")
     if results.calls:
-        lines += screen.wrap(f"{count_noun(results.calls, 'judge call')} would grade the rest: --judge-url URL")
-    return "\n".join(lines or [f"{count} of {ref}: {'as' if len(results.examples) == 1 else 'all as'} expected"])
+        lines += screen.wrap(
+            f"{count_noun(results.calls, 'judge call')} would grade the rest: --judge-url URL"
+        )
+    return "\n".join(
+        lines or [f"{count} of {ref}: {'as' if len(results.examples) == 1 else 'all as'} expected"]
+    )
 
 
 def document_examples(results: ExampleResults) -> dict[str, Any]:
     """Return the JSON document."""
     examples = [write_graded_example(one) for one in results.examples]
-    return {**select_json_keys(results, "ref all_met"), "examples": examples, "calls": results.calls}
+    return {
+        **select_json_keys(results, "ref all_met"),
+        "examples": examples,
+        "calls": results.calls,
+    }
 
 
 def text_plan(plan: CallPlan, screen: Screen = PAPER) -> str:
@@ -215,14 +290,23 @@ def text_plan(plan: CallPlan, screen: Screen = PAPER) -> str:
 
 def document_plan(plan: CallPlan) -> dict[str, Any]:
     """Return the document that schema/output/plan.schema.json describes."""
-    return {"calls": plan.calls, "kept": plan.reuse_count, "judges": [asdict(group) for group in plan.groups]}
+    return {
+        "calls": plan.calls,
+        "kept": plan.reuse_count,
+        "judges": [asdict(group) for group in plan.groups],
+    }
 
 
 def _plan_lines(plan: CallPlan, screen: Screen) -> Iterator[str]:
     reuse = f"; answers that are kept: {plan.reuse_count:,}" if plan.reuse_count else ""
     yield f"judge calls to make: {plan.calls:,}{reuse}"
     if plan.groups:
-        rows = [(group.judge, group.model, f"{group.calls:,}", f"{group.characters:,}") for group in plan.groups]
-        table = format_columns([("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3})
+        rows = [
+            (group.judge, group.model, f"{group.calls:,}", f"{group.characters:,}")
+            for group in plan.groups
+        ]
+        table = format_columns(
+            [("JUDGE", "MODEL", "CALLS", "PROMPT CHARACTERS"), *rows], right={2, 3}
+        )
         head, *lines = (f"  {line}" for line in table.splitlines())
         yield from (screen.paint(Part.QUIET, head), *lines)

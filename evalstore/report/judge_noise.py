@@ -24,7 +24,10 @@ def text(noise: JudgeNoise, screen: Screen = PAPER) -> str:
     flips = f"{float(noise.flip_rate * 100):>5.1f} %"
     return join_blocks(
         _noise_head(noise, screen),
-        [deviation, f"flip rate           {flips}  of two judgements of one output, one passes and one fails"],
+        [
+            deviation,
+            f"flip rate           {flips}  of two judgements of one output, one passes and one fails",
+        ],
         screen.wrap(
             f"A mean of {_EXAMPLE} such scores moves by up to {reach:.2f} points (95 %) when its judge is asked again.",
             inner="",
@@ -36,13 +39,20 @@ def text(noise: JudgeNoise, screen: Screen = PAPER) -> str:
 
 def document(noise: JudgeNoise) -> dict[str, Any]:
     """Return the document that schema/output/judge_noise.schema.json describes."""
-    keys = "judge run repeat outputs=judgements# unjudged engines sd=deviation~ flip_rate judgements"
+    keys = (
+        "judge run repeat outputs=judgements# unjudged engines sd=deviation~ flip_rate judgements"
+    )
     return select_json_keys(noise, keys, *FILE_KEYS)
 
 
 def _noise_head(noise: JudgeNoise, screen: Screen) -> Iterator[str]:
-    outputs, engines = count_noun(len(noise.judgements), "output"), make_excerpt(", ".join(noise.engines), 60)
-    yield screen.paint(Part.HEAD, f"{make_printable(noise.judge.ref)}   {outputs} of {make_printable(noise.run)}")
+    outputs, engines = (
+        count_noun(len(noise.judgements), "output"),
+        make_excerpt(", ".join(noise.engines), 60),
+    )
+    yield screen.paint(
+        Part.HEAD, f"{make_printable(noise.judge.ref)}   {outputs} of {make_printable(noise.run)}"
+    )
     yield f"each judged {noise.repeat} times by {engines}"
     if noise.unjudged:
         yield f"left out, because a judgement has no score: {count_noun(noise.unjudged, 'output')}"

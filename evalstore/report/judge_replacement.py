@@ -13,7 +13,14 @@ from evalstore.model import format_decimal
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.judge import FILE_KEYS, RATES, format_rate, list_file_lines
 from evalstore.report.run_words import describe_correction, format_interval
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    format_columns,
+    format_percent,
+    join_blocks,
+)
 from evalstore.statistics import CorrectedShare, Rate, bound_rate
 from evalstore.text import count_noun, make_excerpt, make_printable
 
@@ -41,9 +48,12 @@ def document(moved: JudgeReplacement) -> dict[str, Any]:
         "judged": verdicts.rows,
         "unjudged": found.unjudged,
         "counts": select_json_keys(
-            verdicts, "pass_pass=true_pass pass_fail=false_fail fail_pass=false_pass fail_fail=true_fail"
+            verdicts,
+            "pass_pass=true_pass pass_fail=false_fail fail_pass=false_pass fail_fail=true_fail",
         ),
-        **select_json_keys(verdicts, "agreement=accuracy.value agreement_interval=accuracy.interval"),
+        **select_json_keys(
+            verdicts, "agreement=accuracy.value agreement_interval=accuracy.interval"
+        ),
         **select_json_keys(verdicts, "kappa kappa_interval"),
         **select_json_keys(found, "flips scores passes"),
         "run": moved.run and select_json_keys(moved.run, "run score=scores pass_rate=passes"),
@@ -75,7 +85,9 @@ def _head_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
     where = moved.run.run if moved.run else moved.labelled.new.labels if moved.labelled else ""
     judged = count_noun(moved.judgements.verdicts.rows, "output")
     missing = (
-        f"; without a judgement, and in no number: {moved.judgements.unjudged:,}" if moved.judgements.unjudged else ""
+        f"; without a judgement, and in no number: {moved.judgements.unjudged:,}"
+        if moved.judgements.unjudged
+        else ""
     )
     yield from screen.wrap(f"{judged} of {make_printable(where)} judged by both{missing}")
 
@@ -87,40 +99,68 @@ def _agreement_lines(verdicts: Confusion) -> Iterator[str]:
     ends = verdicts.kappa_interval
     reach = f"     {ends[0]:>7.3f} to {ends[1]:>6.3f}" if ends else ""
     yield f"{'old: pass':12}{verdicts.true_pass:>11,}{verdicts.false_fail:>11,}     {agreement}"
-    yield f"{'old: fail':12}{verdicts.false_pass:>11,}{verdicts.true_fail:>11,}     {'kappa':<11}{kappa}{reach}"
+    yield (
+        f"{'old: fail':12}{verdicts.false_pass:>11,}{verdicts.true_fail:>11,}     "
+        f"{'kappa':<11}{kappa}{reach}"
+    )
 
 
 def _flip_lines(moved: JudgeReplacement) -> Iterator[str]:
     verdicts, flips = moved.judgements.verdicts, moved.judgements.flips
     if not flips:
-        yield f"no verdict flips; at most {float(bound_rate(verdicts.rows)) * 100:.1f} % of such outputs would"
+        yield (
+            f"no verdict flips; at most {float(bound_rate(verdicts.rows)) * 100:.1f} % of such "
+            "outputs would"
+        )
         return
     ways = f"{verdicts.false_fail:,} from pass to fail, {verdicts.false_pass:,} from fail to pass"
-    yield f"verdicts that flip: {ways}{f'; the first {_LIST_LIMIT}' if verdicts.apart > _LIST_LIMIT else ''}"
+    yield (
+        "verdicts that flip: "
+        f"{ways}{f'; the first {_LIST_LIMIT}' if verdicts.apart > _LIST_LIMIT else ''}"
+    )
     name = f"{moved.judge.ref.partition('@')[0]}@{moved.judge.version} "  # a reason begins with it
     yield format_columns([_flip_row(pair, name) for pair in flips[:_LIST_LIMIT]])
 
 
 def _flip_row(pair: JudgementPair, name: str) -> Sequence[str]:
-    scores = [str(one.verdict) if one.score is None else format_decimal(one.score) for one in (pair.old, pair.new)]
+    scores = [
+        str(one.verdict) if one.score is None else format_decimal(one.score)
+        for one in (pair.old, pair.new)
+    ]
     label = [f"label {pair.label}"] if pair.label else [make_excerpt(pair.check, _NAME)]
     way = f"{pair.old.verdict} -> {pair.new.verdict}"
     reason = pair.new.reason.removeprefix(name).removeprefix(f"{scores[1]}: ")
-    return f"  {make_excerpt(pair.id, _NAME)}", *label, way, " -> ".join(scores), make_excerpt(reason, _REASON)
+    return (
+        f"  {make_excerpt(pair.id, _NAME)}",
+        *label,
+        way,
+        " -> ".join(scores),
+        make_excerpt(reason, _REASON),
+    )
 
 
 def _shift_lines(moved: JudgeReplacement) -> Iterator[str]:
     found, run = moved.judgements, moved.run
     shifts = [("mean judgement", found.scores), ("judged to pass", found.passes)]
-    shifts += [("score of the run", run.scores), ("pass rate of the run", run.passes)] if run else []
+    shifts += (
+        [("score of the run", run.scores), ("pass rate of the run", run.passes)] if run else []
+    )
     rows = [_shift_row(name, shift) for name, shift in shifts if shift]
-    yield format_columns([("points", "old", "new", "shift", "95 % interval"), *rows], right={1, 2, 3, 4})
+    yield format_columns(
+        [("points", "old", "new", "shift", "95 % interval"), *rows], right={1, 2, 3, 4}
+    )
 
 
 def _shift_row(name: str, shift: MeanShift) -> Sequence[str]:
     ends = shift.interval
     reach = " to ".join(map(format_points, ends)) if ends else "too few to say"
-    return name, format_percent(shift.old), format_percent(shift.new), format_points(shift.shift), reach
+    return (
+        name,
+        format_percent(shift.old),
+        format_percent(shift.new),
+        format_points(shift.shift),
+        reach,
+    )
 
 
 def _label_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
@@ -128,19 +168,29 @@ def _label_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:
     if labelled is None:
         return
     against = f", of {make_printable(labelled.new.against.ref)}" if labelled.new.against else ""
-    rows = f"{count_noun(labelled.new.confusion.rows, 'row')} of {make_printable(labelled.new.labels)}{against}"
+    rows = (
+        f"{count_noun(labelled.new.confusion.rows, 'row')} of "
+        f"{make_printable(labelled.new.labels)}{against}"
+    )
     yield from screen.wrap(f"as people labelled {rows}:")
     names = [make_excerpt(name, _MODEL) for name in (moved.old_model, moved.new_model)]
     sides = zip(names, (labelled.old.confusion, labelled.new.confusion), strict=True)
     rates = [(name, *_rate_cells(side.tpr), *_rate_cells(side.tnr)) for name, side in sides]
-    yield format_columns([("points", "TPR", "95 % interval", "TNR", "95 % interval"), *rates], right=range(1, 5))
+    yield format_columns(
+        [("points", "TPR", "95 % interval", "TNR", "95 % interval"), *rates], right=range(1, 5)
+    )
     if labelled.problem:
         yield from screen.wrap(f"no corrected pass rate: {labelled.problem}")
     if any(labelled.corrected):
         yield ""
         yield "pass rate without the errors of each model (Rogan-Gladen):"
-        shares = [(name, *_correction_cells(one)) for name, one in zip(names, labelled.corrected, strict=True)]
-        yield format_columns([("points", "judged", "corrected", "95 % interval"), *shares], right=range(1, 4))
+        shares = [
+            (name, *_correction_cells(one))
+            for name, one in zip(names, labelled.corrected, strict=True)
+        ]
+        yield format_columns(
+            [("points", "judged", "corrected", "95 % interval"), *shares], right=range(1, 4)
+        )
 
 
 def _correction_cells(share: CorrectedShare | None) -> Sequence[str]:
@@ -148,7 +198,11 @@ def _correction_cells(share: CorrectedShare | None) -> Sequence[str]:
 
 
 def _rate_cells(rate: Rate) -> Sequence[str]:
-    return ("-", "") if rate.value is None else (format_percent(rate.value, 1), format_interval(rate.interval))
+    return (
+        ("-", "")
+        if rate.value is None
+        else (format_percent(rate.value, 1), format_interval(rate.interval))
+    )
 
 
 def _file_lines(moved: JudgeReplacement, screen: Screen) -> Iterator[str]:

@@ -21,8 +21,14 @@ _MARGIN = " " * 4
 def text(log: ReleaseLog, screen: Screen = PAPER) -> str:
     """Return a line for each release, newest first, its changes below, and since when scores are comparable."""
     lines = wrap_rows([_release_row(log, entry.logged) for entry in log.releases], screen.width)
-    details = (screen.wrap(*_change_lines(entry), lead=_MARGIN, inner=_MARGIN + "  ") for entry in log.releases)
-    blocks = ("\n".join([screen.paint_words(line, LEVELS), *below]) for line, below in zip(lines, details, strict=True))
+    details = (
+        screen.wrap(*_change_lines(entry), lead=_MARGIN, inner=_MARGIN + "  ")
+        for entry in log.releases
+    )
+    blocks = (
+        "\n".join([screen.paint_words(line, LEVELS), *below])
+        for line, below in zip(lines, details, strict=True)
+    )
     end = screen.wrap(*_comparable_lines(log))
     return "\n".join([screen.paint(Part.HEAD, log.name), *blocks, *([""] if end else []), *end])
 
@@ -36,12 +42,15 @@ def _release_row(log: ReleaseLog, release: ReleaseSummary) -> tuple[str, ...]:
         release.date[:DAY],
         _release_step(release),
         f"released by {release.author}",
-        " ".join(filter(None, [renamed, "" if is_default else make_excerpt(release.summary, _SUMMARY)])),
+        " ".join(
+            filter(None, [renamed, "" if is_default else make_excerpt(release.summary, _SUMMARY)])
+        ),
     )
 
 
 def _release_step(release: ReleaseSummary) -> str:
-    # A lightweight tag has no bump. A tag of evalstore without a previous version is the first release.
+    # A lightweight tag has no bump. A tag of evalstore without a previous version is the first
+    # release.
     return (release.bump if release.previous else "first") if release.bump else "-"
 
 
@@ -57,7 +66,8 @@ def list_rules(entry: ReleaseLogEntry) -> str:
     """Return the rules that a release's changes fall under, by level, as in `major: check-added (2); minor: …`."""
     levels = groupby(entry.rules, key=lambda rule: rule[1])
     return "; ".join(
-        f"{level}: {', '.join(_rule_count(rule, count) for rule, _, count in rules)}" for level, rules in levels
+        f"{level}: {', '.join(_rule_count(rule, count) for rule, _, count in rules)}"
+        for level, rules in levels
     )
 
 
@@ -77,4 +87,8 @@ def _comparable_lines(log: ReleaseLog) -> Iterator[str]:
 
 
 def _condition_of_floating(log: ReleaseLog) -> str:
-    return f", as far as {join_names(map(make_printable, log.floating))} did not move" if log.floating else ""
+    return (
+        f", as far as {join_names(map(make_printable, log.floating))} did not move"
+        if log.floating
+        else ""
+    )

@@ -34,8 +34,19 @@ if TYPE_CHECKING:
 
 __all__ = ["document", "everything", "markdown", "text"]
 
-_OUTCOMES = {"migrated": Part.PATCH, "lossy": Part.MINOR, "unmapped": Part.MINOR, "refused": Part.MAJOR}
-_STATES = {"new": Part.NEW, "updated": Part.NEW, "renamed": Part.MINOR, "orphan": Part.MINOR, "conflict": Part.MAJOR}
+_OUTCOMES = {
+    "migrated": Part.PATCH,
+    "lossy": Part.MINOR,
+    "unmapped": Part.MINOR,
+    "refused": Part.MAJOR,
+}
+_STATES = {
+    "new": Part.NEW,
+    "updated": Part.NEW,
+    "renamed": Part.MINOR,
+    "orphan": Part.MINOR,
+    "conflict": Part.MAJOR,
+}
 _CLEAN_LIMIT = 10  # sources without a remark that are listed; more are counted
 _PLAN_OF_TEXT = 40  # files of a plan
 _REASON = " " * 12
@@ -62,15 +73,26 @@ def everything(report: MigrationReport, screen: Screen = PAPER) -> str:
     entry_lines = [
         line
         for group in groups
-        for line in [*_source_heading(group), *_detection_lines(group, screen), *_entry_lines(group)]
+        for line in [
+            *_source_heading(group),
+            *_detection_lines(group, screen),
+            *_entry_lines(group),
+        ]
     ]
     skipped_lines = [
-        f"skipped: {make_printable(source.file)}, {make_printable(source.reason)}" for source in report.skipped
+        f"skipped: {make_printable(source.file)}, {make_printable(source.reason)}"
+        for source in report.skipped
     ]
     diffs = [line for file in report.files for line in screen.paint_diff(file.diff)]
-    notes = [f"{file.state}: {file.path}, {make_printable(file.reason)}" for file in report.files if file.reason]
+    notes = [
+        f"{file.state}: {file.path}, {make_printable(file.reason)}"
+        for file in report.files
+        if file.reason
+    ]
     end = [*notes, *skipped_lines, *_blank_line(report), *describe_result(report)]
-    return _join_lines([*_total_lines(groups, screen), *entry_lines, *diffs, *_blank_line(report), *end])
+    return _join_lines(
+        [*_total_lines(groups, screen), *entry_lines, *diffs, *_blank_line(report), *end]
+    )
 
 
 def _total_lines(groups: Sequence[SourceGroup], screen: Screen) -> list[str]:
@@ -87,7 +109,10 @@ def _source_heading(group: SourceGroup) -> Iterator[str]:
     arrow = f" -> {group.source.target}" if group.source.target else ""
     number = sum(entry.number for entry in group.entries)
     yield ""
-    yield f"{make_printable(group.source.file)}{arrow}  {number:,} {'entry' if number == 1 else 'entries'}"
+    yield (
+        f"{make_printable(group.source.file)}{arrow}  {number:,} "
+        f"{'entry' if number == 1 else 'entries'}"
+    )
 
 
 def _detection_lines(group: SourceGroup, screen: Screen) -> Iterator[str]:
@@ -95,14 +120,22 @@ def _detection_lines(group: SourceGroup, screen: Screen) -> Iterator[str]:
         yield from wrap_beside("  ", sentence, screen)
 
 
-def _remark_lines(report: MigrationReport, groups: Sequence[SourceGroup], screen: Screen) -> Iterator[str]:
+def _remark_lines(
+    report: MigrationReport, groups: Sequence[SourceGroup], screen: Screen
+) -> Iterator[str]:
     """Yield the remarks of each source; where many sources have some, each reason once, summed over them."""
     noted_groups = [group for group in groups if not group.is_clean]
     if len(noted_groups) > SOURCES_LIMIT:
         yield from _reason_totals(count_reasons(groups), screen)
-        note = f"this is said of {len(noted_groups):,} of {count_noun(len(groups), 'source')}; {_HOW_TO_SEE_ENTRIES}"
+        note = (
+            f"this is said of {len(noted_groups):,} of {count_noun(len(groups), 'source')}; "
+            f"{_HOW_TO_SEE_ENTRIES}"
+        )
         yield from ("", *screen.wrap(note))
-        noted_groups, groups = [group for group in noted_groups if group.source.also][:SOURCES_LIMIT], []
+        noted_groups, groups = (
+            [group for group in noted_groups if group.source.also][:SOURCES_LIMIT],
+            [],
+        )
     clean_count = len(groups) - len(noted_groups)
     for group in groups if 0 < clean_count <= _CLEAN_LIMIT else noted_groups:
         detection = list(_detection_lines(group, screen))
@@ -133,7 +166,10 @@ def _paint_outcome(lines: Sequence[str], screen: Screen) -> list[str]:
 
 def _source_remarks(group: SourceGroup, screen: Screen) -> Iterator[str]:
     remarks = collect_remarks(group.entries)
-    cells = [(f"  {remark.outcome}", remark.describe_lines(group.source.file)) for remark in remarks[:REMARKS_LIMIT]]
+    cells = [
+        (f"  {remark.outcome}", remark.describe_lines(group.source.file))
+        for remark in remarks[:REMARKS_LIMIT]
+    ]
     leads = format_columns([*cells, ("", "")]).splitlines()
     width = max(map(len, leads), default=0)
     for lead, remark in zip(leads, remarks[:REMARKS_LIMIT], strict=False):
@@ -161,7 +197,10 @@ def _plan_lines(report: MigrationReport, screen: Screen) -> Iterator[str]:
         return
     yield ""
     shown = listing if len(listing) <= _PLAN_OF_TEXT else noted[:_PLAN_OF_TEXT]
-    rows = [[f"  {file.state}", file.path, *_format_counts(*count_changed_lines(file))] for file in shown]
+    rows = [
+        [f"  {file.state}", file.path, *_format_counts(*count_changed_lines(file))]
+        for file in shown
+    ]
     lines = format_columns(rows, right={2, 3}).splitlines() if rows else []
     for line, file in zip(lines, shown, strict=True):
         yield screen.paint_words(line, _STATES)
@@ -172,13 +211,19 @@ def _plan_lines(report: MigrationReport, screen: Screen) -> Iterator[str]:
     yield from (line for file in diffs for line in ["", *screen.paint_diff(file.diff)])
     if len(diffs) < len(plan):
         yield ""
-        yield f"{count_noun(len(plan) - len(diffs), 'file')} not shown line by line; {_HOW_TO_SEE_ALL}"
+        yield (
+            f"{count_noun(len(plan) - len(diffs), 'file')} not shown line by line; "
+            f"{_HOW_TO_SEE_ALL}"
+        )
 
 
 def _folder_counts(files: Sequence[PlannedFile]) -> Iterator[str]:
     """Yield how many more files there are in each folder of the store."""
     counts = Counter((str(file.state), file.path.partition("/")[0]) for file in files)
-    rows = [(f"  {state}", f"{count_noun(number, 'file')} in {folder}/") for (state, folder), number in counts.items()]
+    rows = [
+        (f"  {state}", f"{count_noun(number, 'file')} in {folder}/")
+        for (state, folder), number in counts.items()
+    ]
     yield from format_columns(rows).splitlines() if rows else ()
 
 

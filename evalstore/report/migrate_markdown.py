@@ -49,11 +49,17 @@ def markdown(report: MigrationReport) -> str:
         section = list(_source_section(group))
         size += sum(map(len, section))
         if size > _LIMIT:
-            lines += ["", f"\u2026 and {len(noted_groups) - number:,} more sources with something to say of."]
+            lines += [
+                "",
+                f"\u2026 and {len(noted_groups) - number:,} more sources with something to say of.",
+            ]
             break
         lines += section
     if clean_count := len(groups) - len(noted_groups):
-        lines += ["", f"{clean_count:,} {'source' if clean_count == 1 else 'sources'} without remarks."]
+        lines += [
+            "",
+            f"{clean_count:,} {'source' if clean_count == 1 else 'sources'} without remarks.",
+        ]
     lines += [*([] if is_repeated(report) else plan), ""]
     lines += [f"- {escape_prose(line)}" for line in describe_result(report)]
     return "\n".join(lines)
@@ -65,7 +71,8 @@ def _source_section(group: SourceGroup) -> Iterator[str]:
     yield from (f"- {escape_prose(line)}" for line in describe_detection(group.source))
     remarks = collect_remarks(group.entries)
     rows = [
-        (remark.outcome, remark.describe_lines(group.source.file), remark.reason) for remark in remarks[:REMARKS_LIMIT]
+        (remark.outcome, remark.describe_lines(group.source.file), remark.reason)
+        for remark in remarks[:REMARKS_LIMIT]
     ]
     if rows:
         yield ""
@@ -89,6 +96,9 @@ def _plan_section(report: MigrationReport) -> Iterator[str]:
         return
     yield ""
     for file in plan[:_PLAN]:
-        yield f"- {file.state} {format_code(file.path)}{': ' if file.reason else ''}{escape_prose(file.reason)}"
+        yield (
+            f"- {file.state} "
+            f"{format_code(file.path)}{': ' if file.reason else ''}{escape_prose(file.reason)}"
+        )
     if len(plan) > _PLAN:
         yield f"- \u2026 and {len(plan) - _PLAN:,} more files"

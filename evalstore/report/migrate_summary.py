@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("migrated", "lossy", "unmapped", "refused")
 STATES = ("conflict", "orphan", "renamed", "kept", "updated", "new", "unchanged")
-_PLAIN_STATES = frozenset({"new", "unchanged"})  # of which a first migration and a second one have nothing else
+_PLAIN_STATES = frozenset(
+    {"new", "unchanged"}
+)  # of which a first migration and a second one have nothing else
 HEAD = ("format", "files", "entries", *OUTCOMES)
 REASON_HEAD = ("outcome", "entries", "files", "why")
 SOURCES_LIMIT = 20  # sources with remarks; of more, the remarks are summed over all sources
@@ -70,7 +72,9 @@ class ReasonTotal(NamedTuple):
 def group_by_source(report: MigrationReport) -> list[SourceGroup]:
     """Return the sources in their order, each with its entries."""
     entries = iter(report.entries)
-    return [SourceGroup(source, tuple(islice(entries, source.entries))) for source in report.sources]
+    return [
+        SourceGroup(source, tuple(islice(entries, source.entries))) for source in report.sources
+    ]
 
 
 def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
@@ -80,7 +84,10 @@ def collect_remarks(entries: Iterable[MigrationEntry]) -> list[MigrationRemark]:
         for reason in dict.fromkeys(entry.reasons):
             outcome = _NOTE if reason in entry.remarks else str(entry.outcome)
             by_reason.setdefault((outcome, reason), []).append(entry)
-    return [MigrationRemark(outcome, reason, tuple(matches)) for (outcome, reason), matches in by_reason.items()]
+    return [
+        MigrationRemark(outcome, reason, tuple(matches))
+        for (outcome, reason), matches in by_reason.items()
+    ]
 
 
 def count_reasons(groups: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
@@ -88,17 +95,27 @@ def count_reasons(groups: Iterable[SourceGroup]) -> Iterator[ReasonTotal]:
     remarks = collect_remarks(entry for group in groups for entry in group.entries)
     for outcome in (*reversed(OUTCOMES), _NOTE):
         ranking = sorted(
-            (remark for remark in remarks if remark.outcome == outcome), key=_count_files_and_entries, reverse=True
+            (remark for remark in remarks if remark.outcome == outcome),
+            key=_count_files_and_entries,
+            reverse=True,
         )
-        top = [remark for remark in ranking if outcome not in _QUIET or _count_files_and_entries(remark) > _TWO_FILES][
-            :_SENTENCES
-        ]
+        top = [
+            remark
+            for remark in ranking
+            if outcome not in _QUIET or _count_files_and_entries(remark) > _TWO_FILES
+        ][:_SENTENCES]
         yield from (
-            ReasonTotal(outcome, *_count_entries_and_files([remark]), remark.reason, _first_place(remark))
+            ReasonTotal(
+                outcome, *_count_entries_and_files([remark]), remark.reason, _first_place(remark)
+            )
             for remark in top
         )
         if more := ranking[len(top) :]:
-            yield ReasonTotal(outcome, *_count_entries_and_files(more), f"{count_noun(len(more), 'more sentence')}")
+            yield ReasonTotal(
+                outcome,
+                *_count_entries_and_files(more),
+                f"{count_noun(len(more), 'more sentence')}",
+            )
 
 
 def count_by_format(groups: Sequence[SourceGroup]) -> list[tuple[str, ...]]:
@@ -146,24 +163,42 @@ def describe_result(report: MigrationReport, names: str = "") -> Iterator[str]:
         yield "no file has a format that evalstore migrates: nothing to do"
     elif report.dry_run:
         counts = [f"{states[state]:,} {state}" for state in STATES if states[state]]
-        yield f"dry run, nothing written: {', '.join([count_noun(len(report.files), 'file'), *counts])}"
+        yield (
+            "dry run, nothing written: "
+            f"{', '.join([count_noun(len(report.files), 'file'), *counts])}"
+        )
     else:
-        others = [f"{states[state]:,} {state}" for state in STATES if states[state] and state not in _PLAIN_STATES]
+        others = [
+            f"{states[state]:,} {state}"
+            for state in STATES
+            if states[state] and state not in _PLAIN_STATES
+        ]
         counts = [f"{states['new']:,} new", *others] if others and states["new"] else others
-        written = f"{count_noun(len(report.written), 'file')} written, {states['unchanged']:,} unchanged"
+        written = (
+            f"{count_noun(len(report.written), 'file')} written, {states['unchanged']:,} unchanged"
+        )
         yield f"{written}{': ' if counts else ''}{', '.join(counts)}"
     if states["conflict"]:
-        yield "a file in conflict stays as it is: run again with --force for the source's side, with --keep for yours"
+        yield (
+            "a file in conflict stays as it is: run again with --force for the source's side, with "
+            "--keep for yours"
+        )
     if states["orphan"]:
         yield "an orphan also stays: delete it if `evalstore impact` finds nothing that needs it"
     if report.behind:
-        pins = {f"{pin.dataset} pins {pin.pin}, its source is at {pin.version}": None for pin in report.behind}
+        pins = {
+            f"{pin.dataset} pins {pin.pin}, its source is at {pin.version}": None
+            for pin in report.behind
+        }
         yield f"pin-behind: {join_names(pins, _LINES)}"
     folders = [source.file for source in report.skipped if source.file.endswith("/")]
     if files := len(report.skipped) - len(folders):
         yield f"{count_noun(files, 'other file')} skipped{names}"
     if folders:
-        yield f"not searched, as it holds installed packages: {join_names(folders, _LINES)}; name it to search it"
+        yield (
+            f"not searched, as it holds installed packages: {join_names(folders, _LINES)}; name it "
+            "to search it"
+        )
     if report.recovered:
         yield "an earlier migration was interrupted; what it left was undone first"
 

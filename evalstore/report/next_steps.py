@@ -99,14 +99,23 @@ def _after_store_diff(result: StoreDiff) -> Iterator[str]:
 
 def _after_status(status: Status) -> Iterator[str]:
     # What was released since the base is done.
-    changed = [one for one in status.artifacts if one.state != "moved" and not (one.is_released and one.ok)]
-    # A removed artifact cannot be bumped, and one that only lacks another branch's release needs no bump.
-    wants_bump = any(one.working and (one.required_bump or one.working != one.released) for one in changed)
-    is_refused = any(not one.ok and not one.required_bump for one in changed)  # whose version alone is lower
+    changed = [
+        one for one in status.artifacts if one.state != "moved" and not (one.is_released and one.ok)
+    ]
+    # A removed artifact cannot be bumped, and one that only lacks another branch's release needs no
+    # bump.
+    wants_bump = any(
+        one.working and (one.required_bump or one.working != one.released) for one in changed
+    )
+    is_refused = any(
+        not one.ok and not one.required_bump for one in changed
+    )  # whose version alone is lower
     broken = [artifact for artifact in changed if artifact.state == "broken"]
     if broken:
         # What has a hint is shown with it.
-        yield from [_write_command("validate")] if any(not artifact.hint for artifact in broken) else []
+        yield from (
+            [_write_command("validate")] if any(not artifact.hint for artifact in broken) else []
+        )
     elif any(finding.rule == "pin-behind" for finding in status.findings) and not is_refused:
         yield _MOVE_PINS
     elif wants_bump and not is_refused:
@@ -134,7 +143,9 @@ def _after_bump(result: Released) -> Iterator[str]:
 def _after_log(log: ReleaseLog) -> Iterator[str]:
     newest = log.releases[0] if log.releases else None
     if newest and newest.before:
-        yield _write_command("diff", f"{newest.before_name}@{newest.before}", f"{log.name}@{newest.logged.version}")
+        yield _write_command(
+            "diff", f"{newest.before_name}@{newest.before}", f"{log.name}@{newest.logged.version}"
+        )
 
 
 def _after_listing(listing: StoreListing) -> Iterator[str]:
@@ -187,11 +198,17 @@ def _after_history(history: ScoreHistory) -> Iterator[str]:
 def _after_bisection(bisection: Bisection) -> Iterator[str]:
     bad = bisection.first_bad
     if bad and bad.version and bisection.last_good:
-        yield _write_command("diff", *(f"{bisection.name}@{at}" for at in (bisection.last_good, bad.version)))
+        yield _write_command(
+            "diff", *(f"{bisection.name}@{at}" for at in (bisection.last_good, bad.version))
+        )
 
 
 def _after_replay(replay: RunReplay) -> Iterator[str]:
-    if replay.moved and replay.recorded_ref and replay.recorded_ref.startswith(f"{replay.ruler.name}@"):
+    if (
+        replay.moved
+        and replay.recorded_ref
+        and replay.recorded_ref.startswith(f"{replay.ruler.name}@")
+    ):
         yield _write_command("diff", replay.recorded_ref, replay.ruler.ref)
 
 

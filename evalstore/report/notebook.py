@@ -43,4 +43,8 @@ def write_run(run: Run) -> str:
     return html(view_run(run.path, RowChoice(), limit=_ROWS))
 
 
-_PAGES: Mapping[str, Callable[[Any], str]] = {"Audit": write_audit, "Diff": _write_diff, "Run": write_run}
+_PAGES: Mapping[str, Callable[[Any], str]] = {
+    "Audit": write_audit,
+    "Diff": _write_diff,
+    "Run": write_run,
+}

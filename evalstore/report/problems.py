@@ -15,7 +15,9 @@ from evalstore.text import make_printable
 
 SETTINGS = "evalstore.yaml"  # the file of a problem without one: CI formats require a file
 _FINGERPRINT_LENGTH = 16
-_REVISION = re.compile(r"[^:]*@[^:]*:|git:[0-9a-f]+:")  # what precedes the path in the name of a file read from git
+_REVISION = re.compile(
+    r"[^:]*@[^:]*:|git:[0-9a-f]+:"
+)  # what precedes the path in the name of a file read from git
 _SEVERITY_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
@@ -23,8 +25,9 @@ _SEVERITY_ORDER = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 class Problem:
     """One problem: its rule, place and message, with notes, each a label and a sentence.
 
-    `level` is evalstore's own word, `severity` the one for CI systems. `changed` are the compared lines of the old and
-    new value, or both on one line; `accepted` is the reason of an acceptance, empty without one.
+    `level` is evalstore's own word, `severity` the one for CI systems. `changed` are the compared
+    lines of the old and new value, or both on one line; `accepted` is the reason of an acceptance,
+    empty without one.
     """
 
     rule: str
@@ -64,7 +67,9 @@ def make_report(command: str, summary: str, problems: Iterable[Problem]) -> Prob
     for problem in problems:
         repeats = counts[problem.fingerprint]
         counts[problem.fingerprint] += 1
-        fingerprint = make_fingerprint(problem.fingerprint, str(repeats)) if repeats else problem.fingerprint
+        fingerprint = (
+            make_fingerprint(problem.fingerprint, str(repeats)) if repeats else problem.fingerprint
+        )
         distinct.append(replace(problem, fingerprint=fingerprint))
     return ProblemReport(command, summary, tuple(distinct))
 
@@ -72,10 +77,12 @@ def make_report(command: str, summary: str, problems: Iterable[Problem]) -> Prob
 def locate_problems(report: ProblemReport, locate: Callable[[str], str]) -> ProblemReport:
     """Return a report whose files are named as `locate` names them.
 
-    A file read from git becomes the file on disk, without a line: there the line may have other text.
+    A file read from git becomes the file on disk, without a line: there the line may have other
+    text.
     """
     problems = (
-        replace(problem, place=problem.place and _locate_place(problem.place, locate)) for problem in report.problems
+        replace(problem, place=problem.place and _locate_place(problem.place, locate))
+        for problem in report.problems
     )
     return replace(report, problems=tuple(problems))
 

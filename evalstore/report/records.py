@@ -12,7 +12,15 @@ from evalstore.audits.wording import format_points, format_size
 from evalstore.report.audit_report import describe_result, format_results
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_blocks, join_names
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    format_columns,
+    format_percent,
+    join_blocks,
+    join_names,
+)
 from evalstore.statistics import Conclusion
 from evalstore.text import count_noun, make_excerpt
 
@@ -73,10 +81,13 @@ def document(report: RecordReport) -> dict[str, Any]:
     found = report.comparison
     return {
         "sentence": write_sentence(found),
-        **select_json_keys(found, "delta=score.delta passes_delta=passes.delta a b pairs score passes"),
+        **select_json_keys(
+            found, "delta=score.delta passes_delta=passes.delta a b pairs score passes"
+        ),
         "flips": {
             **select_json_keys(
-                found.flips, "pass_to_fail=pass_to_fail# fail_to_pass=fail_to_pass# mcnemar_mid_p=mid_p~"
+                found.flips,
+                "pass_to_fail=pass_to_fail# fail_to_pass=fail_to_pass# mcnemar_mid_p=mid_p~",
             ),
             "questions": select_json_keys(found.flips, "pass_to_fail fail_to_pass"),
         },
@@ -90,9 +101,14 @@ def document(report: RecordReport) -> dict[str, Any]:
 def write_sentence(found: RecordComparison) -> str:
     """Return how the score moved on the pairs, and whether that could be chance."""
     delta = found.score.delta
-    moved = f"{'fell' if delta < 0 else 'rose'} by {format_size(delta)} points" if delta else "did not move"
+    moved = (
+        f"{'fell' if delta < 0 else 'rose'} by {format_size(delta)} points"
+        if delta
+        else "did not move"
+    )
     return (
-        f"The score {moved} on {count_noun(found.pairs, 'pair')} of recorded answers. {_describe_claim(found.score)}."
+        f"The score {moved} on {count_noun(found.pairs, 'pair')} of recorded answers. "
+        f"{_describe_claim(found.score)}."
     )
 
 
@@ -103,23 +119,39 @@ def _describe_claim(change: RecordChange) -> str:
     if estimate.mean is None:
         return "These are too few to tell that from chance"
     least = f"{estimate.mean.detectable_effect * 100:.0f}"
-    return f"That could be chance: {count_noun(estimate.units, 'question')} show only changes of {least} points or more"
+    return (
+        f"That could be chance: {count_noun(estimate.units, 'question')} show only changes of "
+        f"{least} points or more"
+    )
 
 
 def _list_rows(found: RecordComparison) -> Iterator[tuple[str, ...]]:
     changes = found.score, found.passes
     for name, side in (("A", found.a), ("B", found.b)):
         means = (format_percent(getattr(change, name.lower())) for change in changes)
-        yield name, *means, make_excerpt(" ".join(filter(None, (side.model, side.dataset))) or side.run, _NAME)
+        yield (
+            name,
+            *means,
+            make_excerpt(" ".join(filter(None, (side.model, side.dataset))) or side.run, _NAME),
+        )
     yield "change", *(format_points(change.delta) for change in changes), ""
-    intervals = [change.estimate.mean.interval if change.estimate.mean else None for change in changes]
-    yield "95 % interval", *(" to ".join(map(format_points, ends)) if ends else "-" for ends in intervals), ""
+    intervals = [
+        change.estimate.mean.interval if change.estimate.mean else None for change in changes
+    ]
+    yield (
+        "95 % interval",
+        *(" to ".join(map(format_points, ends)) if ends else "-" for ends in intervals),
+        "",
+    )
 
 
 def _list_facts(found: RecordComparison, limit: int | None) -> Iterator[str]:
     """Yield flips, what is in no pair, what the records name differently, and notes; each names `limit` answers."""
     flips = found.flips
-    counts = f"{len(flips.pass_to_fail):,} from pass to fail, {len(flips.fail_to_pass):,} from fail to pass"
+    counts = (
+        f"{len(flips.pass_to_fail):,} from pass to fail, {len(flips.fail_to_pass):,} from fail to "
+        "pass"
+    )
     chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)})"
     yield f"verdicts: {counts}{chance}"
     for way, ids in (("pass to fail", flips.pass_to_fail), ("fail to pass", flips.fail_to_pass)):
@@ -134,11 +166,15 @@ def _list_facts(found: RecordComparison, limit: int | None) -> Iterator[str]:
             yield f"{words} ({len(ids):,}): {_join_names(ids, limit)}"
     if found.only_a or found.only_b or found.unscored:
         whole = [
-            f"{format_percent(side.score)} of {count_noun(side.scored, 'question')}" for side in (found.a, found.b)
+            f"{format_percent(side.score)} of {count_noun(side.scored, 'question')}"
+            for side in (found.a, found.b)
         ]
         yield f"each record by itself: A {whole[0]}, B {whole[1]}"
     if found.missing_b:
-        yield f"with {count_noun(found.missing_b, 'answer')} that B lacks as 0: {format_points(found.delta_as_zero)}"
+        yield (
+            f"with {count_noun(found.missing_b, 'answer')} that B lacks as 0: "
+            f"{format_points(found.delta_as_zero)}"
+        )
     yield from map(_describe_difference, found.differences)
     contents = [f"{name} in {count:,}" for name, count in found.contents.items()]
     if contents:

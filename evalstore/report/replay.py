@@ -33,8 +33,15 @@ _ID, _NAMED = 44, 5
 def text(replay: RunReplay, screen: Screen = PAPER) -> str:
     """Return both totals, how many verdicts went from which to which, and the outputs that moved."""
     flips = [(output, *_describe_move(output)) for output in replay.moved]
-    rows = [(f"  {make_excerpt(output.id, _ID)}", scores, verdicts) for output, scores, verdicts in flips]
-    moved = [screen.paint_words(line, VERDICTS) for line in wrap_columns(rows, screen.width)] if rows else []
+    rows = [
+        (f"  {make_excerpt(output.id, _ID)}", scores, verdicts)
+        for output, scores, verdicts in flips
+    ]
+    moved = (
+        [screen.paint_words(line, VERDICTS) for line in wrap_columns(rows, screen.width)]
+        if rows
+        else []
+    )
     return join_blocks(
         screen.wrap(_summarize(replay), inner=""),
         map(screen.paint_change, format_columns(_total_rows(replay), right={1, 2, 3}).split("\n")),
@@ -62,9 +69,14 @@ def markdown(replay: RunReplay) -> str:
 
 def document(replay: RunReplay) -> dict[str, Any]:
     """Return the document that schema/output/replay.schema.json describes."""
-    flips = {key: [one.id for one in replay.moved if _flips(one) == key] for key in ("pass_to_fail", "fail_to_pass")}
+    flips = {
+        key: [one.id for one in replay.moved if _flips(one) == key]
+        for key in ("pass_to_fail", "fail_to_pass")
+    }
     return {
-        **select_json_keys(replay, "run ref=ruler.ref version=ruler.version recorded=recorded_ref old new"),
+        **select_json_keys(
+            replay, "run ref=ruler.ref version=ruler.version recorded=recorded_ref old new"
+        ),
         "compared": len(replay.outputs),
         "flips": flips,
         **select_json_keys(replay, "moved not_graded=missing calls notes"),
@@ -76,11 +88,16 @@ def _flips(output: ReplayedOutput) -> str:
 
 
 def _summarize(replay: RunReplay) -> str:
-    turned = [sum(_flips(one) == key for one in replay.moved) for key in ("pass_to_fail", "fail_to_pass")]
+    turned = [
+        sum(_flips(one) == key for one in replay.moved) for key in ("pass_to_fail", "fail_to_pass")
+    ]
     verdicts = f"{turned[0]:,} from pass to fail, {turned[1]:,} from fail to pass"
     outputs = count_noun(len(replay.outputs), "output")
     if replay.missing and not replay.outputs:
-        return f"None of {count_noun(len(replay.missing), 'output')} could be graded under {replay.ruler.ref}."
+        return (
+            f"None of {count_noun(len(replay.missing), 'output')} could be graded under "
+            f"{replay.ruler.ref}."
+        )
     of = f"{outputs} that could be graded" if replay.missing else outputs
     return f"{len(replay.moved):,} of {of} move under {replay.ruler.ref}: {verdicts}."
 
@@ -90,7 +107,10 @@ def _total_rows(replay: RunReplay) -> list[tuple[str, ...]]:
     shares = (("score", old.score, new.score), ("passes", old.pass_rate, new.pass_rate))
     return [
         ("", "recorded", "now", "change"),
-        *((name, format_percent(one), format_percent(other), format_change(one, other)) for name, one, other in shares),
+        *(
+            (name, format_percent(one), format_percent(other), format_change(one, other))
+            for name, one, other in shares
+        ),
         ("scored", f"{old.scored:,}", f"{new.scored:,}", f"{new.scored - old.scored:+,}"),
     ]
 
@@ -98,7 +118,10 @@ def _total_rows(replay: RunReplay) -> list[tuple[str, ...]]:
 def _flip_rows(replay: RunReplay) -> list[tuple[str, ...]]:
     counts = Counter((output.old.verdict, output.new.verdict) for output in replay.outputs)
     head = ("recorded \\ now", *map(str, _VERDICTS))
-    return [head, *((str(old), *(f"{counts[old, new]:,}" for new in _VERDICTS)) for old in _VERDICTS)]
+    return [
+        head,
+        *((str(old), *(f"{counts[old, new]:,}" for new in _VERDICTS)) for old in _VERDICTS),
+    ]
 
 
 def _describe_move(output: ReplayedOutput) -> tuple[str, str]:
@@ -114,5 +137,8 @@ def _list_notes(replay: RunReplay) -> Iterator[str]:
         ids = join_names([make_excerpt(id_, _ID) for id_ in replay.missing], _NAMED)
         yield f"{count_noun(len(replay.missing), 'output')} could not be graded: {ids}"
     if replay.calls:
-        yield f"{count_noun(replay.calls, 'judge call')} would grade them: name an endpoint with --judge-url"
+        yield (
+            f"{count_noun(replay.calls, 'judge call')} would grade them: name an endpoint with "
+            "--judge-url"
+        )
     yield from (f"note: {make_printable(note)}" for note in replay.notes)

@@ -57,7 +57,9 @@ def report_problems(result: Any, locate: Callable[[str], str]) -> ProblemReport:
 
 def _report_diff(diff: Diff) -> ProblemReport:
     can_accept = can_accept_changes(diff)
-    problems = [_change_problem(finding, can_accept=can_accept) for finding in sort_by_level(diff.findings)]
+    problems = [
+        _change_problem(finding, can_accept=can_accept) for finding in sort_by_level(diff.findings)
+    ]
     about = (diff.old.ref or "old", diff.new.ref or "new")
     total = [sentence] if (sentence := describe_total(diff)) else []
     measured = [f"Measured: {summarize_measurement(measurement)}" for measurement in diff.measured]
@@ -81,12 +83,21 @@ def _problems_of_other_causes(diff: Diff) -> Iterator[Problem]:
     file = Place(parse_ref(diff.new.ref).path) if diff.notes and diff.new.ref else None
     for note in diff.notes:
         message = describe_moved_reference(note)
-        yield Problem("reference-moved", Severity.WARNING, "warning", file, message, make_fingerprint("note", note))
+        yield Problem(
+            "reference-moved",
+            Severity.WARNING,
+            "warning",
+            file,
+            message,
+            make_fingerprint("note", note),
+        )
 
 
 def _change_problem(finding: DiffFinding, *, can_accept: bool) -> Problem:
     exchange = format_exchange(finding, _WIDTH)
-    children = ((str(child.level), child.message) for child in sort_by_level(finding.children)[:_LIST_LIMIT])
+    children = (
+        (str(child.level), child.message) for child in sort_by_level(finding.children)[:_LIST_LIMIT]
+    )
     return Problem(
         finding.rule,
         _SEVERITIES.get(finding.level, Severity.INFO),
@@ -121,12 +132,18 @@ def _status_problems(status: Status) -> Iterator[Problem]:
         yield _artifact_problem(artifact)
         told = (one for one in artifact.findings if one.level is Bump.MAJOR or one.adjusted)
         yield from (_change_problem(finding, can_accept=True) for finding in told)
-        yield from (_problem_of_moved_reference(artifact, reference) for reference in artifact.moved)
+        yield from (
+            _problem_of_moved_reference(artifact, reference) for reference in artifact.moved
+        )
 
 
 def _artifact_problem(artifact: ArtifactStatus) -> Problem:
     users = join_names(artifact.dependents, _LIST_LIMIT)
-    hint = MOVED_HINT if artifact.rule is VersionRule.REFERENCE_MOVED else f"evalstore bump {artifact.ref}"
+    hint = (
+        MOVED_HINT
+        if artifact.rule is VersionRule.REFERENCE_MOVED
+        else f"evalstore bump {artifact.ref}"
+    )
     hints = (("hint", hint),) if artifact.working and not artifact.ok else ()
     return Problem(
         str(artifact.rule or f"artifact-{artifact.state}"),
@@ -150,7 +167,9 @@ def _problem_of_moved_reference(artifact: ArtifactStatus, reference: MovedRefere
         str(reference.level),
         reference.place,
         f"{artifact.ref}: {reference.ref} meant {reference.was} when it was released, and means {reference.now} now",
-        make_fingerprint("moved", artifact.ref, reference.ref, str(reference.was), str(reference.now)),
+        make_fingerprint(
+            "moved", artifact.ref, reference.ref, str(reference.was), str(reference.now)
+        ),
         (("hint", _hint_at_moved_reference(artifact, reference)),),
     )
 
@@ -183,7 +202,11 @@ def _place_on_disk(problem: Problem) -> Problem:
 
 def _report_gate(result: GateResult) -> ProblemReport:
     found = [make_problem(finding) for finding in result.all_findings]
-    report = make_report("gate", gates.summary(result), [*map(_place_on_disk, found), *_status_problems(result.status)])
+    report = make_report(
+        "gate",
+        gates.summary(result),
+        [*map(_place_on_disk, found), *_status_problems(result.status)],
+    )
     parts = (
         f"validate: {validated.summary(result.validation)}",
         f"verify: {validated.summarize_verification(result.verification)}",
@@ -196,7 +219,12 @@ def _report_store_diff(result: StoreDiff) -> ProblemReport:
     reports = [_report_diff(diff) for diff in result.diffs]
     broken = (
         Problem(
-            "not-compared", Severity.ERROR, "error", one.place, f"{one.ref}: {one.message}", make_fingerprint(one.ref)
+            "not-compared",
+            Severity.ERROR,
+            "error",
+            one.place,
+            f"{one.ref}: {one.message}",
+            make_fingerprint(one.ref),
         )
         for one in result.broken
     )

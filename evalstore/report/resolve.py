@@ -24,10 +24,13 @@ def text_listing(listing: StoreListing, screen: Screen = PAPER) -> str:
     """Return a table of the artifacts."""
     if not listing.artifacts:
         return (
-            "no artifacts here: create one with evalstore new rubric ID, or migrate legacy files with evalstore migrate"
+            "no artifacts here: create one with evalstore new rubric ID, or migrate legacy files "
+            "with evalstore migrate"
         )
     head, *lines = wrap_columns([_HEAD, *map(_artifact_row, listing.artifacts)], screen.width)
-    return "\n".join([screen.paint(Part.QUIET, head), *(screen.paint_words(line, _STATES) for line in lines)])
+    return "\n".join(
+        [screen.paint(Part.QUIET, head), *(screen.paint_words(line, _STATES) for line in lines)]
+    )
 
 
 def _artifact_row(artifact: ArtifactSummary) -> tuple[str, ...]:
@@ -51,7 +54,11 @@ def _artifact_state(artifact: ArtifactSummary) -> str:
 def text(resolution: Resolution, screen: Screen = PAPER) -> str:
     """Return one block of names and values a reference."""
     return "\n\n".join(
-        "\n".join(wrap_columns([_format_value(*item) for item in write_json_value(resolved).items()], screen.width))
+        "\n".join(
+            wrap_columns(
+                [_format_value(*item) for item in write_json_value(resolved).items()], screen.width
+            )
+        )
         for resolved in resolution.resolved
     )
 

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.model import Verdict
 from evalstore.report.json_values import write_json_value
-from evalstore.report.run_words import count_unreleased, describe_correction, describe_score, name_output
+from evalstore.report.run_words import (
+    count_unreleased,
+    describe_correction,
+    describe_score,
+    name_output,
+)
 from evalstore.report.text_layout import (
     PAPER,
     Part,
@@ -41,16 +46,23 @@ def text(run: Run, screen: Screen = PAPER) -> str:
 def _run_lines(run: Run, screen: Screen) -> Iterator[str]:
     dataset = run.dataset.ref if run.dataset else run.name
     mark = "   unreleased" if run.unreleased else ""
-    yield screen.paint(Part.HEAD, f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}{mark}")
+    yield screen.paint(
+        Part.HEAD, f"{make_printable(dataset)}   {make_excerpt(run.model, 60)}{mark}"
+    )
     yield ""
     lead = f"score      {_format_hundredths(run.score)}   "
     yield from screen.wrap(describe_score(run), lead=lead, inner=" " * len(lead))
-    rest = "" if run.rest_pass_rate is None else f"   the rest: {format_percent(run.rest_pass_rate)}"
+    rest = (
+        "" if run.rest_pass_rate is None else f"   the rest: {format_percent(run.rest_pass_rate)}"
+    )
     yield f"pass rate  {_format_hundredths(run.pass_rate)}{rest}"
     if run.unscored:
         yield f"unscored   {run.unscored:>6,}   counted in no mean"
     if run.outputs > run.questions:
-        yield f"outputs    {run.outputs:>6,}   samples of {count_noun(run.questions, 'question')}, each by its mean"
+        yield (
+            f"outputs    {run.outputs:>6,}   samples of {count_noun(run.questions, 'question')}, "
+            "each by its mean"
+        )
     if kept := int(run.harness.get("replies_kept", 0)):
         asked = int(run.harness.get("replies_asked", 0))
         yield f"replies    {kept + asked:>6,}   {kept:,} kept from before, {asked:,} asked now"
@@ -64,13 +76,18 @@ def _run_lines(run: Run, screen: Screen) -> Iterator[str]:
 
 def _check_table(checks: Mapping[str, CheckSummary], screen: Screen) -> Iterator[str]:
     """Yield a row for each check; one for all that every output passed, where they are many."""
-    perfect = [id_ for id_, check in checks.items() if check.mean == 1 and not check.fail + check.unscored]
+    perfect = [
+        id_ for id_, check in checks.items() if check.mean == 1 and not check.fail + check.unscored
+    ]
     left_out = set() if screen.whole or len(perfect) <= _FEW else {*perfect}
     rows = [
         (
             make_excerpt(id_, 60),
             "-" if check.mean is None else format(float(check.mean * 100), ".2f"),
-            *(f"{count:,}" for count in (check.scored - check.fail, check.fail, check.unscored - check.errors)),
+            *(
+                f"{count:,}"
+                for count in (check.scored - check.fail, check.fail, check.unscored - check.errors)
+            ),
             f"{check.errors:,}",
         )
         for id_, check in checks.items()
@@ -141,7 +158,8 @@ def _format_worst(scored: WrittenRun, screen: Screen) -> Iterator[str]:
         "" if scored.failed <= len(scored.worst) else ", the worst:"
     )
     rows = [
-        (row.verdict, format_percent(row.score), make_excerpt(name_output(row), NAME_LENGTH)) for row in scored.worst
+        (row.verdict, format_percent(row.score), make_excerpt(name_output(row), NAME_LENGTH))
+        for row in scored.worst
     ]
     leads = format_columns(
         [(f"  {str(verdict).upper()}", score, name) for verdict, score, name in rows], right={1}

@@ -59,15 +59,22 @@ def document(view: RunView) -> dict[str, Any]:
 
     rows = [
         {
-            **select_json_keys(row, "id sample score verdict rubric reason group input asked output=output.text"),
+            **select_json_keys(
+                row, "id sample score verdict rubric reason group input asked output=output.text"
+            ),
             "tool_calls": None if row.output.tool_calls is None else len(row.output.tool_calls),
             "checks": write_json_value(view.choice.list_checks(row)),
         }
         for row in view.rows
     ]
     return {
-        **select_json_keys(view.run, "run=path model dataset=dataset.ref unreleased score pass_rate rest_score"),
-        **select_json_keys(view.run, "rest_pass_rate ungraded questions scored asked_otherwise unread_rows log_status"),
+        **select_json_keys(
+            view.run, "run=path model dataset=dataset.ref unreleased score pass_rate rest_score"
+        ),
+        **select_json_keys(
+            view.run,
+            "rest_pass_rate ungraded questions scored asked_otherwise unread_rows log_status",
+        ),
         "outputs": view.total,
         "found": view.found,
         "rows": rows,
@@ -89,7 +96,9 @@ def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
     word = str(row.verdict).upper() if row.verdict is not Verdict.PASS else "pass"
     lead = f"{word:<8}  {format_percent(row.score):>6}  "
     room = max(screen.width - len(lead), NAME_LENGTH)
-    yield screen.paint(_PARTS[row.verdict], lead) + screen.paint(Part.HEAD, make_excerpt(name_output(row), room))
+    yield screen.paint(_PARTS[row.verdict], lead) + screen.paint(
+        Part.HEAD, make_excerpt(name_output(row), room)
+    )
     about = "; ".join(filter(None, [row.rubric, row.reason]))
     margin = " " * len(lead)
     yield from screen.wrap(about, lead=margin, inner=margin, part=Part.QUIET)
@@ -109,16 +118,26 @@ def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
 
 
 def _format_check(check: CheckResult, width: int, screen: Screen) -> Iterator[str]:
-    lead = f"  {check.verdict:<8}{format_percent(check.score):>6}  {make_excerpt(check.id, NAME_LENGTH):<{width}}  "
+    lead = (
+        f"  {check.verdict:<8}{format_percent(check.score):>6}  "
+        f"{make_excerpt(check.id, NAME_LENGTH):<{width}}  "
+    )
     lines = wrap_beside(lead, check.reason, screen) or [lead.rstrip()]
     word = f"  {check.verdict}"
-    yield screen.paint(None if check.verdict is Verdict.PASS else _PARTS[check.verdict], word) + lines[0][len(word) :]
+    yield (
+        screen.paint(None if check.verdict is Verdict.PASS else _PARTS[check.verdict], word)
+        + lines[0][len(word) :]
+    )
     yield from lines[1:]
 
 
 def find_marked_text(checks: Sequence[CheckResult]) -> str:
     """Return the text that a check found and should not have; empty where none says so."""
-    failed = (check for check in checks if check.verdict is Verdict.FAIL and check.kind == "must_not_contain")
+    failed = (
+        check
+        for check in checks
+        if check.verdict is Verdict.FAIL and check.kind == "must_not_contain"
+    )
     return next((found[1] for check in failed if (found := _FOUND.fullmatch(check.reason))), "")
 
 
@@ -128,7 +147,9 @@ def _format_excerpt(text_: str, marked: str, screen: Screen) -> Iterator[str]:
     start = whole.lower().find(marked.lower()) if marked else -1
     first = max(start + len(marked) + _AFTER - _EXCERPT, 0) if start >= 0 else 0
     shown = ("…" if first else "") + make_excerpt(whole[first:], _EXCERPT)
-    pattern = re.compile(re.escape(make_printable(marked)), re.IGNORECASE) if start >= 0 else _NOTHING
+    pattern = (
+        re.compile(re.escape(make_printable(marked)), re.IGNORECASE) if start >= 0 else _NOTHING
+    )
     # Blanks that no line is broken at keep the marked text in one piece.
     joined = pattern.sub(lambda found: found[0].replace(" ", _NO_BREAK), shown)
     pieces = re.compile(pattern.pattern.replace("\\ ", _NO_BREAK), re.IGNORECASE)

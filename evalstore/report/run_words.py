@@ -39,7 +39,10 @@ def describe_score(run: Run) -> str:
     if run.is_withheld:
         parts = [f"{run.ungraded}; {_describe_rest(run)}"]
     else:
-        parts = [f"mean of {count_noun(run.scored, 'scored question')}, in points of 100", run.ungraded]
+        parts = [
+            f"mean of {count_noun(run.scored, 'scored question')}, in points of 100",
+            run.ungraded,
+        ]
     if run.without_output:
         parts.append(f"{_count_silent(run)} no answer")
     parts += _list_doubts(run)
@@ -57,11 +60,18 @@ def _list_doubts(run: Run) -> Iterator[str]:
 
 
 def _describe_rest(run: Run) -> str:
-    return "the rest has no score" if run.rest_score is None else f"the rest: {format_percent(run.rest_score)}"
+    return (
+        "the rest has no score"
+        if run.rest_score is None
+        else f"the rest: {format_percent(run.rest_score)}"
+    )
 
 
 def _count_silent(run: Run) -> str:
-    return f"{count_noun(run.without_output, 'question')} {'has' if run.without_output == 1 else 'have'}"
+    return (
+        f"{count_noun(run.without_output, 'question')} "
+        f"{'has' if run.without_output == 1 else 'have'}"
+    )
 
 
 def describe_run(view: RunView) -> Iterator[str]:
@@ -73,13 +83,20 @@ def describe_run(view: RunView) -> Iterator[str]:
         yield "Nothing in it has a score."
     else:
         counted = f" of {run.questions:,}" if run.unscored else ""
-        over = f" over {run.scored:,}{counted} question{'' if run.questions == 1 else 's'}" if run.scored else ""
+        over = (
+            f" over {run.scored:,}{counted} question{'' if run.questions == 1 else 's'}"
+            if run.scored
+            else ""
+        )
         failed = f"; {run.ungraded}" if run.ungraded else ""
         yield f"The mean score is {format_percent(run.score)}{over}{_describe_passes(run)}{failed}."
     if run.unreleased:
         yield f"Unreleased: it was graded by {join_names(_list_unreleased(run), _NAMED)}."
     if run.outputs > run.questions:
-        yield f"{run.outputs:,} outputs are samples of {count_noun(run.questions, 'question')}, each by its mean."
+        yield (
+            f"{run.outputs:,} outputs are samples of {count_noun(run.questions, 'question')}, each "
+            "by its mean."
+        )
     if run.without_output:
         yield f"{count_noun(run.without_output, 'question')} without an output: counted in no mean."
     if doubts := "; ".join(_list_doubts(run)):
@@ -91,7 +108,11 @@ def _describe_passes(run: Run) -> str:
         return ""
     rate = format_percent(run.pass_rate)
     # Of samples it is the mean of the questions' shares: a question passes in part.
-    return f", and the pass rate is {rate} %" if run.outputs > run.questions else f", and {rate} % of them pass"
+    return (
+        f", and the pass rate is {rate} %"
+        if run.outputs > run.questions
+        else f", and {rate} % of them pass"
+    )
 
 
 def describe_choice(view: RunView) -> str:
@@ -104,7 +125,11 @@ def describe_choice(view: RunView) -> str:
         f"of {choice.question}" if choice.question is not None else "",
     ]
     asked = " ".join(filter(None, parts))
-    return f"Shown: {view.found:,} of {count_noun(view.total, 'output')}, those {asked}." if asked else ""
+    return (
+        f"Shown: {view.found:,} of {count_noun(view.total, 'output')}, those {asked}."
+        if asked
+        else ""
+    )
 
 
 def describe_correction(share: CorrectedShare) -> Iterator[str]:

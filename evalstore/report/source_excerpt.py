@@ -15,7 +15,9 @@ _HASH = "\\x23"  # what `escape_ci_commands` writes for a #
 _LEAST = 20  # columns for the line itself, however narrow the screen
 
 
-def format_excerpt(source: SourceLine, line: int, part: Part, screen: Screen, indent: str) -> list[str]:
+def format_excerpt(
+    source: SourceLine, line: int, part: Part, screen: Screen, indent: str
+) -> list[str]:
     """Return the line after its number, and below it carets in the colour of `part` where something is marked."""
     number = str(line)
     room = max(screen.width - len(indent) - len(number) - len(" | "), _LEAST)
@@ -28,7 +30,12 @@ def format_excerpt(source: SourceLine, line: int, part: Part, screen: Screen, in
     if source.end > source.start:
         lead = len(before) + sum(map(measure_columns, cells[first : source.start]))
         # What is marked may stand behind the last character, or be of no width.
-        carets = "^" * max(min(sum(map(measure_columns, cells[source.start : min(source.end, last)])), room - lead), 1)
+        carets = "^" * max(
+            min(
+                sum(map(measure_columns, cells[source.start : min(source.end, last)])), room - lead
+            ),
+            1,
+        )
         blank = screen.paint(Part.QUIET, f"{indent}{' ' * len(number)} |")
         lines.append(f"{blank} {' ' * lead}{screen.paint(part, carets)}")
     return lines
@@ -57,5 +64,7 @@ def _choose_window(cells: list[str], source: SourceLine, room: int) -> tuple[int
     first = next(index for index in range(start + 1) if ends[start] - ends[index] <= lead)
     first = 0 if ends[start] + marked < room else first
     limit = ends[first] + room - bool(first) - 1
-    last = max((index for index in range(first, len(cells) + 1) if ends[index] <= limit), default=first)
+    last = max(
+        (index for index in range(first, len(cells) + 1) if ends[index] <= limit), default=first
+    )
     return first, last

@@ -30,10 +30,22 @@ def text(status: Status, screen: Screen = PAPER) -> str:
     artifacts = sorted(status.artifacts, key=lambda artifact: artifact.ok)
     head, *lines = wrap_rows([_HEAD, *map(_status_row, artifacts)], screen.width)
     describe = _detail_lines if screen.can_hold(len(lines)) else _key_lines
-    details = (screen.wrap(*describe(artifact), lead=_MARGIN, inner=_MARGIN + "  ") for artifact in artifacts)
-    rows = ["\n".join([screen.paint_words(line, _WORDS), *below]) for line, below in zip(lines, details, strict=True)]
+    details = (
+        screen.wrap(*describe(artifact), lead=_MARGIN, inner=_MARGIN + "  ")
+        for artifact in artifacts
+    )
+    rows = [
+        "\n".join([screen.paint_words(line, _WORDS), *below])
+        for line, below in zip(lines, details, strict=True)
+    ]
     return "\n".join(
-        [screen.paint(Part.QUIET, head), *screen.shorten_list(rows), *_lines_of_finding(status, screen), "", *end]
+        [
+            screen.paint(Part.QUIET, head),
+            *screen.shorten_list(rows),
+            *_lines_of_finding(status, screen),
+            "",
+            *end,
+        ]
     )
 
 
@@ -64,7 +76,11 @@ def _detail_lines(artifact: ArtifactStatus) -> Iterator[str]:
         (reach_counts.questions, "question"),
     )
     if reach := join_names(count_noun(number, word) for number, word in counts if number):
-        stay = f"; {count_noun(len(artifact.pins), 'reference')} will stay behind" if artifact.pins else ""
+        stay = (
+            f"; {count_noun(len(artifact.pins), 'reference')} will stay behind"
+            if artifact.pins
+            else ""
+        )
         yield f"reaches {reach}{stay}"
 
 
@@ -94,7 +110,9 @@ def _summary_sentences(status: Status) -> Iterator[str]:
         yield make_printable(status.interrupted)
     moved = [artifact for artifact in status.artifacts if artifact.state == _MOVED]
     broken = [artifact for artifact in status.artifacts if artifact.state == _BROKEN]
-    if changed := [artifact for artifact in status.artifacts if artifact.state not in {_MOVED, _BROKEN}]:
+    if changed := [
+        artifact for artifact in status.artifacts if artifact.state not in {_MOVED, _BROKEN}
+    ]:
         yield _describe_change(changed, status.total)
     elif not broken:
         yield f"{_count_artifacts(status.total)}, all as released"
@@ -102,7 +120,10 @@ def _summary_sentences(status: Status) -> Iterator[str]:
         yield f"{len(broken):,} of {_count_artifacts(status.total)} cannot be compared with a release"
     if held := sum(artifact.ok for artifact in moved):
         verb = "has" if held == 1 else "have"
-        yield f"{held:,} unchanged {verb} references that moved: pin them, or lock them: evalstore lock"
+        yield (
+            f"{held:,} unchanged {verb} references that moved: pin them, or lock them: evalstore "
+            "lock"
+        )
     if major := sum(not artifact.ok for artifact in moved):
         verb = "has" if major == 1 else "have"
         yield f"{major:,} unchanged {verb} references that moved by a major change: {MOVED_HINT}"
@@ -110,16 +131,23 @@ def _summary_sentences(status: Status) -> Iterator[str]:
 
 def _describe_change(changed: Sequence[ArtifactStatus], total: int) -> str:
     bumps_needed = Counter(artifact.required_bump for artifact in changed if not artifact.ok)
-    levels = ", ".join(f"{bumps_needed[level]:,} {level}" for level in sorted(bumps_needed, reverse=True))
+    levels = ", ".join(
+        f"{bumps_needed[level]:,} {level}" for level in sorted(bumps_needed, reverse=True)
+    )
     needs = "it needs" if bumps_needed.total() == 1 else f"they need ({levels})"
     fault = f", {bumps_needed.total():,} without the version {needs}" if bumps_needed else ""
     differ = [one for one in changed if one.state != _NEW]
-    new, of = Counter(one.is_released for one in changed if one.state == _NEW), f" of {_count_artifacts(total)}"
+    new, of = (
+        Counter(one.is_released for one in changed if one.state == _NEW),
+        f" of {_count_artifacts(total)}",
+    )
     differs = "differs" if len(differ) == 1 else "differ"
     released = sum(one.is_released for one in differ)
     since = "the base" if released else "the last release"
     done = (
-        f"; {count_noun(released, 'version')} of them {'is' if released == 1 else 'are'} released" if released else ""
+        f"; {count_noun(released, 'version')} of them {'is' if released == 1 else 'are'} released"
+        if released
+        else ""
     )
     parts = [f"{len(differ):,}{of} {differs} from {since}{done}{fault}"] if differ else []
     for is_released, count in sorted(new.items()):

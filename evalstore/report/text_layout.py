@@ -67,7 +67,8 @@ _NO_COLOURS: Mapping[Part, str] = {}
 class Screen(NamedTuple):
     """`width` in characters; without `colours` every part is plain; `whole` leaves nothing out of a long list.
 
-    `drawn` says that somebody looks at it, so that bars are worth drawing, and `fits` that no line may be wider.
+    `drawn` says that somebody looks at it, so that bars are worth drawing, and `fits` that no line
+    may be wider.
     """
 
     width: int = 100
@@ -91,16 +92,25 @@ class Screen(NamedTuple):
         code = self.colours.get(part) if part else None
         return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
 
-    def wrap(self, *sentences: str, lead: str = "", inner: str = "  ", part: Part | None = None) -> list[str]:
+    def wrap(
+        self, *sentences: str, lead: str = "", inner: str = "  ", part: Part | None = None
+    ) -> list[str]:
         """Return sentences in lines that fit, in the colour of a part, as `wrap_lines` breaks them."""
-        return [self.paint(part, line) for line in wrap_lines(*sentences, width=self.width, lead=lead, inner=inner)]
+        return [
+            self.paint(part, line)
+            for line in wrap_lines(*sentences, width=self.width, lead=lead, inner=inner)
+        ]
 
     def paint_words(self, text: str, parts: Mapping[str, Part]) -> str:
         """Return a text in which each of some words has a colour, where it stands by itself."""
         if not self.colours:
             return text
         words = "|".join(map(re.escape, parts))
-        return re.sub(rf"(?<!\S)(?:{words})(?![^\s,;:.])", lambda found: self.paint(parts[found[0]], found[0]), text)
+        return re.sub(
+            rf"(?<!\S)(?:{words})(?![^\s,;:.])",
+            lambda found: self.paint(parts[found[0]], found[0]),
+            text,
+        )
 
     def paint_change(self, line: str) -> str:
         """Return a line in which the first signed number that is not 0 has the colour of what is lost or gained."""
@@ -134,7 +144,9 @@ class Screen(NamedTuple):
 def draw_sparkline(counts: Sequence[int]) -> str:
     """Return a bar for each count, the highest one whole; a blank for none."""
     most = max(counts, default=0)
-    return "".join(_BLOCKS[(count * len(_BLOCKS) - 1) // most] if count else " " for count in counts)
+    return "".join(
+        _BLOCKS[(count * len(_BLOCKS) - 1) // most] if count else " " for count in counts
+    )
 
 
 PAPER = Screen()
@@ -150,21 +162,33 @@ def join_names(words: Iterable[str], limit: int | None = None) -> str:
 
 def join_blocks(*blocks: str | Iterable[str]) -> str:
     """Return blocks, each a text or lines, with a blank line between two; one without a text is left out."""
-    return "\n\n".join(filter(None, (block if isinstance(block, str) else "\n".join(block) for block in blocks)))
+    return "\n\n".join(
+        filter(None, (block if isinstance(block, str) else "\n".join(block) for block in blocks))
+    )
 
 
-def wrap_lines(*sentences: str, width: int = PAPER.width, lead: str = "", inner: str = "") -> list[str]:
+def wrap_lines(
+    *sentences: str, width: int = PAPER.width, lead: str = "", inner: str = ""
+) -> list[str]:
     """Return sentences, safe to show, in lines of at most `width` characters.
 
-    The first line of each begins with `lead`, the others with `inner`. No word is cut, at a hyphen or where it is
-    longer than a line, and no command is: options, rules, paths and commands are copied.
+    The first line of each begins with `lead`, the others with `inner`. No word is cut, at a hyphen
+    or where it is longer than a line, and no command is: options, rules, paths and commands are
+    copied.
     """
     from textwrap import TextWrapper
 
     lines = TextWrapper(
-        width, initial_indent=lead, subsequent_indent=inner, break_on_hyphens=False, break_long_words=False
+        width,
+        initial_indent=lead,
+        subsequent_indent=inner,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
-    kept = (re.sub(COMMAND, lambda found: found[0].replace(" ", _NO_BREAK), make_printable(one)) for one in sentences)
+    kept = (
+        re.sub(COMMAND, lambda found: found[0].replace(" ", _NO_BREAK), make_printable(one))
+        for one in sentences
+    )
     return [line.replace(_NO_BREAK, " ") for sentence in kept for line in lines.wrap(sentence)]
 
 
@@ -183,18 +207,25 @@ def format_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -
     Cells are aligned left; those of the columns `right`, which are numbers, right.
     """
     cells = [
-        row if "".join(row).isascii() and "".join(row).isprintable() else list(map(make_printable, row)) for row in rows
+        row
+        if "".join(row).isascii() and "".join(row).isprintable()
+        else list(map(make_printable, row))
+        for row in rows
     ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     sides = [str.rjust if index in right else str.ljust for index in range(len(widths))]
 
     def line(row: Sequence[str]) -> str:
-        return _GAP.join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)).rstrip()
+        return _GAP.join(
+            side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)
+        ).rstrip()
 
     return "\n".join(map(line, cells))
 
 
-def wrap_columns(rows: Sequence[Sequence[str]], width: int, right: Collection[int] = ()) -> list[str]:
+def wrap_columns(
+    rows: Sequence[Sequence[str]], width: int, right: Collection[int] = ()
+) -> list[str]:
     """Return the lines of `format_columns`; the last cell of a row that is too wide goes on below itself."""
     return [line for row in wrap_rows(rows, width, right) for line in row.split("\n")]
 
@@ -208,7 +239,9 @@ def wrap_rows(rows: Sequence[Sequence[str]], width: int, right: Collection[int] 
     return [
         line
         if len(line) <= width
-        else "\n".join(wrap_lines(line[margin:], width=width, lead=line[:margin], inner=" " * margin))
+        else "\n".join(
+            wrap_lines(line[margin:], width=width, lead=line[:margin], inner=" " * margin)
+        )
         for line in lines
     ]
 

@@ -17,7 +17,9 @@ _VALUE_CONTEXT = 1  # lines around a change of a value
 _CONTEXT_CHARACTERS = 16  # characters before the first difference of two long lines
 _READ_LIMIT = 400  # lines of each side that are compared: the time grows with their product
 _FLOW_WIDTH = 40  # characters up to which a mapping or list stands on one line
-_COMPARED_LIMIT = 2000  # lines that are compared; of more, all old lines are removed and all new ones added
+_COMPARED_LIMIT = (
+    2000  # lines that are compared; of more, all old lines are removed and all new ones added
+)
 _WORDS_LIMIT = 400  # of each text that are compared
 _REACHES = (3, 2, 1)  # words before an edit, and behind it: the most that fit
 _FILE_CONTEXT = 3  # lines around a change of a file, as git has them
@@ -47,7 +49,9 @@ def compare_values(old: Any, new: Any, width: int) -> list[Line]:
         return []
     lines = _pair_lines(list(_compare_lines(*_strip_common_ends(before, after))), width)
     more = len(lines) - _LINES_LIMIT
-    excerpt = lines if more <= 1 else [*lines[:_LINES_LIMIT], Line(Mark.MORE, f"{more:,} more lines")]
+    excerpt = (
+        lines if more <= 1 else [*lines[:_LINES_LIMIT], Line(Mark.MORE, f"{more:,} more lines")]
+    )
     return [Line(mark, _cut_line(make_printable(text), width)) for mark, text in excerpt]
 
 
@@ -56,14 +60,18 @@ def format_one_line(old: Any, new: Any, width: int) -> str | None:
     before, after = _value_lines(old), _value_lines(new)
     if len(before) != 1 or len(after) != 1:
         return None
-    text = " → ".join(make_printable(_quote_value(value, line)) for value, line in ((old, before[0]), (new, after[0])))
+    text = " → ".join(
+        make_printable(_quote_value(value, line))
+        for value, line in ((old, before[0]), (new, after[0]))
+    )
     return text if len(text) <= width else None
 
 
 def compare_words(old: str, new: str, width: int = 0) -> str:
     """Return two texts as one line of words, what is gone as `[-old-]` and what is new as `{+new+}`.
 
-    Of words that stay, those next to an edit are shown: fewer of them where all of it then fits `width`.
+    Of words that stay, those next to an edit are shown: fewer of them where all of it then fits
+    `width`.
     """
     before, after = (make_printable(text).split()[:_WORDS_LIMIT] for text in (old, new))
     steps = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
@@ -72,7 +80,10 @@ def compare_words(old: str, new: str, width: int = 0) -> str:
 
 
 def _mark_words(
-    old: Sequence[str], new: Sequence[str], steps: Sequence[tuple[str, int, int, int, int]], reach: int
+    old: Sequence[str],
+    new: Sequence[str],
+    steps: Sequence[tuple[str, int, int, int, int]],
+    reach: int,
 ) -> Iterator[str]:
     for number, (step, start, end, new_start, new_end) in enumerate(steps):
         if step == "equal":
@@ -96,7 +107,10 @@ def count_common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
 
 def format_plain_diff(old: bytes | None, new: bytes | None, path: str) -> str:
     """Return a unified diff of two files, None being absent; for binary files git's one line."""
-    names = [f"{side}/{path}" if data is not None else "/dev/null" for side, data in (("a", old), ("b", new))]
+    names = [
+        f"{side}/{path}" if data is not None else "/dev/null"
+        for side, data in (("a", old), ("b", new))
+    ]
     if any(b"\0" in (data or b"") for data in (old, new)):
         return make_printable(f"Binary files {names[0]} and {names[1]} differ")
     before, after = (_safe_lines(data or b"") for data in (old, new))
@@ -130,7 +144,10 @@ def _pair_lines(lines: list[Line], width: int) -> list[Line]:
     runs = [list(run) for _, run in groupby(lines, key=lambda line: line.mark)]
     for old, new in pairwise(runs):
         if (old[0].mark, new[0].mark, len(old)) == (Mark.OLD, Mark.NEW, len(new)):
-            pairs = [_focus_line(mine.text, theirs.text, width) for mine, theirs in zip(old, new, strict=True)]
+            pairs = [
+                _focus_line(mine.text, theirs.text, width)
+                for mine, theirs in zip(old, new, strict=True)
+            ]
             old[:] = [Line(Mark.OLD, mine) for mine, _ in pairs]
             new[:] = [Line(Mark.NEW, theirs) for _, theirs in pairs]
     return list(chain.from_iterable(runs))
@@ -165,7 +182,11 @@ def _quote_value(value: Any, line: str) -> str:
 
 def _safe_lines(data: bytes) -> list[str]:
     text = data.decode("utf-8", "backslashreplace").removesuffix("\n")
-    return ["\t".join(map(make_printable, line.split("\t"))) for line in text.split("\n")] if data else []
+    return (
+        ["\t".join(map(make_printable, line.split("\t"))) for line in text.split("\n")]
+        if data
+        else []
+    )
 
 
 def _diff_hunks(old: list[str], new: list[str]) -> Iterator[str]:
@@ -178,4 +199,8 @@ def _diff_hunks(old: list[str], new: list[str]) -> Iterator[str]:
         return
     for number, line in enumerate(unified_diff(old, new, lineterm="", n=_FILE_CONTEXT)):
         if number >= len(("---", "+++")):
-            yield _HUNK.sub(lambda match: match[1] + str(int(match[2]) + start), line) if line[0] == "@" else line
+            yield (
+                _HUNK.sub(lambda match: match[1] + str(int(match[2]) + start), line)
+                if line[0] == "@"
+                else line
+            )

@@ -17,7 +17,11 @@ def format_value_outline(value: Any, short: int) -> Iterator[str]:
     if not isinstance(value, dict | list) or not value or len(format_flow(value)) <= short:
         yield from _leaf_lines(value)
         return
-    names = [f"{make_printable(key)}:" for key in value] if isinstance(value, dict) else ["-"] * len(value)
+    names = (
+        [f"{make_printable(key)}:" for key in value]
+        if isinstance(value, dict)
+        else ["-"] * len(value)
+    )
     for name, item in zip(names, value.values() if isinstance(value, dict) else value, strict=True):
         lines = list(format_value_outline(item, short))
         if lines == [format_flow(item)]:
@@ -30,10 +34,20 @@ def format_value_outline(value: Any, short: int) -> Iterator[str]:
 def format_flow(value: Any) -> str:
     """Write a value on one line, as YAML does; a text is quoted only where YAML could read another value."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{make_printable(key)}: {format_flow(item)}" for key, item in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(
+                f"{make_printable(key)}: {format_flow(item)}" for key, item in value.items()
+            )
+            + "}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(map(format_flow, value)) + "]"
-    return value if isinstance(value, str) and _WORDS.fullmatch(value) else make_printable(write_canonical(value))
+    return (
+        value
+        if isinstance(value, str) and _WORDS.fullmatch(value)
+        else make_printable(write_canonical(value))
+    )
 
 
 def _block_mark(value: Any) -> str:

@@ -6,7 +6,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from evalstore.report.json_values import select_json_keys
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, format_percent, join_names
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    format_columns,
+    format_percent,
+    join_names,
+)
 from evalstore.text import count_noun, make_printable
 
 if TYPE_CHECKING:
@@ -41,7 +48,8 @@ def document_story(story: ReplayedStory) -> Any:
         {
             **select_json_keys(step, "title author date"),
             "commands": [
-                {"command": list(result.words), "exit_code": result.code, "out": result.out} for result in results
+                {"command": list(result.words), "exit_code": result.code, "out": result.out}
+                for result in results
             ],
         }
         for step, results in story.steps
@@ -54,13 +62,19 @@ def text_export(result: ExportResult, screen: Screen = PAPER) -> str:
     if result.out is None:
         return "".join(file.text for file in result.files)
     lines = [
-        screen.paint_verb(make_printable(f"wrote {result.out}/{file.file} from {file.ref}")) for file in result.files
+        screen.paint_verb(make_printable(f"wrote {result.out}/{file.file} from {file.ref}"))
+        for file in result.files
     ]
     return "\n".join(
         [
             *screen.shorten_list(lines),
             *(make_printable(f"left out: {key}") for file in result.files for key in file.left_out),
-            *(line for file in result.files for pin in file.behind for line in _describe_pin(pin, screen)),
+            *(
+                line
+                for file in result.files
+                for pin in file.behind
+                for line in _describe_pin(pin, screen)
+            ),
             *(line for refused in result.refused for line in _describe_refusal(refused, screen)),
         ]
     )
@@ -81,16 +95,31 @@ def document_export(result: ExportResult) -> Any:
     """Return the JSON document; the texts are in it when they were not written."""
     text = "text" if result.out is None else ""
     digest = {"sha256": lambda file: sha256(file.text.encode()).hexdigest()}
-    files = [select_json_keys(file, "file ref", digest, f"left_out behind {text}") for file in result.files]
-    return {**select_json_keys(result, "format out"), "files": files, **select_json_keys(result, "refused")}
+    files = [
+        select_json_keys(file, "file ref", digest, f"left_out behind {text}")
+        for file in result.files
+    ]
+    return {
+        **select_json_keys(result, "format out"),
+        "files": files,
+        **select_json_keys(result, "refused"),
+    }
 
 
 def text_store(result: CreatedStore, screen: Screen = PAPER) -> str:
     """Return what was created."""
-    if not (result.repository or result.written or result.merged or result.kept or result.next_steps):
+    if not (
+        result.repository or result.written or result.merged or result.kept or result.next_steps
+    ):
         return f"{make_printable(str(result.root))} is a store already; nothing changed"
     is_new = "evalstore.yaml" in result.written
-    made = "made a git repository and a store" if result.repository else "made a store" if is_new else "the store is"
+    made = (
+        "made a git repository and a store"
+        if result.repository
+        else "made a store"
+        if is_new
+        else "the store is"
+    )
     lines = [
         screen.paint_verb(f"{made} in {make_printable(str(result.root))}"),
         *(f"  wrote {make_printable(name)}" for name in result.written),
@@ -101,7 +130,9 @@ def text_store(result: CreatedStore, screen: Screen = PAPER) -> str:
         score, run = format_percent(result.example.score), result.example.run
         lines.append(f"the outputs score {score} of 100 by these files, which is kept in {run}")
     elif is_new:
-        lines.append("evalstore migrate FILE turns legacy grader files into rubrics and datasets here")
+        lines.append(
+            "evalstore migrate FILE turns legacy grader files into rubrics and datasets here"
+        )
     return "\n".join(lines)
 
 
@@ -112,10 +143,17 @@ def text_lock(result: LockResult, screen: Screen = PAPER) -> str:
         *(("-", ref, "") for ref in result.removed),
     ]
     holds = (
-        f"{result.path} holds {count_noun(len(result.refs), 'reference')} and {count_noun(result.ledgers, 'ledger')}"
+        f"{result.path} holds {count_noun(len(result.refs), 'reference')} and "
+        f"{count_noun(result.ledgers, 'ledger')}"
     )
-    summary_line = make_printable(f"{holds}; {'written' if result.written else 'it was already up to date'}")
-    lines = [screen.paint_words(line, _SIGNS) for line in format_columns(rows).splitlines()] if rows else []
+    summary_line = make_printable(
+        f"{holds}; {'written' if result.written else 'it was already up to date'}"
+    )
+    lines = (
+        [screen.paint_words(line, _SIGNS) for line in format_columns(rows).splitlines()]
+        if rows
+        else []
+    )
     return "\n".join([*screen.shorten_list(lines), summary_line])
 
 
@@ -141,5 +179,8 @@ def text_site(site: WrittenSite, screen: Screen = PAPER) -> str:
     """Return the first page's path, how many pages there are, and what was left out."""
     notes = [screen.paint_lead(f"note: {make_printable(note)}") for note in site.notes]
     return "\n".join(
-        [f"{make_printable(site.folder)}/index.html and {count_noun(site.pages - 1, 'more page')}", *notes]
+        [
+            f"{make_printable(site.folder)}/index.html and {count_noun(site.pages - 1, 'more page')}",
+            *notes,
+        ]
     )

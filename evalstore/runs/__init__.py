@@ -9,7 +9,15 @@ from evalstore.runs.row_formats import find_row_format, get_row_format
 from evalstore.runs.run_files import compute_file_sha256
 from evalstore.runs.spans import CutFile, OutputSpan, compute_span_sha256
 from evalstore.runs.tables import build_frame, build_table
-from evalstore.runs.values import LATEST, CheckSummary, GradedRow, Run, StoredOutput, UsedArtifact, register_readers
+from evalstore.runs.values import (
+    LATEST,
+    CheckSummary,
+    GradedRow,
+    Run,
+    StoredOutput,
+    UsedArtifact,
+    register_readers,
+)
 
 if TYPE_CHECKING:
     from evalstore.runs.imports.entry import MissingOutput
@@ -61,11 +69,22 @@ __getattr__ = import_lazily(
         ".imports.entry": ("MissingOutput",),
         ".imports.series_filter": ("SeriesFilter", "SeriesNames"),
         ".outputs": (
-            *("cut_outputs", "find_label_doubts", "find_log_status", "find_samples", "read_output_span"),
+            *(
+                "cut_outputs",
+                "find_label_doubts",
+                "find_log_status",
+                "find_samples",
+                "read_output_span",
+            ),
             "read_outputs",
         ),
         ".write": ("RunWriter", "make_run_name", "write_run"),
     },
 )
 
-register_readers(run=lambda path: read_run(locate_file(path)), rows=read_rows, frame=build_frame, table=build_table)
+register_readers(
+    run=lambda path: read_run(locate_file(path)),
+    rows=read_rows,
+    frame=build_frame,
+    table=build_table,
+)

@@ -10,7 +10,10 @@ from typing import Any
 from evalstore.runs.eee_write import PASS_RATE, SCORE, encode_dense, format_exact_score, write_score
 from evalstore.runs.values import COUNTS, CheckSummary, Run, UsedArtifact
 
-_METRICS = {SCORE: "mean score of the scored questions", PASS_RATE: "share of the scored questions that pass"}
+_METRICS = {
+    SCORE: "mean score of the scored questions",
+    PASS_RATE: "share of the scored questions that pass",
+}
 _SOURCE = {
     "source_name": "evalstore",
     "source_type": "evaluation_run",
@@ -36,19 +39,28 @@ def format_aggregate(run: Run) -> dict[str, Any]:
         "model_info": {"name": run.model, "id": run.model, "additional_details": _MODEL_DETAILS},
         "evaluation_results": [
             _format_result(run, SCORE, run.score, _score_details(run)),
-            _format_result(run, PASS_RATE, run.pass_rate, {"evalstore_score": format_exact_score(run.pass_rate)}),
+            _format_result(
+                run,
+                PASS_RATE,
+                run.pass_rate,
+                {"evalstore_score": format_exact_score(run.pass_rate)},
+            ),
         ],
     }
 
 
-def _format_result(run: Run, metric: str, score: Fraction | None, details: Mapping[str, str]) -> dict[str, Any]:
+def _format_result(
+    run: Run, metric: str, score: Fraction | None, details: Mapping[str, str]
+) -> dict[str, Any]:
     return {
         "evaluation_result_id": metric,
         "evaluation_name": run.name,
         "source_data": {
             "dataset_name": run.name,
             "source_type": "other",
-            "additional_details": {"evalstore_dataset": encode_dense(run.dataset and _format_used(run.dataset))},
+            "additional_details": {
+                "evalstore_dataset": encode_dense(run.dataset and _format_used(run.dataset))
+            },
         },
         "metric_config": {
             "evaluation_description": _METRICS[metric],
@@ -67,7 +79,9 @@ def _format_result(run: Run, metric: str, score: Fraction | None, details: Mappi
 
 def _format_used(pinned: UsedArtifact) -> dict[str, str | None]:
     """Return a pin as a mapping; `rows` only where it has them, so that earlier versions read all other runs."""
-    return {key: value for key, value in asdict(pinned).items() if key != "rows" or value is not None}
+    return {
+        key: value for key, value in asdict(pinned).items() if key != "rows" or value is not None
+    }
 
 
 def _library_details(run: Run) -> dict[str, str]:
@@ -87,7 +101,9 @@ def _score_details(run: Run) -> dict[str, str]:
         "evalstore_score": format_exact_score(run.score),
         **{f"evalstore_{name}": str(getattr(run, name)) for name in COUNTS},
         "evalstore_missing_outputs": encode_dense(dict(run.missing_outputs)),
-        "evalstore_checks": encode_dense({id_: _format_summary(check) for id_, check in run.checks.items()}),
+        "evalstore_checks": encode_dense(
+            {id_: _format_summary(check) for id_, check in run.checks.items()}
+        ),
         "evalstore_notes": encode_dense(list(run.notes)),
         **(_format_rest(run) if run.is_withheld else {}),
     }
@@ -104,4 +120,8 @@ def _format_rest(run: Run) -> dict[str, str]:
 
 def _format_summary(check: CheckSummary) -> dict[str, Any]:
     fields = {**asdict(check), "mean": format_exact_score(check.mean)}
-    return fields if check.partial else {key: value for key, value in fields.items() if key != "partial"}
+    return (
+        fields
+        if check.partial
+        else {key: value for key, value in fields.items() if key != "partial"}
+    )

@@ -1,7 +1,8 @@
 """Reads one row of Every Eval Ever, of any published version, as a stored output; opens no file.
 
-A row is read by its shape: `output.raw` as a text or a list of one, a transcript as `messages` or `interactions`, or
-the `response` of a sample embedded in an old aggregate. Nothing is guessed: any other shape is refused.
+A row is read by its shape: `output.raw` as a text or a list of one, a transcript as `messages` or
+`interactions`, or the `response` of a sample embedded in an old aggregate. Nothing is guessed: any
+other shape is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ OUTPUT_SHAPES = (
 
 def read_eee_output(row: Mapping[str, Any], place: Place) -> StoredOutput | None:
     """Return what one row records; None when its model gave no output."""
-    id_, model, output = read_sample_id(row, place), row.get("model_id"), read_eee_answer(row, place)
+    id_, model, output = (
+        read_sample_id(row, place),
+        row.get("model_id"),
+        read_eee_answer(row, place),
+    )
     if output is None:
         return None
     return StoredOutput(
@@ -50,7 +55,9 @@ def _list_asked(row: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what was asked: as evalstore kept it, else the row's input, or its own text where it is flat."""
     kept = get_mapping(row, "metadata").get("evalstore_asked")
     input_ = row.get("input")
-    asked = read_asked(kept or (input_.get("raw") if isinstance(input_, dict) and "raw" in input_ else input_))
+    asked = read_asked(
+        kept or (input_.get("raw") if isinstance(input_, dict) and "raw" in input_ else input_)
+    )
     return (asked,) if asked else ()
 
 
@@ -58,7 +65,11 @@ def read_eee_answer(row: Mapping[str, Any], place: Place) -> Output | None:
     """Return the output of a row of Every Eval Ever; None when its model gave none."""
     turns = _transcript(row, place)
     text = _raw_output(row, place) if turns is None else _final_answer(row, turns, place)
-    return None if text is None else Output(text, _eee_calls(row, turns or (), place), _read_eee_end(row))
+    return (
+        None
+        if text is None
+        else Output(text, _eee_calls(row, turns or (), place), _read_eee_end(row))
+    )
 
 
 def read_eee_sample(row: Mapping[str, Any]) -> int:
@@ -81,9 +92,19 @@ def read_sample_id(row: Mapping[str, Any], place: Place) -> str:
         return str(id_)
     near = find_nearest("sample_id", row.keys() - {"sample_id"})
     wrong = "its `sample_id` is not text" if "sample_id" in row else "it has no `sample_id`"
-    label = f", labelled {make_excerpt(str(row['schema_version']), 60)}," if "schema_version" in row else ""
-    hint = f"it has `{make_excerpt(near, 60)}`, which no version has" if near and near.startswith("sample") else None
-    raise LoadError(f"this row of Every Eval Ever{label} cannot be read: {wrong}", place=place, hint=hint)
+    label = (
+        f", labelled {make_excerpt(str(row['schema_version']), 60)},"
+        if "schema_version" in row
+        else ""
+    )
+    hint = (
+        f"it has `{make_excerpt(near, 60)}`, which no version has"
+        if near and near.startswith("sample")
+        else None
+    )
+    raise LoadError(
+        f"this row of Every Eval Ever{label} cannot be read: {wrong}", place=place, hint=hint
+    )
 
 
 def _transcript(row: Mapping[str, Any], place: Place) -> Turns | None:
@@ -101,11 +122,17 @@ def _raw_output(row: Mapping[str, Any], place: Place) -> str | None:
     if isinstance(output, dict):
         if "raw" not in output:
             others = make_excerpt(", ".join(output), 60)
-            raise LoadError("its `output` has no `raw`", place=place, hint=f"it has {others}" if others else None)
+            raise LoadError(
+                "its `output` has no `raw`",
+                place=place,
+                hint=f"it has {others}" if others else None,
+            )
         output = output["raw"]
     texts = output if isinstance(output, list) else [output]
     if len(texts) > 1:
-        raise LoadError(f"{len(texts)} outputs in one row", place=place, hint="write one output per row")
+        raise LoadError(
+            f"{len(texts)} outputs in one row", place=place, hint="write one output per row"
+        )
     if not texts or texts[0] is None:
         return None
     return _write_output(texts[0])
@@ -113,11 +140,17 @@ def _raw_output(row: Mapping[str, Any], place: Place) -> str | None:
 
 def _final_answer(row: Mapping[str, Any], turns: Turns, place: Place) -> str | None:
     """Return what the assistant said where the row says that the answer stands, else what it said last."""
-    spoken_turns = [turn for turn in turns if turn.get("role") == "assistant" and turn.get("content") is not None]
+    spoken_turns = [
+        turn
+        for turn in turns
+        if turn.get("role") == "assistant" and turn.get("content") is not None
+    ]
     if not all(isinstance(turn["content"], str) for turn in spoken_turns):
         raise LoadError("the `content` of a message is not text", place=place)
     final = _final_turn(row.get("answer_attribution"))
-    final_turns = [turn for turn in spoken_turns if final is not None and turn.get("turn_idx") == final]
+    final_turns = [
+        turn for turn in spoken_turns if final is not None and turn.get("turn_idx") == final
+    ]
     return next((turn["content"] for turn in reversed(final_turns or spoken_turns)), None)
 
 
@@ -148,7 +181,9 @@ def read_stored_output(row: Mapping[str, Any], place: Place) -> StoredOutput | N
     end, asked = read_output_end(row.get("finish_reason")), read_asked(row.get("input"))
     output = Output(_write_output(row["output"]), read_calls(row.get("tool_calls"), place), end)
     sample = _read_sample(row.get("sample", 0), place)
-    return StoredOutput(id_, output, place.line or 0, sample=sample, asked=(asked,) if asked else ())
+    return StoredOutput(
+        id_, output, place.line or 0, sample=sample, asked=(asked,) if asked else ()
+    )
 
 
 def _explain_id(row: Mapping[str, Any]) -> str:
@@ -166,7 +201,12 @@ def find_output_key(row: Mapping[str, Any], place: Place) -> tuple[str, int] | N
     raw = output.get("raw") if isinstance(output, dict) else None
     # Most rows have one plain text, which needs no closer look.
     is_plain = isinstance(raw, list) and len(raw) == 1 and isinstance(raw[0], str)
-    if is_plain and isinstance(id_, str) and row.get("messages") is None and row.get("interactions") is None:
+    if (
+        is_plain
+        and isinstance(id_, str)
+        and row.get("messages") is None
+        and row.get("interactions") is None
+    ):
         return id_, read_eee_sample(row)
     found = read_stored_output(row, place)
     return (found.id, found.sample) if found else None
@@ -176,7 +216,9 @@ def _read_sample(value: Any, place: Place) -> int:
     if type(value) is int and 0 <= value < 10**9:
         return value
     raise LoadError(
-        "its `sample` is not a whole number", place=place, hint="number the answers to one question 0, 1, 2, …"
+        "its `sample` is not a whole number",
+        place=place,
+        hint="number the answers to one question 0, 1, 2, …",
     )
 
 

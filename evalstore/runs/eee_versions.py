@@ -1,7 +1,7 @@
 """Tells the published versions of Every Eval Ever apart by shape, and finds records that contradict their label.
 
-Only what the published schemas settle stands in the tables. A null counts as absent, because the format's own
-converters write nulls where its schemas have none.
+Only what the published schemas settle stands in the tables. A null counts as absent, because the
+format's own converters write nulls where its schemas have none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ class VersionTrait(NamedTuple):
         return (
             ()
             if self.first is None
-            else PUBLISHED_VERSIONS[PUBLISHED_VERSIONS.index(self.first) : PUBLISHED_VERSIONS.index(self.last) + 1]
+            else PUBLISHED_VERSIONS[
+                PUBLISHED_VERSIONS.index(self.first) : PUBLISHED_VERSIONS.index(self.last) + 1
+            ]
         )
 
     @property
@@ -57,11 +59,15 @@ def _has_key(key: str) -> Callable[[Record], bool]:
 
 
 def _holds_type(type_: type, part: str, key: str) -> Callable[[Record], bool]:
-    return lambda record: isinstance(inner := record.get(part), dict) and isinstance(inner.get(key), type_)
+    return lambda record: (
+        isinstance(inner := record.get(part), dict) and isinstance(inner.get(key), type_)
+    )
 
 
 def _only_objects(value: Any) -> Iterator[dict[str, Any]]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+    return (
+        (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+    )
 
 
 def _has_non_text_values(values: Any) -> bool:
@@ -71,13 +77,19 @@ def _has_non_text_values(values: Any) -> bool:
 def _has_non_text_arguments(row: Record) -> bool:
     turns = _only_objects(row.get("messages") or row.get("interactions"))
     return any(
-        _has_non_text_values(call.get("arguments")) for turn in turns for call in _only_objects(turn.get("tool_calls"))
+        _has_non_text_values(call.get("arguments"))
+        for turn in turns
+        for call in _only_objects(turn.get("tool_calls"))
     )
 
 
 def _has_only_messages(row: Record) -> bool:
     # Until 0.2.0 a row may have extra keys, and so `messages` beside its output.
-    return row.get("messages") is not None and row.get("output") is None and row.get("interactions") is None
+    return (
+        row.get("messages") is not None
+        and row.get("output") is None
+        and row.get("interactions") is None
+    )
 
 
 def _lacks_score(row: Record) -> bool:
@@ -100,27 +112,52 @@ def _has_text_score(record: Record) -> bool:
 
 
 def _has_text_bound(record: Record) -> bool:
-    metrics = (metric for metric in _result_parts(record, "metric_config") if isinstance(metric, dict))
-    return any(isinstance(metric.get(bound), str) for metric in metrics for bound in ("min_score", "max_score"))
+    metrics = (
+        metric for metric in _result_parts(record, "metric_config") if isinstance(metric, dict)
+    )
+    return any(
+        isinstance(metric.get(bound), str)
+        for metric in metrics
+        for bound in ("min_score", "max_score")
+    )
 
 
 ROW_TRAITS = (
     VersionTrait("it has no score", _lacks_score, first=None),
     VersionTrait(
-        "it has `metrics` for `evaluation`", lambda row: "metrics" in row and "evaluation" not in row, last="0.0.1"
+        "it has `metrics` for `evaluation`",
+        lambda row: "metrics" in row and "evaluation" not in row,
+        last="0.0.1",
     ),
     VersionTrait("its transcript is `interactions`", _has_key("interactions"), last="0.2.1"),
     VersionTrait("its transcript is `messages`", _has_only_messages, first="0.2.1"),
     VersionTrait("its `output.raw` is one text", _holds_type(str, "output", "raw"), last="0.2.0"),
     VersionTrait("its `output.raw` is a list", _holds_type(list, "output", "raw"), first="0.2.0"),
-    VersionTrait("its `input.reference` is one text", _holds_type(str, "input", "reference"), last="0.2.0"),
-    VersionTrait("its `input.reference` is a list", _holds_type(list, "input", "reference"), first="0.2.0"),
-    VersionTrait("its `sample_id` is a number", lambda row: isinstance(row.get("sample_id"), int), "0.2.0", "0.2.0"),
-    VersionTrait("its `evaluation.score` is true or false", _holds_type(bool, "evaluation", "score"), last="0.2.0"),
     VersionTrait(
-        "its `metadata` holds more than texts", lambda row: _has_non_text_values(row.get("metadata")), last="0.2.0"
+        "its `input.reference` is one text", _holds_type(str, "input", "reference"), last="0.2.0"
     ),
-    VersionTrait("the arguments of a tool call are more than texts", _has_non_text_arguments, last="0.2.0"),
+    VersionTrait(
+        "its `input.reference` is a list", _holds_type(list, "input", "reference"), first="0.2.0"
+    ),
+    VersionTrait(
+        "its `sample_id` is a number",
+        lambda row: isinstance(row.get("sample_id"), int),
+        "0.2.0",
+        "0.2.0",
+    ),
+    VersionTrait(
+        "its `evaluation.score` is true or false",
+        _holds_type(bool, "evaluation", "score"),
+        last="0.2.0",
+    ),
+    VersionTrait(
+        "its `metadata` holds more than texts",
+        lambda row: _has_non_text_values(row.get("metadata")),
+        last="0.2.0",
+    ),
+    VersionTrait(
+        "the arguments of a tool call are more than texts", _has_non_text_arguments, last="0.2.0"
+    ),
     VersionTrait("it has keys of its own", lambda row: not _KEYS.issuperset(row), last="0.2.0"),
 )
 
@@ -128,9 +165,19 @@ AGGREGATE_TRAITS = (
     VersionTrait("a score of it is a text", _has_text_score, last="0.0.1"),
     VersionTrait("it has an `evaluation_source`", _has_key("evaluation_source"), last="0.0.1"),
     VersionTrait("its `source_data` is at the root", _has_key("source_data"), last="0.1.0"),
-    VersionTrait("it holds its samples itself", _has_key("detailed_evaluation_results_per_samples"), last="0.1.0"),
-    VersionTrait("it has `detailed_evaluation_results`", _has_key("detailed_evaluation_results"), first="0.2.0"),
-    VersionTrait("it has no `eval_library`", lambda record: record.get("eval_library") is None, last="0.2.0"),
+    VersionTrait(
+        "it holds its samples itself",
+        _has_key("detailed_evaluation_results_per_samples"),
+        last="0.1.0",
+    ),
+    VersionTrait(
+        "it has `detailed_evaluation_results`",
+        _has_key("detailed_evaluation_results"),
+        first="0.2.0",
+    ),
+    VersionTrait(
+        "it has no `eval_library`", lambda record: record.get("eval_library") is None, last="0.2.0"
+    ),
     VersionTrait("it has an `eval_library`", _has_key("eval_library"), first="0.2.1"),
     VersionTrait("its model has no `deployment_type`", _lacks_deployment_type, last="0.2.2"),
     VersionTrait("a bound of its scores is a text", _has_text_bound, first="0.2.3"),
@@ -166,9 +213,14 @@ def _find_doubt(record: Record, foreign: Mapping[str, tuple[VersionTrait, ...]])
     return f"labelled {label}, but {found.words}, as {found.when}" if found else ""
 
 
-def _traits_outside_version(traits: tuple[VersionTrait, ...]) -> Mapping[str, tuple[VersionTrait, ...]]:
+def _traits_outside_version(
+    traits: tuple[VersionTrait, ...],
+) -> Mapping[str, tuple[VersionTrait, ...]]:
     """Return for each version the traits that nothing published under it has."""
-    return {version: tuple(trait for trait in traits if version not in trait.span) for version in PUBLISHED_VERSIONS}
+    return {
+        version: tuple(trait for trait in traits if version not in trait.span)
+        for version in PUBLISHED_VERSIONS
+    }
 
 
 _FOREIGN_TO_ROWS = _traits_outside_version(ROW_TRAITS)

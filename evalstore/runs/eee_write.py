@@ -21,7 +21,8 @@ from evalstore.runs.tool_calls import format_calls
 from evalstore.runs.values import LATEST, UNKNOWN, GradedRow, Run, digest_plain_text
 from evalstore.text import make_excerpt
 
-# version -> the label of its rows; until 0.2.3 it had a prefix, which the label of an aggregate never had.
+# version -> the label of its rows; until 0.2.3 it had a prefix, which the label of an aggregate
+# never had.
 LABELS = {LATEST: LATEST, "0.2.2": "instance_level_eval_0.2.2"}
 SCORE, PASS_RATE = "score", "pass_rate"
 # Encoders are made once: `json.dumps` makes one for every call that is not its default.
@@ -54,7 +55,9 @@ def write_row_line(row: GradedRow, run: Run) -> bytes:
     Raises `LimitError` for a row that is longer than a line may be that is read again.
     """
     head = _write_head(run.eee_version, run.id, run.model, run.name)
-    grade = _GRADES.find(row.checks, row.score, row.verdict, row.reason, row.rubric, row.rubric_digest)
+    grade = _GRADES.find(
+        row.checks, row.score, row.verdict, row.reason, row.rubric, row.rubric_digest
+    )
     output = _write_text(row.output.text)
     text = f"{{{head}, {_write_subject(row, output)}, {grade}, {_write_digests(row, output)}}}}}\n"
     if not text.isascii():
@@ -80,7 +83,8 @@ def _write_head(version: str, run: str, model: str, name: str) -> str:
     """Return the members that all rows of a run begin with."""
     if version not in LABELS:
         raise RefusedError(
-            f"no run is written as Every Eval Ever {make_excerpt(version)}", hint=f"known: {', '.join(LABELS)}"
+            f"no run is written as Every Eval Ever {make_excerpt(version)}",
+            hint=f"known: {', '.join(LABELS)}",
         )
     return _write_members(
         {
@@ -97,7 +101,11 @@ def _write_subject(row: GradedRow, output: str) -> str:
     """Return the members about what was graded; `output` is its text as JSON."""
     reference = ", ".join(map(_write_text, row.reference))
     is_plain = row.output.tool_calls is None
-    answer = f'"output": {{"raw": [{output}]}}' if is_plain else f'"messages": {_encode(_format_messages(row))}'
+    answer = (
+        f'"output": {{"raw": [{output}]}}'
+        if is_plain
+        else f'"messages": {_encode(_format_messages(row))}'
+    )
     return (
         f'"sample_id": {_write_text(row.id)}, "sample_hash": "{_compute_sample_hash(row)}", '
         f'"interaction_type": "{"single_turn" if is_plain else "agentic"}", '
@@ -164,7 +172,11 @@ def _write_digests(row: GradedRow, output: str) -> str:
         **({"evalstore_sample": str(row.sample)} if row.sample else {}),
         **({} if row.asked is None else {"evalstore_asked": row.asked}),
         **({"evalstore_output_end": row.output.end} if row.output.end else {}),
-        **({} if calls is None else {"evalstore_tool_calls": write_canonical([dict(call) for call in calls])}),
+        **(
+            {}
+            if calls is None
+            else {"evalstore_tool_calls": write_canonical([dict(call) for call in calls])}
+        ),
     }
     return f"{digests}, {_write_members(others)}" if others else digests
 

@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 from evalstore.documents import read_row
 from evalstore.errors import LoadError, Place
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
-from evalstore.runs.eee_rows import is_eee_row, read_eee_answer, read_eee_sample, read_sample_id, read_stored_output
+from evalstore.runs.eee_rows import (
+    is_eee_row,
+    read_eee_answer,
+    read_eee_sample,
+    read_sample_id,
+    read_stored_output,
+)
 from evalstore.runs.record_fields import parse_exact_score, read_number, read_text_or, require_text
 from evalstore.runs.values import UNKNOWN, GradedRow
 from evalstore.text import make_excerpt
@@ -34,10 +40,16 @@ def read_bare_row(value: Mapping[str, Any], place: Place) -> BareRow:
     """Return a row with its grade, whether its output is stored, and the digest that the run recorded of it."""
     id_, sample, output = _read_answer(value, place)
     row = _build_graded_row(value, (id_, sample), output or Output(""), place)
-    return BareRow(row, output is not None, read_text_or(value.get("metadata") or {}, "evalstore_output_digest"))
+    return BareRow(
+        row,
+        output is not None,
+        read_text_or(value.get("metadata") or {}, "evalstore_output_digest"),
+    )
 
 
-def _build_graded_row(value: Mapping[str, Any], key: tuple[str, int], output: Output, place: Place) -> GradedRow:
+def _build_graded_row(
+    value: Mapping[str, Any], key: tuple[str, int], output: Output, place: Place
+) -> GradedRow:
     details, (prompt, reference) = value.get("metadata") or {}, _input_and_reference(value)
     score, verdict = _score_and_verdict(value, details)
     return GradedRow(
@@ -77,12 +89,16 @@ def _input_and_reference(row: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     return require_text(row, "input") if flat else require_text(input_, "raw"), tuple(several)
 
 
-def _score_and_verdict(row: Mapping[str, Any], details: Mapping[str, Any]) -> tuple[Fraction | None, Verdict]:
+def _score_and_verdict(
+    row: Mapping[str, Any], details: Mapping[str, Any]
+) -> tuple[Fraction | None, Verdict]:
     if "evalstore_score" in details:
         return _read_consistent_grade(details["evalstore_score"], details["evalstore_verdict"])
     if "response" in row:
         return None, Verdict.UNSCORED
-    evaluation = row["metrics"] if "metrics" in row and "evaluation" not in row else row["evaluation"]
+    evaluation = (
+        row["metrics"] if "metrics" in row and "evaluation" not in row else row["evaluation"]
+    )
     score = read_number(evaluation.get("score"))
     if score is None or score == UNKNOWN:
         return None, Verdict.UNSCORED
@@ -118,7 +134,9 @@ def _read_checks(text: str) -> tuple[CheckResult, ...]:
 
 def _read_check(check: Mapping[str, Any]) -> CheckResult:
     score, verdict = _read_consistent_grade(check["score"], check["verdict"])
-    id_, kind, reason, engine = (require_text(check, key) for key in ("id", "kind", "reason", "engine"))
+    id_, kind, reason, engine = (
+        require_text(check, key) for key in ("id", "kind", "reason", "engine")
+    )
     unscored = UnscoredReason(check["unscored"]) if check["unscored"] else None
     replies = read_text_or(check, "replies") if "replies" in check else ""
     digests, inner = (_read_texts(check, key) for key in ("reply_digests", "inner_errors"))

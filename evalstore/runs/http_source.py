@@ -40,7 +40,8 @@ class _HostRedirects(HTTPRedirectHandler):
         fp.close()
         old, new = urlsplit(req.full_url), urlsplit(newurl)
         if (old.scheme, old.netloc) != (new.scheme, new.netloc) and (
-            (new.scheme, new.port, old.port) != ("https", None, None) or old.hostname != new.hostname
+            (new.scheme, new.port, old.port) != ("https", None, None)
+            or old.hostname != new.hostname
         ):
             host = hide_url_secrets(f"{new.scheme}://{new.netloc}")
             raise LoadError(
@@ -52,13 +53,21 @@ class _HostRedirects(HTTPRedirectHandler):
 
 
 # Of the standard library's, those for files and FTP are left out.
-_HANDLERS = (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor, _HostRedirects)
+_HANDLERS = (
+    ProxyHandler,
+    HTTPHandler,
+    HTTPSHandler,
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    _HostRedirects,
+)
 
 
 def iterate_http(url: str, seconds: float) -> Iterator[bytes]:
     """Yield the bytes behind a URL as they come, waiting `seconds` for the next at most.
 
-    Raises `FileNotFoundError` where nothing is there, `LoadError` or an `OSError` where it cannot be read.
+    Raises `FileNotFoundError` where nothing is there, `LoadError` or an `OSError` where it cannot
+    be read.
     """
     opener, shown = OpenerDirector(), hide_url_secrets(url)
     for make_handler in _HANDLERS:
@@ -68,7 +77,9 @@ def iterate_http(url: str, seconds: float) -> Iterator[bytes]:
             while piece := response.read1(BLOCK):
                 yield piece
             if response.length:
-                raise LoadError(f"ends {response.length:,} bytes before the length it said", place=Place(shown))
+                raise LoadError(
+                    f"ends {response.length:,} bytes before the length it said", place=Place(shown)
+                )
     except HTTPError as error:
         with error:
             if error.code in _NOT_FOUND:
@@ -90,5 +101,7 @@ def _make_request(url: str) -> Request:
         plain = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
         request.full_url = plain
         key = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        request.add_unredirected_header("Authorization", f"Basic {b64encode(key.encode()).decode('ascii')}")
+        request.add_unredirected_header(
+            "Authorization", f"Basic {b64encode(key.encode()).decode('ascii')}"
+        )
     return request  # type: ignore[no-any-return]

@@ -32,11 +32,24 @@ from evalstore.runs.imports.promptfoo import RESULTS_KEY as RESULTS
 from evalstore.runs.imports.series_filter import SeriesFilter, SeriesNames, filter_entries
 from evalstore.runs.read import read_run
 from evalstore.runs.row_formats import cut_rows, is_text_format, read_lines
-from evalstore.runs.run_files import find_aggregate, is_existing_file, parse_json_object, read_embedded_samples
+from evalstore.runs.run_files import (
+    find_aggregate,
+    is_existing_file,
+    parse_json_object,
+    read_embedded_samples,
+)
 from evalstore.runs.spans import CutFile, OutputSpan, keep_whole
 from evalstore.runs.values import StoredOutput
 
-ARCHIVE, OBJECT, ARRAY, EMPTY, UTF_16, TABLE, OTHER = "archive", "object", "array", "empty", "utf-16", "table", "other"
+ARCHIVE, OBJECT, ARRAY, EMPTY, UTF_16, TABLE, OTHER = (
+    "archive",
+    "object",
+    "array",
+    "empty",
+    "utf-16",
+    "table",
+    "other",
+)
 _MAGIC = {**dict.fromkeys(MAGIC, ARCHIVE), b"\xff\xfe": UTF_16, b"\xfe\xff": UTF_16, b"PAR1": TABLE}
 _CONTAINERS = {"{": OBJECT, "": EMPTY}
 _COLUMN_END = re.compile('[",;\t]+')
@@ -54,7 +67,11 @@ def detect_container(path: Path) -> str:
         stream = JsonStream(file, str(path))
         with suppress(LoadError):  # no text at all
             if stream.peek() == "[":
-                return ARRAY if next(stream.iterate_items(), None) == 0 and stream.peek() == "{" else OTHER
+                return (
+                    ARRAY
+                    if next(stream.iterate_items(), None) == 0 and stream.peek() == "{"
+                    else OTHER
+                )
             return _CONTAINERS.get(stream.peek(), OTHER)
     return OTHER
 
@@ -153,13 +170,17 @@ _GUESSED_KINDS = {
 
 def guess_source(kind: str, names: AbstractSet[str]) -> str:
     """Return what the file looks like, for a hint; empty when nothing matches."""
-    guess = _GUESSED_KINDS.get(kind) or next((guess for keys, guess in _GUESSES if keys <= names), "")
+    guess = _GUESSED_KINDS.get(kind) or next(
+        (guess for keys, guess in _GUESSES if keys <= names), ""
+    )
     return guess or _guess_names(kind, names)
 
 
 def _guess_names(kind: str, names: AbstractSet[str]) -> str:
     """Return what a row is whose id or output has another name; empty for a row that has neither."""
-    id_, output = (next((name for name in known if name in names), None) for known in (_IDS, _OUTPUTS))
+    id_, output = (
+        next((name for name in known if name in names), None) for known in (_IDS, _OUTPUTS)
+    )
     if id_ is None or output is None:
         return ""
     if kind == OTHER:
@@ -204,7 +225,9 @@ def _read_embedded(path: Path) -> Iterator[OutputEntry]:
 
 def _read_gradings(path: Path) -> Iterator[OutputEntry]:
     for line, row in read_embedded_samples(path):
-        yield OutputEntry(Series(row["model_id"]), MissingOutput(row["sample_id"], line, skill_creator.NO_OUTPUT))
+        yield OutputEntry(
+            Series(row["model_id"]), MissingOutput(row["sample_id"], line, skill_creator.NO_OUTPUT)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +246,9 @@ class _RowReader:
         model = found.model if found else row.get("model_id")
         name = model if isinstance(model, str) else None
         series = self._known.get(name) or self._known.setdefault(name, Series(name))
-        return OutputEntry(series, found or MissingOutput(str(id_), place.line or 0, "the model gave no output"))
+        return OutputEntry(
+            series, found or MissingOutput(str(id_), place.line or 0, "the model gave no output")
+        )
 
 
 _OUTPUT_LINES = 'lines {"id", "output", "input"?, "tool_calls"?, "sample"?}'
@@ -232,7 +257,9 @@ _INSPECT = "logs of Inspect AI (.eval, .json)"
 _PROMPTFOO = "results of promptfoo (.json, .jsonl)"
 _GRADINGS = "gradings of skill-creator (grading.json, benchmark.json)"
 
-_LINES = OutputFormat(_OUTPUT_LINES, OBJECT, {"id", "output"}.issubset, _read_json_lines, has_rows=True)
+_LINES = OutputFormat(
+    _OUTPUT_LINES, OBJECT, {"id", "output"}.issubset, _read_json_lines, has_rows=True
+)
 _RUN = OutputFormat(EVERY_EVAL_EVER, OBJECT, {"evaluation_results"}.issubset, _read_embedded)
 OUTPUT_FORMATS = (
     _LINES,
@@ -244,15 +271,18 @@ OUTPUT_FORMATS = (
     OutputFormat(_PROMPTFOO, OBJECT, promptfoo.is_result_row, promptfoo.read_result_lines),
     OutputFormat(_GRADINGS, OBJECT, skill_creator.is_grading, _read_gradings),
 )
-# A first line with one of these keys is an incomplete line of the first format; reading it names what is missing.
+# A first line with one of these keys is an incomplete line of the first format; reading it names
+# what is missing.
 _ALMOST = frozenset({"id", "output", "schema_version"})
 
 
-def read_outputs(path: Path, choice: SeriesFilter | None = None) -> Iterator[StoredOutput | MissingOutput]:
+def read_outputs(
+    path: Path, choice: SeriesFilter | None = None
+) -> Iterator[StoredOutput | MissingOutput]:
     """Yield the outputs of a file in any of `OUTPUT_FORMATS`, in file order; a missing output stands in its place.
 
-    Raises `RefusedError` for a file of several models, prompts or epochs of which `choice` does not leave one, and
-    `LoadError` at the line (or archive member) that cannot be read.
+    Raises `RefusedError` for a file of several models, prompts or epochs of which `choice` does not
+    leave one, and `LoadError` at the line (or archive member) that cannot be read.
     """
     shape = detect_format(path)
     for entry in filter_entries(partial(shape.read, path), choice or SeriesFilter(), str(path)):
@@ -304,7 +334,9 @@ def find_samples(path: Path) -> Path:
     samples = read_run(path).samples
     if not is_existing_file(samples):
         raise LoadError(
-            "the rows of this run are not next to it", place=Place(str(path)), hint=f"put {samples.name} there"
+            "the rows of this run are not next to it",
+            place=Place(str(path)),
+            hint=f"put {samples.name} there",
         )
     return samples
 

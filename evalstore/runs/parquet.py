@@ -1,7 +1,8 @@
 """Reads Parquet as the JSON Lines that it stands for, by a process of its own, and writes the rows of a run.
 
-A column is a key, and what is null is absent, within structs too. Scores are null where there is none; in Every Eval
-Ever they are -1. A column of Parquet's type JSON, or a text where only an object or a list can stand, is decoded.
+A column is a key, and what is null is absent, within structs too. Scores are null where there is
+none; in Every Eval Ever they are -1. A column of Parquet's type JSON, or a text where only an
+object or a list can stand, is decoded.
 """
 
 from __future__ import annotations
@@ -31,13 +32,23 @@ from evalstore.runs.values import UNKNOWN
 from evalstore.text import make_excerpt
 
 _STEPS = 32  # that each byte of a file may take; runs of short outputs take twenty
-# To write a row as JSON and read it again, for each of its columns, and for each comma or bracket in it.
+# To write a row as JSON and read it again, for each of its columns, and for each comma or bracket
+# in it.
 _ROW_STEPS, _COLUMN_STEPS, _PART_STEPS = 220, 8, 36
 _GROUP_SIZE = 8 << 20  # bytes of the lines of a row group
 _ADVICE = "write the table as JSON Lines"
 _METADATA = (
     *("score", "verdict", "reason", "rubric", "rubric_digest", "checks"),
-    *("input_digest", "reference_digest", "output_digest", "group", "sample", "output_end", "tool_calls", "asked"),
+    *(
+        "input_digest",
+        "reference_digest",
+        "output_digest",
+        "group",
+        "sample",
+        "output_end",
+        "tool_calls",
+        "asked",
+    ),
 )
 
 
@@ -80,7 +91,8 @@ def _start_child(source: BinaryIO, path: Path, *words: str) -> Iterator[IO[bytes
     """Yield what the process that reads a Parquet file writes; raises what went wrong there, in one sentence."""
     import_parquet()
     source.seek(0)
-    # Without -P, `-m` would look for evalstore in the current folder first, which may be a stranger's.
+    # Without -P, `-m` would look for evalstore in the current folder first, which may be a
+    # stranger's.
     command = [sys.executable, "-P", "-m", "evalstore.runs.parquet_child", *words]
     root = str(Path(__file__).parents[2])
     settings = {"PYTHONPATH": root, "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "1"}
@@ -104,12 +116,24 @@ def _start_child(source: BinaryIO, path: Path, *words: str) -> Iterator[IO[bytes
 def _make_error(code: int, said: bytes, path: Path) -> LoadError:
     if code != REFUSED:
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        reason = next((line.partition(b"what():")[2] for line in said.splitlines() if b"what():" in line), b"")
-        hint = f"Arrow says: {make_excerpt(reason.decode(errors='replace').strip(), 200)}" if reason else _ADVICE
-        return LoadError(f"cannot be read: Arrow ended with {how}", place=Place(str(path)), hint=hint)
+        reason = next(
+            (line.partition(b"what():")[2] for line in said.splitlines() if b"what():" in line), b""
+        )
+        hint = (
+            f"Arrow says: {make_excerpt(reason.decode(errors='replace').strip(), 200)}"
+            if reason
+            else _ADVICE
+        )
+        return LoadError(
+            f"cannot be read: Arrow ended with {how}", place=Place(str(path)), hint=hint
+        )
     found = json.loads(said.splitlines()[-1])
     hint = f"Arrow says: {found['hint']}" if found["hint"] else _ADVICE
-    type_ = LimitError if " more than " in found["message"] or " larger than " in found["message"] else LoadError
+    type_ = (
+        LimitError
+        if " more than " in found["message"] or " larger than " in found["message"]
+        else LoadError
+    )
     return type_(found["message"], place=Place(str(path), found["row"]), hint=hint)
 
 
@@ -127,7 +151,9 @@ def import_parquet() -> Any:
     try:
         return import_module("pyarrow.parquet")
     except ImportError:
-        raise RefusedError("Parquet needs pyarrow, which is not installed", hint=suggest_install("parquet")) from None
+        raise RefusedError(
+            "Parquet needs pyarrow, which is not installed", hint=suggest_install("parquet")
+        ) from None
 
 
 def _gather_groups(lines: Iterable[bytes]) -> Iterator[list[dict[str, Any]]]:
@@ -151,8 +177,21 @@ def _build_schema() -> Any:
     text = pa.string()
     texts = pa.list_(text)
     call = pa.struct([("id", text), ("name", text), ("arguments", pa.map_(text, text))])
-    turn = pa.struct([("turn_idx", pa.int64()), ("role", text), ("content", text), ("tool_calls", pa.list_(call))])
-    head = ("schema_version", "evaluation_id", "model_id", "evaluation_name", "evaluation_result_id")
+    turn = pa.struct(
+        [
+            ("turn_idx", pa.int64()),
+            ("role", text),
+            ("content", text),
+            ("tool_calls", pa.list_(call)),
+        ]
+    )
+    head = (
+        "schema_version",
+        "evaluation_id",
+        "model_id",
+        "evaluation_name",
+        "evaluation_result_id",
+    )
     return pa.schema(
         [
             *((name, text) for name in (*head, "sample_id", "sample_hash", "interaction_type")),

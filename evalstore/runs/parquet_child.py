@@ -1,8 +1,9 @@
 """Decodes a Parquet file in a process of its own, under a limit of memory; sole user of Arrow's reader.
 
-A page of a few bytes can stand for gigabytes, and some files end the process that asks Arrow for them. Here both end
-this process alone. The file is standard input; standard output gets the number of columns and then, for each row, its
-number, a tab and its line of JSON. What is wrong is one JSON object on standard error, and exit code 3.
+A page of a few bytes can stand for gigabytes, and some files end the process that asks Arrow for
+them. Here both end this process alone. The file is standard input; standard output gets the number
+of columns and then, for each row, its number, a tab and its line of JSON. What is wrong is one JSON
+object on standard error, and exit code 3.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ from evalstore.runs.values import UNKNOWN
 MEMORY = 2 << 30  # bytes of address space; the libraries themselves map about 0.6 GB of it
 REFUSED = 3
 ROWS, GROUPS = "rows", "groups"
-_BATCH_SIZE, _BATCH_ROWS = 64 << 20, 1024  # bytes that a footer promises of the rows that are decoded at once
+_BATCH_SIZE, _BATCH_ROWS = (
+    64 << 20,
+    1024,
+)  # bytes that a footer promises of the rows that are decoded at once
 # Where texts hold JSON, as in tables whose tool had no other way to nest.
 _NESTED = frozenset({"tool_calls", "messages", "interactions", "metadata", "evaluation"})
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -60,7 +64,9 @@ def list_groups(file: Any) -> Iterator[RowGroup]:
 def _find_offset(group: Any) -> int:
     """Return where the pages of a row group begin."""
     columns = map(group.column, range(group.num_columns))
-    return min((column.dictionary_page_offset or column.data_page_offset for column in columns), default=0)
+    return min(
+        (column.dictionary_page_offset or column.data_page_offset for column in columns), default=0
+    )
 
 
 def write_lines(batch: Any, first: int) -> Iterator[tuple[int, str]]:
@@ -89,7 +95,11 @@ def write_lines(batch: Any, first: int) -> Iterator[tuple[int, str]]:
 def _describe(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "a text is not UTF-8"
-    return error.message if isinstance(error, LoadError) else f"a row needs more than {MEMORY:,} bytes of memory"
+    return (
+        error.message
+        if isinstance(error, LoadError)
+        else f"a row needs more than {MEMORY:,} bytes of memory"
+    )
 
 
 def _write_row(row: dict[str, Any]) -> str:
@@ -141,7 +151,9 @@ def _write_rows(file: Any, start: int, end: int, out: BinaryIO) -> None:
             continue
         number, count = part.first_row, _count_batch_rows(file.metadata.row_group(part.number))
         for batch in file.iter_batches(count, row_groups=[part.number], use_threads=False):
-            out.writelines(b"%d\t%s\n" % (row, line.encode()) for row, line in write_lines(batch, number))
+            out.writelines(
+                b"%d\t%s\n" % (row, line.encode()) for row, line in write_lines(batch, number)
+            )
             number += batch.num_rows
             out.flush()
 
@@ -181,7 +193,9 @@ def decode_input(words: Sequence[str]) -> int:
                 _write_rows(file, int(ends[0]), int(ends[1]), out)
         out.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # else the interpreter flushes into the pipe once more
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), 1
+        )  # else the interpreter flushes into the pipe once more
         return REFUSED
     except _RowError as error:
         out.flush()

@@ -34,4 +34,7 @@ def compute_question_mean(outcomes: Iterable[Outcome]) -> QuestionMean:
     if len(scored) == 1:
         return QuestionMean(scored[0][0], _ONE if scored[0][1] is Verdict.PASS else _ZERO)
     passed = sum(verdict is Verdict.PASS for _, verdict in scored)
-    return QuestionMean(sum((score for score, _ in scored), Fraction(0)) / len(scored), Fraction(passed, len(scored)))
+    return QuestionMean(
+        sum((score for score, _ in scored), Fraction(0)) / len(scored),
+        Fraction(passed, len(scored)),
+    )

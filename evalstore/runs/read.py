@@ -77,11 +77,17 @@ def read_row_line(data: bytes, place: Place) -> GradedRow | None:
 
 
 def _iterate_records(run: Run) -> Iterator[tuple[Mapping[str, Any], Place]]:
-    rows = read_embedded_samples(run.path) if run.samples == run.path else read_json_objects(run.samples)
+    rows = (
+        read_embedded_samples(run.path)
+        if run.samples == run.path
+        else read_json_objects(run.samples)
+    )
     return ((row, Place(str(run.samples), line)) for line, row in rows)
 
 
-def _read_record(value: Mapping[str, Any], place: Place, read: Callable[[Mapping[str, Any], Place], _Row]) -> _Row:
+def _read_record(
+    value: Mapping[str, Any], place: Place, read: Callable[[Mapping[str, Any], Place], _Row]
+) -> _Row:
     with explain_shape_errors(place, NO_ROW):
         return read(value, place)
 
@@ -94,36 +100,52 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
     source = get_mapping(first.get("source_data"), "additional_details")
 
     def read_embedded_json(holder: Mapping[str, Any], key: str, default: _Stored) -> _Stored:
-        found = read_row(require_text(holder, key).encode(), place.file, 0) if key in holder else default
+        found = (
+            read_row(require_text(holder, key).encode(), place.file, 0)
+            if key in holder
+            else default
+        )
         if isinstance(found, type(default)):
             return found
         raise ValueError(f"its `{key}` has another shape")
 
-    counts: dict[str, Any] = {name: read_count(details.get(f"evalstore_{name}", 0)) for name in COUNTS}
+    counts: dict[str, Any] = {
+        name: read_count(details.get(f"evalstore_{name}", 0)) for name in COUNTS
+    }
     label, doubt = value.get("schema_version"), find_aggregate_doubt(value)
     return Run(
         path=path,
         samples=find_rows_file(value, path),
         id=require_text(value, "evaluation_id"),
-        name=require_text(first, "evaluation_name") if first else require_text(value, "evaluation_id"),
-        at=require_text(value, "evaluation_timestamp" if value.get("evaluation_timestamp") else "retrieved_timestamp"),
+        name=require_text(first, "evaluation_name")
+        if first
+        else require_text(value, "evaluation_id"),
+        at=require_text(
+            value,
+            "evaluation_timestamp" if value.get("evaluation_timestamp") else "retrieved_timestamp",
+        ),
         model=require_text(value["model_info"], "id"),
         # A run without a dataset says `null`.
         dataset=_read_used_artifact(read_embedded_json(source, "evalstore_dataset", {}))
         if source.get("evalstore_dataset", "null") != "null"
         else None,
-        rubrics=tuple(map(_read_used_artifact, read_embedded_json(library, "evalstore_rubrics", []))),
+        rubrics=tuple(
+            map(_read_used_artifact, read_embedded_json(library, "evalstore_rubrics", []))
+        ),
         judges=tuple(map(_read_used_artifact, read_embedded_json(library, "evalstore_judges", []))),
         outputs_sha256=read_text_or(library, "evalstore_outputs_sha256"),
         score=_result_score(results.get(SCORE, first)),
         pass_rate=_result_score(results[PASS_RATE]) if PASS_RATE in results else None,
         checks={
-            id_: _read_summary(check) for id_, check in read_embedded_json(details, "evalstore_checks", {}).items()
+            id_: _read_summary(check)
+            for id_, check in read_embedded_json(details, "evalstore_checks", {}).items()
         },
         harness=_require_texts(read_embedded_json(library, "evalstore_harness", {})),
         commit=read_text_or(library, "evalstore_commit") or None,
         log_status=read_text_or(library, "evalstore_log_status"),
-        missing_outputs=_require_texts(read_embedded_json(details, "evalstore_missing_outputs", {})),
+        missing_outputs=_require_texts(
+            read_embedded_json(details, "evalstore_missing_outputs", {})
+        ),
         notes=(
             *map(str, read_embedded_json(details, "evalstore_notes", [])),
             *([f"{path.name}: {doubt}"] if doubt else []),
@@ -160,7 +182,9 @@ def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
     if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
         raise ValueError("its `error_ids` are not strings")
     partial = read_count(check.get("partial", 0))
-    return CheckSummary(parse_exact_score(check["mean"]), scored, fail, unscored, errors, tuple(ids), partial)
+    return CheckSummary(
+        parse_exact_score(check["mean"]), scored, fail, unscored, errors, tuple(ids), partial
+    )
 
 
 def _read_used_artifact(value: Mapping[str, Any]) -> UsedArtifact:

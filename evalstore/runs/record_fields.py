@@ -70,4 +70,8 @@ def parse_exact_score(text: str) -> Fraction | None:
 def _describe_shape_error(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"it has no {make_excerpt(str(error))}"
-    return make_excerpt(str(error)) if isinstance(error, ValueError) else "a value in it has another shape"
+    return (
+        make_excerpt(str(error))
+        if isinstance(error, ValueError)
+        else "a value in it has another shape"
+    )

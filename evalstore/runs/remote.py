@@ -27,7 +27,8 @@ from evalstore.errors import EvalstoreError, LoadError, Place, RefusedError, Usa
 from evalstore.files import BLOCK
 from evalstore.text import hide_url_secrets, make_excerpt
 
-# Protocols that name a file by itself: others of fsspec read further addresses from a file's content, or run code.
+# Protocols that name a file by itself: others of fsspec read further addresses from a file's
+# content, or run code.
 PROTOCOLS = ("s3", "gs", "gcs", "az", "abfs", "hf", "http", "https", "memory")
 _HTTP = ("http://", "https://")
 _COPY = "copy the file yourself and name the copy"
@@ -58,8 +59,9 @@ class _CopyFolder:
 class RemoteFile(type(Path())):  # type: ignore[misc]  # the class of paths on this system
     """A file behind a URL, copied into a temporary folder when it is first opened.
 
-    It is shown, and recorded, as its URL without what is secret there: a password, and a query that may be signed. A
-    name beside it (`with_name`) is a file in the same remote folder; a folder before it changes nothing.
+    It is shown, and recorded, as its URL without what is secret there: a password, and a query that
+    may be signed. A name beside it (`with_name`) is a file in the same remote folder; a folder
+    before it changes nothing.
     """
 
     _url: str
@@ -120,7 +122,9 @@ def _copy_file(url: str, target: Path, folder: _CopyFolder) -> None:
         raise
     except ModuleNotFoundError as error:
         if error.name == "fsspec":
-            raise RefusedError("a URL needs fsspec, which is not installed", hint=suggest_install("remote")) from None
+            raise RefusedError(
+                "a URL needs fsspec, which is not installed", hint=suggest_install("remote")
+            ) from None
         raise _build_error(url, error) from None
     # Each file system has errors of its own, which no class has in common.
     except Exception as error:  # noqa: BLE001
@@ -130,7 +134,8 @@ def _copy_file(url: str, target: Path, folder: _CopyFolder) -> None:
 
 def _receive_pieces(url: str, budget: UrlBudget) -> Iterator[bytes]:
     """Yield the bytes behind a URL; `LoadError` where they are too many, too late, or stop coming."""
-    # Whatever a file system waits for, it waits in a thread of its own, for which nobody waits when the time is over.
+    # Whatever a file system waits for, it waits in a thread of its own, for which nobody waits when
+    # the time is over.
     pieces, is_over = queue.Queue[bytes | Exception](_MOST_WAITING), threading.Event()
     threading.Thread(target=_send_pieces, args=(url, budget, pieces, is_over), daemon=True).start()
     size, end, place = 0, time.monotonic() + budget.seconds, Place(hide_url_secrets(url))
@@ -142,11 +147,15 @@ def _receive_pieces(url: str, budget: UrlBudget) -> Iterator[bytes]:
             except queue.Empty:
                 piece = b""
                 if left > budget.silence:
-                    raise LoadError(f"sends nothing for {budget.silence:g} seconds", place=place) from None
+                    raise LoadError(
+                        f"sends nothing for {budget.silence:g} seconds", place=place
+                    ) from None
                 left = 0
             if left <= 0:
                 hint = f"{_COPY}, or allow more: EVALSTORE_URL_SECONDS"
-                raise LoadError(f"takes longer than {budget.seconds:g} seconds", place=place, hint=hint)
+                raise LoadError(
+                    f"takes longer than {budget.seconds:g} seconds", place=place, hint=hint
+                )
             if isinstance(piece, Exception):
                 raise piece
             if not piece:
@@ -160,7 +169,9 @@ def _receive_pieces(url: str, budget: UrlBudget) -> Iterator[bytes]:
         is_over.set()
 
 
-def _send_pieces(url: str, budget: UrlBudget, pieces: queue.Queue[bytes | Exception], is_over: threading.Event) -> None:
+def _send_pieces(
+    url: str, budget: UrlBudget, pieces: queue.Queue[bytes | Exception], is_over: threading.Event
+) -> None:
     """Put what lies behind a URL into a queue, then nothing, or what went wrong; ends soon when all `is_over`."""
 
     def put(piece: bytes | Exception) -> bool:
@@ -190,9 +201,13 @@ def _open_pieces(url: str, budget: UrlBudget) -> Generator[bytes, None, None]:
         with system.open(path, "rb") as source:
             yield from iter(partial(source.read, BLOCK), b"")
     except FileNotFoundError:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), hide_url_secrets(url)) from None
+        raise FileNotFoundError(
+            errno.ENOENT, os.strerror(errno.ENOENT), hide_url_secrets(url)
+        ) from None
 
 
 def _build_error(url: str, error: Exception) -> LoadError:
-    reason = make_excerpt(hide_url_secrets(" ".join(str(error).split())), 200) or type(error).__name__
+    reason = (
+        make_excerpt(hide_url_secrets(" ".join(str(error).split())), 200) or type(error).__name__
+    )
     return LoadError(f"cannot be read: {reason}", place=Place(hide_url_secrets(url)))

@@ -19,8 +19,8 @@ from evalstore.text import make_excerpt
 class RowFormat(NamedTuple):
     """A file format of rows, known by its suffix.
 
-    `read_lines` yields (number, line without its break) for each row, or for those of a span, of which `cut` makes some
-    of about so many bytes; `write` (None: lines are the format) writes
+    `read_lines` yields (number, line without its break) for each row, or for those of a span, of
+    which `cut` makes some of about so many bytes; `write` (None: lines are the format) writes
     lines into an open file; `require` raises `RefusedError` where the library for it is missing.
     """
 

@@ -24,9 +24,15 @@ _CREATE = (
 _INSERT = "INSERT INTO row (id, sample, rubric, offset, line) VALUES (?, ?, ?, ?, ?)"
 _FIND = "SELECT offset, line FROM row WHERE id = ? ORDER BY number"
 _LIST = "SELECT id FROM row ORDER BY number"
-_LIST_FROM = "SELECT id, offset, line FROM row WHERE number >= (SELECT number FROM row WHERE id = ?) ORDER BY number"
+_LIST_FROM = (
+    "SELECT id, offset, line FROM row WHERE number >= (SELECT number FROM row WHERE id = ?) ORDER "
+    "BY number"
+)
 # Of questions with samples each at its first row.
-_LIST_FIRST = "SELECT id FROM row AS one WHERE number = (SELECT min(number) FROM row WHERE id = one.id) ORDER BY number"
+_LIST_FIRST = (
+    "SELECT id FROM row AS one WHERE number = (SELECT min(number) FROM row WHERE id = one.id) "
+    "ORDER BY number"
+)
 _COUNT = "SELECT count(DISTINCT id) FROM row"
 _RUBRIC_OF = "SELECT rubric FROM row WHERE id = ? ORDER BY number LIMIT 1"
 
@@ -49,8 +55,9 @@ class _RowPlace(NamedTuple):
 class RowIndex(Mapping[str, GradedRow]):
     """The graded rows of a run by question, in file order; one is read when it is asked for, its samples as one.
 
-    Only one row is in memory: where the others stand is noted in a temporary file, which has no name. Raises
-    `LoadError` at file:line for a line that is not a row, and `RefusedError` where a sample of a question stands twice.
+    Only one row is in memory: where the others stand is noted in a temporary file, which has no
+    name. Raises `LoadError` at file:line for a line that is not a row, and `RefusedError` where a
+    sample of a question stands twice.
     """
 
     def __init__(self, run: Run) -> None:

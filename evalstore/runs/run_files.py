@@ -48,8 +48,9 @@ def read_aggregate(path: Path) -> dict[str, Any]:
 def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
     """Return the file with an aggregate's rows: a file beside it, or `path` itself when the samples are embedded.
 
-    evalstore's own aggregates name their file; those of others name a path elsewhere, of which the last part counts.
-    Raises `LoadError` for a link: the user named the aggregate, and not what a link beside it leads to.
+    evalstore's own aggregates name their file; those of others name a path elsewhere, of which the
+    last part counts. Raises `LoadError` for a link: the user named the aggregate, and not what a
+    link beside it leads to.
     """
     found = _locate_row_file(record, path)
     if found != path and found.is_symlink():
@@ -66,24 +67,34 @@ def _locate_row_file(record: Mapping[str, Any], path: Path) -> Path:
     usual = [path.with_name(f"{path.stem}_samples{suffix}") for suffix in ROW_FORMATS]
     named = get_mapping(record, "detailed_evaluation_results").get("file_path")
     name = PurePosixPath(named).name if isinstance(named, str) else ""
-    beside = [path.with_name(one) for one in dict.fromkeys([name, encode_name(name)])] if _PLAIN.fullmatch(name) else []
+    beside = (
+        [path.with_name(one) for one in dict.fromkeys([name, encode_name(name)])]
+        if _PLAIN.fullmatch(name)
+        else []
+    )
     return next(filter(is_existing_file, [*beside, *usual]), usual[0])
 
 
 def find_aggregate(path: Path) -> Path:
     """Return the aggregate of a run that is named by its samples, or by a folder of its own; any other path as it is.
 
-    It lies beside the samples, and names them; `LoadError` where none does, or where a folder has no run, or several.
+    It lies beside the samples, and names them; `LoadError` where none does, or where a folder has
+    no run, or several.
     """
     if path.is_dir():
         return _find_only_run(path)
     if path.suffix not in ROW_FORMATS or not is_existing_file(path):
         return path
-    usual = [path.with_name(f"{stem}.json") for stem in (path.stem.removesuffix("_samples"), path.stem)]
+    usual = [
+        path.with_name(f"{stem}.json") for stem in (path.stem.removesuffix("_samples"), path.stem)
+    ]
     others = sorted(path.parent.glob("*.json"))[:_LOOKED_AT]
     for candidate in dict.fromkeys([*usual, *others]):
         with suppress(EvalstoreError, AttributeError, KeyError, TypeError, ValueError):
-            if not candidate.is_symlink() and _locate_row_file(read_aggregate(candidate), candidate) == path:
+            if (
+                not candidate.is_symlink()
+                and _locate_row_file(read_aggregate(candidate), candidate) == path
+            ):
                 return candidate
     raise LoadError(
         "these are rows without an aggregate that names them",
@@ -98,16 +109,24 @@ def _find_only_run(folder: Path) -> Path:
         return found[0]
     place = Place(str(folder))
     if not found:
-        raise LoadError("is a folder without a run", place=place, hint="a run is named by its JSON file")
+        raise LoadError(
+            "is a folder without a run", place=place, hint="a run is named by its JSON file"
+        )
     names = [make_excerpt(path.name, 60) for path in found[:_SHOWN]] + ["…"] * (len(found) > _SHOWN)
-    raise LoadError("is a folder with more than one run", place=place, hint=f"name one of them: {', '.join(names)}")
+    raise LoadError(
+        "is a folder with more than one run",
+        place=place,
+        hint=f"name one of them: {', '.join(names)}",
+    )
 
 
 def _list_runs(folder: Path) -> Iterator[Path]:
     """Yield the aggregates in a folder, by name; no link is followed."""
     for path in sorted(folder.glob("*.json"))[:_LOOKED_AT]:
         with suppress(EvalstoreError):
-            if not path.is_symlink() and isinstance(read_aggregate(path).get("evaluation_results"), list):
+            if not path.is_symlink() and isinstance(
+                read_aggregate(path).get("evaluation_results"), list
+            ):
                 yield path
 
 
@@ -144,10 +163,15 @@ def _check_name(name: Any) -> str:
     return name
 
 
-def read_json_objects(path: Path, span: OutputSpan | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_json_objects(
+    path: Path, span: OutputSpan | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) for every line that is not blank; anything else is a `LoadError` at file:line."""
     file = str(path)
-    return ((number, parse_json_object(line, Place(file, number))) for number, line in read_lines(path, span))
+    return (
+        (number, parse_json_object(line, Place(file, number)))
+        for number, line in read_lines(path, span)
+    )
 
 
 def parse_json_object(line: bytes, place: Place) -> dict[str, Any]:

@@ -30,7 +30,10 @@ def iterate_runs(folder: Path) -> Iterator[tuple[Path, Run | EvalstoreError]]:
                 yield path, found
     for refusal in unlisted:
         reason = (refusal.strerror or str(refusal)).lower()
-        yield Path(os.fsdecode(refusal.filename or folder)), LoadError(f"cannot be listed: {reason}")
+        yield (
+            Path(os.fsdecode(refusal.filename or folder)),
+            LoadError(f"cannot be listed: {reason}"),
+        )
 
 
 def find_run_time(run: Run) -> datetime | None:

@@ -40,7 +40,9 @@ class RowChoice:
 
     def has_row(self, row: GradedRow) -> bool:
         """Whether a row is asked for."""
-        if self.question not in {None, row.id} or (self.check is not None and not self.list_checks(row)):
+        if self.question not in {None, row.id} or (
+            self.check is not None and not self.list_checks(row)
+        ):
             return False
         return not self.failed or self.find_verdict(row) is not Verdict.PASS
 
@@ -49,8 +51,9 @@ class RowChoice:
 class RunView:
     """A run and the outputs in it that were asked for: `found` of `total`, of which `rows` are kept.
 
-    A question with samples has a row for each. Rows that fail stand first, then those without a score, each from the
-    lowest score up; equal ones in the order of the run. `histogram` counts the scores that were asked for in tenths,
+    A question with samples has a row for each. Rows that fail stand first, then those without a
+    score, each from the lowest score up; equal ones in the order of the run. `histogram` counts the
+    scores that were asked for in tenths,
     1 among those of the last.
     """
 
@@ -65,7 +68,8 @@ class RunView:
 def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunView:
     """Read the outputs of a run that `choice` has, and keep the `limit` worst of them (None: all).
 
-    Raises `RefusedError` for a question or a check that the run does not have, with the nearest name.
+    Raises `RefusedError` for a question or a check that the run does not have, with the nearest
+    name.
     """
     run = read_run(path)
     kept: list[tuple[tuple[int, Fraction, int], GradedRow]] = []
@@ -127,7 +131,11 @@ def find_worst(run: Run) -> WrittenRun:
 def list_missing(view: RunView) -> Iterator[tuple[str, str]]:
     """Yield the questions that have no output, each with the reason, as far as they are asked for."""
     if view.choice.check is None:
-        yield from (pair for pair in view.run.missing_outputs.items() if view.choice.question in {None, pair[0]})
+        yield from (
+            pair
+            for pair in view.run.missing_outputs.items()
+            if view.choice.question in {None, pair[0]}
+        )
 
 
 def _rank_row(row: GradedRow, choice: RowChoice, place: int) -> tuple[int, Fraction, int]:

@@ -17,7 +17,8 @@ WHOLE_FILE, BYTE_RANGE = "file", "bytes"
 class OutputSpan(NamedTuple):
     """A stretch of a file of outputs, from `start` up to `end` in its unit, and the SHA-256 of its bytes.
 
-    `first_line` is the number of its first line, from 1, by which messages name the lines of the file.
+    `first_line` is the number of its first line, from 1, by which messages name the lines of the
+    file.
     """
 
     unit: str
@@ -50,7 +51,9 @@ def cut_lines(path: Path, size: int) -> CutFile:
     with open_user_file(path) as file:
         while block := file.read(BLOCK):
             taken = 0
-            while (end := block.find(b"\n", max(taken, starts[-1][0] + size - 1 - position)) + 1) > 0:
+            while (
+                end := block.find(b"\n", max(taken, starts[-1][0] + size - 1 - position)) + 1
+            ) > 0:
                 line += block.count(b"\n", taken, end)
                 taken = end
                 starts.append((position + taken, line))
@@ -64,7 +67,9 @@ def cut_at(path: Path, starts: Sequence[tuple[int, int]]) -> CutFile:
     whole, spans = hashlib.sha256(), list[OutputSpan]()
     with open_user_file(path) as file:
         size = file.seek(0, SEEK_END)
-        for (start, first_line), end in zip(starts, [*(start for start, _ in starts[1:]), size], strict=True):
+        for (start, first_line), end in zip(
+            starts, [*(start for start, _ in starts[1:]), size], strict=True
+        ):
             found = hashlib.sha256()
             for block in _read_blocks(file, start, end):
                 found.update(block)
@@ -77,7 +82,9 @@ def compute_span_sha256(path: Path, span: OutputSpan) -> str:
     """Return the SHA-256 of the bytes that a span has now: a whole file to its end, of a shorter file what is left."""
     found = hashlib.sha256()
     with open_user_file(path) as file:
-        for block in _read_blocks(file, span.start, sys.maxsize if span.unit == WHOLE_FILE else span.end):
+        for block in _read_blocks(
+            file, span.start, sys.maxsize if span.unit == WHOLE_FILE else span.end
+        ):
             found.update(block)
     return found.hexdigest()
 

@@ -17,8 +17,8 @@ _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
 def build_columns(run: Run) -> dict[str, list[Any]]:
     """Return the columns by name: id, sample, score (0 to 1, or None), passed, …, and two for each check.
 
-    `check.<id>` is its score, and `reason.<id>` says why: of a judge, what it said. Rows are in the order of the run; a
-    check that did not grade a row has None there.
+    `check.<id>` is its score, and `reason.<id>` says why: of a judge, what it said. Rows are in the
+    order of the run; a check that did not grade a row has None there.
     """
     rows = list(read_rows(run))
     columns: dict[str, list[Any]] = {
@@ -35,7 +35,9 @@ def build_columns(run: Run) -> dict[str, list[Any]]:
     checks: defaultdict[str, list[float | str | None]] = defaultdict(lambda: [None] * len(rows))
     for number, row in enumerate(rows):
         for check in row.checks:
-            checks[f"check.{check.id}"][number] = None if check.score is None else float(check.score)
+            checks[f"check.{check.id}"][number] = (
+                None if check.score is None else float(check.score)
+            )
             checks[f"reason.{check.id}"][number] = check.reason
     return {**columns, **checks}
 
@@ -46,7 +48,9 @@ def build_frame(run: Run) -> Any:
     types = {"score": "Float64", "passed": "boolean", "sample": "Int64"}
     return pd.DataFrame(
         {
-            name: pd.array(values, dtype=types.get(name, "Float64" if name.startswith("check.") else "string"))
+            name: pd.array(
+                values, dtype=types.get(name, "Float64" if name.startswith("check.") else "string")
+            )
             for name, values in build_columns(run).items()
         }
     )
@@ -58,7 +62,10 @@ def build_table(run: Run) -> Any:
     types = {"score": pa.float64(), "passed": pa.bool_(), "sample": pa.int64()}
     return pa.table(
         {
-            name: pa.array(values, type=types.get(name, pa.float64() if name.startswith("check.") else pa.string()))
+            name: pa.array(
+                values,
+                type=types.get(name, pa.float64() if name.startswith("check.") else pa.string()),
+            )
             for name, values in build_columns(run).items()
         }
     )

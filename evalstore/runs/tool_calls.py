@@ -16,17 +16,27 @@ def read_calls(value: Any, place: Place) -> ToolCalls | None:
     """Return recorded calls unchanged, after checking that each has a name; None when none were recorded (`[]` was)."""
     if value is None:
         return None
-    if not isinstance(value, list) or not all(isinstance(call, dict) and read_call_name(call) for call in value):
-        raise LoadError("`tool_calls` is not a list of calls", place=place, hint='a call is {"name": "…", "args": {…}}')
+    if not isinstance(value, list) or not all(
+        isinstance(call, dict) and read_call_name(call) for call in value
+    ):
+        raise LoadError(
+            "`tool_calls` is not a list of calls",
+            place=place,
+            hint='a call is {"name": "…", "args": {…}}',
+        )
     return tuple(value)
 
 
 def collect_calls(messages: Sequence[Mapping[str, Any]], place: Place) -> ToolCalls | None:
     """Return the calls of a transcript as `{name, args}`, in order; None when no message has `tool_calls`."""
-    recorded = [message["tool_calls"] for message in messages if message.get("tool_calls") is not None]
+    recorded = [
+        message["tool_calls"] for message in messages if message.get("tool_calls") is not None
+    ]
     if not recorded:
         return None
-    return tuple(_plain_call(call) for several in recorded for call in read_calls(several, place) or ())
+    return tuple(
+        _plain_call(call) for several in recorded for call in read_calls(several, place) or ()
+    )
 
 
 def format_calls(calls: ToolCalls) -> Iterator[dict[str, Any]]:
@@ -36,7 +46,8 @@ def format_calls(calls: ToolCalls) -> Iterator[dict[str, Any]]:
         yield {
             "id": call["id"] if isinstance(call.get("id"), str) else f"call_{number}",
             "name": read_call_name(call),
-            "arguments": arguments and {key: _argument_text(value) for key, value in arguments.items()},
+            "arguments": arguments
+            and {key: _argument_text(value) for key, value in arguments.items()},
         }
 
 

@@ -18,7 +18,10 @@ class UnpackBudget:
 
         `advice` says what to do with one that takes more.
         """
-        self._bytes, self._steps = SharedBudget(max(_ALWAYS, _RATIO * size)), SharedBudget(max(_ALWAYS, steps * size))
+        self._bytes, self._steps = (
+            SharedBudget(max(_ALWAYS, _RATIO * size)),
+            SharedBudget(max(_ALWAYS, steps * size)),
+        )
         self._place, self._advice = place, advice
 
     def spend_bytes(self, size: int) -> None:

@@ -22,7 +22,15 @@ LATEST = "0.3.0"
 _PASSED, _FAILED = Fraction(1), Fraction(0)
 _NAMED_CHECKS = 3  # of those that could not grade everything
 # The counts of a `Run` that its aggregate holds under their names.
-COUNTS = ("scored", "unscored", "without_output", "without_question", "outputs", "asked_otherwise", "unread_rows")
+COUNTS = (
+    "scored",
+    "unscored",
+    "without_output",
+    "without_question",
+    "outputs",
+    "asked_otherwise",
+    "unread_rows",
+)
 UNKNOWN = -1  # the score of Every Eval Ever that means none
 _READERS: dict[str, Callable[[Any], Any]] = {}
 
@@ -48,9 +56,10 @@ class StoredOutput:
     """One stored output: the question's id, the model's answer, and its line in the file.
 
     `sample` tells several answers to one question apart; the only one, or the first, is 0.
-    `from_eee_row` marks a row of Every Eval Ever, where one output may have a row for every metric; `doubt` says where
-    that row contradicts its version label. `asked` is what its record says was asked, the whole of it first, then its
-    parts (the variables of a template); empty where the record does not say.
+    `from_eee_row` marks a row of Every Eval Ever, where one output may have a row for every metric;
+    `doubt` says where that row contradicts its version label. `asked` is what its record says was
+    asked, the whole of it first, then its parts (the variables of a template); empty where the
+    record does not say.
     """
 
     id: str
@@ -67,11 +76,12 @@ class StoredOutput:
 class GradedRow:
     """One question's output and its grade; `rubric` is the exact reference of one of `Run.rubrics`, or empty.
 
-    `input` is the question in the words of the dataset, and `asked` what the record of the output says was asked, where
-    that differs from it (None: it does not, or the record does not say). `input_digest` is that of what was asked.
+    `input` is the question in the words of the dataset, and `asked` what the record of the output
+    says was asked, where that differs from it (None: it does not, or the record does not say).
+    `input_digest` is that of what was asked.
 
-    A row with `samples` stands for several outputs to one question: its score is their exact mean, and it passes where
-    most of them do; its checks are those of the first, or of one that failed.
+    A row with `samples` stands for several outputs to one question: its score is their exact mean,
+    and it passes where most of them do; its checks are those of the first, or of one that failed.
     """
 
     id: str
@@ -121,7 +131,11 @@ class GradedRow:
     def has_output_of(self, other: GradedRow) -> bool:
         """Whether both digests are equal; of plain texts it is known without them."""
         plain = all(not row.samples and row.output.tool_calls is None for row in (self, other))
-        return self.output.text == other.output.text if plain else self.output_digest == other.output_digest
+        return (
+            self.output.text == other.output.text
+            if plain
+            else self.output_digest == other.output_digest
+        )
 
 
 def digest_plain_text(text: str) -> str:
@@ -133,9 +147,10 @@ def digest_plain_text(text: str) -> str:
 class CheckSummary:
     """One check over all rows: the mean of its scores (None without any), and how many failed or went unscored.
 
-    `errors` are those of the unscored that could not be graded; the others had nothing to grade. `partial` are those of
-    the scored in which a check of a composite's rubric could not be graded. `error_ids` are the questions of both, in
-    the order of the outputs. Samples of a question count one by one.
+    `errors` are those of the unscored that could not be graded; the others had nothing to grade.
+    `partial` are those of the scored in which a check of a composite's rubric could not be graded.
+    `error_ids` are the questions of both, in the order of the outputs. Samples of a question count
+    one by one.
     """
 
     mean: Fraction | None
@@ -171,13 +186,14 @@ def register_readers(**readers: Callable[[Any], Any]) -> None:
 class Run(PageValue):
     """One scored set of outputs: what it was made from and what came out, all numbers exact.
 
-    `path` is the aggregate JSON (what names a run), `samples` the JSONL of its rows, `name` the dataset's id, `at` Unix
-    time in seconds, `eee_version` the version of Every Eval Ever that the run is written in. `outputs` counts all
-    samples, `missing_outputs` has the questions without any, by id, and why. `asked_otherwise` counts outputs to an
-    input that is not their question's, `unread_rows` rows that could not be read and name no question. `log_status`
-    says what ended the log of the outputs before its end (`cancelled`, `error`); it is empty of a whole one. Where too
-    many gradings failed, `score` and `pass_rate` are None, and `rest_score` and `rest_pass_rate` are what the others
-    come to. A run that evalstore
+    `path` is the aggregate JSON (what names a run), `samples` the JSONL of its rows, `name` the
+    dataset's id, `at` Unix time in seconds, `eee_version` the version of Every Eval Ever that the
+    run is written in. `outputs` counts all samples, `missing_outputs` has the questions without
+    any, by id, and why. `asked_otherwise` counts outputs to an input that is not their question's,
+    `unread_rows` rows that could not be read and name no question. `log_status` says what ended the
+    log of the outputs before its end (`cancelled`, `error`); it is empty of a whole one. Where too
+    many gradings failed, `score` and `pass_rate` are None, and `rest_score` and `rest_pass_rate`
+    are what the others come to. A run that evalstore
     did not write has no `dataset`, no `rubrics`, and counts of 0.
     """
 
@@ -212,10 +228,14 @@ class Run(PageValue):
 
     def __repr__(self) -> str:
         gap = f" ({self.ungraded})" if self.ungraded else ""
-        score = f"no score{gap}" if self.score is None else f"score {float(self.score) * 100:.2f}{gap}"
+        score = (
+            f"no score{gap}" if self.score is None else f"score {float(self.score) * 100:.2f}{gap}"
+        )
         ruler = self.dataset.ref if self.dataset else self.name
         mark = ["unreleased"] if self.unreleased else []
-        return format_repr(self, self.path, ruler, self.model, *mark, score, f"{self.scored:,} questions")
+        return format_repr(
+            self, self.path, ruler, self.model, *mark, score, f"{self.scored:,} questions"
+        )
 
     @classmethod
     def read(cls, path: Path | str) -> Run:
@@ -244,7 +264,10 @@ class Run(PageValue):
     @property
     def unreleased(self) -> bool:
         """Whether its dataset, a rubric or a judge had no release: it was read from a file, or from a commit."""
-        return any(pinned is not None and pinned.tag is None for pinned in (self.dataset, *self.rubrics, *self.judges))
+        return any(
+            pinned is not None and pinned.tag is None
+            for pinned in (self.dataset, *self.rubrics, *self.judges)
+        )
 
     @property
     def gradings(self) -> int:
@@ -261,7 +284,10 @@ class Run(PageValue):
         """What was not graded, in words: `sound graded 0 of 12`; empty where no grading failed."""
         failed = [(id_, check) for id_, check in self.checks.items() if check.failed_gradings]
         failed.sort(key=lambda pair: -pair[1].failed_gradings)
-        parts = [f"{make_excerpt(id_, SHORT_EXCERPT)} {check.coverage}" for id_, check in failed[:_NAMED_CHECKS]]
+        parts = [
+            f"{make_excerpt(id_, SHORT_EXCERPT)} {check.coverage}"
+            for id_, check in failed[:_NAMED_CHECKS]
+        ]
         more = f" and {len(failed) - len(parts):,} more" if len(failed) > len(parts) else ""
         return ", ".join(parts) + more
 
@@ -269,7 +295,11 @@ class Run(PageValue):
     def silent_check(self) -> tuple[str, int]:
         """The check that failed at every output that it was for, and their number; of several the one with the most."""
         checks = self.checks.items()
-        silent = [(id_, check.gradings) for id_, check in checks if check.failed_gradings == check.gradings]
+        silent = [
+            (id_, check.gradings)
+            for id_, check in checks
+            if check.failed_gradings == check.gradings
+        ]
         return max(silent, key=lambda pair: pair[1], default=("", 0))
 
     @property
@@ -280,11 +310,17 @@ class Run(PageValue):
     def withhold_score(self, most: Fraction) -> Run:
         """Return the run without its score where more than the share `most` of its gradings failed.
 
-        So it is, too, where a check failed at every output that it was for, and those are more than that share of all.
+        So it is, too, where a check failed at every output that it was for, and those are more than
+        that share of all.
         """
-        if self.failed_gradings <= most * self.gradings and self.silent_check[1] <= most * self.outputs:
+        if (
+            self.failed_gradings <= most * self.gradings
+            and self.silent_check[1] <= most * self.outputs
+        ):
             return self
-        return replace(self, score=None, pass_rate=None, rest_score=self.score, rest_pass_rate=self.pass_rate)
+        return replace(
+            self, score=None, pass_rate=None, rest_score=self.score, rest_pass_rate=self.pass_rate
+        )
 
 
 def merge_samples(rows: Sequence[GradedRow]) -> GradedRow:
@@ -294,10 +330,16 @@ def merge_samples(rows: Sequence[GradedRow]) -> GradedRow:
     samples = tuple(sorted(rows, key=lambda row: row.sample))
     mean = compute_question_mean((row.score, row.verdict) for row in samples)
     checks = tuple(_merge_checks(samples))
-    merged = replace(samples[0], score=mean.score, verdict=mean.verdict, checks=checks, sample=0, samples=samples)
+    merged = replace(
+        samples[0], score=mean.score, verdict=mean.verdict, checks=checks, sample=0, samples=samples
+    )
     digests = list(dict.fromkeys(row.input_digest for row in samples))
     asked = next((row.asked for row in samples if row.asked is not None), None)
-    return merged if len(digests) == 1 else replace(merged, input_digest=compute_digest(digests), asked=asked)
+    return (
+        merged
+        if len(digests) == 1
+        else replace(merged, input_digest=compute_digest(digests), asked=asked)
+    )
 
 
 def _merge_checks(samples: Sequence[GradedRow]) -> Iterable[CheckResult]:

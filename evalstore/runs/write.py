@@ -35,8 +35,8 @@ _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
 class DraftFile(BufferedRandom):
     """A new file in a hidden folder of its own, which gets its name when it has been read back.
 
-    `hidden` is its path from the folder of the draft. Its descriptor says which file it is: in a folder that others can
-    write, its hidden name can be given to another.
+    `hidden` is its path from the folder of the draft. Its descriptor says which file it is: in a
+    folder that others can write, its hidden name can be given to another.
     """
 
     def __init__(self, folder: DraftFolder, hidden: str, descriptor: int) -> None:
@@ -86,7 +86,9 @@ class DraftFile(BufferedRandom):
 
     def _check_name(self, name: str) -> None:
         here = self.folder.descriptor
-        if not os.path.samestat(os.fstat(self.fileno()), os.stat(name, dir_fd=here, follow_symlinks=False)):
+        if not os.path.samestat(
+            os.fstat(self.fileno()), os.stat(name, dir_fd=here, follow_symlinks=False)
+        ):
             os.unlink(name, dir_fd=here)
             raise self.folder.make_intrusion_error(name)
 
@@ -143,15 +145,20 @@ class DraftFolder:
         while True:
             name = f".{stem}.{secrets.token_hex(4)}{_SUFFIX}"
             hidden = f"{name}/{UNSEEN_DATA}"
-            # Another process may take each of them for abandoned until the file is locked; from there on it cannot.
+            # Another process may take each of them for abandoned until the file is locked; from
+            # there on it cannot.
             try:
                 os.mkdir(name, OWN_FOLDER, dir_fd=self.descriptor)
                 os.mkdir(f"{name}/{UNSEEN}", OWN_FOLDER, dir_fd=self.descriptor)
-                descriptor = os.open(hidden, _OPEN | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=self.descriptor)
+                descriptor = os.open(
+                    hidden, _OPEN | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=self.descriptor
+                )
             except FileNotFoundError:
                 continue
             file = DraftFile(self, hidden, descriptor)
-            with suppress(OSError):  # a file system without locks: nobody can lock it to sweep it either
+            with suppress(
+                OSError
+            ):  # a file system without locks: nobody can lock it to sweep it either
                 fcntl.flock(file, fcntl.LOCK_EX)
             if self.has_name(hidden):
                 return file
@@ -224,7 +231,10 @@ class RunWriter:
         Each is read back first. The suffix of `run.samples` says in which format rows are written.
         """
         suffix = find_row_format(run.samples).suffix
-        with refuse_disk_errors(self.folder.path), self._finish_rows(find_row_format(run.samples)) as rows:
+        with (
+            refuse_disk_errors(self.folder.path),
+            self._finish_rows(find_row_format(run.samples)) as rows,
+        ):
             for number in count(1):
                 stem = self.name if number == 1 else f"{self.name}-{number}"
                 name, samples = f"{stem}.json", f"{stem}_samples{suffix}"
@@ -251,7 +261,11 @@ class RunWriter:
         published = False
         try:
             with self.folder.open_file(self.name) as file:
-                file.write((json.dumps(format_aggregate(run), ensure_ascii=False, indent=2) + "\n").encode())
+                file.write(
+                    (
+                        json.dumps(format_aggregate(run), ensure_ascii=False, indent=2) + "\n"
+                    ).encode()
+                )
                 file.finish()
                 published = file.give_name(run.path.name)
         finally:
@@ -259,7 +273,9 @@ class RunWriter:
                 os.unlink(run.samples.name, dir_fd=self.folder.descriptor)
         if not published:
             raise ConflictError(
-                "another program wrote this at the same time", place=Place(str(run.path)), hint="score again"
+                "another program wrote this at the same time",
+                place=Place(str(run.path)),
+                hint="score again",
             )
 
 

@@ -39,7 +39,9 @@ def has_input_of(asked: Sequence[str], question: Question) -> bool:
 
 
 def _join_question(question: Question) -> str:
-    return "\n".join([question.input, *_list_messages(question), read_asked(question.row.get("context"))])
+    return "\n".join(
+        [question.input, *_list_messages(question), read_asked(question.row.get("context"))]
+    )
 
 
 def _list_messages(question: Question) -> list[str]:
@@ -52,8 +54,13 @@ def _is_part(part: str, text: str) -> bool:
     """Whether a text contains another one that does not begin or end within a word of it."""
     start = text.find(part)
     while start >= 0:
-        before, after = text[max(start - 1, 0) : start + 1], text[start + len(part) - 1 : start + len(part) + 1]
-        if not any(len(_WORD.findall(edge)) == len(edge) == 2 for edge in (before if start else "", after)):  # noqa: PLR2004  # both sides of an edge
+        before, after = (
+            text[max(start - 1, 0) : start + 1],
+            text[start + len(part) - 1 : start + len(part) + 1],
+        )
+        edges = (before if start else "", after)
+        # Both sides of an edge are letters of a word.
+        if not any(len(_WORD.findall(edge)) == len(edge) == 2 for edge in edges):  # noqa: PLR2004
             return True
         start = text.find(part, start + 1)
     return False
@@ -78,8 +85,14 @@ class AskedIndex:
     def find_around(self, asked: Sequence[str]) -> str | None:
         """Return the one question whose input is most of the whole text; None where there is none, or several are."""
         text = normalize_spaces(asked[0])
-        parts = [one for one in self._list_searched() if len(one[1]) * _LEAST_PART >= len(text) and one[1] in text]
-        parts = sorted((one for one in parts if _is_part(one[1], text)), key=lambda one: -len(one[1]))
+        parts = [
+            one
+            for one in self._list_searched()
+            if len(one[1]) * _LEAST_PART >= len(text) and one[1] in text
+        ]
+        parts = sorted(
+            (one for one in parts if _is_part(one[1], text)), key=lambda one: -len(one[1])
+        )
         is_one = parts and all(part in parts[0][1] and part != parts[0][1] for _, part in parts[1:])
         return parts[0][0] if is_one else None
 
@@ -100,7 +113,9 @@ class AskedIndex:
     def _find_by_key(self, text: str) -> list[str]:
         if self._database is None:
             self._database = self._fill_database()
-        found = self._database.execute("SELECT id FROM asked WHERE key = ? ORDER BY rowid", (_compute_key(text),))
+        found = self._database.execute(
+            "SELECT id FROM asked WHERE key = ? ORDER BY rowid", (_compute_key(text),)
+        )
         return [id_ for (id_,) in found.fetchall()]
 
     def _fill_database(self) -> sqlite3.Connection:
@@ -122,4 +137,6 @@ class AskedIndex:
 
 
 def _compute_key(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
+    return int.from_bytes(
+        blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True
+    )

@@ -100,26 +100,37 @@ class ArtifactResolver:
 
     def list_pins(self, kind: Kind) -> tuple[UsedArtifact, ...]:
         """Return the pins of all artifacts of one kind so far, sorted by reference."""
-        pins = {pin_resolved(resolved) for resolved in self._resolved.values() if resolved.kind is kind}
+        pins = {
+            pin_resolved(resolved) for resolved in self._resolved.values() if resolved.kind is kind
+        }
         return tuple(sorted(pins, key=lambda pinned: pinned.ref))
 
     def _prepare_rubric(self, ref: str) -> PreparedRubric:
         resolved = self.resolve(ref)
         if resolved.kind is not Kind.RUBRIC:
-            raise RefusedError(f"{ref} is a {resolved.kind}, not a rubric", hint="rubric_ref names a rubric")
+            raise RefusedError(
+                f"{ref} is a {resolved.kind}, not a rubric", hint="rubric_ref names a rubric"
+            )
         if unmapped := resolved.artifact.value.get("x_unmapped"):
             self.notes.append(
                 f"{format_exact_ref(resolved)} is incomplete: it lacks {len(unmapped)} of its source's checks"
             )
         context = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
-        return PreparedRubric(pin_resolved(resolved), _prepare_resolved(resolved, context, self.load))
+        return PreparedRubric(
+            pin_resolved(resolved), _prepare_resolved(resolved, context, self.load)
+        )
 
     def _note_edited_file(self, released: Resolved) -> None:
         """Note a file that differs from the release that grades in its place."""
-        with suppress(EvalstoreError):  # a file that is gone, or cannot be read, was not edited to be tried
+        with suppress(
+            EvalstoreError
+        ):  # a file that is gone, or cannot be read, was not edited to be tried
             file = self.store.read_artifact(f"{released.name}@worktree")
             edited = [released.path] if file.scoring_digest != released.scoring_digest else []
-            rows, blob = find_rows_path(file), find_rows_blob(self.store, released.artifact, released.commit)
+            rows, blob = (
+                find_rows_path(file),
+                find_rows_blob(self.store, released.artifact, released.commit),
+            )
             if rows and blob and self.store.root and not is_blob(self.store.root, rows, blob):
                 edited.append(rows)
             self.notes += [
@@ -130,7 +141,9 @@ class ArtifactResolver:
     def _note_floating(self, ref: str, found: str) -> None:
         policy = self.store.settings.get("unpinned", "warn")
         if policy == "forbid" or self.store.strict:
-            raise RefusedError(f"{ref} floats, and this store's settings forbid that", hint=f"pin it: {found}")
+            raise RefusedError(
+                f"{ref} floats, and this store's settings forbid that", hint=f"pin it: {found}"
+            )
         if policy != "allow":
             self.notes.append(f"{ref} floats: today it is {found}")
 
@@ -162,9 +175,13 @@ def _prepare_resolved(
     try:
         return prepare_rubric(read_rubric(resolved.artifact.value), context)
     except SchemaError as error:
-        raise SchemaError(f"{format_exact_ref(resolved)}: {error.message}", hint=error.hint) from None
+        raise SchemaError(
+            f"{format_exact_ref(resolved)}: {error.message}", hint=error.hint
+        ) from None
     except RefError as error:
-        raise RefError(f"{format_exact_ref(resolved)}: {error.message}", place=error.place, hint=error.hint) from None
+        raise RefError(
+            f"{format_exact_ref(resolved)}: {error.message}", place=error.place, hint=error.hint
+        ) from None
     except MALFORMED_ERRORS as error:
         check_usable(resolved.artifact, load)
         raise SchemaError(
@@ -186,7 +203,11 @@ def grade_output(  # noqa: PLR0913  # what a row of a run holds
 
     `asked` is what its record says was asked; `is_other`: that is not the question.
     """
-    result = _explain_no_rubric(question) if rubric is None else _grade_sample(Sample(output, question), rubric)
+    result = (
+        _explain_no_rubric(question)
+        if rubric is None
+        else _grade_sample(Sample(output, question), rubric)
+    )
     group = question.row.get("group")
     return GradedRow(
         id=question.id,
@@ -212,7 +233,9 @@ def _explain_no_rubric(question: Question) -> RubricResult:
     if not question.broken:
         return _NO_RUBRIC
     reason = f"{QUESTION_BROKEN}{question.broken}"
-    failed = CheckResult("question", "question", None, Verdict.UNSCORED, reason, UnscoredReason.ERROR)
+    failed = CheckResult(
+        "question", "question", None, Verdict.UNSCORED, reason, UnscoredReason.ERROR
+    )
     return RubricResult(None, Verdict.UNSCORED, (failed,), reason)
 
 

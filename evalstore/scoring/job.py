@@ -64,16 +64,18 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 ) -> Run:
     """Grade every output that answers a question of `dataset`, and write the run into the folder `out`.
 
-    `outputs` is a file of any of the shapes that evalstore.runs reads, such as JSONL of `{id, output, tool_calls?}`;
-    where it holds several series of outputs, `only` chooses one (`{"model": …, "prompt": …, "epoch": …}`).
-    A question is graded by its own rubric, or by `rubric` if given. Judges are answered as `judges` says (None: from
-    the replies that the repository keeps): outputs are graded, what no reply is kept for is asked, and they are graded
-    again. Outputs are streamed, so memory does not grow with them. `at` is the time that the run records, `eee_version`
-    the version of Every Eval Ever that it is written in, `rows_format` (`jsonl`, `parquet`; None: that of `outputs`)
-    the file format of its rows. Where more than the share `max_ungraded` of all gradings failed, the run has no score.
-    Raises `LoadError` for an output that cannot be read, `RefusedError` for one that stands twice or for several
-    series, at their place, and `UnmetSettingError` where a check could grade nothing for want of a setting; then
-    nothing is left in `out`.
+    `outputs` is a file of any of the shapes that evalstore.runs reads, such as JSONL of
+    `{id, output, tool_calls?}`; where it holds several series of outputs, `only` chooses one
+    (`{"model": …, "prompt": …, "epoch": …}`).
+    A question is graded by its own rubric, or by `rubric` if given. Judges are answered as `judges`
+    says (None: from the replies that the repository keeps): outputs are graded, what no reply is
+    kept for is asked, and they are graded again. Outputs are streamed, so memory does not grow with
+    them. `at` is the time that the run records, `eee_version` the version of Every Eval Ever that
+    it is written in, `rows_format` (`jsonl`, `parquet`; None: that of `outputs`) the file format of
+    its rows. Where more than the share `max_ungraded` of all gradings failed, the run has no score.
+    Raises `LoadError` for an output that cannot be read, `RefusedError` for one that stands twice
+    or for several series, at their place, and `UnmetSettingError` where a check could grade nothing
+    for want of a setting; then nothing is left in `out`.
     """
     with open_job(
         dataset,
@@ -96,8 +98,8 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 class ScoringJob:
     """All parts of one run, before the first output is graded; `run` is the run without its sums.
 
-    Where more than the share `max_ungraded` of its gradings fail, it has no score. `by_input`: outputs are joined to
-    questions by what was asked, and not by id.
+    Where more than the share `max_ungraded` of its gradings fail, it has no score. `by_input`:
+    outputs are joined to questions by what was asked, and not by id.
     """
 
     run: Run
@@ -113,7 +115,8 @@ class ScoringJob:
     def write_run(self, out: Path) -> Run:
         """Grade, ask for missing replies and grade again until none is missing; then publish the run in `out`."""
         self.refuse_links(out)
-        # A pass without all replies leaves no file behind: the draft is dropped, and graded anew after asking.
+        # A pass without all replies leaves no file behind: the draft is dropped, and graded anew
+        # after asking.
         while True:
             with write_run(out, choose_file_name(self.run)) as draft:
                 run = self.grade_outputs(draft.write_row)
@@ -140,13 +143,18 @@ class ScoringJob:
 
         Raises `UnmetSettingError` where nobody can say what would be asked of which model.
         """
-        run = self.grade_outputs(lambda *_: None, optional=frozenset(MissingSetting) - {MissingSetting.MODEL})
+        run = self.grade_outputs(
+            lambda *_: None, optional=frozenset(MissingSetting) - {MissingSetting.MODEL}
+        )
         # Missing replies are the plan itself, so their notes are left out.
         waiting = set(self.session.list_notes())
         return self.session.plan_calls(), tuple(note for note in run.notes if note not in waiting)
 
     def grade_outputs(
-        self, keep: Callable[[GradedRow, Run], None], *, optional: frozenset[MissingSetting] | None = None
+        self,
+        keep: Callable[[GradedRow, Run], None],
+        *,
+        optional: frozenset[MissingSetting] | None = None,
     ) -> Run:
         """Grade every output once, hand each row to `keep`, and return the run with its sums.
 
@@ -162,12 +170,16 @@ class ScoringJob:
         judges = judges if optional is None else replace(judges, optional=optional)
         return self.finish_run(tally, pairs, UsedRulers.from_resolver(self.resolver), judges)
 
-    def finish_run(self, tally: RunTally, pairs: OutputMatcher, rulers: UsedRulers, judges: JudgeRecord) -> Run:
+    def finish_run(
+        self, tally: RunTally, pairs: OutputMatcher, rulers: UsedRulers, judges: JudgeRecord
+    ) -> Run:
         """Return the run as `run_record.finish_run` does, but without a score where too many gradings failed."""
         run = finish_run(self.run, tally, pairs, rulers, judges).withhold_score(self.max_ungraded)
         if self.max_ungraded == MAX_UNGRADED:
             return run
-        return replace(run, harness={**run.harness, "max_ungraded": f"{float(self.max_ungraded):g}"})
+        return replace(
+            run, harness={**run.harness, "max_ungraded": f"{float(self.max_ungraded):g}"}
+        )
 
     def open_counts(self) -> tuple[OutputMatcher, RunTally]:
         """Return the empty counts of a run: which output answers which question, and all sums."""
@@ -177,7 +189,11 @@ class ScoringJob:
 
 def grade_match(match: OutputMatch, resolver: ArtifactResolver, rubric: str | None) -> GradedRow:
     """Grade an output by the rubric of its question, or by `rubric` if given."""
-    prepared = resolver.prepare_rubric(rubric) if rubric is not None else _find_own_rubric(match.question, resolver)
+    prepared = (
+        resolver.prepare_rubric(rubric)
+        if rubric is not None
+        else _find_own_rubric(match.question, resolver)
+    )
     recorded = match.recorded
     return grade_output(
         recorded.output,
@@ -196,7 +212,8 @@ def _find_own_rubric(question: Question, resolver: ArtifactResolver) -> Prepared
         resolver.resolve(question.rubric_ref)
     except RefError as error:
         message = (
-            f"the question {question.id!r}{question.place} names {make_excerpt(question.rubric_ref)}: {error.message}"
+            f"the question {question.id!r}{question.place} names "
+            f"{make_excerpt(question.rubric_ref)}: {error.message}"
         )
         raise RefError(message, place=error.place, hint=error.hint) from None
     return resolver.prepare_rubric(question.rubric_ref)
@@ -221,8 +238,8 @@ def open_job(  # noqa: PLR0913  # as `score` has them
 ) -> Iterator[ScoringJob]:
     """Open a scoring job: all that it uses resolved and validated, questions indexed, cache of replies opened.
 
-    `today` is the day by which a judge's validation is stale, by default that of `at`. Raises `FindingsError` where
-    something is found and the settings are strict.
+    `today` is the day by which a judge's validation is stale, by default that of `at`. Raises
+    `FindingsError` where something is found and the settings are strict.
     """
     with open_session(judges or Judges(), store.git.common) as session:
         find = cache(store.resolve)  # for what is validated is graded with, too
@@ -232,14 +249,27 @@ def open_job(  # noqa: PLR0913  # as `score` has them
             hint = "name a dataset: dataset/<id>@<version>"
             raise RefusedError(f"{dataset} is a {resolved.kind}, not a dataset", hint=hint)
         # A run without a name of its model takes that of the outputs, or of their file.
-        samples, choice = find_samples(outputs), SeriesFilter(only or {}, any_model=model is not None)
+        samples, choice = (
+            find_samples(outputs),
+            SeriesFilter(only or {}, any_model=model is not None),
+        )
         stated = _read_model(samples, choice)
-        run = _start_run(resolved, samples, store=store, at=at, model=_escape_name(model or stated or samples.stem))
+        run = _start_run(
+            resolved,
+            samples,
+            store=store,
+            at=at,
+            model=_escape_name(model or stated or samples.stem),
+        )
         format_ = get_row_format(rows_format) if rows_format else find_row_format(samples)
         format_.require()
         run = replace(run, samples=Path(f"samples{format_.suffix}"), eee_version=eee_version)
         status = find_log_status(outputs)
-        notes = (*_note_joining(status, by_input=by_input), *find_label_doubts(outputs), *choice.describe())
+        notes = (
+            *_note_joining(status, by_input=by_input),
+            *find_label_doubts(outputs),
+            *choice.describe(),
+        )
         run = replace(run, log_status=status, notes=notes)
         with open_question_index(resolved, store) as questions:
             refs = questions.rubric_refs if rubric is None else (rubric,)
@@ -247,15 +277,20 @@ def open_job(  # noqa: PLR0913  # as `score` has them
             ignored = _OF_RELEASES if rubric is None else _OF_RELEASES | _OF_OWN_RUBRICS | _OF_PINS
             ignored |= _OF_PINS if store.worktree is WorktreePins.ALL else frozenset()
             day, target = today or at.date(), resolved.artifact
-            found = find_use_findings(store, used, today=day, ignored=ignored, find=find, dataset=target)
+            found = find_use_findings(
+                store, used, today=day, ignored=ignored, find=find, dataset=target
+            )
             found.refuse_if_strict("nothing was graded")
             run = replace(run, notes=(*run.notes, *found.list_lines(without=_NOTED)))
-            yield ScoringJob(run, samples, choice, rubric, questions, resolver, session, max_ungraded, by_input)
+            yield ScoringJob(
+                run, samples, choice, rubric, questions, resolver, session, max_ungraded, by_input
+            )
 
 
 # What the resolver of references notes, with what each means today.
 _NOTED = frozenset({"reference-floating", "reference-unpinned", "rubric-partial"})
-# What is no matter for a score: whether something could be released, and questions' rubrics where one is given.
+# What is no matter for a score: whether something could be released, and questions' rubrics where
+# one is given.
 _OF_RELEASES = frozenset({"reference-unreleasable"})
 _OF_OWN_RUBRICS = frozenset({"dataset-unscored", "question-unscored"})
 # Where the files grade, whatever a pin says, or a rubric of the command line.
@@ -284,7 +319,9 @@ def _escape_name(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _start_run(resolved: Resolved, samples: Path, *, store: ArtifactStore, at: datetime, model: str) -> Run:
+def _start_run(
+    resolved: Resolved, samples: Path, *, store: ArtifactStore, at: datetime, model: str
+) -> Run:
     # Every Eval Ever keeps times as seconds since 1970, as text.
     stamp = f"{at.timestamp():.6f}"
     return Run(
@@ -318,9 +355,11 @@ def pin_dataset(resolved: Resolved, store: ArtifactStore) -> UsedArtifact:
 def describe_harness(store: ArtifactStore) -> dict[str, str]:
     """Return versions, and settings that can move a score; the engines of checks are added when they have graded."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    return {"evalstore": VERSION, "python": python, "strict": "true" if store.strict else "false"} | (
-        {"worktree": str(store.worktree)} if store.worktree else {}
-    )
+    return {
+        "evalstore": VERSION,
+        "python": python,
+        "strict": "true" if store.strict else "false",
+    } | ({"worktree": str(store.worktree)} if store.worktree else {})
 
 
 def choose_file_name(run: Run) -> str:

@@ -39,7 +39,8 @@ class OutputMatch(NamedTuple):
 class OddOutputs:
     """The odd outputs so far: strays without a question, rows that cannot be read, doubtful labels, and missing ones.
 
-    `reasons` are those of the missing ones; `stray_asked` says that the first stray says what it was asked.
+    `reasons` are those of the missing ones; `stray_asked` says that the first stray says what it
+    was asked.
     """
 
     strays: int = 0
@@ -68,8 +69,8 @@ class OddOutputs:
 class OutputMatcher:
     """Matches outputs by id, or by what was asked: keeps the line of each question's output, and counts odd outputs.
 
-    Outputs of one question have different sample numbers. A row of Every Eval Ever that repeats an output does so for
-    another metric, and is skipped.
+    Outputs of one question have different sample numbers. A row of Every Eval Ever that repeats an
+    output does so for another metric, and is skipped.
     """
 
     file: str
@@ -91,7 +92,9 @@ class OutputMatcher:
         self._lines = array("Q", bytes(8 * self.questions.count))
         self._output_hashes = array("Q", bytes(8 * self.questions.count))
 
-    def match_outputs(self, outputs: Iterable[StoredOutput | MissingOutput]) -> Iterator[OutputMatch]:
+    def match_outputs(
+        self, outputs: Iterable[StoredOutput | MissingOutput]
+    ) -> Iterator[OutputMatch]:
         """Yield each output with its question and that one's position; refuses a second output for one sample.
 
         So it does a file whose outputs stand at other questions than those that were asked.
@@ -102,9 +105,13 @@ class OutputMatcher:
                 self._note_missing(recorded)
                 continue
             if recorded.doubt:
-                odd.first_doubt = odd.first_doubt or f"{Path(self.file).name}:{recorded.line}: {recorded.doubt}"
+                odd.first_doubt = (
+                    odd.first_doubt or f"{Path(self.file).name}:{recorded.line}: {recorded.doubt}"
+                )
                 odd.doubts += 1
-            found = self._find_asked(recorded) if self.by_input else self.questions.find(recorded.id)
+            found = (
+                self._find_asked(recorded) if self.by_input else self.questions.find(recorded.id)
+            )
             if found is None:
                 self._note_stray(recorded)
                 continue
@@ -158,15 +165,23 @@ class OutputMatcher:
         if recorded.id in ids:
             return self.questions.find(recorded.id)
         if len(ids) > 1:
-            message = f"{_name_id(ids[0])} and {_name_id(ids[1])} have the input {_quote(recorded.asked[0])}"
+            message = (
+                f"{_name_id(ids[0])} and {_name_id(ids[1])} have the input "
+                f"{_quote(recorded.asked[0])}"
+            )
             hint = "nothing says which of them this output answers; give it the id of one"
             raise RefusedError(message, place=Place(self.file, recorded.line), hint=hint)
         id_ = next(iter(ids), None) or self._asked.find_around(recorded.asked)
         return self.questions.find(id_) if id_ is not None else None
 
-    def _make_other_error(self, recorded: StoredOutput, question: Question, id_: str) -> RefusedError:
+    def _make_other_error(
+        self, recorded: StoredOutput, question: Question, id_: str
+    ) -> RefusedError:
         found = self.questions.find(id_)
-        text = next((text for text in recorded.asked if found and has_input_of([text], found[1])), recorded.asked[0])
+        text = next(
+            (text for text in recorded.asked if found and has_input_of([text], found[1])),
+            recorded.asked[0],
+        )
         return RefusedError(
             f"the output to {_name_id(question.id)} answers {_name_id(id_)}: it was asked {_quote(text)}, and the "
             f"question {_name_id(question.id)} is {_quote(question.input)}",
@@ -177,7 +192,8 @@ class OutputMatcher:
     def note_output(self, number: int, sample: int, line: int, output_hash: int) -> bool:
         """Note the line of an output of the question at position `number`; False where it was there already.
 
-        The same output again is another metric of it; another one is a second answer, and a `RefusedError`.
+        The same output again is another metric of it; another one is a second answer, and a
+        `RefusedError`.
         """
         if line_and_hash := self._find_sample(number, sample):
             if not output_hash or output_hash != line_and_hash[1]:
@@ -193,7 +209,9 @@ class OutputMatcher:
     @property
     def count_missing(self) -> int:
         """How many questions have no output."""
-        return self._lines.count(0) - sum(not self._lines[number] for number in {key[0] for key in self._samples})
+        return self._lines.count(0) - sum(
+            not self._lines[number] for number in {key[0] for key in self._samples}
+        )
 
     def find_missing(self) -> dict[str, str]:
         """Return the questions without any output, and why, as far as the file says."""
@@ -209,7 +227,10 @@ class OutputMatcher:
     def list_notes(self, dataset: str) -> Iterator[str]:
         """Yield notes about questions and outputs without a match, and about odd outputs."""
         if self.count_missing:
-            yield f"questions of {dataset} without an output: {self.count_missing:,} of {self.questions.count:,}"
+            yield (
+                f"questions of {dataset} without an output: {self.count_missing:,} of "
+                f"{self.questions.count:,}"
+            )
         if self.odd.reasons:
             id_, reason = next(iter(self.odd.reasons.items()))
             yield (
@@ -218,15 +239,27 @@ class OutputMatcher:
             )
         if self.odd.strays:
             first = make_excerpt(self.odd.first_stray, 60)
-            yield f"outputs without a question in {dataset}: {self.odd.strays:,} (the first is '{first}')"
+            yield (
+                f"outputs without a question in {dataset}: {self.odd.strays:,} (the first is "
+                f"'{first}')"
+            )
         if self.odd.unread:
-            yield f"rows that cannot be read: {self.odd.unread:,} (the first: {make_excerpt(self.odd.first_unread)})"
+            yield (
+                f"rows that cannot be read: {self.odd.unread:,} (the first: "
+                f"{make_excerpt(self.odd.first_unread)})"
+            )
         if self.others:
-            yield f"outputs that were asked something else: {self.others:,} (the first is {self.first_other})"
+            yield (
+                f"outputs that were asked something else: {self.others:,} (the first is "
+                f"{self.first_other})"
+            )
         if self.repeats:
             yield f"rows that repeat an output for another metric: {self.repeats:,}"
         if self.odd.doubts:
-            yield f"{self.odd.first_doubt}; rows with a label that their shape contradicts: {self.odd.doubts:,}"
+            yield (
+                f"{self.odd.first_doubt}; rows with a label that their shape contradicts: "
+                f"{self.odd.doubts:,}"
+            )
 
     def _make_duplicate_error(self, number: int, line: int, first: int) -> RefusedError:
         id_ = next(islice(self.questions.list_ids(), number, None))
@@ -254,5 +287,7 @@ def _quote(text: str) -> str:
 def _hash_output(recorded: StoredOutput) -> int:
     """Return eight bytes over an output as a number that is never 0; every process has the same."""
     calls = recorded.output.tool_calls
-    written = write_canonical([recorded.output.text, None if calls is None else [dict(call) for call in calls]])
+    written = write_canonical(
+        [recorded.output.text, None if calls is None else [dict(call) for call in calls]]
+    )
     return int.from_bytes(blake2b(written.encode(), digest_size=8).digest()) | 1

@@ -37,7 +37,9 @@ class UsedRulers:
     def from_resolver(cls, resolver: ArtifactResolver) -> UsedRulers:
         """Return what one resolver has met so far."""
         return cls(
-            resolver.list_pins(Kind.RUBRIC), resolver.list_pins(Kind.JUDGE), tuple(dict.fromkeys(resolver.notes))
+            resolver.list_pins(Kind.RUBRIC),
+            resolver.list_pins(Kind.JUDGE),
+            tuple(dict.fromkeys(resolver.notes)),
         )
 
     def join(self, other: UsedRulers) -> UsedRulers:
@@ -53,7 +55,8 @@ class UsedRulers:
 class JudgeRecord:
     """What a run records of its judges: the model that it named, how many replies were kept and came, and notes.
 
-    `is_complete`: no reply is missing. `optional` are the settings that checks can be without for now.
+    `is_complete`: no reply is missing. `optional` are the settings that checks can be without for
+    now.
     """
 
     model: Mapping[str, Any] = field(default_factory=dict)
@@ -97,25 +100,37 @@ def _join_pins(pins: Pins, others: Pins) -> Pins:
     return tuple(sorted({*pins, *others}, key=lambda used: used.ref))
 
 
-def finish_run(run: Run, tally: RunTally, pairs: OutputMatcher, rulers: UsedRulers, judges: JudgeRecord) -> Run:
+def finish_run(
+    run: Run, tally: RunTally, pairs: OutputMatcher, rulers: UsedRulers, judges: JudgeRecord
+) -> Run:
     """Return `run` with its sums, pins and notes.
 
-    Raises `UnmetSettingError` where a check could grade nothing for want of a setting that is not optional, and
-    `RefusedError` where no output answers a question.
+    Raises `UnmetSettingError` where a check could grade nothing for want of a setting that is not
+    optional, and `RefusedError` where no output answers a question.
     """
     summed, dataset = tally.fill_sums(run), f"dataset/{run.name}"
     if not summed.questions:
         broken = next(iter(pairs.questions.broken.values()), "")
         first = (
-            f"outputs and questions are matched by id; the first output is '{make_excerpt(pairs.odd.first_stray, 60)}'"
+            "outputs and questions are matched by id; the first output is "
+            f"'{make_excerpt(pairs.odd.first_stray, 60)}'"
         )
         hint = f"{first}; and in the dataset {broken}" if broken else first
         if pairs.odd.stray_asked and not pairs.by_input:
             hint += "; --match input joins them by what was asked"
         if pairs.odd.unread:
-            hint = f"{pairs.odd.unread:,} rows cannot be read, the first: {make_excerpt(pairs.odd.first_unread)}"
-        raise RefusedError(f"no output belongs to a question of {dataset}", place=Place(pairs.file), hint=hint)
-    unmet = {setting: reason for setting, reason in tally.find_unmet().items() if setting not in judges.optional}
+            hint = (
+                f"{pairs.odd.unread:,} rows cannot be read, the first: "
+                f"{make_excerpt(pairs.odd.first_unread)}"
+            )
+        raise RefusedError(
+            f"no output belongs to a question of {dataset}", place=Place(pairs.file), hint=hint
+        )
+    unmet = {
+        setting: reason
+        for setting, reason in tally.find_unmet().items()
+        if setting not in judges.optional
+    }
     if unmet:
         raise UnmetSettingError.from_reasons(unmet)
     return replace(
@@ -136,13 +151,21 @@ def finish_run(run: Run, tally: RunTally, pairs: OutputMatcher, rulers: UsedRule
             *(tally.list_unscored() if judges.is_complete else ()),
             *_note_approximate_engines(summed),
         ),
-        harness={**summed.harness, **_record_judge_model(rulers, judges), **_record_replies(judges)},
+        harness={
+            **summed.harness,
+            **_record_judge_model(rulers, judges),
+            **_record_replies(judges),
+        },
     )
 
 
 def _record_judge_model(rulers: UsedRulers, judges: JudgeRecord) -> dict[str, str]:
     """Return the judges' model that the run itself named: the only one that no digest holds."""
-    return {"judge_model": write_canonical(dict(judges.model))} if judges.model and rulers.judges else {}
+    return (
+        {"judge_model": write_canonical(dict(judges.model))}
+        if judges.model and rulers.judges
+        else {}
+    )
 
 
 def _record_replies(judges: JudgeRecord) -> dict[str, str]:

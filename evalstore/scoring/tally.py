@@ -61,7 +61,10 @@ class QuestionSums:
 
     def compute_totals(self) -> QuestionTotals:
         """Return the sums over the questions, each by the mean of its samples."""
-        means = [(compute_question_mean([one]), count) for one, count in zip(self._outcomes, self._counts, strict=True)]
+        means = [
+            (compute_question_mean([one]), count)
+            for one, count in zip(self._outcomes, self._counts, strict=True)
+        ]
         means += [(compute_question_mean(samples), 1) for samples in self._several.values()]
         scores, passes, unscored = ExactMean(), ExactMean(), 0
         for mean, count in means:
@@ -113,7 +116,9 @@ class AnswerTally:
     first_trouble: str = ""
     error_ids: dict[str, None] = field(default_factory=dict)
     partial: int = 0  # with a score, although a check of a composite's rubric could not be graded
-    unmet: dict[MissingSetting, str] = field(default_factory=dict)  # what was missing, with the first reason
+    unmet: dict[MissingSetting, str] = field(
+        default_factory=dict
+    )  # what was missing, with the first reason
     unmet_count: int = 0
 
     def add(self, check: CheckResult, times: int) -> None:
@@ -130,10 +135,13 @@ class AnswerTally:
         self.errors += check.score is None
         self.partial += check.score is not None
         self.error_ids[id_] = None
-        # Missing replies are noted once by the session, and a broken question as an output without a score.
+        # Missing replies are noted once by the session, and a broken question as an output without
+        # a score.
         if NO_REPLY.problem not in check.reason and not check.reason.startswith(QUESTION_BROKEN):
             self.troubles += 1
-            self.first_trouble = self.first_trouble or f"'{make_excerpt(id_, 60)}': {make_excerpt(check.reason)}"
+            self.first_trouble = (
+                self.first_trouble or f"'{make_excerpt(id_, 60)}': {make_excerpt(check.reason)}"
+            )
 
     def summarize(self) -> CheckSummary:
         """Return the counts as the run keeps them."""
@@ -179,7 +187,9 @@ class RunTally:
 
     questions: QuestionSums
     outputs: int = 0
-    checks: defaultdict[tuple[str, str], AnswerTally] = field(default_factory=lambda: defaultdict(AnswerTally))
+    checks: defaultdict[tuple[str, str], AnswerTally] = field(
+        default_factory=lambda: defaultdict(AnswerTally)
+    )
     engines: set[str] = field(default_factory=set)
     unscored: dict[str, UnscoredOutputs] = field(default_factory=dict)
     _pending: IdentityCache[EqualResults] = field(init=False)
@@ -224,7 +234,11 @@ class RunTally:
         reasons = sorted(self.unscored.values(), key=lambda found: -found.count)
         for found in reasons[:_SHOWN_REASONS]:
             first = ", ".join(make_excerpt(id_, 60) for id_ in found.first)
-            more = f" and {found.count - len(found.first):,} more" if found.count > len(found.first) else ""
+            more = (
+                f" and {found.count - len(found.first):,} more"
+                if found.count > len(found.first)
+                else ""
+            )
             outputs = "1 output has" if found.count == 1 else f"{found.count:,} outputs have"
             yield f"{outputs} no score: {make_excerpt(found.reason)} ({first}{more})"
         if more_count := sum(found.count for found in reasons[_SHOWN_REASONS:]):
@@ -242,10 +256,15 @@ class RunTally:
     def _note_unscored(self, row: CountedRow) -> None:
         reasons = (check.reason for check in row.checks if check.score is None and check.reason)
         reason = next(reasons, "") or row.reason or "the reason is unknown"
-        # Where the question is differs in each; a reason that names more of each is cut off, so that they stay few.
+        # Where the question is differs in each; a reason that names more of each is cut off, so
+        # that they stay few.
         key = _LINE.sub("", reason)
-        key = key if key in self.unscored or len(self.unscored) < _KEPT_REASONS else "another reason"
-        found = self.unscored.setdefault(key, UnscoredOutputs(reason if key != "another reason" else key))
+        key = (
+            key if key in self.unscored or len(self.unscored) < _KEPT_REASONS else "another reason"
+        )
+        found = self.unscored.setdefault(
+            key, UnscoredOutputs(reason if key != "another reason" else key)
+        )
         found.count += 1
         if len(found.first) < _SHOWN_IDS:
             found.first.append(row.id)
@@ -264,7 +283,10 @@ class RunTally:
         """Return the tallies by check id, or by rubric and id where two rubrics use one id."""
         # Two rubrics of one dataset may each have a check of the same id.
         uses = Counter(id_ for _, id_ in self.checks)
-        named = {id_ if uses[id_] == 1 else f"{rubric}/{id_}": found for (rubric, id_), found in self.checks.items()}
+        named = {
+            id_ if uses[id_] == 1 else f"{rubric}/{id_}": found
+            for (rubric, id_), found in self.checks.items()
+        }
         return {name: named[name] for name in sorted(named)}
 
 

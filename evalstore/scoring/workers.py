@@ -1,7 +1,7 @@
 """Grades a file of outputs by the workers of a Dask cluster, a stretch of it each; sole user of distributed.
 
-The process that starts them cuts the file at ends of lines, counts every row itself in the order of the file, and
-writes and names the run: so its bytes are those that one process writes.
+The process that starts them cuts the file at ends of lines, counts every row itself in the order of
+the file, and writes and names the run: so its bytes are those that one process writes.
 """
 
 from __future__ import annotations
@@ -38,14 +38,22 @@ from evalstore.runs import (
 from evalstore.runs.eee_write import write_row_line
 from evalstore.runs.remote import RemoteFile
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
-from evalstore.scoring.job import ScoringJob, choose_file_name, describe_harness, grade_match, pin_dataset
+from evalstore.scoring.job import (
+    ScoringJob,
+    choose_file_name,
+    describe_harness,
+    grade_match,
+    pin_dataset,
+)
 from evalstore.scoring.matching import OddOutputs, OutputMatcher
 from evalstore.scoring.run_record import JudgeRecord, UsedRulers
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.text import make_excerpt
 
-SPAN_SIZE = 4 << 20  # bytes of outputs in a stretch: what comes back of it is held in memory, about three times as much
+SPAN_SIZE = (
+    4 << 20
+)  # bytes of outputs in a stretch: what comes back of it is held in memory, about three times as much
 WORKER_START_SECONDS = 60  # for all worker processes of this machine to import what they need
 
 # Begins a call, and returns a future of its result.
@@ -138,13 +146,16 @@ def map_rows(
 def write_run_by_engine(job: ScoringJob, out: Path, engine: str, scheduler: str | None) -> Run:
     """Write the run of a job into `out`: `local` is this process, `dask` the workers of a cluster.
 
-    The cluster is that of `scheduler`; else one of this machine is started, a process a core, and ended.
+    The cluster is that of `scheduler`; else one of this machine is started, a process a core, and
+    ended.
     """
     if engine not in {"local", "dask"}:
         raise UsageError(f"there is no engine {make_excerpt(engine)}", hint="known: local, dask")
     if engine == "local":
         if scheduler:
-            raise UsageError("a scheduler needs the engine dask", hint="name the engine, too: --engine dask")
+            raise UsageError(
+                "a scheduler needs the engine dask", hint="name the engine, too: --engine dask"
+            )
         return job.write_run(out)
     if scheduler and isinstance(job.samples, RemoteFile):
         message = f"the workers of a cluster read files, and {job.samples} is a URL"
@@ -153,12 +164,16 @@ def write_run_by_engine(job: ScoringJob, out: Path, engine: str, scheduler: str 
 
 
 def write_run_by_workers(
-    job: ScoringJob, out: Path, workers: AbstractContextManager[Workers], *, span_size: int = SPAN_SIZE
+    job: ScoringJob,
+    out: Path,
+    workers: AbstractContextManager[Workers],
+    *,
+    span_size: int = SPAN_SIZE,
 ) -> Run:
     """Write the run of a job into `out` as `ScoringJob.write_run` does, byte for byte.
 
-    The workers are opened where there is more than one stretch. Raises `UsageError` where judges are asked, and
-    `RefusedError` for what changes while it is graded.
+    The workers are opened where there is more than one stretch. Raises `UsageError` where judges
+    are asked, and `RefusedError` for what changes while it is graded.
     """
     job.refuse_links(out)
     plan = _make_plan(job)
@@ -189,7 +204,9 @@ def write_run_by_workers(
             rulers = rulers.join(graded.rulers)
         if job.choice.only and not series.wanted:
             _raise_as_whole(job)
-        return draft.publish(job.finish_run(tally, pairs, rulers, JudgeRecord.from_session(job.session)))
+        return draft.publish(
+            job.finish_run(tally, pairs, rulers, JudgeRecord.from_session(job.session))
+        )
 
 
 def grade_span(task: GradingTask) -> GradedSpan:
@@ -262,9 +279,13 @@ def _open_grader(plan: GradingPlan) -> Iterator[_Grader]:
         here = describe_harness(store)
         if here != plan.run.harness:
             wanted = ", ".join(
-                f"{name} {version}" for name, version in plan.run.harness.items() if here[name] != version
+                f"{name} {version}"
+                for name, version in plan.run.harness.items()
+                if here[name] != version
             )
-            raise RefusedError("a worker has different versions or settings", hint=f"wanted: {wanted}")
+            raise RefusedError(
+                "a worker has different versions or settings", hint=f"wanted: {wanted}"
+            )
         dataset = _resolve_as_planned(plan, store, plan.dataset)
         with open_question_index(dataset, store) as questions:
             if plan.run.dataset != pin_dataset(dataset, store):
@@ -305,7 +326,9 @@ def _make_plan(job: ScoringJob) -> GradingPlan:
 
 
 def _refuse_judges(_: JudgeCall | None = None) -> NoReturn:
-    raise UsageError("a rubric asks judges, and only a single process can do that", hint="remove --engine")
+    raise UsageError(
+        "a rubric asks judges, and only a single process can do that", hint="remove --engine"
+    )
 
 
 def _make_change_error(path: Path) -> RefusedError:
@@ -351,14 +374,17 @@ def _connect(scheduler: str) -> Any:
         return connect(scheduler, timeout=20, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         message = f"no scheduler of Dask answers here: {type(error).__name__}"
-        raise EvalstoreError(message, place=Place(scheduler), hint="start one: dask scheduler") from None
+        raise EvalstoreError(
+            message, place=Place(scheduler), hint="start one: dask scheduler"
+        ) from None
 
 
 @contextmanager
 def _open_local_cluster() -> Iterator[Any]:
     """Start a worker process for each core; they end with the block, and with this process, however it ends.
 
-    Other users of the machine can reach its ports: so its keys are only theirs, and it shows no pages.
+    Other users of the machine can reach its ports: so its keys are only theirs, and it shows no
+    pages.
     """
     import dask
     from dask.system import CPU_COUNT
@@ -367,7 +393,9 @@ def _open_local_cluster() -> Iterator[Any]:
     start: Any = LocalCluster
     connect: Any = Client
     hidden = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
-    with dask.config.set({f"distributed.{role}.http.routes": [] for role in ("scheduler", "worker")}):
+    with dask.config.set(
+        {f"distributed.{role}.http.routes": [] for role in ("scheduler", "worker")}
+    ):
         with _keep_interrupt_from_children():
             cluster = start(
                 n_workers=0,
@@ -381,7 +409,9 @@ def _open_local_cluster() -> Iterator[Any]:
                 _start_workers(cluster, client, CPU_COUNT)
                 yield client
             except BaseException:
-                cluster.sync(_end_workers, cluster)  # closing the cluster would wait for what they are grading
+                cluster.sync(
+                    _end_workers, cluster
+                )  # closing the cluster would wait for what they are grading
                 raise
 
 

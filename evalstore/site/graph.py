@@ -9,15 +9,20 @@ from itertools import chain
 from evalstore.model import Kind
 from evalstore.site.values import SiteGraph, SiteReference
 
-# A small store is drawn whole; more than the limits is not readable, and its page would pass 300 kB.
+# A small store is drawn whole; more than the limits is not readable, and its page would pass 300
+# kB.
 WHOLE_STORE, ARTIFACTS_LIMIT, REFERENCES_LIMIT = 60, 150, 1000
 LAYERS = (Kind.DATASET, Kind.RUBRIC, Kind.JUDGE)
 
 
-def build_graph(title: str, names: Sequence[str], references: Collection[SiteReference]) -> SiteGraph:
+def build_graph(
+    title: str, names: Sequence[str], references: Collection[SiteReference]
+) -> SiteGraph:
     """Return the picture of references between artifacts (`<kind>/<id>`), with sentences on what it leaves out."""
     known = set(names)
-    edges = sorted(one for one in references if one.user != one.used and {one.user, one.used} <= known)
+    edges = sorted(
+        one for one in references if one.user != one.used and {one.user, one.used} <= known
+    )
     degrees = Counter(chain.from_iterable((one.user, one.used) for one in edges))
     kept, notes = [*names], list[str]()
     if len(kept) > WHOLE_STORE:
@@ -38,12 +43,17 @@ def build_graph(title: str, names: Sequence[str], references: Collection[SiteRef
     return SiteGraph(title, order_layers(kept, edges), tuple(edges), tuple(notes))
 
 
-def order_layers(names: Collection[str], edges: Collection[SiteReference]) -> tuple[tuple[str, ...], ...]:
+def order_layers(
+    names: Collection[str], edges: Collection[SiteReference]
+) -> tuple[tuple[str, ...], ...]:
     """Return names by kind, each layer in the order that lets few lines cross; kinds without a name have no layer.
 
-    Each sweep moves an artifact to the mean place of its neighbours in other layers (Sugiyama's barycenter heuristic).
+    Each sweep moves an artifact to the mean place of its neighbours in other layers (Sugiyama's
+    barycenter heuristic).
     """
-    by_kind = {kind: sorted(name for name in names if name.startswith(f"{kind}/")) for kind in LAYERS}
+    by_kind = {
+        kind: sorted(name for name in names if name.startswith(f"{kind}/")) for kind in LAYERS
+    }
     layers = [layer for layer in by_kind.values() if layer]
     neighbours = defaultdict[str, list[str]](list)
     for one in edges:
@@ -51,7 +61,9 @@ def order_layers(names: Collection[str], edges: Collection[SiteReference]) -> tu
             neighbours[one.user].append(one.used)
             neighbours[one.used].append(one.user)
     for sweep in range(6):
-        places = {name: (place + 0.5) / len(layer) for layer in layers for place, name in enumerate(layer)}
+        places = {
+            name: (place + 0.5) / len(layer) for layer in layers for place, name in enumerate(layer)
+        }
         for layer in layers[:: -1 if sweep % 2 else 1]:
             means = {name: _find_mean(places, neighbours[name], places[name]) for name in layer}
             layer.sort(key=lambda name: (means[name], name))

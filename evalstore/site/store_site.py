@@ -58,8 +58,14 @@ class StoreSite:
         found = sorted(read, key=lambda run: (find_run_time(run) or _NO_TIME, str(run.path)))
         if len(found) > RUNS_LIMIT:
             self.notes.append(f"of {len(found):,} runs the newest {RUNS_LIMIT:,} have a page")
-        named = ((run, run.path.relative_to(self.folder).with_suffix("").as_posix()) for run in found[-RUNS_LIMIT:])
-        return tuple(SiteRun(run, f"runs/{place}.html", name) for place, (run, name) in enumerate(named, start=1))
+        named = (
+            (run, run.path.relative_to(self.folder).with_suffix("").as_posix())
+            for run in found[-RUNS_LIMIT:]
+        )
+        return tuple(
+            SiteRun(run, f"runs/{place}.html", name)
+            for place, (run, name) in enumerate(named, start=1)
+        )
 
     @cached_property
     def audits(self) -> tuple[SiteAudit, ...]:
@@ -73,14 +79,20 @@ class StoreSite:
                 by_dataset[run.run.name].append(run)
         pairs = [pair for runs in by_dataset.values() for pair in pairwise(runs)]
         if len(pairs) > AUDITS_LIMIT:
-            self.notes.append(f"of {len(pairs):,} pairs of runs the last {AUDITS_LIMIT:,} are audited")
+            self.notes.append(
+                f"of {len(pairs):,} pairs of runs the last {AUDITS_LIMIT:,} are audited"
+            )
         kept = pairs[-AUDITS_LIMIT:]
-        return tuple(SiteAudit(a, b, f"audits/{place}.html") for place, (a, b) in enumerate(kept, start=1))
+        return tuple(
+            SiteAudit(a, b, f"audits/{place}.html") for place, (a, b) in enumerate(kept, start=1)
+        )
 
     def build_index(self, artifacts: Sequence[SiteEntry], audits: Sequence[SiteAudit]) -> SiteIndex:
         """Return the first page; `audits` are those of `audits`, with what they say or their problems."""
         path = GRAPH_PATH if self.graph.references else ""
-        return SiteIndex(self.title, tuple(artifacts), self.runs, tuple(audits), tuple(self.notes), path)
+        return SiteIndex(
+            self.title, tuple(artifacts), self.runs, tuple(audits), tuple(self.notes), path
+        )
 
     @property
     def title(self) -> str:
@@ -106,15 +118,26 @@ class StoreSite:
             log=log,
             steps=tuple(_list_steps(log)) if log else (),
             references=tuple(
-                sorted({one.ref.name for one in self._graph.read_references(f"{name}@worktree").references})
+                sorted(
+                    {
+                        one.ref.name
+                        for one in self._graph.read_references(f"{name}@worktree").references
+                    }
+                )
             ),
-            users=tuple(sorted({one.user.partition("@")[0] for one in self._graph.find_references_to(name)})),
+            users=tuple(
+                sorted({one.user.partition("@")[0] for one in self._graph.find_references_to(name)})
+            ),
             text=file.data.decode("utf-8", "replace"),
         )
 
     def iterate_diffs(self, artifact: SiteArtifact) -> Iterator[StepDiff]:
         """Yield what each step of an artifact changed, as its log has it: by the rules, without overrides."""
-        diffs = {str(entry.logged.version): entry.diff for entry in artifact.log.releases} if artifact.log else {}
+        diffs = (
+            {str(entry.logged.version): entry.diff for entry in artifact.log.releases}
+            if artifact.log
+            else {}
+        )
         for step in artifact.steps:
             if found := diffs[step.new]:
                 yield StepDiff(step, found)
@@ -125,7 +148,9 @@ class StoreSite:
             found = audit(pair.a.run, pair.b.run, self.store)
         except EvalstoreError as error:
             return None, replace(pair, problem=error.message)
-        found = replace(found, a=replace(found.a, run=pair.a.name), b=replace(found.b, run=pair.b.name))
+        found = replace(
+            found, a=replace(found.a, run=pair.a.name), b=replace(found.b, run=pair.b.name)
+        )
         return found, replace(pair, sentence=found.sentence, answer=write_answer(found))
 
     @cached_property

@@ -25,7 +25,8 @@ class SiteStep:
 class SiteArtifact:
     """One artifact: its releases (None: never released), what it refers to, what refers to it, and its file's text.
 
-    Names are `<kind>/<id>`; `version` and `title` are those of the file, the working one or else the last release's.
+    Names are `<kind>/<id>`; `version` and `title` are those of the file, the working one or else
+    the last release's.
     """
 
     summary: ArtifactSummary

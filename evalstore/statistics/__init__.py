@@ -1,8 +1,9 @@
 """The statistics of this package: intervals, p-values, detectable effects and claims, in floats; seeded, pure.
 
-They say what these questions tell about other questions like them; a replay is exact on its own questions and needs
-none of this. The unit is the question, or the group where questions name one: what is asked in one group is answered
-alike, so that its questions are not independent. Functions take how often each unit comes; `count_units`
+They say what these questions tell about other questions like them; a replay is exact on its own
+questions and needs none of this. The unit is the question, or the group where questions name one:
+what is asked in one group is answered alike, so that its questions are not independent. Functions
+take how often each unit comes; `count_units`
 counts exact shares in [-1, 1] and a group (or None) for each.
 """
 
@@ -21,7 +22,14 @@ from evalstore.statistics.claims import (
 )
 from evalstore.statistics.corrected_share import CorrectedShare, Rate, correct_share
 from evalstore.statistics.exact_mean import ExactMean
-from evalstore.statistics.paired_mean import Interval, MeanEstimate, ShareMoves, UnitTotals, count_units, estimate_mean
+from evalstore.statistics.paired_mean import (
+    Interval,
+    MeanEstimate,
+    ShareMoves,
+    UnitTotals,
+    count_units,
+    estimate_mean,
+)
 from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip_p
 from evalstore.statistics.student import find_student_quantile
 

@@ -15,7 +15,9 @@ from evalstore.statistics.student import compute_student_middle
 
 LEVEL = 0.05
 FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a mid-p of .0625
-FEWEST_ANCHORS = 5  # of fewer, one more would move their mean by as much as what is estimated from it
+FEWEST_ANCHORS = (
+    5  # of fewer, one more would move their mean by as much as what is estimated from it
+)
 MISSED_LEVEL = 0.10  # how often a skewed population without an effect may be claimed to have one
 # An effect whose interval lies within one point is called a null.
 NULL_MARGIN = 0.01
@@ -57,13 +59,15 @@ class ChangeEstimate:
     def _leaves_out_zero(self) -> bool:
         """Whether the interval has 0 outside: the test of sign flips alone is one of symmetry, not of the mean.
 
-        Moves of 1 the other way, rare enough to be missed by all units, could also give such a mean of what is nothing.
-        Of those so rare, a tenth of all such samples or more would miss them: then nothing is claimed.
+        Moves of 1 the other way, rare enough to be missed by all units, could also give such a mean
+        of what is nothing. Of those so rare, a tenth of all such samples or more would miss them:
+        then nothing is claimed.
         """
         if self.mean is None:
             return False
         low, high = self.mean.interval
-        # Moves of m with a chance of 1 - p and of -1 with p have a mean of 0 where 1 - p is 1 / (1 + m).
+        # Moves of m with a chance of 1 - p and of -1 with p have a mean of 0 where 1 - p is 1 / (1
+        # + m).
         is_missed = log1p(abs(self.mean.seen)) * self.units < -log(MISSED_LEVEL)
         return (low > 0 or high < 0) and not is_missed
 
@@ -74,7 +78,9 @@ def estimate_change(units: Counter[Unit]) -> ChangeEstimate:
 
 
 def _conclude(units: Counter[Unit], p: float, mean: MeanEstimate | None) -> ChangeEstimate:
-    return ChangeEstimate(p, mean, sum(times for (total, _), times in units.items() if total), units.total())
+    return ChangeEstimate(
+        p, mean, sum(times for (total, _), times in units.items() if total), units.total()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +118,11 @@ def estimate_rest_mean(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> M
     means = [estimate_mean(units), *(shift.mean for shift in shifts)]
     known = [mean for mean in means if mean is not None]
     # The middles of the shifts are in the shares already.
-    return add_means([known[0], *map(MeanEstimate.drop_middle, known[1:])]) if len(known) == len(means) else None
+    return (
+        add_means([known[0], *map(MeanEstimate.drop_middle, known[1:])])
+        if len(known) == len(means)
+        else None
+    )
 
 
 def _compute_welch_p(mean: MeanEstimate) -> float:
@@ -139,10 +149,13 @@ def compute_holm_p_values(p_values: Sequence[float]) -> list[float]:
 def compute_noise_reach(deviations: Iterable[float], questions: int) -> float:
     """Return what 95 % of the changes of a mean by noise alone stay below.
 
-    `deviations` are the standard deviations of single questions' scores, of both runs, as far as judges have a part in
-    them; `questions` is how many the mean is of, those without a judge included.
+    `deviations` are the standard deviations of single questions' scores, of both runs, as far as
+    judges have a part in them; `questions` is how many the mean is of, those without a judge
+    included.
     """
-    return _Z * sqrt(sum(deviation**2 for deviation in deviations)) / questions if questions else 0.0
+    return (
+        _Z * sqrt(sum(deviation**2 for deviation in deviations)) / questions if questions else 0.0
+    )
 
 
 def compute_wilson_interval(hits: int, total: int) -> Interval | None:

@@ -1,8 +1,9 @@
 """The share that people would pass, from the share that a judge passes and how often it errs; pure.
 
-The estimate is that of Rogan and Gladen (1978). The interval is Fieller's (1954): every share that neither the outputs
-nor the labelled rows rule out. It counts the errors of both, and where the labels show little it is wide, up to all of
-0 to 1. Rates are those of Agresti and Coull (1998) in it, so that a judge without an error so far is not taken as sure.
+The estimate is that of Rogan and Gladen (1978). The interval is Fieller's (1954): every share that
+neither the outputs nor the labelled rows rule out. It counts the errors of both, and where the
+labels show little it is wide, up to all of 0 to 1. Rates are those of Agresti and Coull (1998) in
+it, so that a judge without an error so far is not taken as sure.
 """
 
 from __future__ import annotations
@@ -56,12 +57,14 @@ class CorrectedShare:
 def correct_share(units: Counter[Unit], good: Rate, bad: Rate) -> CorrectedShare | None:
     """Return the share of passes without the errors of the judge that gave them.
 
-    `units` are the sums of passes, each of a question or a group; the judge passes the hits of the `good` rows, which
-    people pass, and fails those of the `bad` ones. None where the judge does no better than a constant answer, or there
-    are too few units.
+    `units` are the sums of passes, each of a question or a group; the judge passes the hits of the
+    `good` rows, which people pass, and fails those of the `bad` ones. None where the judge does no
+    better than a constant answer, or there are too few units.
     """
     mean = estimate_mean(units)
-    strength = good.hits * bad.of + bad.hits * good.of - good.of * bad.of  # Youden's J, in products of counts
+    strength = (
+        good.hits * bad.of + bad.hits * good.of - good.of * bad.of
+    )  # Youden's J, in products of counts
     if mean is None or not good.of or not bad.of or strength <= 0:
         return None
     outputs = sum(count * times for (_, count), times in units.items())
@@ -91,7 +94,8 @@ def _solve_fieller(passed: _Estimate, tpr: _Estimate, tnr: _Estimate, quantile: 
     """Return the shares s from 0 to 1 at which `passed` is near enough to s TPR + (1 - s) (1 - TNR)."""
     strength, over = tpr.share + tnr.share - 1, passed.share + tnr.share - 1
     square = quantile**2
-    # (over - s strength)² <= square (var passed + s² var TPR + (1 - s)² var TNR), as a s² + 2 b s + c <= 0
+    # (over - s strength)² <= square (var passed + s² var TPR + (1 - s)² var TNR),
+    # which is a s² + 2 b s + c <= 0.
     a = strength**2 - square * (tpr.variance + tnr.variance)
     b = square * tnr.variance - over * strength
     c = over**2 - square * (passed.variance + tnr.variance)

@@ -17,7 +17,9 @@ class ExactMean:
     @property
     def total(self) -> Fraction:
         """The sum of the scores."""
-        return sum((Fraction(sum_, denominator) for denominator, sum_ in self._sums.items()), Fraction(0))
+        return sum(
+            (Fraction(sum_, denominator) for denominator, sum_ in self._sums.items()), Fraction(0)
+        )
 
     def add(self, score: Fraction, times: int = 1) -> None:
         """Add one score, or the same one several times."""

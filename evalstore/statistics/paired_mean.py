@@ -1,7 +1,8 @@
 """The interval of a mean of paired shares: Agresti and Min (2005) with Student's t, over questions or groups; pure.
 
-Half an observation at +1, half at -1 and one at 0 are added. So few questions that all moved alike do not look certain,
-and a mean of rare moves keeps an interval that is wide enough: of two questions that lost a half each nothing is known.
+Half an observation at +1, half at -1 and one at 0 are added. So few questions that all moved alike
+do not look certain, and a mean of rare moves keeps an interval that is wide enough: of two
+questions that lost a half each nothing is known.
 """
 
 from __future__ import annotations
@@ -47,11 +48,19 @@ class MeanEstimate:
     @property
     def detectable_effect(self) -> float:
         """The smallest mean that so many units show with a power of 80 % at the 5 % level (MDE)."""
-        return (find_student_quantile(_SURE, self.freedom) + find_student_quantile(0.8, self.freedom)) * self.error
+        return (
+            find_student_quantile(_SURE, self.freedom) + find_student_quantile(0.8, self.freedom)
+        ) * self.error
 
     def scale(self, by: float) -> MeanEstimate:
         """Return the estimate of so many times the mean."""
-        return MeanEstimate(self.middle * by, self.error * by, self.freedom, self.seen * by, self.standard_error * by)
+        return MeanEstimate(
+            self.middle * by,
+            self.error * by,
+            self.freedom,
+            self.seen * by,
+            self.standard_error * by,
+        )
 
     def drop_middle(self) -> MeanEstimate:
         """Return the same errors around 0."""
@@ -142,7 +151,9 @@ class UnitTotals:
         """Return how often each sum and count of a unit comes, with 0 for the questions that moved nothing."""
         units = Counter({(share, 1): times for share, times in moves.lone.items()})
         units[_ZERO, 1] += self.lone - moves.lone.total()
-        units += Counter((moves.groups.get(group, _ZERO), count) for group, count in self.groups.items())
+        units += Counter(
+            (moves.groups.get(group, _ZERO), count) for group, count in self.groups.items()
+        )
         return units
 
 

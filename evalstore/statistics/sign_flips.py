@@ -1,8 +1,8 @@
 """The sign-flip test of a mean, and McNemar's test of flips; seeded, pure.
 
-All p-values are mid-p: an outcome as far as the one seen counts half. The sign-flip test says how often chance alone
-moves a mean so far, where each move could as well be the other way. Where all moves are of one size, as with verdicts,
-it is McNemar's, and exact for any number of them.
+All p-values are mid-p: an outcome as far as the one seen counts half. The sign-flip test says how
+often chance alone moves a mean so far, where each move could as well be the other way. Where all
+moves are of one size, as with verdicts, it is McNemar's, and exact for any number of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from evalstore.statistics.paired_mean import Unit
 EXACT_MOVES = 12
 EXACT_FLIPS = 1000
 SAMPLED_FLIPS = 4000
-_DRAWN_SIZES = 200  # the sum of all smaller moves is drawn as one, from the normal distribution that it has
+_DRAWN_SIZES = (
+    200  # the sum of all smaller moves is drawn as one, from the normal distribution that it has
+)
 _SERIES_FROM = 16
 
 
@@ -51,7 +53,9 @@ def compute_mcnemar_p(one: int, other: int) -> float:
         return 1 - term / 2 if one == other else term + 2 * _sum_below(flips, fewer, term)
     term, whole = comb(flips, fewer), 2**flips
     below = sum(comb(flips, count) for count in range(fewer))
-    return float(Fraction(2 * whole - term, 2 * whole) if one == other else Fraction(term + 2 * below, whole))
+    return float(
+        Fraction(2 * whole - term, 2 * whole) if one == other else Fraction(term + 2 * below, whole)
+    )
 
 
 def _count_all_flips(moves: Sequence[Fraction]) -> float:
@@ -61,7 +65,9 @@ def _count_all_flips(moves: Sequence[Fraction]) -> float:
     for move in whole:
         sums = [total + sign * move for total in sums for sign in (1, -1)]
     seen = abs(sum(whole))
-    return sum(1.0 if abs(total) > seen else 0.5 for total in sums if abs(total) >= seen) / len(sums)
+    return sum(1.0 if abs(total) > seen else 0.5 for total in sums if abs(total) >= seen) / len(
+        sums
+    )
 
 
 def _sample_flips(sizes: Mapping[float, int], seen: float) -> float:
@@ -103,7 +109,11 @@ def _compute_binomial_term(flips: int, count: int) -> float:
         return exp(-flips * log(2))
     lean = (count - rest) / flips
     distance = count * log1p(lean) + rest * log1p(-lean)
-    errors = _compute_stirling_error(flips) - _compute_stirling_error(count) - _compute_stirling_error(rest)
+    errors = (
+        _compute_stirling_error(flips)
+        - _compute_stirling_error(count)
+        - _compute_stirling_error(rest)
+    )
     return sqrt(flips / (2 * pi * count * rest)) * exp(errors - distance)
 
 
@@ -112,4 +122,6 @@ def _compute_stirling_error(number: int) -> float:
     if number < _SERIES_FROM:
         return lgamma(number + 1) - (number + 0.5) * log(number) + number - 0.5 * log(2 * pi)
     square = 1 / number**2
-    return (1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - square / 1188) * square) * square) * square) / number
+    return (
+        1 / 12 - (1 / 360 - (1 / 1260 - (1 / 1680 - square / 1188) * square) * square) * square
+    ) / number

@@ -6,7 +6,8 @@ from functools import lru_cache
 from math import atan, cos, pi, sin, sqrt, tan
 from statistics import NormalDist
 
-# Above, the expansion below is right to 14 digits, and the finite sum would have more terms than it is worth.
+# Above, the expansion below is right to 14 digits, and the finite sum would have more terms than it
+# is worth.
 _EXPANSION_FROM = 1000
 
 
@@ -18,7 +19,11 @@ def find_student_quantile(probability: float, freedom: int) -> float:
     low, high = 0.0, pi / 2
     for _ in range(64):
         middle = (low + high) / 2
-        low, high = (middle, high) if _compute_middle(middle, freedom) < 2 * probability - 1 else (low, middle)
+        low, high = (
+            (middle, high)
+            if _compute_middle(middle, freedom) < 2 * probability - 1
+            else (low, middle)
+        )
     return sqrt(freedom) * tan((low + high) / 2)
 
 
@@ -28,7 +33,8 @@ def compute_student_middle(t: float, freedom: int) -> float:
 
 
 def _compute_middle(angle: float, freedom: int) -> float:
-    # The finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4, for odd and for even degrees of freedom.
+    # The finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4, for odd and for even degrees of
+    # freedom.
     odd = freedom % 2
     total, term = 0.0, cos(angle) if odd else 1.0
     for number in range(1 + odd, freedom, 2):

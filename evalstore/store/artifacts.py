@@ -14,9 +14,13 @@ from evalstore.versions import Version, find_version
 
 ARTIFACT_LIMIT = 1 << 20  # a YAML file; large datasets keep their rows beside it
 # Begins with the word, for which a text is searched five times as fast as for the start of a line.
-_VERSION_KEY = re.compile(rb"""version(?:(?<=^version)|(?<=^["']version))["']?[ \t]*:(.*)$""", re.MULTILINE)
+_VERSION_KEY = re.compile(
+    rb"""version(?:(?<=^version)|(?<=^["']version))["']?[ \t]*:(.*)$""", re.MULTILINE
+)
 # In the spellings that `bump` and people write; all others are left to the parser.
-_PLAIN_VERSION = re.compile(rb"""[ \t]+(["']?)([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)\1[ \t]*(?:[ \t]#.*)?\r?""")
+_PLAIN_VERSION = re.compile(
+    rb"""[ \t]+(["']?)([0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*)\1[ \t]*(?:[ \t]#.*)?\r?"""
+)
 
 
 def read_artifact(ref: Ref, data: bytes, file: str) -> Artifact:
@@ -51,7 +55,9 @@ def list_committed_artifacts(store: StoreReader, commit: str) -> dict[tuple[Kind
     return {
         (kind, name[:-5]): entry.oid
         for kind in Kind
-        for name, entry in sorted(list_folder(store.objects, commit, store.prefix + kind.folder).items())
+        for name, entry in sorted(
+            list_folder(store.objects, commit, store.prefix + kind.folder).items()
+        )
         if name.endswith(".yaml") and is_id(name[:-5])
     }
 
@@ -68,9 +74,15 @@ def _require_version(document: Document, kind: Kind) -> str:
         return ""  # a dataset needs no version before its first release
     version = find_version(text) if isinstance(text, str) else None
     if version is None:
-        hint = "quote it" if isinstance(text, int | float) or hasattr(text, "as_tuple") else "write MAJOR.MINOR.PATCH"
+        hint = (
+            "quote it"
+            if isinstance(text, int | float) or hasattr(text, "as_tuple")
+            else "write MAJOR.MINOR.PATCH"
+        )
         raise LoadError(
-            "there is no version" if text is None else f"the version {make_excerpt(str(text))} is not a version",
+            "there is no version"
+            if text is None
+            else f"the version {make_excerpt(str(text))} is not a version",
             place=document.locate(("version",)),
             hint=f'{hint}, as in version: "1.2.0"',
         )

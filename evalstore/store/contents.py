@@ -24,7 +24,12 @@ from evalstore.store.release_reader import ReleaseReader
 from evalstore.store.repository.git import Git
 from evalstore.store.repository.object_reader import ObjectReader
 from evalstore.store.repository.objects import Commit, find_file, read_commit
-from evalstore.store.root_settings import find_bare_prefix, parse_settings, read_root_file, read_tag_prefix
+from evalstore.store.root_settings import (
+    find_bare_prefix,
+    parse_settings,
+    read_root_file,
+    read_tag_prefix,
+)
 from evalstore.store.store_moves import StoreMoves
 from evalstore.store.tags import Release, TagGrammar, Tags
 from evalstore.text import SHORT_DIGEST, make_excerpt
@@ -53,9 +58,10 @@ class ParsedDocuments:
 class StoreReader:
     """The contents of one store, before references are resolved (`ArtifactStore` adds that).
 
-    `root` is the folder on disk (None for a bare repository), `prefix` its path in the repository ("" or with a slash
-    at the end). Tags, ledgers and the lock are read once; call `forget()` after this process has changed one.
-    `worktree` says which references mean the file on disk; None: those alone that say so.
+    `root` is the folder on disk (None for a bare repository), `prefix` its path in the repository
+    ("" or with a slash at the end). Tags, ledgers and the lock are read once; call `forget()` after
+    this process has changed one. `worktree` says which references mean the file on disk; None:
+    those alone that say so.
     """
 
     repository: Repository
@@ -89,9 +95,15 @@ class StoreReader:
         start = resolve_folder(path)
         repository = find_repository(start)
         # A bare repository has no files on disk: its store is found in HEAD.
-        root, prefix = find_root(start, repository.top) if repository.top else (None, find_bare_prefix(repository.git))
+        root, prefix = (
+            find_root(start, repository.top)
+            if repository.top
+            else (None, find_bare_prefix(repository.git))
+        )
         objects = ObjectReader(repository.git)
-        data = read_root_file(repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=MIDDLE_FILE)
+        data = read_root_file(
+            repository, objects, root=root, prefix=prefix, name=SETTINGS_FILE, limit=MIDDLE_FILE
+        )
         settings = parse_settings(data or b"", SETTINGS_FILE)
         tags = Tags(repository.git, TagGrammar.from_prefix(read_tag_prefix(settings)))
         moves = StoreMoves(repository.git, objects, prefix)
@@ -137,7 +149,9 @@ class StoreReader:
         What was read so is known as `<kind>/<id>@worktree`. Closing either store closes both.
         """
         if pins is not None and pins not in {*WorktreePins}:
-            raise UsageError(f"worktree must be 'unreleased', 'all' or None, not {make_excerpt(repr(pins), 40)}")
+            raise UsageError(
+                f"worktree must be 'unreleased', 'all' or None, not {make_excerpt(repr(pins), 40)}"
+            )
         view = replace(self, worktree=None if pins is None else WorktreePins(pins))
         view.prefetch = self.prefetch  # releases that are expected are read ahead for both
         return view
@@ -148,7 +162,9 @@ class StoreReader:
 
     def group_releases(self) -> dict[str, tuple[Release, ...]]:
         """Return all releases by `<kind>/<id>`, each ascending, by one call to git."""
-        return {name: tuple(group) for name, group in groupby(self.releases(), key=attrgetter("name"))}
+        return {
+            name: tuple(group) for name, group in groupby(self.releases(), key=attrgetter("name"))
+        }
 
     def working(self) -> list[Ref]:
         """Return the artifacts on disk as `@worktree` references; links and files with other names are left out."""
@@ -170,12 +186,21 @@ class StoreReader:
         """Return the tag of every release that a ledger of HEAD records, whether or not it is here; in order."""
         names = self.ledgers.list_names()
         self.ledgers.expect(names)
-        lines = ((name, version) for name in names for version in self.ledgers.read(name).by_version)
+        lines = (
+            (name, version) for name in names for version in self.ledgers.read(name).by_version
+        )
         return [f"{self.tag_prefix}{name}@{version}" for name, version in lines]
 
     def read_root_file(self, name: str, limit: int = MIDDLE_FILE) -> bytes | None:
         """Return a file at the root of the store, from disk or (of a bare repository) from HEAD; None without one."""
-        return read_root_file(self.repository, self.objects, root=self.root, prefix=self.prefix, name=name, limit=limit)
+        return read_root_file(
+            self.repository,
+            self.objects,
+            root=self.root,
+            prefix=self.prefix,
+            name=name,
+            limit=limit,
+        )
 
     def read_settings(self) -> Document:
         """Return the settings of the store, as they are now; an empty document when it has none."""
@@ -218,6 +243,9 @@ class StoreReader:
         return self
 
     def __exit__(
-        self, type_: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        type_: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()

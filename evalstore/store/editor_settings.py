@@ -25,7 +25,8 @@ MAPPED = {
 def write_vs_code(old: bytes | None, prefix: str) -> bytes:
     """Return the settings of VS Code with the schemas of the store at `prefix` (`evals/`) among them.
 
-    Everything else in `old` stays, comments too. Raises `LoadError` or `RefusedError` where nothing can be added.
+    Everything else in `old` stays, comments too. Raises `LoadError` or `RefusedError` where nothing
+    can be added.
     """
     if old is None or not old.strip():
         return (json.dumps({_KEY: map_schemas(prefix)}, indent=2) + "\n").encode()
@@ -34,14 +35,19 @@ def write_vs_code(old: bytes | None, prefix: str) -> bytes:
 
 def map_schemas(prefix: str) -> Mapping[str, str]:
     """Return which schema completes which files, by paths from the root of the repository."""
-    return {f"./{prefix}{SCHEMAS}/{name}.schema.json": f"{prefix}{files}" for name, files in MAPPED.items()}
+    return {
+        f"./{prefix}{SCHEMAS}/{name}.schema.json": f"{prefix}{files}"
+        for name, files in MAPPED.items()
+    }
 
 
 def write_jetbrains(prefix: str) -> bytes:
     """Return the mapping file of JetBrains editors."""
     entry = read_template("jetbrains_entry.xml")
     entries = (
-        entry.format(name=name, schema=f"{prefix}{SCHEMAS}/{name}.schema.json", files=f"{prefix}{files}")
+        entry.format(
+            name=name, schema=f"{prefix}{SCHEMAS}/{name}.schema.json", files=f"{prefix}{files}"
+        )
         for name, files in MAPPED.items()
     )
     return read_template("jetbrains.xml").format(entries="".join(entries)).encode()

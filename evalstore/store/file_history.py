@@ -23,8 +23,9 @@ _NO_REFS = "refs/none"
 class FileHistory:
     """The commits that changed some files, children before parents, each with its parents in this history.
 
-    Commits in between that left the files alone are skipped. A parent that is not a key of `commits` is at or before
-    the base. `cut` are commits whose parents a shallow clone lacks. `head` is None where nothing changed since.
+    Commits in between that left the files alone are skipped. A parent that is not a key of
+    `commits` is at or before the base. `cut` are commits whose parents a shallow clone lacks.
+    `head` is None where nothing changed since.
     """
 
     head: str | None
@@ -33,7 +34,11 @@ class FileHistory:
 
     def list_roots(self) -> list[str]:
         """Return the commits with which this history begins: without parents, or with one that lies before the base."""
-        return [oid for oid, parents in self.commits.items() if not parents or not self.commits.keys() >= {*parents}]
+        return [
+            oid
+            for oid, parents in self.commits.items()
+            if not parents or not self.commits.keys() >= {*parents}
+        ]
 
     def list_ancestors(self, oid: str, *, stop: Container[str] = ()) -> list[str]:
         """Return a commit and its ancestors within this history, but for those in `stop` and behind them."""
@@ -41,28 +46,50 @@ class FileHistory:
         waiting = list(found)
         while waiting:
             parents = self.commits[waiting.pop()]
-            fresh = [one for one in parents if one in self.commits and one not in found and one not in stop]
+            fresh = [
+                one
+                for one in parents
+                if one in self.commits and one not in found and one not in stop
+            ]
             found |= dict.fromkeys(fresh)
             waiting += fresh
         return list(found)
 
 
 def read_file_history(
-    store: StoreReader, paths: Sequence[str], tip: str, *, base: str | None = None, tags: Sequence[str] = ()
+    store: StoreReader,
+    paths: Sequence[str],
+    tip: str,
+    *,
+    base: str | None = None,
+    tags: Sequence[str] = (),
 ) -> FileHistory:
     """Return the history of files (relative to the store) from `base`, which is not in it, to `tip`.
 
-    A merge is in it where its file differs from that of every parent, or where it joins two lines that changed it.
-    Commits named by a tag that matches one of the patterns `tags` are in it as well. One git process.
+    A merge is in it where its file differs from that of every parent, or where it joins two lines
+    that changed it. Commits named by a tag that matches one of the patterns `tags` are in it as
+    well. One git process.
     """
     refs = (f"--decorate-refs={pattern}" for pattern in tags or [_NO_REFS])
     # By decoration: a commit counts when it changes a file or bears one of the tags.
-    argv = ("--topo-order", "--simplify-by-decoration", *refs, "--no-show-signature", "--format=%H %P", tip)
+    argv = (
+        "--topo-order",
+        "--simplify-by-decoration",
+        *refs,
+        "--no-show-signature",
+        "--format=%H %P",
+        tip,
+    )
     argv = (*argv, *([f"^{base}"] if base else []), "--")
     history = _walk_history(store, argv, [store.prefix + path for path in paths])
     # A file that came with its store from another folder has its earlier history there.
-    if any(_may_have_moved(store, oid) for oid in history.list_roots()) and len(store.moves.list_prefixes()) > 1:
-        return _walk_history(store, argv, [one + path for one in store.moves.list_prefixes() for path in paths])
+    if (
+        any(_may_have_moved(store, oid) for oid in history.list_roots())
+        and len(store.moves.list_prefixes()) > 1
+    ):
+        return _walk_history(
+            store, argv, [one + path for one in store.moves.list_prefixes() for path in paths]
+        )
     return history
 
 
@@ -79,7 +106,11 @@ def _walk_history(store: StoreReader, argv: Sequence[str], files: Sequence[str])
     if not all(is_oid(word) for row in rows for word in row):
         raise GitError("git listed a commit in an unreadable form")
     commits = {oid: tuple(dict.fromkeys(parents)) for oid, *parents in rows}
-    cut = read_shallow_commits(store.git) & commits.keys() if store.repository.shallow else frozenset()
+    cut = (
+        read_shallow_commits(store.git) & commits.keys()
+        if store.repository.shallow
+        else frozenset()
+    )
     return FileHistory(next(iter(commits), None), commits, frozenset(cut))
 
 

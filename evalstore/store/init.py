@@ -20,7 +20,14 @@ from evalstore.files import MIDDLE_FILE, read_below, sweep_below, write_below
 from evalstore.model import Kind
 from evalstore.own_files import open_lock
 from evalstore.places import SETTINGS_FILE, find_resource_folder, is_git_directory
-from evalstore.store.editor_settings import JETBRAINS, MAPPED, SCHEMAS, VS_CODE, write_jetbrains, write_vs_code
+from evalstore.store.editor_settings import (
+    JETBRAINS,
+    MAPPED,
+    SCHEMAS,
+    VS_CODE,
+    write_jetbrains,
+    write_vs_code,
+)
 from evalstore.store.locate import find_repository, find_top
 from evalstore.store.pipeline_files import (
     ATTRIBUTES,
@@ -42,7 +49,9 @@ from evalstore.store.revisions import find_default_branch
 from evalstore.store.store_detection import find_stores
 
 _WRITTEN = (*MAPPED, "result")
-_CONFIG_NOTE = "evalstore/config"  # in the git directory; it holds something while git's config is written
+_CONFIG_NOTE = (
+    "evalstore/config"  # in the git directory; it holds something while git's config is written
+)
 
 
 class Pipeline(StrEnum):
@@ -85,8 +94,8 @@ class ExampleRun:
 class CreatedStore:
     """The result of `init`, with files by their paths from `root`: `merged` got what was missing in them.
 
-    `kept` were left alone, each with the reason; `next_steps` are commands for people to run. `example` is there when
-    one of each artifact was written, too.
+    `kept` were left alone, each with the reason; `next_steps` are commands for people to run.
+    `example` is there when one of each artifact was written, too.
     """
 
     root: Path
@@ -104,7 +113,8 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
     fresh = find_top(root) is None
     if is_git_directory(root):
         raise RefusedError(
-            f"{path} is a bare repository without a working tree", hint="clone it, then run evalstore init in the clone"
+            f"{path} is a bare repository without a working tree",
+            hint="clone it, then run evalstore init in the clone",
         )
     if fresh:
         run_git(("init", "--quiet", "--template=", "--initial-branch=main", "--", str(root)))
@@ -124,7 +134,9 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
             if not (file.base / file.path).exists():
                 raise
             kept.append((name, error.message))
-    drivers = (DIFF_DRIVER if integrations.diff_driver else {}) | (MERGE_DRIVER if integrations.merge_driver else {})
+    drivers = (DIFF_DRIVER if integrations.diff_driver else {}) | (
+        MERGE_DRIVER if integrations.merge_driver else {}
+    )
     _write_config(git, drivers)
     return CreatedStore(
         root,
@@ -138,7 +150,10 @@ def create_store(path: Path, integrations: Integrations = Integrations()) -> Cre
 
 def _list_next_steps(integrations: Integrations, folder: str) -> Iterator[str]:
     """Yield the commands for every clone: git takes no program from a file that somebody else commits."""
-    wanted = {"--diff-driver": integrations.diff_driver, "--merge-driver": integrations.merge_driver}
+    wanted = {
+        "--diff-driver": integrations.diff_driver,
+        "--merge-driver": integrations.merge_driver,
+    }
     if options := [option for option, is_wanted in wanted.items() if is_wanted]:
         yield shlex.join(["evalstore", "init", *([] if folder == "." else [folder]), *options])
 
@@ -154,7 +169,11 @@ def _make_folder(path: Path) -> Path:
 
 def _write_file(file: _PlannedFile) -> str:
     path = file.base / file.path
-    old = read_below(file.base, file.path, MIDDLE_FILE) if path.is_symlink() or path.exists() else None
+    old = (
+        read_below(file.base, file.path, MIDDLE_FILE)
+        if path.is_symlink() or path.exists()
+        else None
+    )
     new = file.write(old)
     sweep_below(file.base, file.path)
     if new == old:
@@ -178,7 +197,9 @@ def _write_config(git: Git, values: Mapping[str, str]) -> None:
                 left.unlink()
         os.pwrite(lock, b"writes\n", 0)
         for key, value in values.items():
-            git._replace(inherited_fds=(*git.inherited_fds, lock)).run("config", "--local", key, value)
+            git._replace(inherited_fds=(*git.inherited_fds, lock)).run(
+                "config", "--local", key, value
+            )
         os.ftruncate(lock, 0)
     finally:
         os.close(lock)
@@ -193,12 +214,15 @@ def _propose_tag_prefix(root: Path) -> str:
     return "" if alone else re.sub(r"[^A-Za-z0-9_/]+", "-", name).strip("-/") + "/"
 
 
-def _plan_files(root: Path, top: Path, integrations: Integrations, git: Git) -> Iterator[_PlannedFile]:
+def _plan_files(
+    root: Path, top: Path, integrations: Integrations, git: Git
+) -> Iterator[_PlannedFile]:
     # Editors and CI systems look at the root of the repository, wherever in it the store is.
     prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
     tag_prefix = _propose_tag_prefix(root)
     settings = read_template("settings.yaml").format(
-        schemas=SCHEMAS, tag_prefix=f'tag_prefix: "{tag_prefix}"' if tag_prefix else '# tag_prefix: ""'
+        schemas=SCHEMAS,
+        tag_prefix=f'tag_prefix: "{tag_prefix}"' if tag_prefix else '# tag_prefix: ""',
     )
     # Settings that are there are the user's.
     yield _PlannedFile(root, SETTINGS_FILE, lambda old: settings.encode() if old is None else old)
@@ -209,18 +233,24 @@ def _plan_files(root: Path, top: Path, integrations: Integrations, git: Git) -> 
     if integrations.jetbrains:
         yield _PlannedFile(top, JETBRAINS, partial(_write_whole, write_jetbrains(prefix)))
     if integrations.pipeline is Pipeline.GITHUB:
-        yield _PlannedFile(top, GITHUB, partial(_write_whole, write_github(prefix, find_default_branch(git))))
+        yield _PlannedFile(
+            top, GITHUB, partial(_write_whole, write_github(prefix, find_default_branch(git)))
+        )
     if integrations.pipeline is Pipeline.GITLAB:
         yield _PlannedFile(top, GITLAB, partial(_write_whole, write_gitlab(prefix)))
         yield _PlannedFile(top, GITLAB_ROOT, write_gitlab_root)
     if integrations.pre_commit:
         yield _PlannedFile(top, PRE_COMMIT, partial(write_pre_commit, prefix=prefix))
     if integrations.diff_driver or integrations.merge_driver:
-        write = partial(write_attributes, diff=integrations.diff_driver, merge=integrations.merge_driver)
+        write = partial(
+            write_attributes, diff=integrations.diff_driver, merge=integrations.merge_driver
+        )
         yield _PlannedFile(top, ATTRIBUTES, partial(write, prefix=prefix))
 
 
 def _write_whole(data: bytes, old: bytes | None) -> bytes:
     if old not in {None, data}:
-        raise RefusedError("it differs from what init writes; to get the new one, delete it and run init again")
+        raise RefusedError(
+            "it differs from what init writes; to get the new one, delete it and run init again"
+        )
     return data

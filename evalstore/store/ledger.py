@@ -19,7 +19,12 @@ from evalstore.model import Kind, is_id
 from evalstore.places import LEDGER_FOLDER
 from evalstore.store.repository.git import Git
 from evalstore.store.repository.object_reader import ObjectReader
-from evalstore.store.repository.objects import find_committed_blobs, find_file, is_regular, list_folder
+from evalstore.store.repository.objects import (
+    find_committed_blobs,
+    find_file,
+    is_regular,
+    list_folder,
+)
 from evalstore.store.repository.trees import TreeEntry
 from evalstore.store.revisions import find_head
 from evalstore.store.store_moves import StoreMoves
@@ -64,13 +69,18 @@ class Ledgers:
     _by_name: dict[str, Ledger] = field(default_factory=dict)
     _blobs: dict[str, str] = field(default_factory=dict)  # of those that were listed
     _names: list[str] | None = None
-    _latest: tuple[str, Ledger] = ("", Ledger())  # by its blob: thousands of releases ask for the same one
+    _latest: tuple[str, Ledger] = (
+        "",
+        Ledger(),
+    )  # by its blob: thousands of releases ask for the same one
 
     def read(self, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>`, empty when there is none; `RefusedError` for a link in its place."""
         if name not in self._by_name:
             blob = self._blobs.get(name)
-            self._by_name[name] = self._parse(blob) if blob else self.read_at(self._find_head(), name)
+            self._by_name[name] = (
+                self._parse(blob) if blob else self.read_at(self._find_head(), name)
+            )
         return self._by_name[name]
 
     def expect(self, names: Iterable[str]) -> None:
@@ -81,14 +91,22 @@ class Ledgers:
                 if len(asked) >= _MANY:
                     self.list_names()
                 rest = [name for name in asked if name not in self._blobs]
-                blobs = find_committed_blobs(self.objects, [(commit, self.locate(name)) for name in rest])
-                found = self._blobs | {name: blob for name, blob in zip(rest, blobs, strict=True) if blob}
+                blobs = find_committed_blobs(
+                    self.objects, [(commit, self.locate(name)) for name in rest]
+                )
+                found = self._blobs | {
+                    name: blob for name, blob in zip(rest, blobs, strict=True) if blob
+                }
                 self.objects.expect(found[name] for name in asked if name in found)
 
     def read_at(self, commit: str, name: str) -> Ledger:
         """Return the ledger of `<kind>/<id>` as of a commit ("": before the first), wherever the store lay then."""
         blob = find_file(self.objects, commit, self.locate(name)) if commit else None
-        if commit and blob is None and (prefix := self.moves.find_prefix(commit)) != self.moves.prefix:
+        if (
+            commit
+            and blob is None
+            and (prefix := self.moves.find_prefix(commit)) != self.moves.prefix
+        ):
             blob = find_file(self.objects, commit, f"{prefix}{locate_ledger(name)}")
         return self._parse(blob) if blob else Ledger()
 
@@ -116,7 +134,11 @@ class Ledgers:
             return set()
         options = ("--text", "--no-recurse-submodules", "--full-name", "-z", "-l", "-E")
         found = self.git.run_or_none("grep", *options, "-e", _MARKERS, commit, "--", folder) or b""
-        return {os.fsdecode(path).removeprefix(f"{commit}:{folder}") for path in found.split(b"\0") if path}
+        return {
+            os.fsdecode(path).removeprefix(f"{commit}:{folder}")
+            for path in found.split(b"\0")
+            if path
+        }
 
     def locate(self, name: str) -> str:
         """Return the path of the ledger of `<kind>/<id>` in the repository."""
@@ -136,8 +158,15 @@ class Ledgers:
 
 def list_ledgers(objects: ObjectReader, commit: str, prefix: str) -> dict[str, TreeEntry]:
     """Return by `<kind>/<id>` what lies in the places of ledgers at a commit, in a store with that prefix."""
-    folders = ((kind, list_folder(objects, commit, f"{prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind)
-    return {f"{kind}/{id_}": entry for kind, entries in folders for id_, entry in entries.items() if is_id(id_)}
+    folders = (
+        (kind, list_folder(objects, commit, f"{prefix}{LEDGER_FOLDER}/{kind}")) for kind in Kind
+    )
+    return {
+        f"{kind}/{id_}": entry
+        for kind, entries in folders
+        for id_, entry in entries.items()
+        if is_id(id_)
+    }
 
 
 def locate_ledger(name: str) -> str:

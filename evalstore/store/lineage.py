@@ -11,11 +11,15 @@ from evalstore.store.store import ArtifactStore
 def list_former_names(store: ArtifactStore, name: str) -> list[str]:
     """Return the released names (`<kind>/<id>`) that an artifact had before, the last first.
 
-    Its first release under a name says the one before it; its file does so where there is none. What cannot be read
-    says nothing.
+    Its first release under a name says the one before it; its file does so where there is none.
+    What cannot be read says nothing.
     """
     names = [name]
-    while (former := _find_former_name(store, names[-1])) and former not in names and _is_released(store, former):
+    while (
+        (former := _find_former_name(store, names[-1]))
+        and former not in names
+        and _is_released(store, former)
+    ):
         names.append(former)
     return names[1:]
 

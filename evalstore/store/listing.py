@@ -97,14 +97,17 @@ def list_artifacts(store: ArtifactStore, *, watch: Watch[Any] = iter) -> StoreLi
     """List a store by one call to git for tags and one for blobs; `watch` wraps the iteration over the artifacts."""
     # Files are compared by blob id: only those that have changed are parsed.
     released = {
-        key: list(group) for key, group in groupby(store.releases(), key=lambda release: (release.kind, release.id))
+        key: list(group)
+        for key, group in groupby(store.releases(), key=lambda release: (release.kind, release.id))
     }
     files = {(ref.kind, ref.id): ref for ref in store.working()}
     # A ledger without a tag is a release that this clone lacks.
     recorded = set(store.ledgers.list_names()) if files.keys() - released.keys() else set()
     tagless = _describe_tagless(store) if recorded.difference(map("/".join, released)) else None
     newest = {key: group[-1] for key, group in released.items() if key in files}
-    blobs = store.moves.find_blobs({key: (release.commit, release.path) for key, release in newest.items()})
+    blobs = store.moves.find_blobs(
+        {key: (release.commit, release.path) for key, release in newest.items()}
+    )
     keys = watch(sorted(released.keys() | files.keys()))
     with FolderReader() as reader:
         read = partial(reader.read, store.root) if store.root else None
@@ -125,7 +128,9 @@ def list_artifacts(store: ArtifactStore, *, watch: Watch[Any] = iter) -> StoreLi
 def read_artifact_file(store: ArtifactStore, ref: str) -> ArtifactFile:
     """Return the file that a reference means."""
     resolved = store.resolve(ref)
-    return ArtifactFile(resolved, store.prefix + resolved.path, encode_document(resolved.artifact.document))
+    return ArtifactFile(
+        resolved, store.prefix + resolved.path, encode_document(resolved.artifact.document)
+    )
 
 
 def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
@@ -140,11 +145,15 @@ def read_history(store: ArtifactStore, ref: Ref) -> ReleaseHistory:
 
 
 def _make_history(name: str, records: Iterable[ReleaseSummary]) -> ReleaseHistory:
-    return ReleaseHistory(name, tuple(sorted(records, key=lambda record: record.version, reverse=True)))
+    return ReleaseHistory(
+        name, tuple(sorted(records, key=lambda record: record.version, reverse=True))
+    )
 
 
 def _describe_tagless(store: ArtifactStore) -> str:
-    how = "; ".join(step for step in (describe_missing_tags(store), "who can push it: evalstore verify") if step)
+    how = "; ".join(
+        step for step in (describe_missing_tags(store), "who can push it: evalstore verify") if step
+    )
     return f"released, but this clone has no tag of it: {how}"
 
 
@@ -167,13 +176,17 @@ def _summarize_artifact(  # noqa: PLR0913  # an artifact's releases, and its fil
             data = read(ref.path, ARTIFACT_LIMIT)
             same = blob is not None and is_release(ref, data, blob, releases[-1].version)
             changed = not same if releases else None
-            working = str(releases[-1].version) if same else read_artifact(ref, data, ref.path).version
+            working = (
+                str(releases[-1].version) if same else read_artifact(ref, data, ref.path).version
+            )
         except EvalstoreError as error:
             changed, problem = (True if releases else None), str(error)
     return ArtifactSummary(*key, latest, len(releases), working, changed, problem)
 
 
-def _list_records(store: ArtifactStore, patterns: Iterable[str]) -> list[tuple[Release, ReleaseSummary]]:
+def _list_records(
+    store: ArtifactStore, patterns: Iterable[str]
+) -> list[tuple[Release, ReleaseSummary]]:
     out = store.git.run("for-each-ref", _FORMAT, "--", *patterns)
     fields = out.decode("utf-8", "surrogateescape").split("\0")
     width = len(TAG_FIELDS) + len(_LOG_FIELDS)

@@ -67,15 +67,18 @@ def resolve_folder(path: Path | str) -> Path:
     try:
         folder = Path(path).resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
-        raise GitError(f"there is no folder {path}", hint="name an existing folder with -C") from None
+        raise GitError(
+            f"there is no folder {path}", hint="name an existing folder with -C"
+        ) from None
     if not folder.is_dir():
         raise GitError(f"{path} is not a folder", hint="name the folder of the store with -C")
     return folder
 
 
 def _query_repository(folder: Path, top: Path | None) -> Repository:
-    # git looks in this folder only: an embedded repository or a parent's is never found by accident, and git itself
-    # refuses a repository of another user. The user's exceptions (safe.directory) are in the config that is sealed off.
+    # git looks in this folder only: an embedded repository or a parent's is never found by
+    # accident, and git itself refuses a repository of another user. The user's exceptions
+    # (safe.directory) are in the config that is sealed off.
     argv = ("-C", str(folder), "-c", "safe.bareRepository=all", "rev-parse", *_REV_PARSE_FLAGS)
     env = {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
     try:
@@ -88,9 +91,14 @@ def _query_repository(folder: Path, top: Path | None) -> Repository:
             raise
         answers = run_git(argv, env={**env, **USER_CONFIG})
     if answers.count(b"\n") < _ANSWERS:  # git ends well where its output cannot be written
-        raise GitError(f"git gives no answer about the repository in {folder}", hint="is the disk full? try it again")
+        raise GitError(
+            f"git gives no answer about the repository in {folder}",
+            hint="is the disk full? try it again",
+        )
     shallow, format_, *paths = os.fsdecode(answers).removesuffix("\n").split("\n")
     # Two paths, of as many lines each: the second is the first, or is above it.
     half = len(paths) // 2
     directory, common = Path("\n".join(paths[:half])), Path("\n".join(paths[half:]))
-    return Repository(Git(directory, common), top, shallow == "true", 64 if format_ == "sha256" else 40)
+    return Repository(
+        Git(directory, common), top, shallow == "true", 64 if format_ == "sha256" else 40
+    )

@@ -29,7 +29,10 @@ MERGE_DRIVER = {
 }
 _ARTIFACTS = tuple(f"{folder}/*.yaml" for folder in ("rubrics", "judges", "datasets"))
 _DIFFED = tuple((pattern, "diff=evalstore") for pattern in _ARTIFACTS)
-_MERGED = tuple((pattern, "merge=evalstore") for pattern in (*_ARTIFACTS, "datasets/*.jsonl", f"{LEDGER_FOLDER}/*/*"))
+_MERGED = tuple(
+    (pattern, "merge=evalstore")
+    for pattern in (*_ARTIFACTS, "datasets/*.jsonl", f"{LEDGER_FOLDER}/*/*")
+)
 _INCLUDE = f"local: {GITLAB}"
 _HOOK = "evalstore-gate"
 # Before a push, pre-commit names what the remote has; by hand there is no such commit.
@@ -71,7 +74,9 @@ def write_pre_commit(old: bytes | None, prefix: str) -> bytes:
     }
     repository = {"repo": "local", "hooks": [hook]}
     if old is None or not old.strip():
-        return write_yaml({"default_install_hook_types": ["pre-commit", "pre-push"], "repos": [repository]}).encode()
+        return write_yaml(
+            {"default_install_hook_types": ["pre-commit", "pre-push"], "repos": [repository]}
+        ).encode()
     if _HOOK.encode() in old:
         return old
     document = read_yaml(old, PRE_COMMIT)
@@ -85,7 +90,9 @@ def write_attributes(old: bytes | None, prefix: str, *, diff: bool, merge: bool)
     """Return git's attributes with the drivers for the files of a store; every line in `old` stays."""
     old = old or b""
     rows = (*(_DIFFED if diff else ()), *(_MERGED if merge else ()))
-    wanted = [f"{_quote_pattern(prefix + pattern)} {attribute}".encode() for pattern, attribute in rows]
+    wanted = [
+        f"{_quote_pattern(prefix + pattern)} {attribute}".encode() for pattern, attribute in rows
+    ]
     missing = [line for line in wanted if line not in old.splitlines()]
     line_break = b"\r\n" if b"\r\n" in old else b"\n"
     start = b"" if not old or old.endswith(b"\n") else line_break

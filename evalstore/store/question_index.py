@@ -24,8 +24,8 @@ _COLUMNS = "number, id, pickled, line"
 class QuestionIndex:
     """The number of questions, and functions that find one by id with its position from 0, and list ids and questions.
 
-    `rubric_refs` are the rubrics that they name, each once, as they first come; `broken` says by id which are no
-    questions, and why.
+    `rubric_refs` are the rubrics that they name, each once, as they first come; `broken` says by id
+    which are no questions, and why.
     """
 
     count: int
@@ -36,11 +36,15 @@ class QuestionIndex:
     broken: Mapping[str, str] = field(default_factory=dict)
 
 
-def open_question_index(resolved: Resolved, store: ArtifactStore) -> AbstractContextManager[QuestionIndex]:
+def open_question_index(
+    resolved: Resolved, store: ArtifactStore
+) -> AbstractContextManager[QuestionIndex]:
     """Index the questions of a dataset: in memory, or on disk where the dataset has a row file."""
     questions = store.questions(resolved)
     if path := find_rows_path(resolved.artifact):
-        return on_disk(questions, name_rows_file(store, path, commit=resolved.commit, tag=resolved.tag))
+        return on_disk(
+            questions, name_rows_file(store, path, commit=resolved.commit, tag=resolved.tag)
+        )
     return nullcontext(open_in_memory(questions, resolved.artifact.document.locate(()).file))
 
 
@@ -88,9 +92,17 @@ def on_disk(questions: Iterable[Question], file: str) -> Iterator[QuestionIndex]
             count = _fill_table(database, list_records(), file)
         except sqlite3.Error as error:
             raise RefusedError(f"the questions cannot be indexed: {error}") from None
-        find, rubric_refs = _StoredQuestions(database, broken).find, tuple(ref for ref in refs if ref is not None)
+        find, rubric_refs = (
+            _StoredQuestions(database, broken).find,
+            tuple(ref for ref in refs if ref is not None),
+        )
         yield QuestionIndex(
-            count, find, lambda: _list_ids(database), lambda: _list_questions(database, broken), rubric_refs, broken
+            count,
+            find,
+            lambda: _list_ids(database),
+            lambda: _list_questions(database, broken),
+            rubric_refs,
+            broken,
         )
 
 
@@ -103,9 +115,13 @@ def _list_ids(database: sqlite3.Connection) -> Iterator[str]:
     return (id_ for (id_,) in database.execute("SELECT id FROM question ORDER BY number"))
 
 
-def _fill_table(database: sqlite3.Connection, records: Iterator[tuple[int, str, bytes, int | None]], file: str) -> int:
+def _fill_table(
+    database: sqlite3.Connection, records: Iterator[tuple[int, str, bytes, int | None]], file: str
+) -> int:
     """Write the records of questions, numbered from 0, and return how many they are."""
-    database.execute("CREATE TABLE question (number INTEGER PRIMARY KEY, id TEXT, pickled BLOB, line INTEGER)")
+    database.execute(
+        "CREATE TABLE question (number INTEGER PRIMARY KEY, id TEXT, pickled BLOB, line INTEGER)"
+    )
     database.execute("BEGIN")
     count = database.executemany("INSERT INTO question VALUES (?, ?, ?, ?)", records).rowcount
     database.execute("COMMIT")

@@ -38,14 +38,16 @@ class ReleaseFile(NamedTuple):
 class ReleaseReader:
     """Reads ahead the releases that somebody expects to need, in the order in which they will be needed.
 
-    A release that it does not find is one to be read by itself: its tag may be lightweight, moved, missing or damaged,
-    and nothing is said of it here.
+    A release that it does not find is one to be read by itself: its tag may be lightweight, moved,
+    missing or damaged, and nothing is said of it here.
     """
 
     objects: ObjectReader
     tags: Tags
     moves: StoreMoves
-    commits: dict[str, str] = field(default_factory=dict)  # of all releases that were found, by the names of their tags
+    commits: dict[str, str] = field(
+        default_factory=dict
+    )  # of all releases that were found, by the names of their tags
     _expected: dict[str, tuple[Sequence[tuple[str, str]], int]] = field(default_factory=dict)
     _read: dict[str, ReleaseFile] = field(default_factory=dict)
 
@@ -87,11 +89,22 @@ class ReleaseReader:
             folders[paths[name].rpartition("/")[0]].append(commit)
         for folder, commits in folders.items():
             expect_folder(self.objects, commits, self.moves.prefix + folder)
-        found = [(*tag, *file) for tag in tags if (file := self._find_file(tag[0].commit, paths[tag[0].name]))]
+        found = [
+            (*tag, *file)
+            for tag in tags
+            if (file := self._find_file(tag[0].commit, paths[tag[0].name]))
+        ]
         blobs = self.objects.read_many(blob for *_, blob in found)
         for tag, tag_data, path, blob in found:
             if (object_ := blobs.get(blob)) and object_.type == "blob":
-                yield ReleaseFile(tag, tag_data, path, blob, object_.data, hashlib.sha256(object_.data).hexdigest())
+                yield ReleaseFile(
+                    tag,
+                    tag_data,
+                    path,
+                    blob,
+                    object_.data,
+                    hashlib.sha256(object_.data).hexdigest(),
+                )
 
     def _find_file(self, commit: str, path: str) -> tuple[str, str] | None:
         """Return where a file of the store lies at a commit, and its blob."""

@@ -18,7 +18,9 @@ from evalstore.text import LONG_DIGEST, make_excerpt
 
 _PATHSPECS = {"GIT_LITERAL_PATHSPECS": None}
 
-_HOST = re.compile(r"[^/:]+:")  # `host:path` of ssh; an address with a slash before its colon is a folder
+_HOST = re.compile(
+    r"[^/:]+:"
+)  # `host:path` of ssh; an address with a slash before its colon is a folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,9 @@ def list_remotes(config: Sequence[ConfigSetting]) -> Remotes:
     return Remotes(remotes, dict(config))
 
 
-def push_refs(git: Git, repository: Repository, remote: Remote, refs: Mapping[str, str]) -> list[PushAnswer]:
+def push_refs(
+    git: Git, repository: Repository, remote: Remote, refs: Mapping[str, str]
+) -> list[PushAnswer]:
     """Push objects to full ref names, all or none; `CommandError` has the answers in its stdout when it is none."""
     refspecs = [f"{oid}:{name}" for name, oid in refs.items()]
     options = ("--atomic", "--porcelain", "--no-verify")
@@ -89,27 +93,43 @@ def list_remote_tags(git: Git, repository: Repository, remote: Remote) -> dict[s
     return {name.removeprefix(TAG_REFS): oid for name, oid in refs.items()}
 
 
-def list_remote_refs(git: Git, repository: Repository, remote: Remote, *kinds: str) -> dict[str, str]:
+def list_remote_refs(
+    git: Git, repository: Repository, remote: Remote, *kinds: str
+) -> dict[str, str]:
     """Return the refs of a remote, of `--tags` or `--heads` or all, and the object of each by its full name."""
     out = _ask_remote(git, repository, remote, "ls-remote", *kinds, "--refs")
     lines = (line.split("\t", 1) for line in out.decode("utf-8", "surrogateescape").split("\n"))
     return {parts[1]: parts[0] for parts in lines if len(parts) == 2}  # noqa: PLR2004
 
 
-def fetch_objects(git: Git, repository: Repository, remote: Remote, names: Iterable[str], known: Iterable[str]) -> None:
+def fetch_objects(
+    git: Git, repository: Repository, remote: Remote, names: Iterable[str], known: Iterable[str]
+) -> None:
     """Fetch what refs of a remote point at, and no ref; `known` are commits that it need not send again."""
-    options = ("--quiet", "--no-tags", "--no-write-fetch-head", *(f"--negotiation-tip={oid}" for oid in known))
+    options = (
+        "--quiet",
+        "--no-tags",
+        "--no-write-fetch-head",
+        *(f"--negotiation-tip={oid}" for oid in known),
+    )
     _ask_remote(git, repository, remote, "fetch", *options, refs=names)
 
 
 def _ask_remote(
-    git: Git, repository: Repository, remote: Remote, command: str, *options: str, refs: Iterable[str] = ()
+    git: Git,
+    repository: Repository,
+    remote: Remote,
+    command: str,
+    *options: str,
+    refs: Iterable[str] = (),
 ) -> bytes:
     from evalstore.store.repository.scratch import open_scratch_repository
 
     (url,) = remote.urls
     # A folder is relative to the repository, and the scratch repository is elsewhere.
-    address = url if "://" in url or _HOST.match(url) else str((repository.top or git.directory) / url)
+    address = (
+        url if "://" in url or _HOST.match(url) else str((repository.top or git.directory) / url)
+    )
     with open_scratch_repository(
         # Ten minutes: for a slow line, or until a password is typed.
         git._replace(timeout=600.0),
@@ -128,7 +148,8 @@ def describe_fetch(
 ) -> str:
     """Say how a clone gets tags of releases: from where, who can push them, and of which commit a lost one was.
 
-    "" where it has no remote, and knows no such commit; `holds_file` says whether one has the file that was released.
+    "" where it has no remote, and knows no such commit; `holds_file` says whether one has the file
+    that was released.
     """
     name, source = find_remote(git)
     if repository.shallow:
@@ -141,10 +162,15 @@ def describe_fetch(
     if who and name and len(releases) > 1:
         steps.append(f"if nobody has them, {who} released them: evalstore verify --remote there")
     elif who and name:
-        steps.append(f"if nobody has it, {who} pushes it: git push origin {shlex.quote(TAG_REFS + releases[0].tag)}")
+        steps.append(
+            f"if nobody has it, {who} pushes it: git push origin {shlex.quote(TAG_REFS + releases[0].tag)}"
+        )
     if len(commits) == len(releases) == 1 and holds_file(releases[0], commits[0].oid):
         tag, kind = shlex.quote(releases[0].tag), "-s" if releases[0].is_signed else "-a"
-        again = f"git tag {kind} -m {shlex.quote(f'Release {releases[0].tag}')} {tag} {commits[0].oid[:LONG_DIGEST]}"
+        again = (
+            f"git tag {kind} -m {shlex.quote(f'Release {releases[0].tag}')} {tag} "
+            f"{commits[0].oid[:LONG_DIGEST]}"
+        )
         steps.append(f"if it is lost, make it again: {again}")
     return "; ".join(steps)
 
@@ -158,7 +184,14 @@ def _find_release_commit(git: Git, release: RecordedRelease) -> _ReleaseCommit |
     """Return the first commit whose ledger lists a release; None where its line is on disk only."""
     if not release.sha256:
         return None
-    search = ("log", "--reverse", "--format=%H %an", f"-S{release.sha256}", "--", f":(top,literal){release.ledger}")
+    search = (
+        "log",
+        "--reverse",
+        "--format=%H %an",
+        f"-S{release.sha256}",
+        "--",
+        f":(top,literal){release.ledger}",
+    )
     first = git.run(*search, env=_PATHSPECS).decode("utf-8", "replace").partition("\n")[0]
     oid, _, author = first.partition(" ")
     return _ReleaseCommit(oid, make_excerpt(author.strip()) or "its author") if oid else None
@@ -167,13 +200,25 @@ def _find_release_commit(git: Git, release: RecordedRelease) -> _ReleaseCommit |
 def parse_push_answers(porcelain: bytes) -> list[PushAnswer]:
     """Parse the output of `git push --porcelain`."""
     lines = (line.split("\t") for line in porcelain.decode("utf-8", "replace").split("\n"))
-    return [PushAnswer(parts[0], parts[1].partition(":")[2], parts[2]) for parts in lines if len(parts) == 3]  # noqa: PLR2004
+    return [
+        PushAnswer(parts[0], parts[1].partition(":")[2], parts[2])
+        for parts in lines
+        if len(parts) == 3  # noqa: PLR2004
+    ]
 
 
 def find_tracking_refs(remote: Remote, refs: Mapping[str, str]) -> dict[str, str]:
     """Return the remote-tracking branches of pushed refs, and the objects that they stand at now."""
-    branches = {name.removeprefix(BRANCH_REFS): oid for name, oid in refs.items() if name.startswith(BRANCH_REFS)}
-    return {f"{REMOTE_REFS}{remote.name}/{name}": oid for name, oid in branches.items()} if remote.is_tracked else {}
+    branches = {
+        name.removeprefix(BRANCH_REFS): oid
+        for name, oid in refs.items()
+        if name.startswith(BRANCH_REFS)
+    }
+    return (
+        {f"{REMOTE_REFS}{remote.name}/{name}": oid for name, oid in branches.items()}
+        if remote.is_tracked
+        else {}
+    )
 
 
 def _build_remote(name: str, parts: Mapping[str, list[str]]) -> Remote:

@@ -1,6 +1,7 @@
 """Resolves references to artifacts: by evalstore.lock, else by exact tag name, or in ranges of releases.
 
-Nothing is guessed, and nothing is taken from git unchecked: objects are hashed, tags and ledgers have to agree.
+Nothing is guessed, and nothing is taken from git unchecked: objects are hashed, tags and ledgers
+have to agree.
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evalstore.errors import EvalstoreError, LoadError, Place, RefError, RefusedError, UnreleasedError
+from evalstore.errors import (
+    EvalstoreError,
+    LoadError,
+    Place,
+    RefError,
+    RefusedError,
+    UnreleasedError,
+)
 from evalstore.model import Artifact, Kind, PinType, Ref, WorktreePins, parse_ref
 from evalstore.model.lock import LOCK_FILE, LockEntry
 from evalstore.model.refs import ArtifactIdentity
@@ -104,17 +112,23 @@ def resolve_unlocked(store: StoreReader, ref: Ref) -> Resolved:
     if ref.type is PinType.WORKTREE:
         return _resolve_worktree(store, ref)
     if ref.type is PinType.REVISION:
-        return resolve_at_commit(store, ref, resolve_revision(store.git, store.objects, ref.revision))
+        return resolve_at_commit(
+            store, ref, resolve_revision(store.git, store.objects, ref.revision)
+        )
     return resolve_release(store, ref, _choose_version(store, ref))
 
 
-def resolve_at_commit(store: StoreReader, ref: Ref, commit: str, *, locked: bool = False) -> Resolved:
+def resolve_at_commit(
+    store: StoreReader, ref: Ref, commit: str, *, locked: bool = False
+) -> Resolved:
     """Resolve a reference as of a commit."""
     file = read_committed(store, ref, commit, label=f"git:{commit[:12]}")
     return build_resolved(ref, file.artifact, commit=commit, blob=file.blob, locked=locked)
 
 
-def resolve_release(store: StoreReader, ref: Ref, version: Version, *, locked: bool = False) -> Resolved:
+def resolve_release(
+    store: StoreReader, ref: Ref, version: Version, *, locked: bool = False
+) -> Resolved:
     """Resolve a reference at one released version; `RefusedError` when its file is not the one that was released."""
     name = store.tags.grammar.format_name(ref.kind, ref.id, version)
     commit = _find_release_commit(store, ref, name)
@@ -133,7 +147,9 @@ def resolve_release(store: StoreReader, ref: Ref, version: Version, *, locked: b
             hint=_MOVED_HINT,
         )
     _check_ledger(store, ref, name, file)
-    return build_resolved(ref, file.artifact, tag=name, commit=commit, blob=file.blob, locked=locked)
+    return build_resolved(
+        ref, file.artifact, tag=name, commit=commit, blob=file.blob, locked=locked
+    )
 
 
 def expect_releases(store: StoreReader, refs: Iterable[Ref]) -> None:
@@ -142,7 +158,9 @@ def expect_releases(store: StoreReader, refs: Iterable[Ref]) -> None:
     if len(exact) < _MANY_REFS:
         return
     format_name = store.tags.grammar.format_name
-    store.prefetch.expect((format_name(ref.kind, ref.id, version), ref.path) for ref, version in exact)
+    store.prefetch.expect(
+        (format_name(ref.kind, ref.id, version), ref.path) for ref, version in exact
+    )
     store.ledgers.expect(ref.name for ref, _ in exact)
 
 
@@ -183,7 +201,8 @@ def read_committed(store: StoreReader, ref: Ref, commit: str, *, label: str) -> 
     blob = find_file(store.objects, commit, path)
     if blob is None:
         raise RefError(
-            f"there is no {path} at {commit[:12]}", hint=f"see what it contains: git show --stat {commit[:12]}"
+            f"there is no {path} at {commit[:12]}",
+            hint=f"see what it contains: git show --stat {commit[:12]}",
         )
     data = store.objects.read(blob).data
     document = store.documents.read(data, f"{label}:{path}")
@@ -217,7 +236,9 @@ def build_unknown_error(store: StoreReader, ref: Ref) -> RefError:
 def _resolve_worktree(store: StoreReader, ref: Ref) -> Resolved:
     """Read the file of an artifact; what it means is recorded as `<kind>/<id>@worktree`, whatever pin was written."""
     if store.root is None:
-        raise RefError("a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD")
+        raise RefError(
+            "a bare repository has no working tree", hint=f"pin a release, or {ref.name}@git:HEAD"
+        )
     if not os.path.lexists(store.root / ref.path):
         if releases := store.releases(ref.kind, ref.id):
             raise _build_unreleased_error(store, ref, f"there is no {ref.path}", releases)
@@ -244,15 +265,21 @@ def _resolve_locked_release(store: StoreReader, ref: Ref, entry: LockEntry) -> R
     version = find_locked_version(ref, entry)
     if version is None:
         raise _build_lock_error(
-            f"{ref} is locked at {entry.version or 'no version'}, which its pin does not allow", entry, ref
+            f"{ref} is locked at {entry.version or 'no version'}, which its pin does not allow",
+            entry,
+            ref,
         )
     if store.tags.find_oid(store.tags.grammar.format_name(ref.kind, ref.id, version)) is None:
-        raise _build_lock_error(f"{ref} is locked at {version}, but there is no such tag", entry, ref)
+        raise _build_lock_error(
+            f"{ref} is locked at {version}, but there is no such tag", entry, ref
+        )
     return resolve_release(store, ref, version, locked=True)
 
 
 def _build_lock_error(message: str, entry: LockEntry, ref: Ref) -> RefusedError:
-    return RefusedError(message, place=Place(LOCK_FILE, entry.line or None), hint=f"evalstore verify {ref.name}")
+    return RefusedError(
+        message, place=Place(LOCK_FILE, entry.line or None), hint=f"evalstore verify {ref.name}"
+    )
 
 
 def _choose_version(store: StoreReader, ref: Ref) -> Version:
@@ -272,11 +299,19 @@ def _choose_version(store: StoreReader, ref: Ref) -> Version:
 
 
 def build_resolved(  # noqa: PLR0913  # what was read, each by its name
-    ref: Ref, artifact: Artifact, blob: str, *, tag: str | None = None, commit: str | None = None, locked: bool = False
+    ref: Ref,
+    artifact: Artifact,
+    blob: str,
+    *,
+    tag: str | None = None,
+    commit: str | None = None,
+    locked: bool = False,
 ) -> Resolved:
     """Return what a reference means, from what was read of it."""
     floating = ref.is_floating and not locked
-    return Resolved(str(ref), ref.kind, ref.id, artifact.version, tag, commit, blob, floating, artifact, locked)
+    return Resolved(
+        str(ref), ref.kind, ref.id, artifact.version, tag, commit, blob, floating, artifact, locked
+    )
 
 
 def _check_ledger(store: StoreReader, ref: Ref, tag: str, file: CommittedArtifact) -> None:
@@ -304,7 +339,11 @@ def _find_tag_commit(store: StoreReader, tag: GitTag) -> str:
     # git's listing is not hashed: the tag object itself has to name the same commit.
     if flaw is None and tag.target:
         content = read_tag(store.objects, tag.oid)
-        if (content.target, content.type, content.name) != (tag.target, tag.target_type, tag.inner_name):
+        if (content.target, content.type, content.name) != (
+            tag.target,
+            tag.target_type,
+            tag.inner_name,
+        ):
             flaw = "is listed with other content than it has"
     if flaw:
         raise RefusedError(f"the tag {tag.name} is not valid: it {flaw}", hint=_MOVED_HINT)
@@ -319,7 +358,9 @@ def _build_untagged_error(store: StoreReader, ref: Ref, version: Version) -> Ref
 def describe_missing_tag(store: StoreReader, name: str, version: Version) -> str:
     """Say how this clone gets the tag of a release that a ledger lists."""
     how = describe_missing_tags(store, [f"{store.tag_prefix}{name}@{version}"])
-    return f"{how}; otherwise see evalstore verify {name}" if how else f"see evalstore verify {name}"
+    return (
+        f"{how}; otherwise see evalstore verify {name}" if how else f"see evalstore verify {name}"
+    )
 
 
 def describe_missing_tags(store: StoreReader, tags: Sequence[str] = ()) -> str:
@@ -343,7 +384,9 @@ def describe_missing_tags(store: StoreReader, tags: Sequence[str] = ()) -> str:
     return describe_fetch(store.git, store.repository, releases, holds_file=holds_file)
 
 
-def _build_unreleased_error(store: StoreReader, ref: Ref, message: str, releases: Sequence[Release] = ()) -> RefError:
+def _build_unreleased_error(
+    store: StoreReader, ref: Ref, message: str, releases: Sequence[Release] = ()
+) -> RefError:
     """Return the error for a reference to no release; `UnreleasedError` where the file on disk is what it means."""
     hints = [_describe_versions(releases)] if releases else []
     if store.root is None or not (store.root / ref.path).is_file():
@@ -373,10 +416,18 @@ def _build_unknown_id_error(store: StoreReader, ref: Ref) -> RefError:
     working = {working_ref.id for working_ref in store.working() if working_ref.kind == ref.kind}
     near = find_nearest(ref.id, sorted(ids | working))
     if near is None:
-        return RefError(f"there is no {ref.name}", hint=_add_clone_hint(store, "list the artifacts: evalstore list"))
-    near_releases = [release for release in all_releases if (release.kind, release.id) == (ref.kind, near)]
+        return RefError(
+            f"there is no {ref.name}",
+            hint=_add_clone_hint(store, "list the artifacts: evalstore list"),
+        )
+    near_releases = [
+        release for release in all_releases if (release.kind, release.id) == (ref.kind, near)
+    ]
     known = _describe_versions(near_releases) if near_releases else "not released yet"
-    return RefError(f"there is no {ref.name}", hint=_add_clone_hint(store, f"did you mean {ref.kind}/{near}? {known}"))
+    return RefError(
+        f"there is no {ref.name}",
+        hint=_add_clone_hint(store, f"did you mean {ref.kind}/{near}? {known}"),
+    )
 
 
 def _find_store_elsewhere(store: StoreReader) -> str:

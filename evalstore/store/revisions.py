@@ -19,7 +19,8 @@ REMOTE_REFS = "refs/remotes/"
 # Nothing in the repository may tell another history than its commits do: no graft.
 NO_GRAFTS = {"GIT_GRAFT_FILE": os.devnull}
 _NAMESPACES = (BRANCH_REFS, TAG_REFS, REMOTE_REFS)
-# A name, then steps to ancestors; `@{…}`, `^{/text}` and the like ask git to search, and are not read.
+# A name, then steps to ancestors; `@{…}`, `^{/text}` and the like ask git to search, and are not
+# read.
 _REVISION = re.compile(r"([0-9A-Za-z][0-9A-Za-z._/@+-]*?)((?:[~^][0-9]{0,6}|\^\{commit\})*)")
 _ABBREVIATED = re.compile(r"[0-9a-f]{4,64}")
 _HINT = "name a branch, a tag, a commit or HEAD; ~2 and ^ may follow"
@@ -59,13 +60,17 @@ class Head(NamedTuple):
 
 def read_head(git: Git) -> Head:
     """Return the branch and the commit that are checked out."""
-    out = git.run("for-each-ref", "--format=%(HEAD)%(objectname) %(refname)", "--", BRANCH_REFS).decode(*NAME_ENCODING)
+    out = git.run(
+        "for-each-ref", "--format=%(HEAD)%(objectname) %(refname)", "--", BRANCH_REFS
+    ).decode(*NAME_ENCODING)
     if line := next((line for line in out.split("\n") if line.startswith("*")), None):
         commit, _, ref = line[1:].partition(" ")
         return Head(ref.removeprefix(BRANCH_REFS), commit)
     # A branch before its first commit, or none.
     name = find_head_ref(git) or ""
-    return Head(name.removeprefix(BRANCH_REFS) if name.startswith(BRANCH_REFS) else None, find_head(git))
+    return Head(
+        name.removeprefix(BRANCH_REFS) if name.startswith(BRANCH_REFS) else None, find_head(git)
+    )
 
 
 def find_head_ref(git: Git) -> str | None:
@@ -90,7 +95,10 @@ def list_branch_tips(git: Git) -> list[str]:
 def find_branch_with(git: Git, commit: str) -> str | None:
     """Return the short name of a branch, or one of a remote, whose history has a commit; None where no branch has."""
     argv = ("for-each-ref", "--count=1", f"--contains={commit}", "--format=%(refname:short)")
-    return git.run(*argv, "--", BRANCH_REFS, REMOTE_REFS).decode(*NAME_ENCODING).removesuffix("\n") or None
+    return (
+        git.run(*argv, "--", BRANCH_REFS, REMOTE_REFS).decode(*NAME_ENCODING).removesuffix("\n")
+        or None
+    )
 
 
 def is_ancestor(git: Git, commit: str, tip: str) -> bool:
@@ -106,14 +114,22 @@ def find_fork(git: Git, commit: str, tip: str) -> str | None:
 
 def list_merged_tags(git: Git, commit: str, pattern: str) -> frozenset[str]:
     """Return the names of the tags of a pattern of refs whose commits are in the history of a commit."""
-    out = git.run_or_none("for-each-ref", f"--merged={commit}", "--format=%(refname)", "--", pattern) or b""
-    return frozenset(line.removeprefix(TAG_REFS) for line in out.decode(*NAME_ENCODING).split("\n") if line)
+    out = (
+        git.run_or_none("for-each-ref", f"--merged={commit}", "--format=%(refname)", "--", pattern)
+        or b""
+    )
+    return frozenset(
+        line.removeprefix(TAG_REFS) for line in out.decode(*NAME_ENCODING).split("\n") if line
+    )
 
 
 def list_first_parents(git: Git, tip: str) -> list[tuple[str, int]]:
     """Return a commit, its first parent, that one's first parent and so on, each with its committer's second."""
     out = git.run("rev-list", "--first-parent", "--timestamp", tip, env=NO_GRAFTS).decode("ascii")
-    return [(oid, int(seconds)) for seconds, _, oid in (line.partition(" ") for line in out.split("\n") if line)]
+    return [
+        (oid, int(seconds))
+        for seconds, _, oid in (line.partition(" ") for line in out.split("\n") if line)
+    ]
 
 
 def find_new_commits(git: Git, tip: str, known: str | None) -> set[str]:
@@ -131,31 +147,42 @@ def find_refs(git: Git, names: Iterable[str]) -> dict[str, str]:
 
 def list_refs(git: Git, *patterns: str) -> dict[str, str]:
     """Return the objects of all refs of some patterns, by full name; a pattern that ends with a slash is a folder."""
-    out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *patterns).decode(*NAME_ENCODING)
+    out = git.run("for-each-ref", "--format=%(refname) %(objectname)", "--", *patterns).decode(
+        *NAME_ENCODING
+    )
     return dict(line.rpartition(" ")[::2] for line in out.split("\n") if line)
 
 
 def find_missing_objects(git: Git, oids: Iterable[str]) -> set[str]:
     """Return those of full object ids whose objects are not in the repository."""
     stdin = "".join(f"{oid}\n" for oid in oids).encode("ascii")
-    lines = git.run("cat-file", "--batch-check=%(objectname)", stdin=stdin).decode("ascii").split("\n")
+    lines = (
+        git.run("cat-file", "--batch-check=%(objectname)", stdin=stdin).decode("ascii").split("\n")
+    )
     return {line.removesuffix(" missing") for line in lines if line.endswith(" missing")}
 
 
 def _resolve_name(git: Git, objects: ObjectReader, name: str) -> str:
     if name == "HEAD":
         return resolve_head(git)
-    commits = _peel_to_commits(git, objects, [*_find_exact_refs(git, name), *_find_abbreviated(git, name)])
+    commits = _peel_to_commits(
+        git, objects, [*_find_exact_refs(git, name), *_find_abbreviated(git, name)]
+    )
     if not commits:
         raise RefError(f"no branch, tag or commit is named {name!r}", hint=_HINT)
     if len(commits) > 1:
-        raise RefError(f"{name!r} names {len(commits)} commits", hint="write the full name, as in refs/heads/main")
+        raise RefError(
+            f"{name!r} names {len(commits)} commits",
+            hint="write the full name, as in refs/heads/main",
+        )
     return commits.pop()
 
 
 def _find_exact_refs(git: Git, name: str) -> list[str]:
     full = [name] if name.startswith("refs/") else [namespace + name for namespace in _NAMESPACES]
-    lines = git.run("for-each-ref", "--format=%(refname)%00%(objectname)", "--", *full).split(b"\n")[:-1]
+    lines = git.run("for-each-ref", "--format=%(refname)%00%(objectname)", "--", *full).split(
+        b"\n"
+    )[:-1]
     pairs = (line.decode("utf-8", "surrogateescape").split("\0") for line in lines)
     return [oid for ref, oid in pairs if ref in full]
 
@@ -173,9 +200,17 @@ def _peel_to_commits(git: Git, objects: ObjectReader, oids: list[str]) -> set[st
     # One process for each level: a tag object may name another tag object.
     for _ in range(5):  # tags of tags
         stdin = "\n".join(oids).encode("ascii")
-        types = git.run("cat-file", "--batch-check=%(objecttype)", stdin=stdin).decode("ascii").split("\n")
+        types = (
+            git.run("cat-file", "--batch-check=%(objecttype)", stdin=stdin)
+            .decode("ascii")
+            .split("\n")
+        )
         commits.update(oid for oid, type_ in zip(oids, types, strict=False) if type_ == "commit")
-        oids = [read_tag(objects, oid).target for oid, type_ in zip(oids, types, strict=False) if type_ == "tag"]
+        oids = [
+            read_tag(objects, oid).target
+            for oid, type_ in zip(oids, types, strict=False)
+            if type_ == "tag"
+        ]
         if not oids:
             break
     return commits
@@ -183,7 +218,13 @@ def _peel_to_commits(git: Git, objects: ObjectReader, oids: list[str]) -> set[st
 
 def _walk_ancestors(git: Git, commit: str, steps: str, revision: str) -> str:
     try:
-        return git.run("rev-parse", "--verify", "--end-of-options", f"{commit}{steps}").decode("ascii").strip()
+        return (
+            git.run("rev-parse", "--verify", "--end-of-options", f"{commit}{steps}")
+            .decode("ascii")
+            .strip()
+        )
     except GitError:
         hint = describe_missing_history(git) if is_shallow(git) else None
-        raise RefError(f"{revision!r} goes back further than the history of this clone", hint=hint) from None
+        raise RefError(
+            f"{revision!r} goes back further than the history of this clone", hint=hint
+        ) from None

@@ -17,7 +17,8 @@ from evalstore.store.repository.object_reader import ObjectReader
 from evalstore.store.repository.objects import find_file
 from evalstore.store.revisions import find_head
 
-# A prefix becomes part of ref names: what git allows there, without the characters of git's patterns.
+# A prefix becomes part of ref names: what git allows there, without the characters of git's
+# patterns.
 _PREFIX = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._/-]*)?")
 _FOLDERS = tuple(f"{kind.folder}/" for kind in Kind)
 _NOT_IN_REFS = re.compile(r"\.\.|//|/\.|\./|\.lock/")
@@ -32,10 +33,13 @@ def find_bare_prefix(git: Git) -> str:
     paths = [path for path in os.fsdecode(out).split("\0") if "\n" not in path]
     if any(path == SETTINGS_FILE or path.startswith(_FOLDERS) for path in paths):
         return ""
-    folders = [path.removesuffix(SETTINGS_FILE) for path in paths if path.endswith(f"/{SETTINGS_FILE}")]
+    folders = [
+        path.removesuffix(SETTINGS_FILE) for path in paths if path.endswith(f"/{SETTINGS_FILE}")
+    ]
     if len(folders) > 1:
         raise GitError(
-            f"this bare repository has {len(folders)} stores: {', '.join(folders)}", hint="name one in a clone"
+            f"this bare repository has {len(folders)} stores: {', '.join(folders)}",
+            hint="name one in a clone",
         )
     return folders[0] if folders else ""
 
@@ -44,7 +48,9 @@ def parse_settings(data: bytes, file: str) -> Document:
     """Return the settings in the bytes of evalstore.yaml; `LoadError` for anything but a mapping."""
     document = read_yaml(data, file)
     if document.value is not None and not isinstance(document.value, dict):
-        raise LoadError("settings must be a mapping", place=document.locate(), hint="see .evalstore/schema")
+        raise LoadError(
+            "settings must be a mapping", place=document.locate(), hint="see .evalstore/schema"
+        )
     return document
 
 
@@ -61,11 +67,18 @@ def read_tag_prefix(settings: Document) -> str:
 
 
 def read_root_file(  # noqa: PLR0913  # where to look, for which file, and how much of it
-    repository: Repository, objects: ObjectReader, *, root: Path | None, prefix: str, name: str, limit: int
+    repository: Repository,
+    objects: ObjectReader,
+    *,
+    root: Path | None,
+    prefix: str,
+    name: str,
+    limit: int,
 ) -> bytes | None:
     """Return the bytes of a file at the root of a store, on disk or in HEAD; None where there is none."""
     if root is not None:
-        # Anything there but a file is an error: without its settings a strict store would be a lenient one.
+        # Anything there but a file is an error: without its settings a strict store would be a
+        # lenient one.
         return read_below(root, name, limit) if os.path.lexists(root / name) else None
     head = find_head(repository.git)
     blob = find_file(objects, head, prefix + name) if head else None

@@ -39,7 +39,9 @@ def read_rows(
     return map(parse_row, read_row_lines(store, dataset, commit=commit, tag=tag))
 
 
-def read_questions(store: StoreReader, dataset: Artifact, *, commit: str | None, tag: str | None) -> Iterator[Question]:
+def read_questions(
+    store: StoreReader, dataset: Artifact, *, commit: str | None, tag: str | None
+) -> Iterator[Question]:
     """Yield the questions beside a dataset at a commit (None: on disk), a broken row as one that says so."""
     defaults = read_defaults(dataset.value)
     for data, file, number in read_row_lines(store, dataset, commit=commit, tag=tag):
@@ -51,7 +53,9 @@ def read_questions(store: StoreReader, dataset: Artifact, *, commit: str | None,
         yield make_question(row, defaults, find_line=partial(int, number), broken=broken)
 
 
-def read_row_lines(store: StoreReader, dataset: Artifact, *, commit: str | None, tag: str | None) -> Iterator[RowLine]:
+def read_row_lines(
+    store: StoreReader, dataset: Artifact, *, commit: str | None, tag: str | None
+) -> Iterator[RowLine]:
     """Yield the lines of the rows beside a dataset at a commit (None: on disk)."""
     path = find_rows_path(dataset)
     if path is None:
@@ -64,7 +68,9 @@ def read_row_lines(store: StoreReader, dataset: Artifact, *, commit: str | None,
 
 def name_rows_file(store: StoreReader, path: str, *, commit: str | None, tag: str | None) -> str:
     """Return what the file of rows at `path` is called in messages: as git names it at a commit."""
-    return f"{tag or 'git:' + commit[:12]}:{store.moves.find_prefix(commit)}{path}" if commit else path
+    return (
+        f"{tag or 'git:' + commit[:12]}:{store.moves.find_prefix(commit)}{path}" if commit else path
+    )
 
 
 def list_rows_paths(store: StoreReader, dataset: ArtifactIdentity) -> list[str]:
@@ -82,7 +88,8 @@ def list_rows_paths(store: StoreReader, dataset: ArtifactIdentity) -> list[str]:
 
 
 def _find_path_in(dataset: ArtifactIdentity, text: bytes) -> str | None:
-    # The key stands in the text as it is, unless an escape hides it: most datasets need not be parsed.
+    # The key stands in the text as it is, unless an escape hides it: most datasets need not be
+    # parsed.
     if ROWS_KEY.encode() not in text and b"\\" not in text:
         return None
     with suppress(LoadError):  # what cannot be read names no rows
@@ -99,7 +106,9 @@ def compute_rows_sha256(store: StoreReader, dataset: Artifact, *, commit: str | 
     return found.hexdigest()
 
 
-def parse_rows_once(lines: Iterable[RowLine], parsed: dict[bytes, Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def parse_rows_once(
+    lines: Iterable[RowLine], parsed: dict[bytes, Mapping[str, Any]]
+) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of some lines; a line that is in `parsed` has the row there, the same object, and others join."""
     for line in lines:
         row = parsed.get(line.data)
@@ -126,7 +135,10 @@ def _split_lines(pieces: Iterable[bytes], file: str) -> Iterator[bytes]:
         number += len(whole)
         yield from whole
         if len(tail) > documents.LINE_LIMIT:
-            raise LoadError(f"a line is longer than {documents.LINE_LIMIT:,} bytes", place=Place(file, number + 1))
+            raise LoadError(
+                f"a line is longer than {documents.LINE_LIMIT:,} bytes",
+                place=Place(file, number + 1),
+            )
     if tail:
         yield tail
 
@@ -136,11 +148,15 @@ def parse_row(line: RowLine) -> Mapping[str, Any]:
     data, file, number = line
     row = documents.read_row(data, file, number)
     if not isinstance(row, dict):
-        raise LoadError("a row must be an object", place=Place(file, number), hint='{"id": "…", "input": "…"}')
+        raise LoadError(
+            "a row must be an object", place=Place(file, number), hint='{"id": "…", "input": "…"}'
+        )
     for key in _REQUIRED_KEYS:
         if not isinstance(row.get(key), str):
             raise LoadError(
-                f"the row has no {key}", place=Place(file, number), hint=f"every row needs a string {key!r}"
+                f"the row has no {key}",
+                place=Place(file, number),
+                hint=f"every row needs a string {key!r}",
             )
     return row
 
@@ -151,7 +167,10 @@ def list_renames(store: StoreReader, dataset: Resolved) -> dict[str, str]:
         return {}
     declared = store.settings.get("renames", {})
     own = declared.get(dataset.name, {}) if isinstance(declared, dict) else {}
-    return {**list_noted_renames(_list_noted_rows(store, dataset)), **(own if isinstance(own, dict) else {})}
+    return {
+        **list_noted_renames(_list_noted_rows(store, dataset)),
+        **(own if isinstance(own, dict) else {}),
+    }
 
 
 def _list_noted_rows(store: StoreReader, dataset: Resolved) -> Iterator[Any]:

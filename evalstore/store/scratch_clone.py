@@ -60,10 +60,16 @@ class ScratchClone:
         self.git.run("read-tree", commit, env=index)
         nothing = TreeEntry("0", "0" * len(commit))
         entries = {path: entry or nothing for path, entry in files.items()}
-        self.git.run("update-index", "-z", "--index-info", stdin=format_index_info(entries), env=index)
+        self.git.run(
+            "update-index", "-z", "--index-info", stdin=format_index_info(entries), env=index
+        )
         tree = self.git.run("write-tree", env=index).decode().strip()
         return (
-            self.git.run("commit-tree", "-p", parent, "-m", "variant", tree, env=dict(self.signature)).decode().strip()
+            self.git.run(
+                "commit-tree", "-p", parent, "-m", "variant", tree, env=dict(self.signature)
+            )
+            .decode()
+            .strip()
         )
 
     def _try(self, *argv: str) -> str | None:
@@ -90,7 +96,9 @@ class CloneSeed:
 @contextmanager
 def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
     """Make a clone that reads and writes the objects of `git`'s repository, and has nothing else of it but `seed`."""
-    from evalstore.store.pipeline_files import write_attributes  # it writes YAML, too, which loads slowly
+    from evalstore.store.pipeline_files import (
+        write_attributes,
+    )  # it writes YAML, too, which loads slowly
 
     common = git.common
     with tempfile.TemporaryDirectory(prefix="evalstore-") as name:
@@ -102,11 +110,18 @@ def open_scratch_clone(git: Git, seed: CloneSeed) -> Iterator[ScratchClone]:
         (inner / "packed-refs").write_bytes(lines.encode(*NAME_ENCODING))
         (inner / "info").mkdir(exist_ok=True)
         attributes = write_attributes(None, seed.prefix, diff=False, merge=True)
-        # Both sides of a lock are merged by what they say, not by lines: until then one of them stands there whole.
+        # Both sides of a lock are merged by what they say, not by lines: until then one of them
+        # stands there whole.
         lock = f"{seed.prefix}{LOCK_FILE}".replace("\\", "\\\\").replace('"', '\\"')
-        (inner / "info" / "attributes").write_bytes(attributes + f'"{lock}" merge=evalstore-keep\n'.encode())
+        (inner / "info" / "attributes").write_bytes(
+            attributes + f'"{lock}" merge=evalstore-keep\n'.encode()
+        )
         inner_git = git._replace(directory=inner, common=inner, timeout=600.0)
-        for key, value in (("core.worktree", os.fspath(folder)), ("merge.evalstore.driver", DRIVER), _KEEP):
+        for key, value in (
+            ("core.worktree", os.fspath(folder)),
+            ("merge.evalstore.driver", DRIVER),
+            _KEEP,
+        ):
             inner_git.run("config", key, value)
         inner_git.run("update-ref", BRANCH_REFS + seed.branch, seed.commit)
         inner_git.run("symbolic-ref", "HEAD", BRANCH_REFS + seed.branch)

@@ -18,17 +18,24 @@ from evalstore.text import make_excerpt
 SIGNERS_FILE = ".evalstore/allowed_signers"
 _SSH_MARK = b"-----BEGIN SSH SIGNATURE-----"
 _MARK = b"-----BEGIN "
-# Principals, options and a key: `a@b,c@d valid-before="20270101",namespaces="git" ssh-ed25519 AAAA… comment`.
-_LINE = re.compile(rb'\s*("[^"]*"|[^\s"]+)\s+(?:((?:"[^"]*"|[^\s"])+)\s+)?((?:ssh|ecdsa|sk)-[^\s"]+\s+[A-Za-z0-9+/=]+)')
+# Principals, options and a key:
+# `a@b,c@d valid-before="20270101",namespaces="git" ssh-ed25519 AAAA… comment`.
+_LINE = re.compile(
+    rb'\s*("[^"]*"|[^\s"]+)\s+(?:((?:"[^"]*"|[^\s"])+)\s+)?((?:ssh|ecdsa|sk)-[^\s"]+\s+[A-Za-z0-9+/=]+)'
+)
 _OPTION = re.compile(rb'(?:"[^"]*"|[^,"])+')
 _BEFORE = re.compile(rb'valid-before="?([0-9]{8}(?:[0-9]{4}(?:[0-9]{2})?)?)Z?"?', re.IGNORECASE)
-_TIGHTER = (b"valid-before=", b"valid-after=", b"namespaces=")  # options by which a key counts for less
+_TIGHTER = (
+    b"valid-before=",
+    b"valid-after=",
+    b"namespaces=",
+)  # options by which a key counts for less
 _TIME = "%Y%m%d%H%M%S"
 _STRANGER = "its key belongs to no allowed signer"
 _OTHER_KEY = "it is not signed with an SSH key, as allowed signers require"
 
-# Why the tag object with an id and these bytes does not count as signed, where it counts at a moment (None: at that
-# which the tag says); "" for one that does.
+# Why the tag object with an id and these bytes does not count as signed, where it counts at a
+# moment (None: at that which the tag says); "" for one that does.
 SignatureCheck = Callable[[str, bytes, datetime | None], str]
 
 
@@ -43,7 +50,11 @@ class AllowedSigner(NamedTuple):
         """Whether this line allows nothing that another one of the same key does not."""
         more = self.options - other.options
         same = (self.principals, self.key) == (other.principals, other.key)
-        return same and other.options <= self.options and all(one.lower().startswith(_TIGHTER) for one in more)
+        return (
+            same
+            and other.options <= self.options
+            and all(one.lower().startswith(_TIGHTER) for one in more)
+        )
 
 
 def is_signature_required(settings: Mapping[str, Any]) -> bool:
@@ -69,21 +80,27 @@ def find_signers_file(settings: Mapping[str, Any]) -> str:
     """Return the path of the file of allowed signers in the store; `LoadError` for one outside of it."""
     name = settings.get("allowed_signers", SIGNERS_FILE)
     if not isinstance(name, str) or name.startswith("/") or ".." in name.split("/"):
-        raise LoadError("allowed_signers must name a file of the store", place=Place("evalstore.yaml"))
+        raise LoadError(
+            "allowed_signers must name a file of the store", place=Place("evalstore.yaml")
+        )
     return name
 
 
 def build_signers_error(name: str) -> RefusedError:
     """Return the error of a store that requires signatures and has no file of signers."""
     hint = f'a line for each: echo "<email> $(cat ~/.ssh/<key>.pub)" >> {name}'
-    return RefusedError(f"evalstore.yaml requires signed releases, but there is no {name}", hint=hint)
+    return RefusedError(
+        f"evalstore.yaml requires signed releases, but there is no {name}", hint=hint
+    )
 
 
 def parse_signers(data: bytes) -> Iterator[AllowedSigner]:
     """Yield the lines of a file of allowed signers; one that cannot be read here is one, too, for ssh-keygen may."""
     for line in data.split(b"\n"):
         if match := _LINE.match(line):
-            yield AllowedSigner(match[1], b" ".join(match[3].split()), frozenset(_OPTION.findall(match[2] or b"")))
+            yield AllowedSigner(
+                match[1], b" ".join(match[3].split()), frozenset(_OPTION.findall(match[2] or b""))
+            )
         elif line.strip() and not line.lstrip().startswith(b"#"):
             yield AllowedSigner(line.strip(), b"", frozenset())
 
@@ -95,12 +112,15 @@ def find_added_signers(old: bytes, new: bytes) -> list[AllowedSigner]:
 
 
 @contextmanager
-def open_signature_check(git: Git, hex_digits: int, signers: bytes | None) -> Iterator[SignatureCheck]:
+def open_signature_check(
+    git: Git, hex_digits: int, signers: bytes | None
+) -> Iterator[SignatureCheck]:
     """Yield the check of tags against a file of allowed signers (None: anybody's); object ids have `hex_digits`.
 
-    It runs the program that the user's global config names for SSH, and none that the repository names. git itself
-    asks whether a key counted when the tag says that it was made; what is asked besides is a moment that the tag's
-    author did not choose.
+    It runs the program that the user's global config names for SSH, and none that the repository
+    names. git itself
+    asks whether a key counted when the tag says that it was made; what is asked besides is a moment
+    that the tag's author did not choose.
     """
     from evalstore.store.repository.scratch import open_scratch_repository
 
@@ -118,7 +138,12 @@ def open_signature_check(git: Git, hex_digits: int, signers: bytes | None) -> It
             if signers is None:
                 return "" if flaw.startswith((_STRANGER, _OTHER_KEY)) else flaw
             valid = signers if flaw or moment is None else _drop_expired(signers, moment)
-            if flaw or moment is None or valid == signers or not _find_flaw(scratch, place_signers(valid), oid, data):
+            if (
+                flaw
+                or moment is None
+                or valid == signers
+                or not _find_flaw(scratch, place_signers(valid), oid, data)
+            ):
                 return flaw
             return f"its key had expired when the release arrived, on {moment:%Y-%m-%d}"
 
@@ -136,7 +161,9 @@ def _is_expired(line: bytes, moment: datetime) -> bool:
     if match is None:
         return False
     try:
-        return moment >= datetime.strptime(match[1].decode().ljust(14, "0"), _TIME).replace(tzinfo=UTC)
+        return moment >= datetime.strptime(match[1].decode().ljust(14, "0"), _TIME).replace(
+            tzinfo=UTC
+        )
     except ValueError:  # ssh-keygen takes such a line for none, too
         return True
 
@@ -149,8 +176,13 @@ def _find_flaw(scratch: Git, signers: Path, oid: str, data: bytes) -> str:
     try:
         scratch.run("-c", f"gpg.ssh.allowedSignersFile={signers}", "verify-tag", oid)
     except CommandError as failure:
-        lines = [line.removeprefix(f"{signers}:") for line in failure.stderr.splitlines() if line.strip()]
+        lines = [
+            line.removeprefix(f"{signers}:") for line in failure.stderr.splitlines() if line.strip()
+        ]
         if "No principal matched." in lines and lines[0].startswith("Good "):
             return f"{_STRANGER} ({lines[0].rpartition(' with ')[2]})"
-        return f"git could not verify its signature: {make_excerpt(lines[0]) if lines else 'it does not say why'}"
+        return (
+            "git could not verify its signature: "
+            f"{make_excerpt(lines[0]) if lines else 'it does not say why'}"
+        )
     return ""

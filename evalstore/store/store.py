@@ -22,7 +22,8 @@ class ArtifactStore(StoreReader):
     def resolve(self, ref: str | Ref) -> Resolved:
         """Return what a reference means; `RefError` names the versions there are, `RefusedError` says what is amiss.
 
-        A reference in evalstore.lock means what it meant when it was locked; `RefusedError` when its content differs.
+        A reference in evalstore.lock means what it meant when it was locked; `RefusedError` when
+        its content differs.
         """
         if not isinstance(ref, str | Ref):
             raise ArgumentError.from_value("a reference", ref, (str, Ref))
@@ -57,7 +58,10 @@ class ArtifactStore(StoreReader):
         from evalstore.store.rows import parse_rows_once, read_row_lines
 
         parsed: dict[bytes, Mapping[str, Any]] = {}
-        sides = (read_row_lines(self, side.artifact, commit=side.commit, tag=side.tag) for side in (old, new))
+        sides = (
+            read_row_lines(self, side.artifact, commit=side.commit, tag=side.tag)
+            for side in (old, new)
+        )
         before, after = (parse_rows_once(lines, parsed) for lines in sides)
         return before, after
 
@@ -72,5 +76,6 @@ class ArtifactStore(StoreReader):
         from evalstore.model import iterate_questions
 
         return iterate_questions(
-            artifact.value, find_line=lambda number: artifact.document.locate(("questions", number)).line
+            artifact.value,
+            find_line=lambda number: artifact.document.locate(("questions", number)).line,
         )

@@ -19,7 +19,8 @@ _SKIPPED = frozenset({"node_modules", "vendor"})
 def require_artifacts(store: StoreReader) -> None:
     """Raise where a judgement would be about nothing: `GitError` without a store, `RefusedError` without artifacts.
 
-    The error names the stores that the repository has elsewhere. A bare repository has its tags instead of files.
+    The error names the stores that the repository has elsewhere. A bare repository has its tags
+    instead of files.
     """
     if store.root is None:
         if not store.tags.list_releases():
@@ -41,7 +42,8 @@ def require_artifacts(store: StoreReader) -> None:
     if has_store_mark(store.root):
         raise RefusedError(
             f"the store in {store.root} has no artifacts",
-            hint=hint or "create one with evalstore new rubric ID, or migrate legacy files: evalstore migrate",
+            hint=hint
+            or "create one with evalstore new rubric ID, or migrate legacy files: evalstore migrate",
         )
     raise GitError(f"there is no store in {store.root}", hint=hint or "create one: evalstore init")
 
@@ -51,20 +53,36 @@ def find_elsewhere(store: StoreReader) -> str:
     if store.root is None:
         return ""
     top = store.repository.top or store.root
-    others = {folder.relative_to(top).as_posix(): folder for folder in find_stores(top) if folder != store.root}
+    others = {
+        folder.relative_to(top).as_posix(): folder
+        for folder in find_stores(top)
+        if folder != store.root
+    }
     marked = [name for name, folder in others.items() if has_store_mark(folder)]
     if marked:
-        also = f"; there are {len(marked):,} stores: {', '.join(marked[:5])}" if len(marked) > 1 else ""
-        return f"this repository has its store elsewhere: evalstore -C {shlex.quote(marked[0])} status{also}"
+        also = (
+            f"; there are {len(marked):,} stores: {', '.join(marked[:5])}"
+            if len(marked) > 1
+            else ""
+        )
+        return (
+            f"this repository has its store elsewhere: evalstore -C {shlex.quote(marked[0])} "
+            f"status{also}"
+        )
     if others:
         first = next(iter(others))
-        return f"{first}/ has artifacts but no evalstore.yaml; make it a store: evalstore init {shlex.quote(first)}"
+        return (
+            f"{first}/ has artifacts but no evalstore.yaml; make it a store: evalstore init "
+            f"{shlex.quote(first)}"
+        )
     return ""
 
 
 def find_stores(top: Path) -> list[Path]:
     """Return the folders from `top` downwards that are stores, by their mark or by the artifacts in them, in order."""
-    return [folder for folder in _walk_folders(top) if has_store_mark(folder) or _has_artifacts(folder)]
+    return [
+        folder for folder in _walk_folders(top) if has_store_mark(folder) or _has_artifacts(folder)
+    ]
 
 
 def _walk_folders(top: Path) -> Iterator[Path]:
@@ -72,7 +90,11 @@ def _walk_folders(top: Path) -> Iterator[Path]:
         folder = Path(base)
         yield folder
         deep = len(folder.relative_to(top).parts) >= _DEPTH or is_git_directory(folder)
-        folders[:] = [] if deep else sorted(name for name in folders if name[0] != "." and name not in _SKIPPED)
+        folders[:] = (
+            []
+            if deep
+            else sorted(name for name in folders if name[0] != "." and name not in _SKIPPED)
+        )
 
 
 def _has_artifacts(folder: Path) -> bool:

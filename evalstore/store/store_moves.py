@@ -1,6 +1,7 @@
 """Finds where a store lay in the tree of a commit: a tag names an artifact of the store, wherever its folder was then.
 
-A store moves when one commit takes its files out of one folder and puts them into another, as `git mv` does: nothing
+A store moves when one commit takes its files out of one folder and puts them into another, as
+`git mv` does: nothing
 of the store is left in the old place. Where no commit says so, the store was always where it is.
 """
 
@@ -63,10 +64,16 @@ class StoreMoves:
 
     def find_blobs(self, files: Mapping[_Key, tuple[str, str]]) -> dict[_Key, str | None]:
         """Return the blob of each (commit, path in the store), or None, by their keys."""
-        found = self._find_blobs({key: (commit, self.prefix + path) for key, (commit, path) in files.items()})
+        found = self._find_blobs(
+            {key: (commit, self.prefix + path) for key, (commit, path) in files.items()}
+        )
         lost = ((key, *files[key]) for key, blob in found.items() if blob is None)
         places = ((key, commit, self.find_prefix(commit), path) for key, commit, path in lost)
-        moved = {key: (commit, prefix + path) for key, commit, prefix, path in places if prefix != self.prefix}
+        moved = {
+            key: (commit, prefix + path)
+            for key, commit, prefix, path in places
+            if prefix != self.prefix
+        }
         return found | self._find_blobs(moved)
 
     def _find_blobs(self, files: Mapping[_Key, tuple[str, str]]) -> dict[_Key, str | None]:
@@ -80,7 +87,9 @@ class StoreMoves:
     def _search_commit(self, commit: str) -> str:
         if self.has_store(commit, self.prefix):
             return self.prefix
-        return next((one for one in self.list_prefixes() if self.has_store(commit, one)), self.prefix)
+        return next(
+            (one for one in self.list_prefixes() if self.has_store(commit, one)), self.prefix
+        )
 
     def has_store(self, commit: str, prefix: str) -> bool:
         """Whether something of a store lies in a folder at a commit."""
@@ -88,7 +97,8 @@ class StoreMoves:
 
     def _list_earlier(self, tip: str) -> Iterator[str]:
         prefix, found = self.prefix, {self.prefix}
-        # Each move is older than the one before, so a store that went to and fro comes to an end, too.
+        # Each move is older than the one before, so a store that went to and fro comes to an end,
+        # too.
         while (move := self._find_move(tip, prefix)) is not None:
             tip, prefix = move
             if prefix not in found:
@@ -99,7 +109,9 @@ class StoreMoves:
         """Return the last commit that put the store into a folder, and the folder that it took it from."""
         added: defaultdict[str, list[str]] = defaultdict(list)
         removed: defaultdict[str, list[str]] = defaultdict(list)
-        for change in read_changes(self.git, tip, [prefix + mark for mark in _MARKS], "AD", ["--full-diff"]):
+        for change in read_changes(
+            self.git, tip, [prefix + mark for mark in _MARKS], "AD", ["--full-diff"]
+        ):
             (removed if change.new is None else added)[change.commit].append(change.path)
         for commit, paths in added.items():
             gone = removed.get(commit, [])
@@ -130,8 +142,27 @@ def read_changes(
 
     A merge is compared with each of its parents. One git process.
     """
-    argv = ("-m", "--raw", "-z", "--no-renames", "--no-abbrev", "--full-history", "--format=%H", *(options or []))
-    out = git.run("-c", "log.follow=false", "log", *argv, f"--diff-filter={letters}", tip, "--", *paths, env=NO_GRAFTS)
+    argv = (
+        "-m",
+        "--raw",
+        "-z",
+        "--no-renames",
+        "--no-abbrev",
+        "--full-history",
+        "--format=%H",
+        *(options or []),
+    )
+    out = git.run(
+        "-c",
+        "log.follow=false",
+        "log",
+        *argv,
+        f"--diff-filter={letters}",
+        tip,
+        "--",
+        *paths,
+        env=NO_GRAFTS,
+    )
     changes, commit = [], ""
     # After each commit come, for each of its files, ":<modes> <old> <new> <letter>" and the path.
     words = iter(out.decode(*NAME_ENCODING).split("\0"))
@@ -142,8 +173,15 @@ def read_changes(
             continue
         _, _, old, new, *_ = entry.split(" ")
         changes.append(
-            PathChange(commit, next(words), old if old.strip("0") else None, new if new.strip("0") else None)
+            PathChange(
+                commit,
+                next(words),
+                old if old.strip("0") else None,
+                new if new.strip("0") else None,
+            )
         )
-    if not all(is_oid(change.commit) and is_oid(change.old or change.new or "") for change in changes):
+    if not all(
+        is_oid(change.commit) and is_oid(change.old or change.new or "") for change in changes
+    ):
         raise GitError("git listed a commit in an unreadable form")
     return changes

@@ -17,7 +17,8 @@ from evalstore.versions import Version, find_version
 TAG_REFS = "refs/tags/"
 _SINGLE_LOOKUPS = 8  # of 2 ms each; for more, one listing of everything is cheaper
 _KINDS = {str(kind): kind for kind in Kind}
-# The last three are of a tag object: what it names, the type of that, and its own name. git reads no commit for them.
+# The last three are of a tag object: what it names, the type of that, and its own name. git reads
+# no commit for them.
 TAG_FIELDS = ("refname", "objectname", "symref", "objecttype", "object", "type", "tag")
 _UNREAD_FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)"
 _FORMAT = "--format=" + "%00".join(f"%({field})" for field in TAG_FIELDS)
@@ -136,7 +137,12 @@ class Tags:
         if kind and id_:
             self._named.update(index.tags if self._all is None else {})
             return list(releases.get((kind, id_), ()))
-        return [release for key in sorted(releases) if kind in {None, key[0]} for release in releases[key]]
+        return [
+            release
+            for key in sorted(releases)
+            if kind in {None, key[0]}
+            for release in releases[key]
+        ]
 
     def list_ignored(self) -> Sequence[tuple[str, str]]:
         """Return (name, reason) of every tag among the releases that is not a release."""
@@ -147,7 +153,9 @@ class Tags:
         # A field that makes git read an object would let one damaged tag end the listing of all.
         if self._unread is None:
             out = self.git.run("for-each-ref", _UNREAD_FORMAT, "--", *list_patterns(self.grammar))
-            rows = (line.split("\0") for line in out.decode("utf-8", "surrogateescape").split("\n")[:-1])
+            rows = (
+                line.split("\0") for line in out.decode("utf-8", "surrogateescape").split("\n")[:-1]
+            )
             self._unread = {ref[len(TAG_REFS) :]: TagRef(oid, symref) for ref, oid, symref in rows}
         return self._unread
 
@@ -169,7 +177,9 @@ class Tags:
         return self._all or self._list(*refs)
 
     def _list(self, *refs: str) -> TagIndex:
-        return _sort_tags(self.grammar, _parse_tags(self.git.run("for-each-ref", _FORMAT, "--", *refs)))
+        return _sort_tags(
+            self.grammar, _parse_tags(self.git.run("for-each-ref", _FORMAT, "--", *refs))
+        )
 
 
 def _sort_tags(grammar: TagGrammar, tags: Iterable[GitTag]) -> TagIndex:
@@ -180,14 +190,18 @@ def _sort_tags(grammar: TagGrammar, tags: Iterable[GitTag]) -> TagIndex:
         if release := grammar.read_release(tag):
             releases.setdefault((release.kind, release.id), []).append(release)
         else:
-            ignored.append((tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>"))
+            ignored.append(
+                (tag.name, tag.flaw or "its name is not <kind>/<id>@<MAJOR.MINOR.PATCH>")
+            )
     for group in releases.values():
         if len(group) > 1:
             group.sort(key=attrgetter("version"))
     return TagIndex(by_name, releases, ignored)
 
 
-def list_patterns(grammar: TagGrammar, kind: Kind | None = None, id_: str | None = None) -> list[str]:
+def list_patterns(
+    grammar: TagGrammar, kind: Kind | None = None, id_: str | None = None
+) -> list[str]:
     """Return the ref patterns that cover an artifact, a kind or all kinds."""
     if kind and id_:
         return [f"{TAG_REFS}{grammar.prefix}{kind}/{id_}@*"]

@@ -21,7 +21,8 @@ from evalstore.versions import Version
 
 _SMALL = 1 << 15  # bytes
 _AUTO = "auto"
-# The values of the attribute `text` (or `crlf`, its old name); without one `eol` decides (gitattributes(5)).
+# The values of the attribute `text` (or `crlf`, its old name); without one `eol` decides
+# (gitattributes(5)).
 _CONVERSIONS = {"set": "always", "input": "always", "unset": "never", _AUTO: _AUTO}
 _ATTRIBUTES = ("text", "crlf", "eol")
 # By these a file on disk is another text than the one that git keeps.
@@ -38,14 +39,17 @@ def is_blob(root: Path, path: str, blob: str) -> bool:
         if _hash_pieces(_iterate_sized(file, size), size, len(blob)) == blob:
             return True
         file.seek(0)
-        # git hashes the length first: the size with LF has to be known before the content is hashed again.
+        # git hashes the length first: the size with LF has to be known before the content is hashed
+        # again.
         normal_size = sum(map(len, normalize_pieces(iterate_pieces(file))))
         file.seek(0)
         pieces = normalize_pieces(iterate_pieces(file))
         return normal_size != size and _hash_pieces(pieces, normal_size, len(blob)) == blob
 
 
-def read_working_files(store: ArtifactStore, refs: Iterable[Ref]) -> Iterator[tuple[Ref, bytes | None]]:
+def read_working_files(
+    store: ArtifactStore, refs: Iterable[Ref]
+) -> Iterator[tuple[Ref, bytes | None]]:
     """Yield working files with their bytes, None for one that cannot be read; in a bare repository there are none."""
     if store.root is None:
         return
@@ -102,22 +106,35 @@ def find_normalized(store: ArtifactStore, paths: Sequence[str]) -> frozenset[str
     argv = ("-C", str(top), f"--work-tree={top}", "check-attr", "--stdin", "-z", *_ATTRIBUTES)
     fields = store.git.run(*argv, stdin=stdin).decode(*NAME_ENCODING).split("\0")
     default = _AUTO if is_autocrlf_on(store.git) else "never"
-    # Three fields an attribute, and three attributes a path: its name, "text", a value, its name, "crlf", a value …
+    # Three fields an attribute, and three attributes a path: its name, "text", a value, its name,
+    # "crlf", a value …
     values = zip(fields[0::9], fields[2::9], fields[5::9], fields[8::9], strict=False)
-    conversions = {path: _choose_conversion(text, crlf, eol, default) for path, text, crlf, eol in values}
+    conversions = {
+        path: _choose_conversion(text, crlf, eol, default) for path, text, crlf, eol in values
+    }
 
-    # Without an attribute git leaves a file alone that has a CR in the index already, or a CR without LF.
+    # Without an attribute git leaves a file alone that has a CR in the index already, or a CR
+    # without LF.
     auto = [path for path, conversion in conversions.items() if conversion == _AUTO]
     staged = read_index(store.git).blobs if auto else {}
-    exempt = {path for path in auto if path in staged and has_carriage_return(store.objects.stream(staged[path]))}
+    exempt = {
+        path
+        for path in auto
+        if path in staged and has_carriage_return(store.objects.stream(staged[path]))
+    }
     exempt |= {path for path in auto if _has_lone_cr(top, path)}
-    return frozenset(path for path, conversion in conversions.items() if conversion != "never" and path not in exempt)
+    return frozenset(
+        path
+        for path, conversion in conversions.items()
+        if conversion != "never" and path not in exempt
+    )
 
 
 def find_rewritten(store: ArtifactStore, commit: str) -> Iterator[tuple[str, str]]:
     """Yield the files of a store that differ on disk from what a commit holds, with the attribute that rewrites them.
 
-    A path is that in the store. The attributes are those of the index, by which git wrote the files.
+    A path is that in the store. The attributes are those of the index, by which git wrote the
+    files.
     """
     top, root = store.repository.top, store.root
     blobs = dict(_list_blobs(store.git, commit)) if top and root else {}
@@ -125,7 +142,16 @@ def find_rewritten(store: ArtifactStore, commit: str) -> Iterator[tuple[str, str
         return
     own = [path for path in blobs if path.startswith(store.prefix)]
     stdin = "".join(f"{path}\0" for path in own).encode(*NAME_ENCODING)
-    argv = ("-C", str(top), f"--work-tree={top}", "check-attr", "--cached", "--stdin", "-z", *_REWRITING)
+    argv = (
+        "-C",
+        str(top),
+        f"--work-tree={top}",
+        "check-attr",
+        "--cached",
+        "--stdin",
+        "-z",
+        *_REWRITING,
+    )
     fields = store.git.run(*argv, stdin=stdin).decode(*NAME_ENCODING).split("\0")
     for path, name, value in zip(fields[0::3], fields[1::3], fields[2::3], strict=False):
         inner = path.removeprefix(store.prefix)
@@ -147,7 +173,9 @@ def _list_blobs(git: Git, commit: str) -> Iterator[tuple[str, str]]:
 def _may_rewrite(store: ArtifactStore, blobs: Mapping[str, str]) -> bool:
     """Whether any file of attributes speaks of an attribute by which git rewrites files."""
     files = [oid for path, oid in blobs.items() if path.rpartition("/")[2] == ".gitattributes"]
-    return any(name.encode() in store.objects.read(oid).data for oid in files for name in _REWRITING)
+    return any(
+        name.encode() in store.objects.read(oid).data for oid in files for name in _REWRITING
+    )
 
 
 def has_carriage_return(text: Iterable[bytes]) -> bool:
@@ -171,7 +199,11 @@ def normalize_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _choose_conversion(text: str, crlf: str, eol: str, default: str) -> str:
-    return _CONVERSIONS.get(text) or _CONVERSIONS.get(crlf) or ("always" if eol in {"lf", "crlf"} else default)
+    return (
+        _CONVERSIONS.get(text)
+        or _CONVERSIONS.get(crlf)
+        or ("always" if eol in {"lf", "crlf"} else default)
+    )
 
 
 def _has_lone_cr(top: Path, path: str) -> bool:

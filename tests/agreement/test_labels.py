@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.agreement.labels import LabelledRow, read_labels
 from evalstore.errors import LoadError
 from evalstore.model import Verdict

@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
-
 import evalstore
+import pytest
 from evalstore import Bump, Run, Store, audit, compare, evaluate, export, migrate, score
 from evalstore.about import VERSION
 from evalstore.runs.tables import build_columns

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.audits import Audit
 from evalstore.report import render
 from evalstore.runs import Run

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.audits import Audit, audit
 from evalstore.errors import RefusedError
 from evalstore.runs import Run

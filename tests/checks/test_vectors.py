@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.checks import evaluate
 from evalstore.model import Verdict
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore import Store
 
 RUBRIC = """# a comment

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import yaml
-
 from evalstore.checks import KINDS
 
 Cli = Callable[..., Any]

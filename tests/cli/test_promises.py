@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.rows import mark_slow
 
 Cli = Callable[..., Any]

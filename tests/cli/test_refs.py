@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.cli.main import main
 from evalstore.errors import ExitCode
 

@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 import pytest
-
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.errors import SchemaError
 from evalstore.languages.schema_comparison import SchemaComparison, SchemaRelation, compare_schemas

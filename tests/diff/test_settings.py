@@ -6,7 +6,6 @@ from datetime import date
 from typing import Any
 
 import pytest
-
 from evalstore.diff import (
     LEVELS,
     AcceptedLevel,

@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import pytest
-
 from evalstore.checks import evaluate
 from evalstore.diff import Diff, compare
 from evalstore.versions import Bump

@@ -8,9 +8,8 @@ import shutil
 from fractions import Fraction
 from typing import Any
 
-import pytest
-
 import evalstore
+import pytest
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document
 from evalstore.model import Artifact, JudgeReply, Kind, parse_ref

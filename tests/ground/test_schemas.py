@@ -11,7 +11,6 @@ from functools import reduce
 from typing import Any
 
 import pytest
-
 from evalstore.budget import OutOfStepsError
 from evalstore.errors import SchemaError
 from evalstore.languages.limits import SCHEMAS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError
 

@@ -4,7 +4,6 @@ import shutil
 from typing import Any
 
 import pytest
-
 from evalstore.errors import EvalstoreError
 from evalstore.release.impact import Impact
 from evalstore.store import ArtifactStore

@@ -14,7 +14,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
 from evalstore import Endpoint, Judges, Store, evaluate
 from evalstore.errors import RefError, UsageError
 from evalstore.integrations import scorer

@@ -9,7 +9,6 @@ from pathlib import Path
 from random import Random
 
 import pytest
-
 from evalstore.errors import EvalstoreError
 from evalstore.release.verify import Verification, verify
 from evalstore.store import ArtifactStore

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.model import JudgeCall
 from evalstore.scoring.judging import Endpoint, ReplyCache
 

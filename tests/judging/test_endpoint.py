@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.about import suggest_install
 from evalstore.errors import EvalstoreError, RefusedError, UsageError
 from evalstore.model import JudgeCall

@@ -11,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-
 from evalstore.errors import RefusedError
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.scoring.judging import ReplyCache

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
-
 from evalstore.migration import FileState, MigrationReport, migrate
+from ruamel.yaml import YAML
 from tests.rows import thin
 
 LOAD = YAML(typ="safe").load

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource

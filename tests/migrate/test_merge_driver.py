@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-
 from evalstore.documents import read_yaml
 from evalstore.migration.merging.merge_driver import MergeSides, merge_file
 from tests.rows import each

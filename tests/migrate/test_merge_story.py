@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
-
 from evalstore.migration import migrate
+from ruamel.yaml import YAML
 
 Git = Callable[..., str]
 Run = Callable[..., Any]

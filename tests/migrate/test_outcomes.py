@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.migration import MigrationEntry, MigrationOutcome, migrate
 from evalstore.migration.outcome import JudgeFacts, find_judge_loss
 from evalstore.report.migrate import document

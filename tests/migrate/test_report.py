@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.cli import progress
 from evalstore.languages.schemas import compile_schema
 from evalstore.migration import FormatGuess, migrate

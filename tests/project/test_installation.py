@@ -6,7 +6,6 @@ import json
 from importlib import metadata
 
 import pytest
-
 from evalstore.about import suggest_install
 
 

@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 import evalstore
+import pytest
 from evalstore.report import RENDERERS
 from tests.project.sources import list_nodes, parse_modules
 

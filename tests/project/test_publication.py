@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import yaml
-
 from evalstore import about
 from tests.project.publication import ROOT, render_files
 

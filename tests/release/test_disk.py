@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.release.conftest import Shop, check_sound, rubric
 
 pytestmark = pytest.mark.chaos

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.documents import read_yaml
 from tests.release.conftest import Shop, check_sound
 from tests.release.test_again import add_check

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.errors import RefError, RefusedError
 from evalstore.release.values import ArtifactState
 from evalstore.store import ArtifactStore

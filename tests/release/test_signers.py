@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.errors import RefusedError
 from evalstore.model import Finding
 from evalstore.release.gate import GateOptions, check_change

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 import evalstore
+import pytest
 from evalstore.cli.main import COMMANDS
 from evalstore.report.text_layout import wrap_lines
 from tests.rows import thin

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.rows import mark_slow
 
 pytestmark = pytest.mark.process  # git starts evalstore

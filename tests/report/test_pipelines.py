@@ -18,7 +18,6 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
-
 from evalstore.store.pipeline_files import write_github, write_gitlab
 from tests.rows import mark_slow
 

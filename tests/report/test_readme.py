@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import yaml
-
 from evalstore.store.pipeline_files import write_github
 
 pytestmark = pytest.mark.process

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.runs import Run
 from evalstore.scoring import score
 from evalstore.store import ArtifactStore

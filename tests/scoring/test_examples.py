@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.languages.schemas import compile_schema
 from evalstore.places import find_resource_folder
 

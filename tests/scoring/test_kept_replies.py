@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from evalstore.model import JudgeCall
 from evalstore.runs import GradedRow, read_rows, read_run
 from evalstore.scoring.judging import ReplyCache

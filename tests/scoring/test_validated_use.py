@@ -8,9 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import evalstore
+import pytest
 from evalstore.errors import FindingsError, FindingsWarning, SchemaError
 from evalstore.runs import Run, read_rows
 from evalstore.store import ArtifactStore

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import yaml
-
 from evalstore.store.pipeline_files import write_github, write_gitlab
 
 Cli = Callable[..., Any]

@@ -11,7 +11,6 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-
 from evalstore.lint import find_folder_sources, validate
 from evalstore.lint.fixes import fix_files
 

@@ -10,7 +10,6 @@ from time import process_time
 from typing import Any
 
 import pytest
-
 from evalstore.lint import find_folder_sources, make_file_source, make_text_source
 from evalstore.model import Findings, Severity
 

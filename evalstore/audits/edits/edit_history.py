@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evalstore.audits.edits.rubric_edits import SETS, CheckNames, RubricEdits, RubricPart, find_edits, split_versions
+from evalstore.audits.edits.rubric_edits import (
+    SETS,
+    CheckNames,
+    RubricEdits,
+    RubricPart,
+    find_edits,
+    split_versions,
+)
 from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.values import EditSource, Origin
 from evalstore.diff import Detail, DiffFinding
@@ -15,7 +22,15 @@ from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Certainty, Direction
 from evalstore.documents.edit import replace_value
 from evalstore.errors import EvalstoreError
-from evalstore.model import Artifact, Check, Kind, Rubric, find_check_pins, list_check_ids, read_rubric
+from evalstore.model import (
+    Artifact,
+    Check,
+    Kind,
+    Rubric,
+    find_check_pins,
+    list_check_ids,
+    read_rubric,
+)
 from evalstore.release.artifact_parts import WHOLE, ArtifactPart, PartTable, read_parts
 from evalstore.release.comparison import compare_by_rules
 from evalstore.text import make_excerpt
@@ -30,7 +45,9 @@ def remove_rubric_pins(rubric: Rubric, find_name: Callable[[str], str] = _keep_n
 
     `find_name` gives the one name of what was renamed.
     """
-    return replace(rubric, checks=tuple(remove_check_pins(check, find_name) for check in rubric.checks))
+    return replace(
+        rubric, checks=tuple(remove_check_pins(check, find_name) for check in rubric.checks)
+    )
 
 
 def remove_check_pins(check: Check, find_name: Callable[[str], str] = _keep_name) -> Check:
@@ -39,7 +56,9 @@ def remove_check_pins(check: Check, find_name: Callable[[str], str] = _keep_name
     return replace_pins(check, lambda _: next(slots)[0])
 
 
-def list_slots(check: Check, find_name: Callable[[str], str] = _keep_name) -> Iterator[tuple[str, str]]:
+def list_slots(
+    check: Check, find_name: Callable[[str], str] = _keep_name
+) -> Iterator[tuple[str, str]]:
     """Yield for each reference of a check its name without the pin (numbered where it repeats) and its text."""
     seen: Counter[str] = Counter()
     for _, ref in find_check_pins((), check.params):
@@ -80,7 +99,9 @@ _PART_LABELS = {
     "scoring": "scoring.{0.name}",
 }
 _PIN_KEYS = frozenset({"judge_prompt_ref", "rubric_ref", "jury"})
-_LONG_KEYS = frozenset({"template", "reply_pattern"})  # of a judge: texts of which no line shows what changed
+_LONG_KEYS = frozenset(
+    {"template", "reply_pattern"}
+)  # of a judge: texts of which no line shows what changed
 _VALUE = 40
 _REPIN_RULE = "question-rubric-ref-changed"
 
@@ -108,20 +129,29 @@ def name_edits(
     step: VersionStep, edits: Mapping[RubricPart, tuple[Any, Any]]
 ) -> tuple[dict[RubricPart, EditSource], tuple[EditSource, ...]]:
     """Return the source of each part edited in a step (given before and after), and the findings that move nothing."""
-    # Three passes, the surest first: findings that point at the part, at its whole check, or at its new wording.
+    # Three passes, the surest first: findings that point at the part, at its whole check, or at its
+    # new wording.
     meanings = [(finding, _find_meant_parts(step, finding, edits)) for finding in step.findings]
     sources: dict[RubricPart, EditSource] = {}
     used_findings: set[str] = set()
     for part, values in edits.items():
         matches = [finding for finding, parts in meanings if part in parts]
-        matches = matches or [finding for finding, parts in meanings if _is_near(step, finding, part) and not parts]
-        matches = matches or [finding for finding, parts in meanings if _is_rewording_of(finding, part, parts)]
+        matches = matches or [
+            finding for finding, parts in meanings if _is_near(step, finding, part) and not parts
+        ]
+        matches = matches or [
+            finding for finding, parts in meanings if _is_rewording_of(finding, part, parts)
+        ]
         sources[part] = _build_source(step.origin, part, matches, values)
-        # An edit without a finding is steps by a rule; a finding of that rule is then no second edit.
+        # An edit without a finding is steps by a rule; a finding of that rule is then no second
+        # edit.
         used_findings |= {finding.fingerprint for finding in matches} or set(sources[part].rules)
-    silent = (found for found in step.findings if not {found.fingerprint, found.rule} & used_findings)
+    silent = (
+        found for found in step.findings if not {found.fingerprint, found.rule} & used_findings
+    )
     return sources, tuple(
-        EditSource(found.rule, step.origin, found.pointer, (found.rule,), found.message) for found in silent
+        EditSource(found.rule, step.origin, found.pointer, (found.rule,), found.message)
+        for found in silent
     )
 
 
@@ -141,11 +171,15 @@ def _build_source(
 
 def _choose_fallback_rule(part: RubricPart, before: Any, after: Any) -> str:
     if part.area == "check":
-        return "check-added" if before is None else "check-removed" if after is None else _UNKNOWN_RULE
+        return (
+            "check-added" if before is None else "check-removed" if after is None else _UNKNOWN_RULE
+        )
     return _FALLBACK_RULES.get(part.name if part.area == "scoring" else part.area, _UNKNOWN_RULE)
 
 
-def _find_meant_parts(step: VersionStep, finding: DiffFinding, edits: Mapping[RubricPart, Any]) -> set[RubricPart]:
+def _find_meant_parts(
+    step: VersionStep, finding: DiffFinding, edits: Mapping[RubricPart, Any]
+) -> set[RubricPart]:
     """Return the edited parts that a finding's pointer means: the most specific ones."""
     groups = (edits.keys() & group for group in _list_part_groups(step, finding))
     return next((group for group in groups if group), set())
@@ -163,10 +197,16 @@ def _list_part_groups(step: VersionStep, finding: DiffFinding) -> Iterator[set[R
         yield {RubricPart("scoring", rest[0])}
     elif name := _find_check_name(step, finding):
         key, *at = [*rest[1:], ""]
-        # /checks/<n>/values/<m>: the item at that place, then the whole parameter, then the whole check.
+        # /checks/<n>/values/<m>: the item at that place, then the whole parameter, then the whole
+        # check.
         if key in SETS and at[0].isdigit():
             yield {
-                RubricPart("item", name, key, str(_choose_side(step, finding).checks[int(rest[0])][key][int(at[0])]))
+                RubricPart(
+                    "item",
+                    name,
+                    key,
+                    str(_choose_side(step, finding).checks[int(rest[0])][key][int(at[0])]),
+                )
             }
         yield {RubricPart("param", name, key)}
         yield {RubricPart("check", name)}
@@ -195,7 +235,8 @@ def _find_check_name(step: VersionStep, finding: DiffFinding) -> str | None:
 
 
 def _choose_side(step: VersionStep, finding: DiffFinding) -> RubricSide:
-    # A finding without a new value is about something removed, so its pointer is into the old version.
+    # A finding without a new value is about something removed, so its pointer is into the old
+    # version.
     return step.old if finding.new is None else step.new
 
 
@@ -219,10 +260,15 @@ def trace_edits(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
         return EditHistory(find_edits([_read_unpinned(finder, old)]), {})
     history = _name_history(finder, old, new, finder.find_origins(old, new, [WHOLE])[WHOLE])
     origins = _find_origins(finder, old, new, history.edits)
-    return replace(history, sources={part: replace(one, origin=origins[part]) for part, one in history.sources.items()})
+    return replace(
+        history,
+        sources={part: replace(one, origin=origins[part]) for part, one in history.sources.items()},
+    )
 
 
-def _name_history(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, origin: Origin) -> EditHistory:
+def _name_history(
+    finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, origin: Origin
+) -> EditHistory:
     """Return the edits between two rubrics, each named by the findings of their diff; all of them have one origin."""
     versions = [_read_unpinned(finder, old), _read_unpinned(finder, new)]
     edits = find_edits(versions)
@@ -242,10 +288,16 @@ def _find_origins(
 ) -> dict[RubricPart, Origin]:
     """Return where each edit comes from: of a check that is one part, the newest of what changed in it."""
     ids = {name: id_ for id_, name in edits.names[-1].items()}
-    tables = [read_parts(side.resolved.kind, side.resolved.artifact.value) or PartTable() for side in (old, new)]
+    tables = [
+        read_parts(side.resolved.kind, side.resolved.artifact.value) or PartTable()
+        for side in (old, new)
+    ]
     wanted = {edit.part: _list_artifact_parts(edit.part, ids, *tables) for edit in edits.edits}
     found = finder.find_origins(old, new, {part for parts in wanted.values() for part in parts})
-    return {part: max((found[one] for one in parts), key=lambda one: one.date or "") for part, parts in wanted.items()}
+    return {
+        part: max((found[one] for one in parts), key=lambda one: one.date or "")
+        for part, parts in wanted.items()
+    }
 
 
 def _list_artifact_parts(
@@ -278,24 +330,41 @@ def trace_repin(
         origin = replace(release, old=origin.old, new=origin.new)
     history = _name_history(finder, old, new, origin)
     if history.edits.edits:
-        sources = {part: replace(one, rules=(*one.rules, _REPIN_RULE)) for part, one in history.sources.items()}
+        sources = {
+            part: replace(one, rules=(*one.rules, _REPIN_RULE))
+            for part, one in history.sources.items()
+        }
         return replace(history, sources=sources)
-    message = f"graded by {new.resolved.name} instead of {old.resolved.name}, which differ in nothing that grades"
-    return replace(history, silent=(EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,), message=message),))
+    message = (
+        f"graded by {new.resolved.name} instead of {old.resolved.name}, which differ in nothing "
+        "that grades"
+    )
+    return replace(
+        history, silent=(EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,), message=message),)
+    )
 
 
 _JUDGE_RULE = "judge-released"
 _SHORT_COMMIT = 7
 
 
-def trace_judge(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, origin: Origin) -> EditSource:
+def trace_judge(
+    finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, origin: Origin
+) -> EditSource:
     """Return what a release of a judge changed, edit by edit; where several people did it, each with their commit.
 
-    All of it has one share, for nobody is asked as a judge that never existed; `origin` is that of the whole step.
+    All of it has one share, for nobody is asked as a judge that never existed; `origin` is that of
+    the whole step.
     """
-    tables = [read_parts(Kind.JUDGE, side.resolved.artifact.value) or PartTable() for side in (old, new)]
+    tables = [
+        read_parts(Kind.JUDGE, side.resolved.artifact.value) or PartTable() for side in (old, new)
+    ]
     before, after = (table.meanings for table in tables)
-    changed = [part for part in {**before, **after} if part.area == "key" and before.get(part) != after.get(part)]
+    changed = [
+        part
+        for part in {**before, **after}
+        if part.area == "key" and before.get(part) != after.get(part)
+    ]
     origins = finder.find_origins(old, new, changed) if changed else {}
     makers = dict.fromkeys((found.commit, found.author) for found in origins.values())
     if len(makers) == 1:
@@ -311,17 +380,28 @@ def trace_judge(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersio
         what = f"{old.resolved.name} → {new.resolved.name}; {what}"
     elif edits:
         findings = _compare_versions(finder, old.resolved.artifact, new.resolved.artifact)
-    return EditSource(_JUDGE_RULE, origin, str(origin.ref), (_JUDGE_RULE,), f"judge: {what}", findings)
+    return EditSource(
+        _JUDGE_RULE, origin, str(origin.ref), (_JUDGE_RULE,), f"judge: {what}", findings
+    )
 
 
 def _describe_judge_edit(part: ArtifactPart, before: str | None, after: str | None) -> str:
     """Return one edit of a judge: `model a → b`, `scale.max 5 → 10`, or of what is too long its name alone."""
-    label = part.name if (part.name, part.key) == ("model", "id") else ".".join(filter(None, [part.name, part.key]))
+    label = (
+        part.name
+        if (part.name, part.key) == ("model", "id")
+        else ".".join(filter(None, [part.name, part.key]))
+    )
     if part.name in _LONG_KEYS:
-        return f"{label} edited" if before and after else f"{label} {'added' if after else 'removed'}"
+        return (
+            f"{label} edited" if before and after else f"{label} {'added' if after else 'removed'}"
+        )
     # A judge that names no model is asked by that of the run.
     absent = "the run's" if label == "model" else "none"
-    ends = (absent if text is None else make_excerpt(text.strip('"'), _VALUE) for text in (before, after))
+    ends = (
+        absent if text is None else make_excerpt(text.strip('"'), _VALUE)
+        for text in (before, after)
+    )
     return f"{label} {' → '.join(ends)}"
 
 
@@ -339,11 +419,15 @@ def _build_side(rubric: Artifact, names: CheckNames) -> RubricSide:
     return RubricSide(checks, list_check_ids(checks), names)
 
 
-def _compare_versions(finder: VersionFinder, old: Artifact, new: Artifact) -> tuple[DiffFinding, ...]:
+def _compare_versions(
+    finder: VersionFinder, old: Artifact, new: Artifact
+) -> tuple[DiffFinding, ...]:
     try:
         return compare_by_rules(finder.store, old, new, detail=Detail.RULES).findings
     except EvalstoreError as error:
-        finder.notes.append(f"{new.name} {old.version} and {new.version} cannot be compared: {error.message}")
+        finder.notes.append(
+            f"{new.name} {old.version} and {new.version} cannot be compared: {error.message}"
+        )
         return ()
 
 
@@ -352,10 +436,17 @@ def prove_direction(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVe
     if not finder.find_line(old, new):
         return Direction.EITHER
     try:
-        findings = compare_by_rules(finder.store, old.resolved, new.resolved, detail=Detail.FINDINGS).findings
+        findings = compare_by_rules(
+            finder.store, old.resolved, new.resolved, detail=Detail.FINDINGS
+        ).findings
     except EvalstoreError as error:
-        finder.notes.append(f"{old.resolved.ref} and {new.resolved.ref} cannot be compared: {error.message}")
+        finder.notes.append(
+            f"{old.resolved.ref} and {new.resolved.ref} cannot be compared: {error.message}"
+        )
         return Direction.EITHER
     return join_directions(
-        *(Direction.EITHER if one.certainty is Certainty.ASSUMED else one.direction for one in findings)
+        *(
+            Direction.EITHER if one.certainty is Certainty.ASSUMED else one.direction
+            for one in findings
+        )
     )

@@ -1,10 +1,11 @@
 """Splits the change of a rubric into edits that can be made one without the other, and builds the hybrids; pure.
 
-A rubric has parts: each parameter of a check (of a list without order, each item), its weight, whether it is required,
-how checks combine, and the threshold, which moves verdicts alone. Parts that differ between the first and the last
-version are edits. Any set of them (a whole number, whose bits are their numbers) gives a hybrid that can be graded: a
-check that is added or removed, or changes its kind, is one part and takes its weight and its gate along; a renamed
-check stays the same check; weights that were only rescaled did not change.
+A rubric has parts: each parameter of a check (of a list without order, each item), its weight,
+whether it is required, how checks combine, and the threshold, which moves verdicts alone. Parts
+that differ between the first and the last version are edits. Any set of them (a whole number, whose
+bits are their numbers) gives a hybrid that can be graded: a check that is added or removed, or
+changes its kind, is one part and takes its weight and its gate along; a renamed check stays the
+same check; weights that were only rescaled did not change.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from evalstore.model.question_params import list_question_values
 
 # The id of a check in one version -> its name along the path, which is its first id.
 CheckNames = Mapping[str, str]
-CHECK_KEYS = frozenset({"id", "threshold", "negate"})  # keys of a check that are not parameters of its kind
+CHECK_KEYS = frozenset(
+    {"id", "threshold", "negate"}
+)  # keys of a check that are not parameters of its kind
 
 
 def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:
@@ -40,7 +43,11 @@ def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:
 
 def encode_check(check: Check) -> str:
     """Return the content of a check as one text, whatever its id, title and layout."""
-    params = {key: value for key, value in check.params.items() if key not in CHECK_KEYS and not is_cosmetic(key)}
+    params = {
+        key: value
+        for key, value in check.params.items()
+        if key not in CHECK_KEYS and not is_cosmetic(key)
+    }
     return write_canonical([check.kind, params, str(check.threshold), check.negate])
 
 
@@ -76,10 +83,13 @@ def _has_same_id(old: Check, new: Check) -> bool:
     return old.id == new.id
 
 
-# From same id and content, over equal content without ids, to the same id, and at last equal content (a rename).
+# From same id and content, over equal content without ids, to the same id, and at last equal
+# content (a rename).
 _MATCHERS: tuple[Callable[[Check, Check], bool], ...] = (
     lambda old, new: _has_same_id(old, new) and _has_equal_content(old, new),
-    lambda old, new: "id" not in old.params and "id" not in new.params and _has_equal_content(old, new),
+    lambda old, new: (
+        "id" not in old.params and "id" not in new.params and _has_equal_content(old, new)
+    ),
     _has_same_id,
     _has_equal_content,
 )
@@ -125,14 +135,17 @@ class Edit:
     @property
     def checks(self) -> frozenset[str]:
         """The names of the checks that it makes grade otherwise."""
-        return frozenset(part.name for part in {**self.before, **self.after} if part.area in _GRADING_AREAS)
+        return frozenset(
+            part.name for part in {**self.before, **self.after} if part.area in _GRADING_AREAS
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class RubricEdits:
     """What leads from one rubric to another: the parts that stay, and the edits.
 
-    `names` are those of the checks by version, `apart` those of the checks that are split into their parameters.
+    `names` are those of the checks by version, `apart` those of the checks that are split into
+    their parameters.
     """
 
     fixed: Parts
@@ -143,9 +156,12 @@ class RubricEdits:
     _numbers: dict[str, list[int]] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        # By check, because a dataset asks for the variants of each check far more often than for a whole hybrid.
+        # By check, because a dataset asks for the variants of each check far more often than for a
+        # whole hybrid.
         for part, value in self.fixed.items():
-            self._fixed.setdefault(part.name if part.area in _GRADING_AREAS else "", {})[part] = value
+            self._fixed.setdefault(part.name if part.area in _GRADING_AREAS else "", {})[part] = (
+                value
+            )
         for number, edit in enumerate(self.edits):
             for name in edit.checks:
                 self._numbers.setdefault(name, []).append(number)
@@ -159,7 +175,9 @@ class RubricEdits:
     def check_names(self) -> list[str]:
         """The names of all checks that some hybrid has."""
         sides = [self.fixed, *(parts for edit in self.edits for parts in (edit.before, edit.after))]
-        return list(dict.fromkeys(part.name for side in sides for part in side if part.area == "check"))
+        return list(
+            dict.fromkeys(part.name for side in sides for part in side if part.area == "check")
+        )
 
     def build_check(self, name: str, held: int) -> Check | None:
         """Return one check of the hybrid that has made the edits `held`; None where it is absent."""
@@ -172,7 +190,9 @@ class RubricEdits:
         """Return how the hybrid combines its checks."""
         parts = dict(self._fixed.get("", {}))
         for made in self._list_made(held, range(len(self.edits))):
-            parts |= {part: value for part, value in made.items() if part.area not in _GRADING_AREAS}
+            parts |= {
+                part: value for part, value in made.items() if part.area not in _GRADING_AREAS
+            }
         return _join_scoring(parts)
 
     def list_grading_edits(self, name: str) -> Sequence[int]:
@@ -180,7 +200,10 @@ class RubricEdits:
         return self._numbers.get(name, [])
 
     def _list_made(self, held: int, numbers: Iterable[int]) -> Iterator[Parts]:
-        return (self.edits[number].after if held >> number & 1 else self.edits[number].before for number in numbers)
+        return (
+            self.edits[number].after if held >> number & 1 else self.edits[number].before
+            for number in numbers
+        )
 
 
 def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
@@ -189,11 +212,14 @@ def find_edits(versions: Sequence[Rubric]) -> RubricEdits:
     apart = _find_separable_checks((versions[0], versions[-1]), (names[0], names[-1]))
     rows = split_versions(versions, names, apart)
     old, new = rows[0], rows[-1]
-    # A column holds one part at both ends; an absent check gets the weight and the gate of the other end.
+    # A column holds one part at both ends; an absent check gets the weight and the gate of the
+    # other end.
     columns = {part: _fill_gaps(part, old.get(part), new.get(part)) for part in {**old, **new}}
     changed = {part: ends for part, ends in columns.items() if ends[0] != ends[1]}
     fixed = {part: ends[1] for part, ends in columns.items() if part not in changed}
-    edits = tuple(Edit(part, {part: ends[0]}, {part: ends[1]}) for part, ends in sorted(changed.items()))
+    edits = tuple(
+        Edit(part, {part: ends[0]}, {part: ends[1]}) for part, ends in sorted(changed.items())
+    )
     return RubricEdits(fixed, edits, names, apart)
 
 
@@ -208,7 +234,9 @@ def split_versions(
     ]
 
 
-def _find_separable_checks(versions: Sequence[Rubric], names: Sequence[CheckNames]) -> frozenset[str]:
+def _find_separable_checks(
+    versions: Sequence[Rubric], names: Sequence[CheckNames]
+) -> frozenset[str]:
     """Return the names of the checks that every version has with the same kind, one that can be taken apart.
 
     Where a list is the question's, its items are of the question.
@@ -224,23 +252,43 @@ def _find_separable_checks(versions: Sequence[Rubric], names: Sequence[CheckName
     return frozenset(name for name, _ in set.intersection(*kinds))
 
 
-def _split_rubric(rubric: Rubric, names: CheckNames, apart: frozenset[str]) -> dict[RubricPart, Any]:
-    parts: dict[RubricPart, Any] = {RubricPart("scoring", key): getattr(rubric.scoring, key) for key in _SCORING_KEYS}
+def _split_rubric(
+    rubric: Rubric, names: CheckNames, apart: frozenset[str]
+) -> dict[RubricPart, Any]:
+    parts: dict[RubricPart, Any] = {
+        RubricPart("scoring", key): getattr(rubric.scoring, key) for key in _SCORING_KEYS
+    }
     for check in rubric.checks:
         name = names[check.id]
         # Cosmetic keys score nothing, so a change of one is not an edit.
-        bare = {key: value for key, value in check.params.items() if key not in CHECK_KEYS and not is_cosmetic(key)}
+        bare = {
+            key: value
+            for key, value in check.params.items()
+            if key not in CHECK_KEYS and not is_cosmetic(key)
+        }
         parts[RubricPart("required", name)] = check.id in rubric.scoring.required
-        parts[RubricPart("check", name)] = check.kind if name in apart else replace(check, id=name, params=bare)
+        parts[RubricPart("check", name)] = (
+            check.kind if name in apart else replace(check, id=name, params=bare)
+        )
         if name in apart:
-            parts |= {RubricPart("param", name, key): getattr(check, key) for key in ("threshold", "negate")}
-            parts |= {part: value for key, param in bare.items() for part, value in _split_param(name, key, param)}
+            parts |= {
+                RubricPart("param", name, key): getattr(check, key)
+                for key in ("threshold", "negate")
+            }
+            parts |= {
+                part: value
+                for key, param in bare.items()
+                for part, value in _split_param(name, key, param)
+            }
     return parts
 
 
 def _split_param(name: str, key: str, value: Any) -> list[tuple[RubricPart, Any]]:
     if key in SETS:
-        return [(RubricPart("param", name, key), ()), *((RubricPart("item", name, key, item), True) for item in value)]
+        return [
+            (RubricPart("param", name, key), ()),
+            *((RubricPart("item", name, key, item), True) for item in value),
+        ]
     return [(RubricPart("param", name, key), value)]
 
 
@@ -252,36 +300,52 @@ def _join_check(name: str, parts: Parts) -> Check:
     own = {part.key: value for part, value in parts.items() if part.area == "param"}
     threshold, negate = own.pop("threshold"), own.pop("negate")
     params = {key: value for key, value in own.items() if value is not None and key not in SETS}
-    # A list without order was taken apart into its items; those that this state holds make the list.
+    # A list without order was taken apart into its items; those that this state holds make the
+    # list.
     for key in SETS & {key for key, value in own.items() if value is not None}:
-        params[key] = [part.item for part, held in parts.items() if held and part[:3] == ("item", name, key)]
+        params[key] = [
+            part.item for part, held in parts.items() if held and part[:3] == ("item", name, key)
+        ]
     return Check(name, kind, {"kind": kind, **params}, threshold, negate)
 
 
 def _join_scoring(parts: Parts) -> Scoring:
     # The gate and the weight of an absent check have no effect.
-    weights = {part.name: value for part, value in parts.items() if part.area == "weight" and value is not None}
+    weights = {
+        part.name: value
+        for part, value in parts.items()
+        if part.area == "weight" and value is not None
+    }
     return Scoring(
         combine=Combine(parts[RubricPart("scoring", "combine")]),
         weights=weights,
-        required=frozenset(part.name for part, value in parts.items() if part.area == "required" and value),
+        required=frozenset(
+            part.name for part, value in parts.items() if part.area == "required" and value
+        ),
         missing=parts[RubricPart("scoring", "missing")],
         errors=parts[RubricPart("scoring", "errors")],
         threshold=parts[RubricPart("scoring", "threshold")],
     )
 
 
-def _list_weights(versions: Sequence[Rubric], names: Sequence[CheckNames]) -> list[dict[RubricPart, Fraction]]:
+def _list_weights(
+    versions: Sequence[Rubric], names: Sequence[CheckNames]
+) -> list[dict[RubricPart, Fraction]]:
     """Return the weights of each version, on the scale of the version before where they are a multiple of it."""
     rows: list[dict[RubricPart, Fraction]] = []
     for version, named in zip(versions, names, strict=True):
-        row = {RubricPart("weight", name): version.scoring.weights.get(id_, Fraction(1)) for id_, name in named.items()}
+        row = {
+            RubricPart("weight", name): version.scoring.weights.get(id_, Fraction(1))
+            for id_, name in named.items()
+        }
         factor = _find_common_factor(rows[-1], row) if rows else Fraction(1)
         rows.append({part: weight / factor for part, weight in row.items()})
     return rows
 
 
-def _find_common_factor(old: Mapping[RubricPart, Fraction], new: Mapping[RubricPart, Fraction]) -> Fraction:
+def _find_common_factor(
+    old: Mapping[RubricPart, Fraction], new: Mapping[RubricPart, Fraction]
+) -> Fraction:
     """Return the common factor of the new weights over the old ones, of checks in both versions; 1 without one."""
     both = [(old[part], new[part]) for part in old.keys() & new.keys()]
     factors = {after / before for before, after in both if before}
@@ -324,7 +388,9 @@ def build_probe(bit: int, edit: Edit, bases: Sequence[Check]) -> ItemProbe:
     found: dict[str, EncodedCheck] = {}
     for base in bases:
         kept = {name: value for name, value in base.params.items() if name in _PROBED_PARAMS}
-        probe = EncodedCheck.from_check(Check(base.id, base.kind, {**kept, key: [item]}, Fraction(1)))
+        probe = EncodedCheck.from_check(
+            Check(base.id, base.kind, {**kept, key: [item]}, Fraction(1))
+        )
         found[probe.content] = probe
     variants = tuple(found.values())
     phrases = tuple(read_phrase(one.check.kind, item, one.check.params) for one in variants)

@@ -1,8 +1,9 @@
 """Plans the audit of one pair of rubrics: every edit has a bit, and any set of bits a hybrid that can be graded.
 
-A cell of the audit is a whole number: the bits that are set have their value of run B, the others that of run A. The
-lowest bits are the judge service, the dataset, the input and the outputs; the edits of the rubric follow, those inside
-its composites, and the released versions that lie between two pins of a judge.
+A cell of the audit is a whole number: the bits that are set have their value of run B, the others
+that of run A. The lowest bits are the judge service, the dataset, the input and the outputs; the
+edits of the rubric follow, those inside its composites, and the released versions that lie between
+two pins of a judge.
 """
 
 from __future__ import annotations
@@ -23,8 +24,20 @@ from evalstore.audits.edits.edit_history import (
     trace_judge,
     trace_repin,
 )
-from evalstore.audits.edits.rubric_edits import Edit, EncodedCheck, ItemProbe, RubricEdits, build_probe
-from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder, VersionPath, join_sources, name_releases
+from evalstore.audits.edits.rubric_edits import (
+    Edit,
+    EncodedCheck,
+    ItemProbe,
+    RubricEdits,
+    build_probe,
+)
+from evalstore.audits.edits.version_path import (
+    ArtifactVersion,
+    VersionFinder,
+    VersionPath,
+    join_sources,
+    name_releases,
+)
 from evalstore.audits.shapley import list_unions
 from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
 from evalstore.audits.values import EditSource, Origin, PlayerName
@@ -45,7 +58,9 @@ from evalstore.model import (
 # The name of a check after those of the composites that it is in.
 CheckPath = tuple[str, ...]
 SERVICE, DATASET, INPUT, OUTPUTS = range(4)
-ANSWERS = 1 << INPUT | 1 << OUTPUTS  # an answer to another question is not one to this: the two are of one run
+ANSWERS = (
+    1 << INPUT | 1 << OUTPUTS
+)  # an answer to another question is not one to this: the two are of one run
 _KEPT_SCORES = 1 << 14
 _SCORING_AREAS = frozenset({"scoring", "weight", "required", "check"})
 
@@ -59,7 +74,9 @@ class RunRulers:
 
     def locate(self, ref: str) -> ArtifactVersion:
         """Return the version that a reference meant in the run, else means now."""
-        return self.loader.locate(ref) or ArtifactVersion(self.loader.finder.store.resolve(ref), None)
+        return self.loader.locate(ref) or ArtifactVersion(
+            self.loader.finder.store.resolve(ref), None
+        )
 
 
 @dataclass(slots=True)
@@ -97,8 +114,8 @@ class PlannedCheck:
     """One check of all hybrids: `grading` are the bits of its own edits, `relevant` all that its grade depends on.
 
     `path` is its name after those of the composites that it is in.
-    `inner` is the rubric of a composite that has edits inside; `is_judged` says whether judges have a part in it, and
-    `asks_alike` whether both runs asked for models of the same names.
+    `inner` is the rubric of a composite that has edits inside; `is_judged` says whether judges have
+    a part in it, and `asks_alike` whether both runs asked for models of the same names.
     """
 
     path: CheckPath
@@ -140,12 +157,16 @@ class PlannedCheck:
     def probes(self) -> tuple[ItemProbe, ...]:
         """The items that edits add or remove."""
         bases = self._list_bases()
-        return tuple(build_probe(bit, edit, bases) for bit, edit in self.edits if edit.part.area == "item")
+        return tuple(
+            build_probe(bit, edit, bases) for bit, edit in self.edits if edit.part.area == "item"
+        )
 
     @cached_property
     def decisive_hits(self) -> int:
         """How many of its items that hit decide it: what more of them hit changes nothing in any variant."""
-        return max((int(variant.params.get("min_matches", 1)) for variant in self._list_bases()), default=1)
+        return max(
+            (int(variant.params.get("min_matches", 1)) for variant in self._list_bases()), default=1
+        )
 
     def _list_bases(self) -> list[Check]:
         """Return the check with each setting of its own parameters, whatever its items."""
@@ -162,7 +183,9 @@ class PlannedCheck:
         return self._variants[key]
 
     def _pin(self, check: Check, mask: int) -> EncodedCheck:
-        pinned = insert_check_pins(check, {name: slot.choose_token(mask) for name, slot in self.slots.items()})
+        pinned = insert_check_pins(
+            check, {name: slot.choose_token(mask) for name, slot in self.slots.items()}
+        )
         return EncodedCheck.from_check(pinned)
 
 
@@ -190,9 +213,12 @@ class PlannedRubric:
             self._scorings[key] = self.owner.build_scoring(key >> self.first & self.owner.all_edits)
         return self._scorings[key]
 
-    def combine_cell(self, mask: int, results: Sequence[CheckResult]) -> tuple[Fraction | None, Verdict]:
+    def combine_cell(
+        self, mask: int, results: Sequence[CheckResult]
+    ) -> tuple[Fraction | None, Verdict]:
         """Return score and verdict of a cell."""
-        # Most questions of a dataset give equal outcomes, so a score is computed once for all of them.
+        # Most questions of a dataset give equal outcomes, so a score is computed once for all of
+        # them.
         key = mask & self.scoring_bits, *map(_read_outcome, results)
         if key not in self._scores:
             if len(self._scores) >= _KEPT_SCORES:
@@ -213,8 +239,8 @@ def _read_outcome(result: CheckResult) -> tuple[object, ...]:
 class RubricPlan:
     """The plan of one pair of rubrics; `sources` are by bit.
 
-    `silent` are findings that can move nothing, and the edits themselves where each has shares of its own: those that
-    move no question are said as well.
+    `silent` are findings that can move nothing, and the edits themselves where each has shares of
+    its own: those that move no question are said as well.
     """
 
     rubric: PlannedRubric
@@ -226,7 +252,9 @@ class RubricPlan:
     @property
     def is_plain(self) -> bool:
         """Whether checks differ by edits of their own alone, and refer to nothing."""
-        return not self.floats and not any(check.slots or check.inner for check in self.rubric.checks)
+        return not self.floats and not any(
+            check.slots or check.inner for check in self.rubric.checks
+        )
 
 
 @dataclass(slots=True)
@@ -250,36 +278,62 @@ class PlanBuilder:
             history = trace_repin(self.finder, a.version, b.version, repin)
         rubric = self._plan_rubric(history, (a.rubric, b.rubric))
         judges = tuple(_build_chain(slot.bits) for slot in self._judges.values())
-        trees = {PlayerName.RUBRIC: Coalition(build_members(rubric)), PlayerName.JUDGE: Coalition(judges)}
+        trees = {
+            PlayerName.RUBRIC: Coalition(build_members(rubric)),
+            PlayerName.JUDGE: Coalition(judges),
+        }
         trees = {name: tree for name, tree in trees.items() if tree.members}
         plan = RubricPlan(rubric, trees, self.sources, tuple(self.silent), self.floats)
-        return replace(plan, silent=(*plan.silent, *self.sources.values())) if plan.is_plain else plan
+        return (
+            replace(plan, silent=(*plan.silent, *self.sources.values())) if plan.is_plain else plan
+        )
 
-    def _plan_rubric(self, history: EditHistory, sides: tuple[Rubric, Rubric], path: CheckPath = ()) -> PlannedRubric:
+    def _plan_rubric(
+        self, history: EditHistory, sides: tuple[Rubric, Rubric], path: CheckPath = ()
+    ) -> PlannedRubric:
         rubric = self._reserve_bits(history, path)
         names = history.edits.names
         ends = [{names[end][check.id]: check for check in sides[end].checks} for end in (0, -1)]
         for name in history.edits.check_names:
-            rubric.checks.append(self._plan_check(name, (ends[0].get(name), ends[1].get(name)), rubric))
+            rubric.checks.append(
+                self._plan_check(name, (ends[0].get(name), ends[1].get(name)), rubric)
+            )
         return rubric
 
     def _reserve_bits(self, history: EditHistory, path: CheckPath = ()) -> PlannedRubric:
         first, edits = self._next, history.edits.edits
         self._next += len(edits)
-        self.sources |= {first + number: history.sources[edit.part] for number, edit in enumerate(edits)}
+        self.sources |= {
+            first + number: history.sources[edit.part] for number, edit in enumerate(edits)
+        }
         self.silent += history.silent
-        scoring = sum(1 << first + number for number, edit in enumerate(edits) if edit.part.area in _SCORING_AREAS)
+        scoring = sum(
+            1 << first + number
+            for number, edit in enumerate(edits)
+            if edit.part.area in _SCORING_AREAS
+        )
         return PlannedRubric(history.edits, first, [], scoring, path)
 
-    def _plan_check(self, name: str, pair: tuple[Check | None, Check | None], rubric: PlannedRubric) -> PlannedCheck:
-        refs = [dict(list_slots(check, self.finder.find_first_name)) if check else {} for check in pair]
+    def _plan_check(
+        self, name: str, pair: tuple[Check | None, Check | None], rubric: PlannedRubric
+    ) -> PlannedCheck:
+        refs = [
+            dict(list_slots(check, self.finder.find_first_name)) if check else {} for check in pair
+        ]
         path = (*rubric.path, name)
         inner = self._plan_inner(refs[0], refs[1], path)
-        slots = {slot: self._plan_slot(refs[0].get(slot), refs[1].get(slot)) for slot in {**refs[0], **refs[1]}}
+        slots = {
+            slot: self._plan_slot(refs[0].get(slot), refs[1].get(slot))
+            for slot in {**refs[0], **refs[1]}
+        }
         by_side = [self._find_judges(check, side) for side in (0, 1) if (check := pair[side])]
         judges = set[str | None]().union(*by_side)
-        grading = sum(1 << rubric.first + number for number in rubric.owner.list_grading_edits(name))
-        relevant = grading | sum(1 << bit for bit in {bit for slot in slots.values() for bit in slot.bits})
+        grading = sum(
+            1 << rubric.first + number for number in rubric.owner.list_grading_edits(name)
+        )
+        relevant = grading | sum(
+            1 << bit for bit in {bit for slot in slots.values() for bit in slot.bits}
+        )
         if inner:
             relevant |= list_bits(inner)
         if None in judges and self.sides[0].model != self.sides[1].model:
@@ -287,22 +341,41 @@ class PlanBuilder:
             relevant |= 1 << SERVICE
         self.floats |= bool(relevant >> SERVICE & 1)
         asks_alike = self._asks_alike(by_side)
-        return PlannedCheck(path, rubric.owner, rubric.first, slots, grading, relevant, bool(judges), asks_alike, inner)
+        return PlannedCheck(
+            path,
+            rubric.owner,
+            rubric.first,
+            slots,
+            grading,
+            relevant,
+            bool(judges),
+            asks_alike,
+            inner,
+        )
 
     def _asks_alike(self, judges: Sequence[set[str | None]]) -> bool:
         """Whether the judges of a check ask for the same models in both runs."""
         same_run = None not in judges[0] or self.sides[0].model == self.sides[1].model
         return len(judges) > 1 and judges[0] == judges[1] and same_run
 
-    def _plan_inner(self, old: Mapping[str, str], new: Mapping[str, str], path: CheckPath) -> PlannedRubric | None:
+    def _plan_inner(
+        self, old: Mapping[str, str], new: Mapping[str, str], path: CheckPath
+    ) -> PlannedRubric | None:
         """Return the plan of a composite's rubric; None where there is none in both, or nothing in it changed."""
         name = next((name for name in old if name.startswith("rubric/") and name in new), None)
         if name is None:
             return None
         versions = self.sides[0].locate(old[name]), self.sides[1].locate(new[name])
-        rubrics = read_rubric(versions[0].resolved.artifact.value), read_rubric(versions[1].resolved.artifact.value)
+        rubrics = (
+            read_rubric(versions[0].resolved.artifact.value),
+            read_rubric(versions[1].resolved.artifact.value),
+        )
         tokens = [
-            {self._find_token(side, ref) for check in rubrics[side].checks for ref in _list_refs(check)}
+            {
+                self._find_token(side, ref)
+                for check in rubrics[side].checks
+                for ref in _list_refs(check)
+            }
             for side in (0, 1)
         ]
         if versions[0].resolved.digest == versions[1].resolved.digest and tokens[0] == tokens[1]:
@@ -353,7 +426,11 @@ class PlanBuilder:
             if ref.startswith("judge/"):
                 found.add(_read_model_id(check.params) or _read_model_id(value))
             else:
-                found |= {model for inner in read_rubric(value).checks for model in self._find_judges(inner, side)}
+                found |= {
+                    model
+                    for inner in read_rubric(value).checks
+                    for model in self._find_judges(inner, side)
+                }
         return found
 
 
@@ -366,7 +443,9 @@ def build_members(rubric: PlannedRubric) -> tuple[Coalition | int, ...]:
         if check.inner and (members := build_members(check.inner)):
             by_check.setdefault(check.name, []).extend(members)
     return tuple(
-        members[0] if len(members) == 1 and isinstance(members[0], int) else Coalition(tuple(members))
+        members[0]
+        if len(members) == 1 and isinstance(members[0], int)
+        else Coalition(tuple(members))
         for members in by_check.values()
     )
 

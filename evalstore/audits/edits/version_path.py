@@ -109,8 +109,14 @@ class VersionFinder:
 
     def open_questions(self, dataset: Resolved) -> DatasetQuestions:
         """Return the questions of a dataset; versions that name another rubric alone have one collection."""
-        defaults = {key: value for key, value in read_defaults(dataset.artifact.value).items() if key != "rubric_ref"}
-        digest = compute_document_digest({**dataset.artifact.value, "version": None, "defaults": defaults})
+        defaults = {
+            key: value
+            for key, value in read_defaults(dataset.artifact.value).items()
+            if key != "rubric_ref"
+        }
+        digest = compute_document_digest(
+            {**dataset.artifact.value, "version": None, "defaults": defaults}
+        )
         rows = find_rows_path(dataset.artifact)
         blob = require_blob(self.store, dataset.commit, rows) if rows and dataset.commit else None
         key = dataset.name, blob, digest
@@ -143,7 +149,8 @@ class VersionFinder:
             except EvalstoreError as error:
                 reasons.append(error)
                 continue
-            # The digest is the proof: a tag may have moved, and a working file may have been released.
+            # The digest is the proof: a tag may have moved, and a working file may have been
+            # released.
             if resolved.digest == pinned.digest and self._has_rows(resolved, pinned):
                 self._note_move(pinned, ref, is_gone=bool(reasons))
                 return self.find_release(resolved)
@@ -156,29 +163,44 @@ class VersionFinder:
         """
         versions = (old, *self._find_between(old, new), new)
         steps = pairwise(versions)
-        return VersionPath(versions, tuple(self.find_origins(*step, [WHOLE])[WHOLE] for step in steps))
+        return VersionPath(
+            versions, tuple(self.find_origins(*step, [WHOLE])[WHOLE] for step in steps)
+        )
 
     def find_origins(
         self, old: ArtifactVersion, new: ArtifactVersion, parts: Iterable[ArtifactPart]
     ) -> dict[ArtifactPart, Origin]:
         """Return the origin of each part that differs between two versions: the commit on the way to `new`.
 
-        Parts are named as in `new`; one that it lacks as in `old`. Of two different artifacts the second one's counts.
+        Parts are named as in `new`; one that it lacks as in `old`. Of two different artifacts the
+        second one's counts.
         """
         if not self.find_line(old, new):
             found = self._origins.find_origins(None, new.resolved, parts)
             refs = old.resolved.ref, new.resolved.ref
-            return {part: _build_origin(new.resolved.name, refs, origin) for part, origin in found.items()}
+            return {
+                part: _build_origin(new.resolved.name, refs, origin)
+                for part, origin in found.items()
+            }
         found = self._origins.find_origins(old.resolved, new.resolved, parts)
-        labels = [old.label, *(version.label for version in self._find_between(old, new)), new.label]
+        labels = [
+            old.label,
+            *(version.label for version in self._find_between(old, new)),
+            new.label,
+        ]
         return {
-            part: _build_origin(new.resolved.name, _find_step(labels, origin), origin) for part, origin in found.items()
+            part: _build_origin(new.resolved.name, _find_step(labels, origin), origin)
+            for part, origin in found.items()
         }
 
     def _list_candidates(self, pinned: UsedArtifact) -> Iterator[str]:
         ref = parse_ref(pinned.ref)
-        releases = (f"{ref.name}@{release.version}" for release in reversed(self.store.releases(ref.kind, ref.id)))
-        # What is recorded of a floating or working reference is most likely in a later release, so look there first.
+        releases = (
+            f"{ref.name}@{release.version}"
+            for release in reversed(self.store.releases(ref.kind, ref.id))
+        )
+        # What is recorded of a floating or working reference is most likely in a later release, so
+        # look there first.
         if ref.type is not PinType.EXACT:
             yield from releases
             yield pinned.ref
@@ -206,13 +228,19 @@ class VersionFinder:
         commits = list_file_commits(self.store, paths)
         blobs = self.store.moves.find_blobs({file: file for file in product(commits, paths)})
         contents = (tuple(blobs[commit, path] for path in paths) for commit in commits)
-        first = {content: commit for commit, content in reversed([*zip(commits, contents, strict=True)]) if content[0]}
+        first = {
+            content: commit
+            for commit, content in reversed([*zip(commits, contents, strict=True)])
+            if content[0]
+        }
         yield from (f"{ref.name}@git:{commit}" for commit in reversed(first.values()))
 
     def _note_move(self, pinned: UsedArtifact, found: str, *, is_gone: bool) -> None:
         if found == pinned.ref:
             return
-        what = "cannot be read any more" if is_gone else "now has other content than the run recorded"
+        what = (
+            "cannot be read any more" if is_gone else "now has other content than the run recorded"
+        )
         if parse_ref(pinned.ref).type is PinType.WORKTREE:
             what = "was a file on disk"
         self.notes.append(f"{pinned.ref} {what}; the same content was found as {found}")
@@ -220,9 +248,13 @@ class VersionFinder:
     def find_release(self, resolved: Resolved) -> ArtifactVersion:
         """Return an artifact with the release that holds it, if any."""
         releases = self.store.releases(resolved.kind, resolved.id)
-        return ArtifactVersion(resolved, next((one for one in releases if one.tag == resolved.tag), None))
+        return ArtifactVersion(
+            resolved, next((one for one in releases if one.tag == resolved.tag), None)
+        )
 
-    def _find_between(self, old: ArtifactVersion, new: ArtifactVersion) -> Iterator[ArtifactVersion]:
+    def _find_between(
+        self, old: ArtifactVersion, new: ArtifactVersion
+    ) -> Iterator[ArtifactVersion]:
         names = [parse_ref(name) for name in self.find_line(old, new)]
         if not (old.commit and new.commit and names):
             return
@@ -242,8 +274,14 @@ class VersionFinder:
     def _list_releases_between(self, base: str, tip: str, names: Sequence[Ref]) -> list[Release]:
         """Return the releases in the history of `tip` that are not in that of `base`, without `tip`, oldest first."""
         try:
-            tags = [one for ref in names for one in list_patterns(self.store.tags.grammar, ref.kind, ref.id)]
-            history = read_file_history(self.store, [ref.path for ref in names], tip, base=base, tags=tags)
+            tags = [
+                one
+                for ref in names
+                for one in list_patterns(self.store.tags.grammar, ref.kind, ref.id)
+            ]
+            history = read_file_history(
+                self.store, [ref.path for ref in names], tip, base=base, tags=tags
+            )
         except GitError:  # the history is not in this clone: then there are no steps to tell
             return []
         releases = (release for ref in names for release in self.store.releases(ref.kind, ref.id))
@@ -253,7 +291,9 @@ class VersionFinder:
 
 def _find_step(labels: Sequence[str], origin: PartOrigin) -> tuple[str, str]:
     """Return the versions before and after a commit, of those on the way; both ends where no release has it."""
-    pairs = [pair for pair in pairwise(labels) if pair[0 if origin.undoes else 1] == origin.released_in]
+    pairs = [
+        pair for pair in pairwise(labels) if pair[0 if origin.undoes else 1] == origin.released_in
+    ]
     return pairs[0] if pairs else (labels[0], labels[-1])
 
 
@@ -276,11 +316,19 @@ def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> 
         message = f"the run was graded with {pinned.ref}, and {reasons[0].message}"
         way = reasons[0].hint or way
     elif ref.type is PinType.EXACT:
-        message = f"{pinned.ref}: the tag now has other content than the run recorded (digest {digest})"
+        message = (
+            f"{pinned.ref}: the tag now has other content than the run recorded (digest {digest})"
+        )
     else:
-        message = f"no release, commit or file has {pinned.ref} as the run used it (digest {digest})"
+        message = (
+            f"no release, commit or file has {pinned.ref} as the run used it (digest {digest})"
+        )
     what = "outputs" if ref.kind is Kind.DATASET else "outputs with a released version"
-    advice = "; commit a file before you edit it, so that it can be found" if ref.type is PinType.WORKTREE else ""
+    advice = (
+        "; commit a file before you edit it, so that it can be found"
+        if ref.type is PinType.WORKTREE
+        else ""
+    )
     return RefusedError(message, hint=f"{way}, or score the {what} again{advice}")
 
 
@@ -289,13 +337,18 @@ def name_releases(steps: Sequence[EditSource]) -> list[EditSource]:
     if len(steps) == 1:
         return [*steps]
     return [
-        replace(step, message=f"{step.origin.new} by {_name_people(step.origin)}, {step.message}") for step in steps
+        replace(step, message=f"{step.origin.new} by {_name_people(step.origin)}, {step.message}")
+        for step in steps
     ]
 
 
 def _name_people(origin: Origin) -> str:
     authors = " and ".join([str(origin.author or "unknown"), *origin.co_authors])
-    return authors if origin.released_by in {None, origin.author} else f"{authors}, released by {origin.released_by}"
+    return (
+        authors
+        if origin.released_by in {None, origin.author}
+        else f"{authors}, released by {origin.released_by}"
+    )
 
 
 def join_sources(sources: Sequence[EditSource]) -> EditSource:
@@ -309,7 +362,9 @@ def join_sources(sources: Sequence[EditSource]) -> EditSource:
     origin = Origin(ref=ref, old=old, new=new)
     if len({(one.commit, one.author) for one in named}) == 1:
         # One commit: of one artifact, the last to say so names its version, and not what it pins.
-        origin = replace(last, ref=ref, old=last.old if last.commit and ref == last.ref else old, new=new)
+        origin = replace(
+            last, ref=ref, old=last.old if last.commit and ref == last.ref else old, new=new
+        )
     rules = tuple(dict.fromkeys(rule for source in sources for rule in source.rules))
     message = "; ".join(dict.fromkeys(source.message or source.part for source in sources))
     findings = tuple(finding for source in sources for finding in source.findings)

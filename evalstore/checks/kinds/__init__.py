@@ -19,4 +19,6 @@ class KindModule(Protocol):
         """Yield what a schema cannot see."""
 
 
-KINDS: Mapping[str, KindModule] = KindTable(__name__, __path__, lambda module: cast("KindModule", module))
+KINDS: Mapping[str, KindModule] = KindTable(
+    __name__, __path__, lambda module: cast("KindModule", module)
+)

@@ -33,7 +33,8 @@ _KIND = "composite"
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
     """Grade with the rubric that `rubric_ref` names; one that holds a composite itself is unscored (error).
 
-    An inner rubric without a score is missing where nothing but missing kept it from one, else an error.
+    An inner rubric without a score is missing where nothing but missing kept it from one, else an
+    error.
     """
     ref = params["rubric_ref"]
     rubric = _load_rubric(ref, context)
@@ -79,17 +80,25 @@ def grade_inner_result(ref: str, scoring: Scoring, result: RubricResult) -> Grad
         replies=compute_digest(replies) if replies else "",
         threshold=scoring.threshold,
         reply_digests=tuple(digest for check in result.checks for digest in check.reply_digests),
-        inner_errors=tuple(check.id for check in result.checks if check.unscored is UnscoredReason.ERROR),
+        inner_errors=tuple(
+            check.id for check in result.checks if check.unscored is UnscoredReason.ERROR
+        ),
         setting=next((check.setting for check in result.checks if check.setting), None),
     )
-    return graded if result.score is not None else graded._replace(unscored=_find_unscored_reason(scoring, result))
+    return (
+        graded
+        if result.score is not None
+        else graded._replace(unscored=_find_unscored_reason(scoring, result))
+    )
 
 
 def _find_unscored_reason(scoring: Scoring, result: RubricResult) -> UnscoredReason:
     """Return why the rubric has no score; a check that its average does not weigh is not part of it."""
     weighs = scoring.combine is Combine.WEIGHTED_AVG
     idle = {id_ for id_, weight in scoring.weights.items() if weighs and not weight}
-    reasons = {check.unscored for check in result.checks if check.score is None and check.id not in idle}
+    reasons = {
+        check.unscored for check in result.checks if check.score is None and check.id not in idle
+    }
     return UnscoredReason.MISSING if reasons == {UnscoredReason.MISSING} else UnscoredReason.ERROR
 
 

@@ -6,7 +6,13 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, find_excess, grade_always
+from evalstore.checks.context import (
+    CheckContext,
+    CheckProblem,
+    GradeFunction,
+    find_excess,
+    grade_always,
+)
 from evalstore.checks.judges import (
     CALL_LIMIT,
     ask_judge,
@@ -26,8 +32,9 @@ _SpelledFact = tuple[str, str]
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
     """Look for the check's facts, or else the question's; each counts as often as it is listed.
 
-    As text, a fact is found where it stands in the output, both with every run of white space (as Unicode has it) made
-    one blank and trimmed. With a judge, every fact is one question to it. Without facts: unscored (missing).
+    As text, a fact is found where it stands in the output, both with every run of white space (as
+    Unicode has it) made one blank and trimmed. With a judge, every fact is one question to it.
+    Without facts: unscored (missing).
     """
     spell = _choose_spelling(params)
     grade_facts = (
@@ -59,19 +66,28 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield facts that every output states, and facts that count twice."""
     seen: dict[str, int] = {}
-    for index, (written, wanted) in enumerate(_read_facts(params.get("facts", []), _choose_spelling(params))):
+    for index, (written, wanted) in enumerate(
+        _read_facts(params.get("facts", []), _choose_spelling(params))
+    ):
         if not wanted.strip():
             message = "this fact is only white space, so every output states it"
-            yield CheckProblem(("facts", index), message, "write the fact, or remove it", blocks=True)
+            yield CheckProblem(
+                ("facts", index), message, "write the fact, or remove it", blocks=True
+            )
         elif wanted in seen:
-            message = f"'{make_excerpt(written)}' is item {seen[wanted] + 1} already, so it would count twice"
+            message = (
+                f"'{make_excerpt(written)}' is item {seen[wanted] + 1} already, so it would count "
+                "twice"
+            )
             yield CheckProblem(("facts", index), message, "remove one of the two")
         seen.setdefault(wanted, index)
 
 
 def _find_blank(facts: list[_SpelledFact]) -> str:
     """Return which fact has no text, that every output would state; empty where all have one."""
-    blank = next((number for number, (_, wanted) in enumerate(facts, 1) if not wanted.strip()), None)
+    blank = next(
+        (number for number, (_, wanted) in enumerate(facts, 1) if not wanted.strip()), None
+    )
     return "" if blank is None else f"fact {blank} is blank"
 
 
@@ -86,13 +102,17 @@ def _search_facts(
         text = spell(sample.text if exact else sample.lowercase_text)
         absent = [written for written, wanted in facts if wanted not in text]
         stated = len(facts) - len(absent)
-        reason = f"{stated} of {len(facts)} facts found" + (f", not '{make_excerpt(absent[0])}'" if absent else "")
+        reason = f"{stated} of {len(facts)} facts found" + (
+            f", not '{make_excerpt(absent[0])}'" if absent else ""
+        )
         return Grade(Fraction(stated, len(facts)), reason)
 
     return grade_facts
 
 
-def _ask_about_facts(ref: str, context: CheckContext) -> Callable[[Sample, list[_SpelledFact]], Grade]:
+def _ask_about_facts(
+    ref: str, context: CheckContext
+) -> Callable[[Sample, list[_SpelledFact]], Grade]:
     judge = prepare_judge(ref, context, model={}, variable_names=(FACT_VARIABLE,))
 
     def grade_facts(sample: Sample, facts: list[_SpelledFact]) -> Grade:
@@ -103,9 +123,13 @@ def _ask_about_facts(ref: str, context: CheckContext) -> Callable[[Sample, list[
                 f"the template of {judge.name} does not use {{{{ {FACT_VARIABLE} }}}}, so the judge never sees the fact"
             )
         if len(facts) > CALL_LIMIT:
-            return grade_error(f"it asks {len(facts):,} times about one output, and {CALL_LIMIT:,} is the limit")
+            return grade_error(
+                f"it asks {len(facts):,} times about one output, and {CALL_LIMIT:,} is the limit"
+            )
         answers = [
-            answer for written, _ in facts for answer in ask_judge(judge, sample, {FACT_VARIABLE: written}, context)
+            answer
+            for written, _ in facts
+            for answer in ask_judge(judge, sample, {FACT_VARIABLE: written}, context)
         ]
         return grade_answers(answers, compute_mean_score)
 

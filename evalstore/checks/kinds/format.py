@@ -16,9 +16,11 @@ from evalstore.text import EXCERPT, find_nearest, make_excerpt
 def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
     """Return the grade of the JSON's value; text that is not JSON fails, JSON beyond the limits is unscored (error).
 
-    Strict JSON (RFC 8259) has no key twice, no NaN, no half of a surrogate pair, and around it only four white spaces.
+    Strict JSON (RFC 8259) has no key twice, no NaN, no half of a surrogate pair, and around it only
+    four white spaces.
     """
-    # A file may begin with one, and its reader takes it; a text that is graded may not, as in `JSON.parse`.
+    # A file may begin with one, and its reader takes it; a text that is graded may not, as in
+    # `JSON.parse`.
     if text.startswith("\ufeff"):
         return grade_binary(False, "not JSON: it begins with a byte order mark")
     try:
@@ -28,7 +30,8 @@ def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
     except LoadError as broken:
         line = f" (line {broken.place.line})" if broken.place else ""
         return grade_binary(
-            False, f"not JSON{line}: {make_excerpt(broken.message.removeprefix('not JSON: '), EXCERPT)}"
+            False,
+            f"not JSON{line}: {make_excerpt(broken.message.removeprefix('not JSON: '), EXCERPT)}",
         )
     return grade_value(value)
 
@@ -39,8 +42,8 @@ _FORMATS = frozenset({"json", "text"})
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Test the limits (code points of the stripped output), then the check's format, or else the question's.
 
-    With neither a format nor a limit the check is unscored (missing); JSON deeper or larger than evalstore reads leaves
-    it unscored (error).
+    With neither a format nor a limit the check is unscored (missing); JSON deeper or larger than
+    evalstore reads leaves it unscored (error).
     """
     return lambda sample: _grade_text(params, sample)
 
@@ -50,10 +53,16 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     least, most = params.get("min_chars", 0), params.get("max_chars")
     if most is not None and least > most:
         yield CheckProblem(
-            ("min_chars",), f"min_chars is {least} and max_chars {most}, so nothing passes", "swap or correct them"
+            ("min_chars",),
+            f"min_chars is {least} and max_chars {most}, so nothing passes",
+            "swap or correct them",
         )
     elif most == 0 and "format" in params:
-        yield CheckProblem(("max_chars",), f"max_chars 0 allows no {params['format']}, so nothing passes", "raise it")
+        yield CheckProblem(
+            ("max_chars",),
+            f"max_chars 0 allows no {params['format']}, so nothing passes",
+            "raise it",
+        )
 
 
 def _grade_text(params: Mapping[str, Any], sample: Sample) -> Grade:
@@ -62,14 +71,18 @@ def _grade_text(params: Mapping[str, Any], sample: Sample) -> Grade:
     least, most = params.get("min_chars", 0), params.get("max_chars")
     if wanted is None and "min_chars" not in params and most is None:
         slip = _explain_absence(sample.question) if sample.question else ""
-        return grade_missing(f"neither the check nor the question's expected.format says json or text{slip}")
+        return grade_missing(
+            f"neither the check nor the question's expected.format says json or text{slip}"
+        )
     if len(text) < least:
         return grade_binary(False, f"{len(text):,} characters, at least {least:,} wanted")
     if most is not None and len(text) > most:
         return grade_binary(False, f"{len(text):,} characters, at most {most:,} wanted")
     if wanted == "json":
         return grade_json(sample.text, lambda _: grade_binary(True, "strict JSON"))
-    return grade_binary(bool(text) or wanted is None, f"{len(text):,} characters" if text else "the output is empty")
+    return grade_binary(
+        bool(text) or wanted is None, f"{len(text):,} characters" if text else "the output is empty"
+    )
 
 
 def _find_expected_format(question: Question | None) -> str | None:
@@ -84,4 +97,6 @@ def _explain_absence(question: Question) -> str:
     wanted = expected.get("format") if isinstance(expected, Mapping) else None
     if isinstance(wanted, str) and (guess := find_nearest(wanted, sorted(_FORMATS))):
         return question.describe_slip(guess, wanted)
-    return question.explain_absence("expected") or question.explain_absence("format", within="expected")
+    return question.explain_absence("expected") or question.explain_absence(
+        "format", within="expected"
+    )

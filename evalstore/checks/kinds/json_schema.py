@@ -26,14 +26,16 @@ from evalstore.text import EXCERPT, find_nearest, make_excerpt
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Read the JSON of the output strictly, then hold it against `schema`, or its fields against the question's.
 
-    `extract` says which text is the JSON: `whole`, the output, stripped; `fence`, the first fenced block marked `json`,
-    else the first fenced block, as CommonMark sees them; `auto`, the fenced block if there is one, else the whole (no
-    JSON has a fence in it). No JSON there is a fail; JSON larger or deeper than evalstore reads is unscored (error).
+    `extract` says which text is the JSON: `whole`, the output, stripped; `fence`, the first fenced
+    block marked `json`, else the first fenced block, as CommonMark sees them; `auto`, the fenced
+    block if there is one, else the whole (no JSON has a fence in it). No JSON there is a fail; JSON
+    larger or deeper than evalstore reads is unscored (error).
 
-    A schema with a flaw, or one that takes too many steps on this JSON, leaves it unscored (error), see
-    `checks.untrusted_schemas`.
-    Expected fields are keys of the outermost object, equal as JSON (1 is 1.0, true is not 1) to the question's
-    `expected[field]` or to one of its `also_valid[field]`. A question that lacks a field leaves the check
+    A schema with a flaw, or one that takes too many steps on this JSON, leaves it unscored (error),
+    see `checks.untrusted_schemas`.
+    Expected fields are keys of the outermost object, equal as JSON (1 is 1.0, true is not 1) to the
+    question's `expected[field]` or to one of its `also_valid[field]`. A question that lacks a field
+    leaves the check
     unscored (missing), whatever the output; a field that the output lacks is a fail.
     """
     extract = params.get("extract", "auto")
@@ -46,28 +48,42 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield what keeps the schema from being applied, what means another thing or nothing, and fields named twice."""
     if params.get("schema") is False:
         yield CheckProblem(
-            ("schema",), "the schema `false` accepts nothing, so nothing passes", "write what the schema should accept"
+            ("schema",),
+            "the schema `false` accepts nothing, so nothing passes",
+            "write what the schema should accept",
         )
     elif "schema" in params:
         yield from _find_schema_problems(params["schema"])
     fields = params.get("expected_fields", ())
     for index, name in enumerate(fields):
         if name in fields[:index]:
-            yield CheckProblem(("expected_fields", index), f"duplicate field {name!r}", "keep one of the two")
+            yield CheckProblem(
+                ("expected_fields", index), f"duplicate field {name!r}", "keep one of the two"
+            )
 
 
 def _find_schema_problems(schema: Any) -> Iterator[CheckProblem]:
     flaws = find_untrusted_flaws(schema)
     blocking = find_untrusted_flaws(schema, strict=False) if flaws else ()
     for flaw in flaws:
-        yield CheckProblem(("schema", *flaw.pointer), flaw.message, flaw.hint, blocks=flaw in blocking)
+        yield CheckProblem(
+            ("schema", *flaw.pointer), flaw.message, flaw.hint, blocks=flaw in blocking
+        )
     if blocking:
         return
     for pointer, keyword in find_unread_keywords(schema):
         guess = find_nearest(keyword, list_keywords())
-        hint = f"did you mean `{guess}`?" if guess else f"remove it, or write x-{make_excerpt(keyword)}"
+        hint = (
+            f"did you mean `{guess}`?"
+            if guess
+            else f"remove it, or write x-{make_excerpt(keyword)}"
+        )
         hint = "write what it should mean as a `pattern`" if keyword == "format" else hint
-        yield CheckProblem(("schema", *pointer), f"`{make_excerpt(keyword)}` has no effect: it rejects no value", hint)
+        yield CheckProblem(
+            ("schema", *pointer),
+            f"`{make_excerpt(keyword)}` has no effect: it rejects no value",
+            hint,
+        )
 
 
 def _grade_by_schema(wanted: Any, extract: str) -> GradeFunction:
@@ -80,7 +96,9 @@ def _grade_by_schema(wanted: Any, extract: str) -> GradeFunction:
     def grade_value(value: Any) -> Grade:
         violation = schema.find_first_violation(value)
         return grade_binary(
-            violation is None, "valid" if violation is None else _word_violation(violation), describe_engine()
+            violation is None,
+            "valid" if violation is None else _word_violation(violation),
+            describe_engine(),
         )
 
     return lambda sample: _grade_json_part(sample.text, extract, grade_value)
@@ -134,7 +152,9 @@ def _list_parts(wanted: Any) -> Iterable[Any]:
     return wanted if isinstance(wanted, list) else [wanted]
 
 
-def _find_allowed_values(names: list[str], question: Question | None) -> Mapping[str, list[str]] | Grade:
+def _find_allowed_values(
+    names: list[str], question: Question | None
+) -> Mapping[str, list[str]] | Grade:
     """Return the canonical JSON of the values that each field may have, or why there is nothing to compare with."""
     row = question.row if question else {}
     expected, others = row.get("expected"), row.get("also_valid")
@@ -144,14 +164,18 @@ def _find_allowed_values(names: list[str], question: Question | None) -> Mapping
     # Errors first: which field is named first decides nothing.
     for name in names:
         if not isinstance(also[name], list):
-            return grade_error(f"the question's also_valid is not a list for {make_excerpt(name, EXCERPT)!r}")
+            return grade_error(
+                f"the question's also_valid is not a list for {make_excerpt(name, EXCERPT)!r}"
+            )
     wanted: dict[str, list[str]] = {}
     for name in names:
         values = [expected[name]] if isinstance(expected, Mapping) and name in expected else []
         wanted[name] = [write_canonical(value) for value in (*values, *also[name])]
         if not wanted[name]:
             slip = _explain_absence(question, name) if question else ""
-            return grade_missing(f"the question does not say what {make_excerpt(name, EXCERPT)!r} should be{slip}")
+            return grade_missing(
+                f"the question does not say what {make_excerpt(name, EXCERPT)!r} should be{slip}"
+            )
     return wanted
 
 
@@ -168,6 +192,7 @@ def _compare_fields(wanted: Mapping[str, list[str]], value: Any) -> Grade:
             return grade_binary(False, f"there is no field {field!r}")
         if (found := write_canonical(value[name])) not in allowed:
             return grade_binary(
-                False, f"{field} is {make_excerpt(found, EXCERPT)}, {make_excerpt(allowed[0], EXCERPT)} was expected"
+                False,
+                f"{field} is {make_excerpt(found, EXCERPT)}, {make_excerpt(allowed[0], EXCERPT)} was expected",
             )
     return grade_binary(True, "every field is as expected")

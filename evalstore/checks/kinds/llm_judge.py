@@ -20,7 +20,12 @@ from evalstore.checks.judges import (
     grade_answers,
     prepare_judge,
 )
-from evalstore.checks.statements import STATEMENT_AGGREGATES, Statement, find_weight_problem, read_statements
+from evalstore.checks.statements import (
+    STATEMENT_AGGREGATES,
+    Statement,
+    find_weight_problem,
+    read_statements,
+)
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample, parse_fraction
 from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA, STATEMENT_VARIABLE
@@ -32,14 +37,26 @@ from evalstore.model.rubric import JUDGED_THRESHOLD
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
     """Ask every member as often as `samples` says, and make one score of what each says on average.
 
-    All are asked whatever one of them answers, and one reply that cannot be read leaves the check unscored (error).
-    For `majority` a member passes the output when its score is at least the check's threshold. With `each`, all are
-    asked about every statement, and `aggregate` makes one score of those of the statements.
+    All are asked whatever one of them answers, and one reply that cannot be read leaves the check
+    unscored (error).
+    For `majority` a member passes the output when its score is at least the check's threshold. With
+    `each`, all are asked about every statement, and `aggregate` makes one score of those of the
+    statements.
     """
-    variables, statements, weights = params.get("variables", {}), _read_each(params), _read_weights(params)
-    samples, names = _read_sample_count(params), [*variables, *([STATEMENT_VARIABLE] if statements else ())]
+    variables, statements, weights = (
+        params.get("variables", {}),
+        _read_each(params),
+        _read_weights(params),
+    )
+    samples, names = (
+        _read_sample_count(params),
+        [*variables, *([STATEMENT_VARIABLE] if statements else ())],
+    )
     aggregate = _read_aggregate(params)
-    combine, threshold = AGGREGATES[aggregate], parse_fraction(params.get("threshold", JUDGED_THRESHOLD))
+    combine, threshold = (
+        AGGREGATES[aggregate],
+        parse_fraction(params.get("threshold", JUDGED_THRESHOLD)),
+    )
     judges: list[PreparedJudge] = []
     for ref in _list_judge_refs(params):
         judge = prepare_judge(ref, context, model=params.get("model", {}), variable_names=names)
@@ -55,17 +72,30 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
 
     def combine_replies(scores: list[Fraction]) -> Fraction:
         # The answers come judge by judge, `samples` of each.
-        means = (compute_mean_score(scores[start : start + samples]) for start in range(0, len(scores), samples))
-        return combine([JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)], threshold)
+        means = (
+            compute_mean_score(scores[start : start + samples])
+            for start in range(0, len(scores), samples)
+        )
+        return combine(
+            [JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)],
+            threshold,
+        )
 
     def combine_statements(scores: list[Fraction]) -> Fraction:
         # And these statement by statement.
         replies = len(judges) * samples
-        means = [combine_replies(scores[start : start + replies]) for start in range(0, len(scores), replies)]
+        means = [
+            combine_replies(scores[start : start + replies])
+            for start in range(0, len(scores), replies)
+        ]
         return STATEMENT_AGGREGATES[_read_statement_aggregate(params)](statements, means)
 
     def ask(sample: Sample, texts: Mapping[str, str]) -> list[JudgeAnswer]:
-        return [answer for judge in judges for answer in ask_judge(judge, sample, texts, context, times=samples)]
+        return [
+            answer
+            for judge in judges
+            for answer in ask_judge(judge, sample, texts, context, times=samples)
+        ]
 
     def grade(sample: Sample) -> Grade:
         if not statements:
@@ -82,7 +112,11 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield what keeps the judges from being asked, members that are one, and variables that nothing reads."""
-    samples, weights, refs = _read_sample_count(params), _read_weights(params), _list_judge_refs(params)
+    samples, weights, refs = (
+        _read_sample_count(params),
+        _read_weights(params),
+        _list_judge_refs(params),
+    )
     statements = () if find_question_key(params.get("each")) else _read_each(params)
     if problem := _find_obstacle(_read_aggregate(params), samples, weights, statements):
         too_many = len(weights) * samples * max(1, len(statements)) > CALL_LIMIT
@@ -96,7 +130,11 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     if problem := find_weight_problem(_read_statement_aggregate(params), statements):
         yield CheckProblem(("each",), problem, "give a statement a weight above 0", blocks=True)
     if "aggregate" in params and "each" not in params:
-        yield CheckProblem(("aggregate",), "without `each` there is nothing to aggregate", "remove it, or add `each`")
+        yield CheckProblem(
+            ("aggregate",),
+            "without `each` there is nothing to aggregate",
+            "remove it, or add `each`",
+        )
     first = {ref: index for index, ref in reversed([*enumerate(refs)])}
     for index, ref in enumerate(refs):
         if first[ref] < index:
@@ -106,10 +144,14 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     for name in params.get("variables", {}):
         if name in BUILTIN_VARIABLES and name != CRITERIA:
             message = f"`{name}` comes from the question or the output, so this value has no effect"
-            yield CheckProblem(("variables", name), message, "rename the variable, in the judge too")
+            yield CheckProblem(
+                ("variables", name), message, "rename the variable, in the judge too"
+            )
 
 
-def _find_obstacle(aggregate: str, samples: int, weights: list[Fraction], statements: Sequence[Statement]) -> str:
+def _find_obstacle(
+    aggregate: str, samples: int, weights: list[Fraction], statements: Sequence[Statement]
+) -> str:
     """Return why no reply could make a score; empty when one can."""
     if (calls := len(weights) * samples * max(1, len(statements))) > CALL_LIMIT:
         return f"it asks {calls:,} times about one output, and {CALL_LIMIT:,} is the limit"
@@ -119,10 +161,15 @@ def _find_obstacle(aggregate: str, samples: int, weights: list[Fraction], statem
 
 
 def _find_unread_statement(statements: Sequence[Statement], judges: Sequence[PreparedJudge]) -> str:
-    deaf = next((judge.name for judge in judges if STATEMENT_VARIABLE not in judge.template.names), "")
+    deaf = next(
+        (judge.name for judge in judges if STATEMENT_VARIABLE not in judge.template.names), ""
+    )
     if not statements or not deaf:
         return ""
-    return f"the template of {deaf} does not use {{{{ {STATEMENT_VARIABLE} }}}}, so the judge never sees the statement"
+    return (
+        f"the template of {deaf} does not use {{{{ {STATEMENT_VARIABLE} }}}}, so the judge never "
+        "sees the statement"
+    )
 
 
 def _read_each(params: Mapping[str, Any]) -> tuple[Statement, ...]:

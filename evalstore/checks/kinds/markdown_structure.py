@@ -42,16 +42,25 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield demands that are missing altogether, and demands that no output meets."""
     if not any(demand in params for demand in _DEMANDS):
         yield CheckProblem(
-            (), "the check demands nothing, so every output passes", f"give one of {', '.join(_DEMANDS)}"
+            (),
+            "the check demands nothing, so every output passes",
+            f"give one of {', '.join(_DEMANDS)}",
         )
     for index, pattern in enumerate(params.get("forbidden_patterns", ())):
         if pattern == "":
             pointer = ("forbidden_patterns", index)
             yield CheckProblem(
-                pointer, "every output contains the empty string, so nothing passes", "remove the empty pattern"
+                pointer,
+                "every output contains the empty string, so nothing passes",
+                "remove the empty pattern",
             )
-    if params.get("max_heading_level") == 0 and (params.get("min_headings", 0) > 0 or params.get("required_sections")):
-        message = "max_heading_level 0 allows no heading, and another demand asks for one, so nothing passes"
+    if params.get("max_heading_level") == 0 and (
+        params.get("min_headings", 0) > 0 or params.get("required_sections")
+    ):
+        message = (
+            "max_heading_level 0 allows no heading, and another demand asks for one, so nothing "
+            "passes"
+        )
         yield CheckProblem(("max_heading_level",), message, "raise it to 1 or more")
 
 

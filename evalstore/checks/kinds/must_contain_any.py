@@ -20,7 +20,9 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     # One value for each count: a dataset asks for the same few again and again.
     @cache
     def answer(count: int) -> Grade:
-        return grade_binary(count >= needed, f"{count} of {len(values)} values found, {needed} needed")
+        return grade_binary(
+            count >= needed, f"{count} of {len(values)} values found, {needed} needed"
+        )
 
     def grade(sample: Sample) -> Grade:
         text = sample.text if exact else sample.lowercase_text
@@ -35,5 +37,8 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield what makes the check impossible to pass."""
     different, needed = len(set(params["values"])), params.get("min_matches", 1)
     if needed > different:
-        message = f"min_matches is {needed} but there are only {different} different values, so nothing passes"
+        message = (
+            f"min_matches is {needed} but there are only {different} different values, so nothing "
+            "passes"
+        )
         yield CheckProblem(("min_matches",), message, f"lower it to {different} or add values")

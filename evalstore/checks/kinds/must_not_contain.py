@@ -14,7 +14,9 @@ from evalstore.text import make_excerpt
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Look for the first value that is in the output; nothing is trimmed or normalised."""
     exact = params.get("case_sensitive", False)
-    values = [(value if exact else value.lower(), value) for value in dict.fromkeys(params["values"])]
+    values = [
+        (value if exact else value.lower(), value) for value in dict.fromkeys(params["values"])
+    ]
     clean = grade_binary(True, "none of the values found")
 
     def grade(sample: Sample) -> Grade:
@@ -34,5 +36,7 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     for index, value in enumerate(params["values"]):
         if value == "":
             yield CheckProblem(
-                ("values", index), "every output contains the empty string, so nothing passes", "remove the empty value"
+                ("values", index),
+                "every output contains the empty string, so nothing passes",
+                "remove the empty value",
             )

@@ -20,7 +20,10 @@ _NO_CODE = {
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Lint the blocks in order: a broken one fails the check, else one that cannot be judged leaves it unscored."""
-    without, find_blocks = _NO_CODE[params.get("on_no_code", "pass")], DIALECTS[params.get("dialect", "commonmark")]
+    without, find_blocks = (
+        _NO_CODE[params.get("on_no_code", "pass")],
+        DIALECTS[params.get("dialect", "commonmark")],
+    )
 
     def grade(sample: Sample) -> Grade:
         try:
@@ -53,4 +56,6 @@ def _lint_blocks(code: list[str]) -> Grade:
             unclear = unclear or f"php block {number}: {answer.message}"
     if unclear:
         return grade_error(unclear, engine.name)
-    return grade_binary(True, f"{len(code)} php block{'s' if len(code) > 1 else ''} valid", engine.name)
+    return grade_binary(
+        True, f"{len(code)} php block{'s' if len(code) > 1 else ''} valid", engine.name
+    )

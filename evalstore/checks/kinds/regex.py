@@ -41,7 +41,9 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
     """Yield why the pattern does not compile, or where it means another thing than in Python's `re`."""
     matcher = _compile(params)
     if isinstance(matcher, str):
-        yield CheckProblem(("pattern",), matcher, "write it in the syntax of Python's re", blocks=True)
+        yield CheckProblem(
+            ("pattern",), matcher, "write it in the syntax of Python's re", blocks=True
+        )
         return
     if other := find_dialect_difference(params["pattern"], _read_flags(params)):
         yield CheckProblem(("pattern",), other, "write it so that both read it alike")

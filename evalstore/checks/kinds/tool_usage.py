@@ -20,22 +20,27 @@ Params = Mapping[str, Any]
 def prepare_grading(params: Params, _: CheckContext) -> GradeFunction:
     """Hold the recorded calls against the check's `tools`, or else the question's `expected_tools`, and `forbidden`.
 
-    An entry means the calls that have its name and its `args`; without `args`, any will do. `args_match: subset` wants
-    each argument with an equal value, where a mapping within is a subset again; `exact` wants no others, at any depth.
-    Equal is what is equal as JSON: 1 is 1.0, true is not 1, lists are equal item by item, keys have no order.
+    An entry means the calls that have its name and its `args`; without `args`, any will do.
+    `args_match: subset` wants each argument with an equal value, where a mapping within is a subset
+    again; `exact` wants no others, at any depth. Equal is what is equal as JSON: 1 is 1.0, true is
+    not 1, lists are equal item by item, keys have no order.
 
-    Each entry is a separate demand: of all the calls, it means at least `min` and at most `max`. Two entries may mean
-    one call, so an entry written twice adds nothing in `any_order`: `min` asks for several calls. An entry with `min` 0
-    is not a required tool, only a limit. The modes add to each other:
+    Each entry is a separate demand: of all the calls, it means at least `min` and at most `max`.
+    Two entries may mean one call, so an entry written twice adds nothing in `any_order`: `min` asks
+    for several calls. An entry with `min` 0 is not a required tool, only a limit. The modes add to
+    each other:
 
     - `any_order`: every entry's demand holds;
-    - `in_order`: and the required tools are found one after the other, `min` calls each, whatever stands between;
-    - `exact`: and there is no other call: each entry in turn takes at most its `max`, or its `min` where it has none.
+    - `in_order`: and the required tools are found one after the other, `min` calls each, whatever
+      stands between;
+    - `exact`: and there is no other call: each entry in turn takes at most its `max`, or its `min`
+      where it has none.
 
-    `partial` gives the share of the required tools that are satisfied (in `in_order` and `exact`: the most that are so
-    one after the other), and 0 where a call stands that must not: a forbidden tool, one beyond the `max` of a tool that
-    is not required, any other in `exact`. No record of calls, or nothing asked: unscored (missing). Expected tools that
-    are none, or more tools and calls than can be compared: unscored (error).
+    `partial` gives the share of the required tools that are satisfied (in `in_order` and `exact`:
+    the most that are so one after the other), and 0 where a call stands that must not: a forbidden
+    tool, one beyond the `max` of a tool that is not required, any other in `exact`. No record of
+    calls, or nothing asked: unscored (missing). Expected tools that are none, or more tools and
+    calls than can be compared: unscored (error).
     """
     forbidden, mode = frozenset(params.get("forbidden", ())), params.get("mode", "any_order")
     listed = params.get("tools")
@@ -50,7 +55,10 @@ def prepare_grading(params: Params, _: CheckContext) -> GradeFunction:
             return grade_missing(f"neither the check nor the question asks for a tool{slip}")
         if sample.tool_calls is None:
             return grade_missing("no record of tool calls")
-        return grade_calls(ToolDemands(wanted or (), forbidden, mode, params.get("partial", False)), sample.tool_calls)
+        return grade_calls(
+            ToolDemands(wanted or (), forbidden, mode, params.get("partial", False)),
+            sample.tool_calls,
+        )
 
     return grade
 
@@ -61,7 +69,9 @@ def find_problems(params: Params) -> Iterator[CheckProblem]:
     required = {entry["name"] for entry in entries if entry.get("min", 1) > 0}
     for index, name in enumerate(params.get("forbidden", ())):
         if name in required:
-            message = f"{make_excerpt(name, SHORT_EXCERPT)} is required and forbidden, so nothing passes"
+            message = (
+                f"{make_excerpt(name, SHORT_EXCERPT)} is required and forbidden, so nothing passes"
+            )
             yield CheckProblem(("forbidden", index), message, "remove one of the two")
     for index, entry in enumerate(entries):
         for key, message, hint in _find_entry_problems(entry, mode):
@@ -83,17 +93,27 @@ def _find_entry_problems(entry: Params, mode: str) -> Iterator[tuple[str, str, s
 def _find_repeated_entries(entries: Sequence[Params], mode: str) -> Iterator[CheckProblem]:
     minimum_by_entry: dict[str, int] = {}
     for index, entry in enumerate(entries):
-        key, name = write_canonical([entry["name"], entry.get("args")]), make_excerpt(entry["name"], SHORT_EXCERPT)
+        key, name = (
+            write_canonical([entry["name"], entry.get("args")]),
+            make_excerpt(entry["name"], SHORT_EXCERPT),
+        )
         if key in minimum_by_entry and mode == "any_order":
             message = f"{name} is listed twice, and one call satisfies both entries"
             yield CheckProblem(("tools", index), message, "ask for several calls with min")
         minimum_by_entry[key] = minimum_by_entry.get(key, 0) + entry.get("min", 1)
     for index, entry in enumerate(entries):
-        most, total = entry.get("max"), minimum_by_entry[write_canonical([entry["name"], entry.get("args")])]
+        most, total = (
+            entry.get("max"),
+            minimum_by_entry[write_canonical([entry["name"], entry.get("args")])],
+        )
         if mode != "any_order" and most is not None and entry.get("min", 1) <= most < total:
             name = make_excerpt(entry["name"], SHORT_EXCERPT)
             message = f"max {most} counts all the calls, and the entries for {name} ask for"
-            yield CheckProblem(("tools", index, "max"), f"{message} {total}, so nothing passes", f"raise it to {total}")
+            yield CheckProblem(
+                ("tools", index, "max"),
+                f"{message} {total}, so nothing passes",
+                f"raise it to {total}",
+            )
 
 
 def _read_entry(entry: Params) -> ToolEntry:
@@ -113,12 +133,16 @@ def _find_expected_tools(question: Question | None) -> Sequence[ToolEntry] | str
     if not isinstance(listed, list | tuple | None):
         return _NO_TOOLS
     tools = [_read_expected_tool(entry) for entry in listed or ()]
-    return _NO_TOOLS if None in tools else None if listed is None else [tool for tool in tools if tool]
+    return (
+        _NO_TOOLS if None in tools else None if listed is None else [tool for tool in tools if tool]
+    )
 
 
 def _read_expected_tool(entry: Any) -> ToolEntry | None:
     """Return the tool that a question expects by its name, or with arguments; None where it is neither."""
-    name, args = (entry.get("name"), entry.get("args")) if isinstance(entry, Mapping) else (entry, None)
+    name, args = (
+        (entry.get("name"), entry.get("args")) if isinstance(entry, Mapping) else (entry, None)
+    )
     if not isinstance(name, str) or not name.strip():
         return None
     if isinstance(entry, Mapping) and not isinstance(entry.get("args", {}), Mapping):

@@ -1,10 +1,12 @@
 """Lists what the checks of two rubrics can answer together, one output at a time, and what they give to the score.
 
-Texts that there are, judges free. Checks that are on both sides and count alike need not be looked at.
+Texts that there are, judges free. Checks that are on both sides and count alike need not be looked
+at.
 
-An unchanged check answers alike on both sides, and so does one of which only the bar, the weight or the gate changed.
-What a check says of a text follows from the languages that the text is in; a combination of these that no text has is
-left out. A check that reads more than the text, or that no automaton stands for, answers whatever its kind can answer.
+An unchanged check answers alike on both sides, and so does one of which only the bar, the weight or
+the gate changed. What a check says of a text follows from the languages that the text is in; a
+combination of these that no text has is left out. A check that reads more than the text, or that no
+automaton stands for, answers whatever its kind can answer.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ from evalstore.diff.limits import PROOFS
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.languages import pattern_comparison  # its names are imported where texts are searched
+from evalstore.languages import (
+    pattern_comparison,
+)  # its names are imported where texts are searched
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import CheckResult, Combine, UnscoredReason
 
@@ -57,7 +61,8 @@ VariableNumbers = dict[int, _Key]
 class JointAnswer(NamedTuple):
     """One way to answer: the results of both sides' checks in their order, and the shortest text that they answer so.
 
-    The text is None where a check errs on it. `free` are the raw answers of what does not follow from the text.
+    The text is None where a check errs on it. `free` are the raw answers of what does not follow
+    from the text.
     """
 
     old: tuple[CheckResult, ...]
@@ -66,8 +71,8 @@ class JointAnswer(NamedTuple):
     free: Mapping[_Key, RawAnswer]
 
 
-# What some variables that do not follow from the text answer together: in each way an answer of each, with the most
-# visible characters of an output that they answer so.
+# What some variables that do not follow from the text answer together: in each way an answer of
+# each, with the most visible characters of an output that they answer so.
 FreeWays = Mapping[tuple[_Key, ...], Mapping[tuple[RawAnswer, ...], int]]
 
 
@@ -86,8 +91,8 @@ class TextWay(NamedTuple):
 class JointAnswers:
     """All ways; `continuous`: some score is any of an interval, of which the ways hold the corners.
 
-    Of the text, the groups of `free_ways` know how long it is, and of each other nothing; `count` is how many ways
-    there are at most.
+    Of the text, the groups of `free_ways` know how long it is, and of each other nothing; `count`
+    is how many ways there are at most.
     """
 
     states: States
@@ -106,16 +111,30 @@ class JointAnswers:
     def __iter__(self) -> Iterator[JointAnswer]:
         # A check gives the same few raw answers again and again.
         checks = [
-            [(lru_cache(None)(partial(grade_answer, check)), self.numbers[id(check)]) for check in state.checks]
+            [
+                (lru_cache(None)(partial(grade_answer, check)), self.numbers[id(check)])
+                for check in state.checks
+            ]
             for state in self.states
         ]
         keys = [key for group in self.free_ways for key in group]
         for text, visible, known in self.text_ways:
-            fitting = [[way for way, most in ways.items() if most >= visible] for ways in self.free_ways.values()]
+            fitting = [
+                [way for way, most in ways.items() if most >= visible]
+                for ways in self.free_ways.values()
+            ]
             for chosen in product(*fitting):
                 free = dict(zip(keys, chain.from_iterable(chosen), strict=True))
                 answers = {**known, **free}
-                if len({answers[key].unscored is UnscoredReason.MISSING for key in self.missing_together}) > 1:
+                if (
+                    len(
+                        {
+                            answers[key].unscored is UnscoredReason.MISSING
+                            for key in self.missing_together
+                        }
+                    )
+                    > 1
+                ):
                     continue
                 old, new = (tuple(grade(answers[key]) for grade, key in side) for side in checks)
                 yield JointAnswer(old, new, text, free)
@@ -130,7 +149,8 @@ def list_joint_answers(
 ) -> JointAnswers | None:
     """Return what both rubrics can answer together; None where the ways are more than are looked at.
 
-    `table` is complete and over the `languages`; a check whose languages are not among them is a free variable.
+    `table` is complete and over the `languages`; a check whose languages are not among them is a
+    free variable.
     `load` reads the judges that are asked.
     """
     checks = _list_variables(states, numbers)
@@ -138,16 +158,27 @@ def list_joint_answers(
     texts = {
         key: score
         for key, (first, *_) in checks.items()
-        if (score := read_text_check(first)) and all(language in places for language in score.languages)
+        if (score := read_text_check(first))
+        and all(language in places for language in score.languages)
     }
     free = {key: users for key, users in checks.items() if key not in texts}
     # Of a judge that is asked on one side only, any score is taken to be possible: it is not read.
-    both = {key for key in free if all(any(numbers[id(check)] == key for check in state.checks) for state in states)}
-    scores = {key: list_possible_scores(users[0], load if key in both else None) for key, users in free.items()}
+    both = {
+        key
+        for key in free
+        if all(any(numbers[id(check)] == key for check in state.checks) for state in states)
+    }
+    scores = {
+        key: list_possible_scores(users[0], load if key in both else None)
+        for key, users in free.items()
+    }
     free_ways = dict(_list_groups(free))
     grouped = {key for group in free_ways for key in group}
     free_ways |= {
-        (key,): {(answer,): OUTPUT_LIMIT for answer in _list_free_answers(users, states, free, scores[key])}
+        (key,): {
+            (answer,): OUTPUT_LIMIT
+            for answer in _list_free_answers(users, states, free, scores[key])
+        }
         for key, users in free.items()
         if key not in grouped
     }
@@ -184,13 +215,16 @@ def _needs_calls(check: CheckState) -> bool:
 def number_variables(states: Iterable[RubricState]) -> VariableNumbers:
     """Return a number for each check, by `id()`: the same for all that always answer alike.
 
-    They do before they are turned round and held to a bar. Nothing is written out: literals can be large.
+    They do before they are turned round and held to a bar. Nothing is written out: literals can be
+    large.
     """
     numbers: VariableNumbers = {}
     firsts: list[CheckState] = []
     for check in (check for state in states for check in state.checks):
         if id(check) not in numbers:
-            known = (number for number, first in enumerate(firsts) if is_same_question(first, check))
+            known = (
+                number for number, first in enumerate(firsts) if is_same_question(first, check)
+            )
             numbers[id(check)] = number = next(known, len(firsts))
             firsts += [check] if number == len(firsts) else []
     return numbers
@@ -204,7 +238,8 @@ def is_same_question(one: CheckState, other: CheckState) -> bool:
         return False
     if one.reads_threshold and one.threshold != other.threshold:
         return False
-    # A rubric that is not at hand has a bar that nobody knows: whether its score passes does not tell it of 1 - score.
+    # A rubric that is not at hand has a bar that nobody knows: whether its score passes does not
+    # tell it of 1 - score.
     return one.negate is other.negate or None not in {one.bar, other.bar}
 
 
@@ -213,7 +248,11 @@ def _simplify_params(check: CheckState) -> Params:
     kind, params = KINDS[check.kind], check.params
     limits = {name: param.limit.of(params) for name, param in kind.params.items() if param.limit}
     # How long a list is may decide which outputs take too many steps.
-    listed = [name for name, param in kind.params.items() if param.is_set and param.items and not check.may_err]
+    listed = [
+        name
+        for name, param in kind.params.items()
+        if param.is_set and param.items and not check.may_err
+    ]
     return kind.simplify({**params, **limits, **{name: sorted({*params[name]}) for name in listed}})
 
 
@@ -231,13 +270,21 @@ def read_text_check(check: CheckState) -> TextScore | None:
 
 
 def _list_text_ways(
-    texts: Mapping[_Key, TextScore], erring: Sequence[_Key], places: Mapping[RegexTree, int], table: MembershipTable
+    texts: Mapping[_Key, TextScore],
+    erring: Sequence[_Key],
+    places: Mapping[RegexTree, int],
+    table: MembershipTable,
 ) -> Iterator[TextWay]:
-    counts = {place: pattern_comparison.count_visible(language) for language, place in places.items()}
+    counts = {
+        place: pattern_comparison.count_visible(language) for language, place in places.items()
+    }
     ways: dict[tuple[RawAnswer, ...], TextWay] = {}
     for members, text in table.texts.items():
         visible = max((count for place, count in counts.items() if members[place]), default=0)
-        known = {key: RawAnswer(score.compute(_select(score, members, places))) for key, score in texts.items()}
+        known = {
+            key: RawAnswer(score.compute(_select(score, members, places)))
+            for key, score in texts.items()
+        }
         way = ways.setdefault(tuple(known.values()), TextWay(text, visible, known))
         ways[tuple(known.values())] = way._replace(visible=min(visible, way.visible))
     for way in ways.values():
@@ -252,7 +299,10 @@ def _select(score: TextScore, members: Membership, places: Mapping[RegexTree, in
 
 
 def _list_free_answers(
-    users: list[CheckState], states: States, free: Mapping[_Key, list[CheckState]], scores: Sequence[Fraction]
+    users: list[CheckState],
+    states: States,
+    free: Mapping[_Key, list[CheckState]],
+    scores: Sequence[Fraction],
 ) -> Iterator[RawAnswer]:
     check = users[0]
     raw = [RawAnswer(score) for score in scores] or list(_list_corners(users, states, free))
@@ -271,20 +321,28 @@ def _list_corners(
 ) -> Iterator[RawAnswer]:
     """Yield the scores that stand for all of [0, 1].
 
-    A rubric's score is linear in the scores while their order and the verdicts stay, so it is largest, and smallest, in
-    a corner of such a region: scores of 0, of 1, of the bars at which a verdict changes, from both sides, and where
-    scores are ranked those at which two of them change places.
+    A rubric's score is linear in the scores while their order and the verdicts stay, so it is
+    largest, and smallest, in a corner of such a region: scores of 0, of 1, of the bars at which a
+    verdict changes, from both sides, and where scores are ranked those at which two of them change
+    places.
     """
     yield from (FAILED, PASSED)
-    # Where scores are ranked, a corner may lie at the bar of another check, or the rubric's score be that of a check.
+    # Where scores are ranked, a corner may lie at the bar of another check, or the rubric's score
+    # be that of a check.
     ranked = any(state.combine in _ORDER_MODES for state in states)
     sharing = [one for group in free.values() for one in group] if ranked else users
     moved = {state.threshold for state in states}
-    held = [(one, one.bar) for one in sharing if one.bar] if any(map(_reads_verdicts, states)) else []
+    held = (
+        [(one, one.bar) for one in sharing if one.bar] if any(map(_reads_verdicts, states)) else []
+    )
     held += [(one, bar) for one in users for bar in moved] if ranked and len(moved) > 1 else []
     bars = {1 - bar if one.negate else bar for one, bar in held}
     for bar in sorted(bars):
-        yield from (RawAnswer(bar, side=side) for side in (-1, 0, 1) if 0 <= bar + side * Fraction(1, 1000) <= 1)
+        yield from (
+            RawAnswer(bar, side=side)
+            for side in (-1, 0, 1)
+            if 0 <= bar + side * Fraction(1, 1000) <= 1
+        )
     if ranked:
         yield from map(RawAnswer, sorted(_list_meeting_places(states) - bars))
 
@@ -308,7 +366,9 @@ _ZERO = Fraction(0)
 
 def drop_unchanged(pair: States, numbers: VariableNumbers) -> States:
     """Return both sides without the checks that are on both and count alike, one for one."""
-    sides = [[(_identify_part(check, state, numbers), check) for check in state.checks] for state in pair]
+    sides = [
+        [(_identify_part(check, state, numbers), check) for check in state.checks] for state in pair
+    ]
     common = Counter(part for part, _ in sides[0]) & Counter(part for part, _ in sides[1])
     kept: list[RubricState] = []
     for state, side in zip(pair, sides, strict=True):
@@ -322,11 +382,19 @@ def drop_unchanged(pair: States, numbers: VariableNumbers) -> States:
     return kept[0], kept[1]
 
 
-def _identify_part(check: CheckState, state: RubricState, numbers: VariableNumbers) -> tuple[object, ...]:
+def _identify_part(
+    check: CheckState, state: RubricState, numbers: VariableNumbers
+) -> tuple[object, ...]:
     """Return what the rubric reads of a check: a weight is read in an average, a gate where nothing else shuts it."""
     bar = None if check.binary else check.threshold
     weight = check.weight if state.combine is Combine.WEIGHTED_AVG else None
-    return numbers[id(check)], check.negate, bar, weight, check.is_gate and state.combine is not Combine.ALL_PASS
+    return (
+        numbers[id(check)],
+        check.negate,
+        bar,
+        weight,
+        check.is_gate and state.combine is not Combine.ALL_PASS,
+    )
 
 
 def measure_part(state: RubricState, results: Sequence[CheckResult]) -> tuple[object, ...]:
@@ -335,13 +403,17 @@ def measure_part(state: RubricState, results: Sequence[CheckResult]) -> tuple[ob
 
     scoring = state.to_scoring()
     counted = select_counted(scoring, results)
-    fails = scoring.errors == "fail" and any(result.unscored is UnscoredReason.ERROR for result in results)
+    fails = scoring.errors == "fail" and any(
+        result.unscored is UnscoredReason.ERROR for result in results
+    )
     closes = any(check.id in scoring.required and not check.passed for check in counted)
     return fails, closes, bool(counted), _PARTS[state.combine](counted)
 
 
 def _sum_part(counted: Sequence[CountedCheck]) -> object:
-    return sum((check.weight * check.score for check in counted), _ZERO), sum((one.weight for one in counted), _ZERO)
+    return sum((check.weight * check.score for check in counted), _ZERO), sum(
+        (one.weight for one in counted), _ZERO
+    )
 
 
 _PARTS: Mapping[Combine, Callable[[Sequence[CountedCheck]], object]] = {

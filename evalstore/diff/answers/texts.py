@@ -12,12 +12,19 @@ from evalstore.budget import SharedBudget
 from evalstore.checks.context import PHRASE_LIMIT
 from evalstore.diff.limits import PROOFS
 from evalstore.diff.rubric_state import CheckState
-from evalstore.languages import pattern_comparison  # its names are imported where a pattern is compared
+from evalstore.languages import (
+    pattern_comparison,
+)  # its names are imported where a pattern is compared
 from evalstore.languages.patterns import compile_matcher
 from evalstore.model import Output, Sample
 
 if TYPE_CHECKING:
-    from evalstore.languages.pattern_comparison import Expression, LanguageComparison, Membership, RegexTree
+    from evalstore.languages.pattern_comparison import (
+        Expression,
+        LanguageComparison,
+        Membership,
+        RegexTree,
+    )
 
 
 class TextScore(NamedTuple):
@@ -51,27 +58,43 @@ def _read_phrases(params: Any) -> TextScore | None:
 def _read_bans(params: Any) -> TextScore:
     if not params["values"]:
         return TextScore((), lambda _: Fraction(1))
-    return TextScore((_build_phrases(params["values"], params),), lambda found: Fraction(not any(found)))
+    return TextScore(
+        (_build_phrases(params["values"], params),), lambda found: Fraction(not any(found))
+    )
 
 
 def _read_pattern(params: Any) -> TextScore:
-    return TextScore((pattern_comparison.build_pattern_language(_read_expression(params)),), _find_all)
+    return TextScore(
+        (pattern_comparison.build_pattern_language(_read_expression(params)),), _find_all
+    )
 
 
 def _read_facts(params: Any) -> TextScore | None:
     facts = params["facts"]
     if not facts or params["judge_prompt_ref"] is not None or len(facts) > PROOFS.counted_phrases:
         return None
-    spell = partial(pattern_comparison.build_words_language, case_sensitive=params["case_sensitive"])
+    spell = partial(
+        pattern_comparison.build_words_language, case_sensitive=params["case_sensitive"]
+    )
     return TextScore(tuple(map(spell, facts)), lambda found: Fraction(sum(found), len(found)))
 
 
 def _read_format(params: Any) -> TextScore | None:
-    # Lengths are counted in characters, too many for an automaton; one that the format asks for anyway is none.
-    if params["format"] != "text" or params["max_chars"] is not None or (params["min_chars"] or 0) > 1:
+    # Lengths are counted in characters, too many for an automaton; one that the format asks for
+    # anyway is none.
+    if (
+        params["format"] != "text"
+        or params["max_chars"] is not None
+        or (params["min_chars"] or 0) > 1
+    ):
         return None
     return TextScore(
-        (pattern_comparison.build_pattern_language(pattern_comparison.Expression(r"[^\s\x1c-\x1f]")),), _find_all
+        (
+            pattern_comparison.build_pattern_language(
+                pattern_comparison.Expression(r"[^\s\x1c-\x1f]")
+            ),
+        ),
+        _find_all,
     )
 
 
@@ -98,17 +121,25 @@ def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> La
     try:
         return _compare_outputs(old, new, question)
     except pattern_comparison.UndecidedError as error:
-        return pattern_comparison.LanguageComparison(pattern_comparison.LanguageRelation.UNDECIDED, why=str(error))
+        return pattern_comparison.LanguageComparison(
+            pattern_comparison.LanguageRelation.UNDECIDED, why=str(error)
+        )
     finally:
         # What the last request asked for beyond the limit is not taken from the questions to come.
         budget.spend(question.spent)
 
 
-def _compare_outputs(old: CheckState, new: CheckState, question: SharedBudget) -> LanguageComparison:
-    compared = pattern_comparison.compare_languages(_build_language(old), _build_language(new), question)
+def _compare_outputs(
+    old: CheckState, new: CheckState, question: SharedBudget
+) -> LanguageComparison:
+    compared = pattern_comparison.compare_languages(
+        _build_language(old), _build_language(new), question
+    )
     if not compared.is_confirmed_by(partial(_passes_text, old), partial(_passes_text, new)):
         why = "the scorer and the comparison disagree"
-        return pattern_comparison.LanguageComparison(pattern_comparison.LanguageRelation.UNDECIDED, why=why)
+        return pattern_comparison.LanguageComparison(
+            pattern_comparison.LanguageRelation.UNDECIDED, why=why
+        )
     if _find_limit(old) != _find_limit(new):
         why = "one of them can take too many steps on a very long output"
         return replace(compared, relation=pattern_comparison.LanguageRelation.UNDECIDED, why=why)
@@ -142,7 +173,9 @@ def _build_found_language(check: CheckState) -> RegexTree:
 
 def _needs_one_phrase(check: CheckState) -> bool:
     """Whether it looks for one phrase of a list, whichever."""
-    return check.kind == "must_not_contain" or (check.kind == "must_contain_any" and check.params["min_matches"] == 1)
+    return check.kind == "must_not_contain" or (
+        check.kind == "must_contain_any" and check.params["min_matches"] == 1
+    )
 
 
 def _read_expression(params: Any) -> Expression:

@@ -1,8 +1,8 @@
 """Lists what several checks of one kind answer together, because they read the same traits of the output.
 
-It is a source of joint answers, and proves nothing. Such a trait is its length, whether there is PHP and whether that
-is valid, or how many headings it has. Traits may be listed together that no output has: what is concluded from all ways
-to answer holds all the more.
+It is a source of joint answers, and proves nothing. Such a trait is its length, whether there is
+PHP and whether that is valid, or how many headings it has. Traits may be listed together that no
+output has: what is concluded from all ways to answer holds all the more.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from evalstore.model import CheckResult, UnscoredReason, Verdict
 class RawAnswer(NamedTuple):
     """What a check answers before it is turned round and held against its bar.
 
-    `side`: the score is a limit, reached from below (-1) or from above (1), so that it stands for those beside it.
-    `passes` is there where the verdict does not follow from the score.
+    `side`: the score is a limit, reached from below (-1) or from above (1), so that it stands for
+    those beside it. `passes` is there where the verdict does not follow from the score.
     """
 
     score: Fraction | None
@@ -58,8 +58,9 @@ _Demand = tuple[tuple[str, ...], int]
 def list_trait_answers(kind: str, checks: Sequence[Params]) -> Mapping[Answers, int] | None:
     """Return what these checks of one kind, by their parameters, can answer together to one output.
 
-    With each way comes the most characters, blanks at the ends not counted, of an output that they answer so. None
-    where their kind reads no traits that are known here, or where these are too many.
+    With each way comes the most characters, blanks at the ends not counted, of an output that they
+    answer so. None where their kind reads no traits that are known here, or where these are too
+    many.
     """
     read = _READERS.get(kind)
     return read(checks) if read else None
@@ -72,25 +73,34 @@ def _list_php(checks: Sequence[Params]) -> Mapping[Answers, int]:
     # What one dialect sees says nothing about the other.
     for seen in product((None, PASSED, FAILED, ERROR), repeat=len(dialects)):
         said = dict(zip(dialects, seen, strict=True))
-        ways[tuple(said[check["dialect"]] or without[check["on_no_code"]] for check in checks)] = OUTPUT_LIMIT
+        ways[tuple(said[check["dialect"]] or without[check["on_no_code"]] for check in checks)] = (
+            OUTPUT_LIMIT
+        )
     return ways
 
 
 def _list_formats(checks: Sequence[Params]) -> Mapping[Answers, int]:
     bounds = {0, 1, OUTPUT_LIMIT + 1}
     for check in checks:
-        bounds |= {check["min_chars"] or 0, OUTPUT_LIMIT if check["max_chars"] is None else check["max_chars"] + 1}
+        bounds |= {
+            check["min_chars"] or 0,
+            OUTPUT_LIMIT if check["max_chars"] is None else check["max_chars"] + 1,
+        }
     ways: dict[Answers, int] = {}
     for length, next_ in pairwise(sorted(bound for bound in bounds if bound <= OUTPUT_LIMIT + 1)):
         # Blanks are not JSON.
         for as_json in (PASSED, FAILED, ERROR) if length else (FAILED,):
             for expected in ("json", "text", None):
                 # Lengths ascend, so the last that counts is the most.
-                ways[tuple(_grade_format(check, expected, length, as_json) for check in checks)] = next_ - 1
+                ways[tuple(_grade_format(check, expected, length, as_json) for check in checks)] = (
+                    next_ - 1
+                )
     return ways
 
 
-def _grade_format(check: Params, expected: str | None, length: int, as_json: RawAnswer) -> RawAnswer:
+def _grade_format(
+    check: Params, expected: str | None, length: int, as_json: RawAnswer
+) -> RawAnswer:
     """Return the answer to an output of so many characters, to a question that expects this format."""
     wanted, least, most = check["format"] or expected, check["min_chars"], check["max_chars"]
     if wanted is least is most is None:
@@ -110,7 +120,8 @@ def _list_markdown(checks: Sequence[Params]) -> Mapping[Answers, int] | None:
             users[demand].append(index)
     chains = defaultdict[tuple[str, ...], list[_Demand]](list)
     for demand in users:
-        # What holds or does not is one trait for all demands of the same checks: they fail where any of these does.
+        # What holds or does not is one trait for all demands of the same checks: they fail where
+        # any of these does.
         chains[demand[0] if demand[1] else ("", *map(str, users[demand]))].append(demand)
     traits = [list(_list_held(chain)) for chain in chains.values()]
     parsed = [check["dialect"] == "commonmark" for check in checks]
@@ -120,10 +131,18 @@ def _list_markdown(checks: Sequence[Params]) -> Mapping[Answers, int] | None:
 
 
 def _grade_traits(
-    demands: Sequence[Mapping[_Demand, None]], parsed: Sequence[bool], traits: Sequence[Sequence[frozenset[_Demand]]]
+    demands: Sequence[Mapping[_Demand, None]],
+    parsed: Sequence[bool],
+    traits: Sequence[Sequence[frozenset[_Demand]]],
 ) -> Iterator[Answers]:
     # Of demands that are one trait, nobody knows which of them fails.
-    told = {demand for trait in traits for held in trait for demand in held if demand[1] or len(trait[0]) == 1}
+    told = {
+        demand
+        for trait in traits
+        for held in trait
+        for demand in held
+        if demand[1] or len(trait[0]) == 1
+    }
     for chosen in product(*traits):
         held = frozenset[_Demand]().union(*chosen)
         failed = told - held

@@ -12,7 +12,11 @@ from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.check_judging import list_model_edits
 from evalstore.diff.changes.composites import load_inner_rubric
 from evalstore.diff.changes.dataset import find_question_changes, read_question_set
-from evalstore.diff.changes.edit_script import build_key_change, find_extra_key_changes, find_key_changes
+from evalstore.diff.changes.edit_script import (
+    build_key_change,
+    find_extra_key_changes,
+    find_key_changes,
+)
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.direction import is_always_scored
@@ -48,22 +52,40 @@ _DEFAULTS: Mapping[str, Any] = {
     "model": {},
     "applicable_to": None,
 }
-_MEASURED_KEYS = frozenset({"tpr", "tnr", "validated_against", "validated_at", "sample_size", "digest"})
+_MEASURED_KEYS = frozenset(
+    {"tpr", "tnr", "validated_against", "validated_at", "sample_size", "digest"}
+)
 
 
-def find_judge_changes(old: Mapping[str, Any], new: Mapping[str, Any], rule_set: int) -> Iterator[Change]:
+def find_judge_changes(
+    old: Mapping[str, Any], new: Mapping[str, Any], rule_set: int
+) -> Iterator[Change]:
     """Yield the edits between two judges' mappings; the rule set says which of them leave a validation stale."""
     before, after = {**_DEFAULTS, **old}, {**_DEFAULTS, **new}
-    edits = [*_find_ruled_key_changes(before, after), *_find_judge_model_changes(before["model"], after["model"])]
+    edits = [
+        *_find_ruled_key_changes(before, after),
+        *_find_judge_model_changes(before["model"], after["model"]),
+    ]
     yield from edits
     yield from _find_validation_changes(
-        old.get("validation"), new.get("validation"), [edit for edit in edits if _can_move_score(edit, rule_set)]
+        old.get("validation"),
+        new.get("validation"),
+        [edit for edit in edits if _can_move_score(edit, rule_set)],
     )
     yield from _find_domain_changes(before, after)
     if not is_same(old.get(_RETIRES), new.get(_RETIRES)):
         yield build_key_change("metadata-changed", _RETIRES, (old, new))
     yield from _find_example_changes(old, new)
-    known = {*KEY_RULES, "model", "validation", "applicable_to", "version", RENAMED_FROM, _RETIRES, EXAMPLES}
+    known = {
+        *KEY_RULES,
+        "model",
+        "validation",
+        "applicable_to",
+        "version",
+        RENAMED_FROM,
+        _RETIRES,
+        EXAMPLES,
+    }
     yield from find_extra_key_changes(old, new, known=known)
 
 
@@ -81,14 +103,20 @@ def _find_ruled_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> I
 
 
 def _sort_names(names: Any) -> Any:
-    return sorted(names) if isinstance(names, list) and all(isinstance(name, str) for name in names) else object()
+    return (
+        sorted(names)
+        if isinstance(names, list) and all(isinstance(name, str) for name in names)
+        else object()
+    )
 
 
 def _find_judge_model_changes(old: Any, new: Any) -> Iterator[Change]:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         old, new = {"id": old}, {"id": new}
     for rule, key, old_value, new_value in list_model_edits(old, new):
-        yield Change(rule, old_value, new_value, ("model", key), ("model", key), name=f"model/{key}")
+        yield Change(
+            rule, old_value, new_value, ("model", key), ("model", key), name=f"model/{key}"
+        )
 
 
 def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterator[Change]:
@@ -96,15 +124,29 @@ def _find_validation_changes(old: Any, new: Any, moving: list[Change]) -> Iterat
     old_value, new_value = (side if isinstance(side, dict) else {} for side in (old, new))
     if not is_same(old, new):
         differ = find_key_changes(old_value, new_value) if old_value and new_value else {}
-        edits = [f"{key} {' to '.join(map(describe_value, sides))}" for key, sides in differ.items()]
+        edits = [
+            f"{key} {' to '.join(map(describe_value, sides))}" for key, sides in differ.items()
+        ]
         words = {"changes": _list_edits(edits) or ("it is gone" if old_value else "it is new")}
         yield Change("judge-validation-changed", old, new, at, at, name="validation", words=words)
-    measured = [{key: side[key] for key in _MEASURED_KEYS if key in side} for side in (old_value, new_value)]
-    # Rates that were measured before an edit which may move scores do not hold for the judge as it is now.
+    measured = [
+        {key: side[key] for key in _MEASURED_KEYS if key in side} for side in (old_value, new_value)
+    ]
+    # Rates that were measured before an edit which may move scores do not hold for the judge as it
+    # is now.
     moved = [edit.name.partition("/")[0] for edit in moving]
     if measured[1] and is_same(*measured) and moved:
         words = {"moved": " and ".join(dict.fromkeys(moved))}
-        yield Change("judge-validation-stale", None, None, at, at, name="validation", words=words, discriminator=moved)
+        yield Change(
+            "judge-validation-stale",
+            None,
+            None,
+            at,
+            at,
+            name="validation",
+            words=words,
+            discriminator=moved,
+        )
 
 
 def _list_edits(edits: Sequence[str]) -> str:
@@ -127,7 +169,10 @@ def _find_domain_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iter
     if not (isinstance(before, list) and isinstance(after, list)):
         yield Change("judge-applicable-to-narrowed", before, after, at, at)
         return
-    removed, added = ([item for item in one if item not in other] for one, other in ((before, after), (after, before)))
+    removed, added = (
+        [item for item in one if item not in other]
+        for one, other in ((before, after), (after, before))
+    )
     if removed:
         yield Change("judge-applicable-to-narrowed", removed, None, at, at)
     if added:
@@ -143,31 +188,48 @@ def _find_example_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Ite
     """Yield the edit of the examples: how many come, go, and expect something else."""
     if is_same(old.get(EXAMPLES), new.get(EXAMPLES)):
         return
-    before, after = ({example.key: example for example in read_examples(side)} for side in (old, new))
+    before, after = (
+        {example.key: example for example in read_examples(side)} for side in (old, new)
+    )
     both = before.keys() & after.keys()
     counts = {
         "added": len(after.keys() - both),
         "removed": len(before.keys() - both),
-        "with another expectation": sum(before[key].expected != after[key].expected for key in both),
+        "with another expectation": sum(
+            before[key].expected != after[key].expected for key in both
+        ),
     }
-    words = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "other words, or another order"
+    words = (
+        ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+        or "other words, or another order"
+    )
     yield build_key_change("examples-changed", EXAMPLES, (old, new)).with_words(counts=words)
 
 
 _KIND = "composite"
 
 
-def attach_composite_facts(states: Iterable[RubricState], load: ArtifactLoader | None) -> list[RubricState]:
+def attach_composite_facts(
+    states: Iterable[RubricState], load: ArtifactLoader | None
+) -> list[RubricState]:
     """Return rubrics whose composites know the rubric behind every exact pin of both sides, moved or not."""
     states = list(states)
-    refs = {check.params["rubric_ref"] for state in states for check in state.checks if check.kind == _KIND}
+    refs = {
+        check.params["rubric_ref"]
+        for state in states
+        for check in state.checks
+        if check.kind == _KIND
+    }
     known = {ref: facts for ref in sorted(refs) if (facts := _find_facts(ref, load))}
     if not known:
         return states
     return [
         replace(
             state,
-            checks=tuple(replace(check, rubrics=known) if check.kind == _KIND else check for check in state.checks),
+            checks=tuple(
+                replace(check, rubrics=known) if check.kind == _KIND else check
+                for check in state.checks
+            ),
         )
         for state in states
     ]
@@ -178,7 +240,8 @@ def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:
     if inner is None or any(check.kind == _KIND for check in inner.checks):
         return None
     is_sure = is_always_scored(inner)
-    # An engine that only comes close answers for no check in strict mode, and so for none that holds it.
+    # An engine that only comes close answers for no check in strict mode, and so for none that
+    # holds it.
     is_portable = all(KINDS[check.kind].is_portable for check in inner.checks)
     scores = find_attainable_scores(inner) or frozenset()
     return CompositeFacts(
@@ -226,8 +289,12 @@ def find_changes(
     for change in changes:
         yield _rename(change) if is_renamed and change.new_pointer == ("id",) else change
     # Beside another id the line that says so is no edit of its own.
-    if is_same(old.get("id"), new.get("id")) and not is_same(old.get(RENAMED_FROM), new.get(RENAMED_FROM)):
-        before_at, after_at = ((RENAMED_FROM,) if RENAMED_FROM in side else None for side in (old, new))
+    if is_same(old.get("id"), new.get("id")) and not is_same(
+        old.get(RENAMED_FROM), new.get(RENAMED_FROM)
+    ):
+        before_at, after_at = (
+            (RENAMED_FROM,) if RENAMED_FROM in side else None for side in (old, new)
+        )
         before, after = old.get(RENAMED_FROM), new.get(RENAMED_FROM)
         yield Change("metadata-changed", before, after, before_at, after_at, name=RENAMED_FROM)
 
@@ -238,12 +305,15 @@ def _rename(change: Change) -> Change:
     return replace(change, proof=_RENAMED._replace(rule=rule))
 
 
-def _find_rubric_edits(old: dict[str, Any], new: dict[str, Any], load: ArtifactLoader | None) -> Iterator[Change]:
+def _find_rubric_edits(
+    old: dict[str, Any], new: dict[str, Any], load: ArtifactLoader | None
+) -> Iterator[Change]:
     before = read_rubric(old)
     # Most edits touch no check: what both sides have is read once.
     is_scored_alike = all(is_same(old.get(key), new.get(key)) for key in ("checks", "scoring"))
     after = before if is_scored_alike else read_rubric(new)
-    # A side that its schema refuses has no meaning to compare: every key that differs is then unclassified, so major.
+    # A side that its schema refuses has no meaning to compare: every key that differs is then
+    # unclassified, so major.
     if before is None or after is None:
         yield from _find_plain_edits(old, new)
         return
@@ -254,12 +324,15 @@ def _find_rubric_edits(old: dict[str, Any], new: dict[str, Any], load: ArtifactL
     if is_scored_alike:
         return
     before, after = attach_composite_facts((before, after), load)
-    # Two spellings of one rubric are equal there; what is written otherwise is found in the mappings.
+    # Two spellings of one rubric are equal there; what is written otherwise is found in the
+    # mappings.
     yield from find_rubric_changes(before, after, load)
     yield from _find_spelling_changes(old, new, (before, after))
 
 
-def _find_dataset_edits(sides: Sides, rows: DatasetRows | None, renames: Mapping[str, str]) -> Iterator[Change]:
+def _find_dataset_edits(
+    sides: Sides, rows: DatasetRows | None, renames: Mapping[str, str]
+) -> Iterator[Change]:
     old, new = _insert_rows((sides[0].value, sides[1].value), rows)
     before, after = read_question_set(old), read_question_set(new)
     if before is None or after is None:
@@ -273,15 +346,23 @@ def _find_dataset_edits(sides: Sides, rows: DatasetRows | None, renames: Mapping
     yield from find_question_changes(before, after, renames)
 
 
-def _insert_rows(values: tuple[dict[str, Any], dict[str, Any]], rows: DatasetRows | None) -> Iterator[dict[str, Any]]:
+def _insert_rows(
+    values: tuple[dict[str, Any], dict[str, Any]], rows: DatasetRows | None
+) -> Iterator[dict[str, Any]]:
     """Yield each dataset with its rows where it names their file; a row of both sides stays the one object it is."""
     both = [] if rows is None else [[*side] for side in rows]
-    common = frozenset.intersection(*(frozenset(map(id, side)) for side in both)) if both else frozenset()
+    common = (
+        frozenset.intersection(*(frozenset(map(id, side)) for side in both))
+        if both
+        else frozenset()
+    )
     for index, value in enumerate(values):
         if not both or "rows" not in value:
             yield value
         else:
-            yield value | {"rows": [row if id(row) in common else make_plain(row) for row in both[index]]}
+            yield value | {
+                "rows": [row if id(row) in common else make_plain(row) for row in both[index]]
+            }
 
 
 def _find_plain_edits(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
@@ -306,10 +387,14 @@ def _find_spelling_changes(
     for goal in pair_checks(*states).checks:
         check = before.get(goal.token)
         if check is not None and check.kind == goal.kind:
-            yield from _find_check_spelling(check, goal, old["checks"][check.index], new["checks"][goal.index])
+            yield from _find_check_spelling(
+                check, goal, old["checks"][check.index], new["checks"][goal.index]
+            )
 
 
-def _find_check_spelling(check: CheckState, goal: CheckState, old: Row, new: Row) -> Iterator[Change]:
+def _find_check_spelling(
+    check: CheckState, goal: CheckState, old: Row, new: Row
+) -> Iterator[Change]:
     differ = find_key_changes(old, new)
     words = {"check": goal.id, "came": "has another spelling of"}
     for name, value in check.params.items():

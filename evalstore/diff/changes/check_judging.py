@@ -48,12 +48,20 @@ def find_jury_changes(script: EditScript, token: str) -> Edits:
     panels = [read_jury(side.params) for side in (check, goal)]
     # A jury that scoring would refuse, or one too large, is not taken apart.
     if any(panel is None or len(panel.members) > COMPARED.items for panel in panels):
-        old, new = ({name: side.params[name] for name in (_SINGLE, _JURY)} for side in (check, goal))
-        yield script.edit_check("unclassified-change", _JURY, _replace_judges(check, goal.params), old=old, new=new)
+        old, new = (
+            {name: side.params[name] for name in (_SINGLE, _JURY)} for side in (check, goal)
+        )
+        yield script.edit_check(
+            "unclassified-change", _JURY, _replace_judges(check, goal.params), old=old, new=new
+        )
     elif check.params[_JURY] is goal.params[_JURY] is None:
         edited = set_param(check, _SINGLE, goal.params[_SINGLE])
         yield script.edit_check(
-            "judge-ref-changed", _SINGLE, edited, old=check.params[_SINGLE], new=goal.params[_SINGLE]
+            "judge-ref-changed",
+            _SINGLE,
+            edited,
+            old=check.params[_SINGLE],
+            new=goal.params[_SINGLE],
         )
     else:
         yield from _JuryEdits(script, check, goal).find_changes()
@@ -72,12 +80,21 @@ class _JuryEdits:
     def find_changes(self) -> Edits:
         old, new = _get_jury(self.start.params), _get_jury(self.goal.params)
         pairs = _pair_members(_list_refs(old["members"]), _list_refs(new["members"]))
-        self.members = tuple(_PlacedMember(member, at, pairs.get(at)) for at, member in enumerate(old["members"]))
+        self.members = tuple(
+            _PlacedMember(member, at, pairs.get(at)) for at, member in enumerate(old["members"])
+        )
         self.aggregate = old["aggregate"]
-        edits = [*self._move_references(new["members"]), *self._edit_notes(old, new), *self._change_members(new)]
-        # No edit is left where one judge becomes a jury of one, or back: that is one change of spelling.
+        edits = [
+            *self._move_references(new["members"]),
+            *self._edit_notes(old, new),
+            *self._change_members(new),
+        ]
+        # No edit is left where one judge becomes a jury of one, or back: that is one change of
+        # spelling.
         yield from edits or [self._edit_aggregate(new["aggregate"])]
-        self.script.adopt_check(_replace_judges(self.script.current[self.goal.token], self.goal.params))
+        self.script.adopt_check(
+            _replace_judges(self.script.current[self.goal.token], self.goal.params)
+        )
 
     def _move_references(self, goal_members: Sequence[Member]) -> Edits:
         for place, member in enumerate(self.members):
@@ -85,26 +102,43 @@ class _JuryEdits:
                 moved = member._replace(entry={**member.entry, _SINGLE: ref})
                 members = (*self.members[:place], moved, *self.members[place + 1 :])
                 yield self._edit_jury(
-                    "judge-ref-changed", members, old=member.ref, new=ref, at=self._locate_member(member, _SINGLE)
+                    "judge-ref-changed",
+                    members,
+                    old=member.ref,
+                    new=ref,
+                    at=self._locate_member(member, _SINGLE),
                 )
 
     def _edit_notes(self, old: Member, new: Member) -> Edits:
         token = self.goal.token
-        yield from self.script.edit_extra_keys(token, (old, new), at=((_JURY,), (_JURY,)), known=_JURY_KEYS)
+        yield from self.script.edit_extra_keys(
+            token, (old, new), at=((_JURY,), (_JURY,)), known=_JURY_KEYS
+        )
         for member in self.members:
             if member.new is not None:
                 sides = (member.entry, new["members"][member.new])
-                yield from self.script.edit_extra_keys(token, sides, at=self._locate_member(member), known=_MEMBER_KEYS)
+                yield from self.script.edit_extra_keys(
+                    token, sides, at=self._locate_member(member), known=_MEMBER_KEYS
+                )
 
     def _change_members(self, new: Member) -> Edits:
-        old_refs, new_refs = sorted(member.ref for member in self.members), sorted(_list_refs(new["members"]))
+        old_refs, new_refs = (
+            sorted(member.ref for member in self.members),
+            sorted(_list_refs(new["members"])),
+        )
         final = tuple(_PlacedMember(member, None, at) for at, member in enumerate(new["members"]))
         if old_refs != new_refs and self._is_equivalent(final, new["aggregate"]):
             yield self._edit_jury(
-                "jury-member-changed", final, new["aggregate"], old=old_refs, new=new_refs, words=_SAME_JUDGES
+                "jury-member-changed",
+                final,
+                new["aggregate"],
+                old=old_refs,
+                new=new_refs,
+                words=_SAME_JUDGES,
             )
             return
-        # The aggregate changes while there are fewer members: one judge gives the same score under each.
+        # The aggregate changes while there are fewer members: one judge gives the same score under
+        # each.
         if len(old_refs) < len(new_refs):
             yield from self._change_aggregation(new)
         known = [member.new for member in self.members]
@@ -117,7 +151,9 @@ class _JuryEdits:
         # Weights change under the aggregate that does not read them, if there is one.
         if self.aggregate not in WEIGHTED_AGGREGATES:
             yield from self._edit_weights(new["members"])
-        if self.aggregate != new["aggregate"] and not self._adopt_if_equivalent(self.members, new["aggregate"]):
+        if self.aggregate != new["aggregate"] and not self._adopt_if_equivalent(
+            self.members, new["aggregate"]
+        ):
             yield self._edit_aggregate(new["aggregate"])
         yield from self._edit_weights(new["members"])
 
@@ -127,7 +163,12 @@ class _JuryEdits:
             for side, its in ((self.start, self.aggregate), (self.goal, aggregate))
         )
         return self._edit_jury(
-            "jury-aggregation-changed", self.members, aggregate, old=old, new=new, at=self._locate_key("aggregate")
+            "jury-aggregation-changed",
+            self.members,
+            aggregate,
+            old=old,
+            new=new,
+            at=self._locate_key("aggregate"),
         )
 
     def _edit_weights(self, members: Sequence[Member]) -> Edits:
@@ -139,8 +180,15 @@ class _JuryEdits:
         )
         moved = [pair for pair in zip(self.members, after, strict=True) if pair[0] != pair[1]]
         if moved and not self._adopt_if_equivalent(after, self.aggregate):
-            old, new = ({member.ref: member.entry["weight"] for member in side} for side in zip(*moved, strict=True))
-            at = self._locate_member(moved[0][0], "weight") if len(moved) == 1 else self._locate_key("members")
+            old, new = (
+                {member.ref: member.entry["weight"] for member in side}
+                for side in zip(*moved, strict=True)
+            )
+            at = (
+                self._locate_member(moved[0][0], "weight")
+                if len(moved) == 1
+                else self._locate_key("members")
+            )
             yield self._edit_jury("jury-weight-changed", after, old=old, new=new, at=at)
 
     def _add_members(self, members: list[_PlacedMember]) -> Edits:
@@ -161,31 +209,54 @@ class _JuryEdits:
                 left = tuple(other for other in self.members if other is not member)
                 at = (self._locate_member(member)[0], None)
                 yield self._edit_jury(
-                    "jury-member-changed", left, old=dict(member.entry), at=at, words=_describe_member(member)
+                    "jury-member-changed",
+                    left,
+                    old=dict(member.entry),
+                    at=at,
+                    words=_describe_member(member),
                 )
 
     def _reorder_members(self) -> Edits:
         order = tuple(sorted(self.members, key=lambda member: member.new or 0))
-        old, new = ([member.ref for member in members if member.old is not None] for members in (self.members, order))
+        old, new = (
+            [member.ref for member in members if member.old is not None]
+            for members in (self.members, order)
+        )
         if old != new:
             yield self._edit_jury(
-                "list-reordered", order, old=old, new=new, at=self._locate_key("members"), words={"where": "the jury"}
+                "list-reordered",
+                order,
+                old=old,
+                new=new,
+                at=self._locate_key("members"),
+                words={"where": "the jury"},
             )
 
-    def _edit_jury(self, rule: str, members: tuple[_PlacedMember, ...], aggregate: str = "", **facts: Any) -> Change:
+    def _edit_jury(
+        self, rule: str, members: tuple[_PlacedMember, ...], aggregate: str = "", **facts: Any
+    ) -> Change:
         edited = self._seat_members(members, aggregate or self.aggregate)
-        return self.script.edit_check(rule, _JURY, edited, **{"at": self._locate_key("members"), **facts})
+        return self.script.edit_check(
+            rule, _JURY, edited, **{"at": self._locate_key("members"), **facts}
+        )
 
     def _seat_members(self, members: tuple[_PlacedMember, ...], aggregate: str) -> CheckState:
         """Return the current check with another jury, which becomes the current one."""
         self.members, self.aggregate = members, aggregate
-        return _replace_judges(self.script.current[self.goal.token], _build_params(members, aggregate))
+        return _replace_judges(
+            self.script.current[self.goal.token], _build_params(members, aggregate)
+        )
 
     def _is_equivalent(self, members: tuple[_PlacedMember, ...], aggregate: str) -> bool:
-        before, after = self._find_key(self.members, self.aggregate), self._find_key(members, aggregate)
+        before, after = (
+            self._find_key(self.members, self.aggregate),
+            self._find_key(members, aggregate),
+        )
         return before is not None and before == after
 
-    def _find_key(self, members: tuple[_PlacedMember, ...], aggregate: str) -> tuple[Any, ...] | None:
+    def _find_key(
+        self, members: tuple[_PlacedMember, ...], aggregate: str
+    ) -> tuple[Any, ...] | None:
         params = self.script.current[self.goal.token].params
         jury = read_jury({**params, **_build_params(members, aggregate)})
         return jury and find_aggregation_key(jury)
@@ -199,7 +270,9 @@ class _JuryEdits:
         return True
 
     def _locate_member(self, member: _PlacedMember, *path: str) -> Paths:
-        return self._locate(("members", member.old or 0, *path), ("members", member.new or 0, *path))
+        return self._locate(
+            ("members", member.old or 0, *path), ("members", member.new or 0, *path)
+        )
 
     def _locate_key(self, key: str) -> Paths:
         return self._locate((key,), (key,))
@@ -207,7 +280,9 @@ class _JuryEdits:
     def _locate(self, old: Pointer, new: Pointer) -> Paths:
         """Return where these parts of the two juries are; of one judge alone, where it is named."""
         sides = ((self.start, old), (self.goal, new))
-        before, after = ((_SINGLE,) if side.params[_JURY] is None else (_JURY, *path) for side, path in sides)
+        before, after = (
+            (_SINGLE,) if side.params[_JURY] is None else (_JURY, *path) for side, path in sides
+        )
         return before, after
 
 
@@ -216,12 +291,18 @@ def _replace_judges(check: CheckState, params: Mapping[str, Any]) -> CheckState:
 
 
 def _build_params(members: Sequence[_PlacedMember], aggregate: str) -> dict[str, Any]:
-    return {_SINGLE: None, _JURY: {"members": [dict(member.entry) for member in members], "aggregate": aggregate}}
+    return {
+        _SINGLE: None,
+        _JURY: {"members": [dict(member.entry) for member in members], "aggregate": aggregate},
+    }
 
 
 def _get_jury(params: Mapping[str, Any]) -> Member:
     jury: Member | None = params[_JURY]
-    return jury or {"members": [{_SINGLE: params[_SINGLE], "weight": 1}], "aggregate": SINGLE_JUDGE_AGGREGATE}
+    return jury or {
+        "members": [{_SINGLE: params[_SINGLE], "weight": 1}],
+        "aggregate": SINGLE_JUDGE_AGGREGATE,
+    }
 
 
 def _list_refs(members: Sequence[Member]) -> list[str]:
@@ -235,7 +316,10 @@ def _describe_member(member: _PlacedMember) -> dict[str, str]:
 def _pair_members(old: list[str], new: list[str]) -> dict[int, int]:
     """Return new indices of members by old ones: by reference, by judge, and the only one left on each side."""
     found = pair_items(old, new, eq, _has_same_judge)
-    removed, added = (sorted({*range(len(side))} - {*known}) for side, known in ((old, found), (new, found.values())))
+    removed, added = (
+        sorted({*range(len(side))} - {*known})
+        for side, known in ((old, found), (new, found.values()))
+    )
     return {**found, removed[0]: added[0]} if len(removed) == len(added) == 1 else found
 
 
@@ -243,13 +327,19 @@ def _has_same_judge(one: str, other: str) -> bool:
     return one.partition("@")[0] == other.partition("@")[0]
 
 
-_SAMPLING_KEYS = frozenset({"temperature", "top_p", "max_tokens", "seed", "response_format", "extra"})
+_SAMPLING_KEYS = frozenset(
+    {"temperature", "top_p", "max_tokens", "seed", "response_format", "extra"}
+)
 _UNREAD = Proof("no template of its judges reads it, so no text changes")
 
 
-def list_model_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, Any, Any]]:
+def list_model_edits(
+    old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Iterator[tuple[str, str, Any, Any]]:
     """Yield (rule, key, old, new) for every key that differs between two models; a null is an absent key."""
-    set_keys = ({key: value for key, value in model.items() if value is not None} for model in (old, new))
+    set_keys = (
+        {key: value for key, value in model.items() if value is not None} for model in (old, new)
+    )
     for key, (old_value, new_value) in find_key_changes(*set_keys).items():
         rule = "judge-sampling-changed" if key in _SAMPLING_KEYS else "judge-model-changed"
         yield "metadata-changed" if is_cosmetic(key) else rule, key, old_value, new_value
@@ -258,7 +348,9 @@ def list_model_edits(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator
 def find_model_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of what a check says of its judges' model, key by key."""
     goal = script.goal[token].params["model"]
-    for rule, key, old_value, new_value in list_model_edits(script.current[token].params["model"], goal):
+    for rule, key, old_value, new_value in list_model_edits(
+        script.current[token].params["model"], goal
+    ):
         yield _edit_entry(script, token, "model", (rule, key, old_value, new_value))
     script.adopt_check(set_param(script.current[token], "model", goal))
 
@@ -267,13 +359,25 @@ def find_variable_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of the texts that a check gives its judges, one by one."""
     check, goal = script.current[token], script.goal[token]
     panel = read_jury(check.params)
-    read = [_read_template_names(ref, script.load) for ref in panel.weight_by_judge] if panel else [None]
-    for name, sides in find_key_changes(check.params["variables"], goal.params["variables"]).items():
+    read = (
+        [_read_template_names(ref, script.load) for ref in panel.weight_by_judge]
+        if panel
+        else [None]
+    )
+    for name, sides in find_key_changes(
+        check.params["variables"], goal.params["variables"]
+    ).items():
         change = _edit_entry(script, token, "variables", ("check-variables-changed", name, *sides))
-        yield replace(change, proof=_UNREAD) if all(is_variable_unread(name, names) for names in read) else change
+        yield (
+            replace(change, proof=_UNREAD)
+            if all(is_variable_unread(name, names) for names in read)
+            else change
+        )
 
 
-def _edit_entry(script: EditScript, token: str, param: str, facts: tuple[str, str, Any, Any]) -> Change:
+def _edit_entry(
+    script: EditScript, token: str, param: str, facts: tuple[str, str, Any, Any]
+) -> Change:
     rule, key, old_value, new_value = facts
     check = script.current[token]
     others = {name: item for name, item in check.params[param].items() if name != key}

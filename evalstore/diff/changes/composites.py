@@ -23,7 +23,9 @@ _KIND = "composite"
 _ROOT_KEYS = frozenset({"id", "version", "checks", "scoring"})
 
 
-def inline_composites(rubric: RubricState, other: RubricState, load: ArtifactLoader | None) -> Iterator[Change]:
+def inline_composites(
+    rubric: RubricState, other: RubricState, load: ArtifactLoader | None
+) -> Iterator[Change]:
     """Yield one edit for each composite of `rubric` whose checks `other` has in its place, where that is proved."""
     current = rubric
     removed = [
@@ -63,7 +65,8 @@ def _is_kept(check: CheckState, other: CheckState) -> bool:
 def load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | None:
     """Return the rubric that a pin names.
 
-    None where it has extra keys, which something may read, and for one that nothing can be graded with.
+    None where it has extra keys, which something may read, and for one that nothing can be graded
+    with.
     """
     from evalstore.lint import find_obstacles
 
@@ -74,7 +77,9 @@ def load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | No
     if artifact is None or load is None or next(find_obstacles(artifact, load), None) is not None:
         return None
     value = make_plain(artifact.value)
-    inner = read_rubric(value) if all(key in _ROOT_KEYS or is_cosmetic(key) for key in value) else None
+    inner = (
+        read_rubric(value) if all(key in _ROOT_KEYS or is_cosmetic(key) for key in value) else None
+    )
     return inner if inner and all(map(is_cosmetic, inner.extras)) else None
 
 
@@ -97,7 +102,11 @@ def _match_inner_checks(
         if twin is None:
             return []
         twins.remove(twin)
-        weight = check.weight * one.weight / total if current.combine is Combine.WEIGHTED_AVG else twin.weight
+        weight = (
+            check.weight * one.weight / total
+            if current.combine is Combine.WEIGHTED_AVG
+            else twin.weight
+        )
         token = f"{check.token}-{place}"
         index = 1_000_000 * (check.index + 1) + place  # beyond that of any check in a file
         found.append(replace(twin, token=token, index=index, weight=weight, is_gate=False))
@@ -106,12 +115,15 @@ def _match_inner_checks(
 
 def _has_same_extras(one: CheckState, other: CheckState) -> bool:
     old_extras, new_extras = (
-        {key: item for key, item in side.extras.items() if not is_cosmetic(key)} for side in (one, other)
+        {key: item for key, item in side.extras.items() if not is_cosmetic(key)}
+        for side in (one, other)
     )
     return is_same(old_extras, new_extras)
 
 
-def _build_inlining(current: RubricState, check: CheckState, parts: list[CheckState], reason: str) -> Change:
+def _build_inlining(
+    current: RubricState, check: CheckState, parts: list[CheckState], reason: str
+) -> Change:
     at = current.checks.index(check)
     ref = str(check.params["rubric_ref"])
     return Change(
@@ -124,7 +136,9 @@ def _build_inlining(current: RubricState, check: CheckState, parts: list[CheckSt
         after=replace(current, checks=(*current.checks[:at], *parts, *current.checks[at + 1 :])),
         words={"check": check.id, "ref": ref, "stands": "is replaced by its own checks"},
         proof=Proof(reason),
-        discriminator=write_canonical([make_canonical_demand(check), *map(make_canonical_demand, parts)]),
+        discriminator=write_canonical(
+            [make_canonical_demand(check), *map(make_canonical_demand, parts)]
+        ),
     )
 
 
@@ -137,7 +151,13 @@ def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricStat
     mode = rubric.combine
     report = check.is_gate or any(one.is_gate for one in inner.checks)
     deeper = any(one.kind == _KIND for one in inner.checks)
-    if mode is not inner.combine or check.negate or report or deeper or not _treats_unscored_alike(rubric, inner):
+    if (
+        mode is not inner.combine
+        or check.negate
+        or report
+        or deeper
+        or not _treats_unscored_alike(rubric, inner)
+    ):
         return None
     bar = inner.threshold if check.threshold is None else check.threshold
     if mode in VERDICT_MODES and not 0 < bar <= 1:
@@ -151,9 +171,13 @@ def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricStat
 
 def _treats_unscored_alike(rubric: RubricState, inner: RubricState) -> bool:
     """Whether a check that is not scored comes to the same in both rubrics; an average must not leave it out."""
-    if any(one.may_miss for one in inner.checks) and not _has_same_effect(rubric, (rubric.missing, inner.missing)):
+    if any(one.may_miss for one in inner.checks) and not _has_same_effect(
+        rubric, (rubric.missing, inner.missing)
+    ):
         return False
-    return not any(one.may_err for one in inner.checks) or _has_same_effect(rubric, (rubric.errors, inner.errors))
+    return not any(one.may_err for one in inner.checks) or _has_same_effect(
+        rubric, (rubric.errors, inner.errors)
+    )
 
 
 def _has_same_effect(rubric: RubricState, policies: tuple[str, str]) -> bool:
@@ -162,7 +186,8 @@ def _has_same_effect(rubric: RubricState, policies: tuple[str, str]) -> bool:
         return False
     if outer == "zero":
         return rubric.combine in _NESTED or rubric.combine is Combine.WEIGHTED_AVG
-    # Under the lowest, a check that cannot grade makes the inner rubric 0, and that makes the outer one 0 as well.
+    # Under the lowest, a check that cannot grade makes the inner rubric 0, and that makes the outer
+    # one 0 as well.
     return rubric.combine in (LOWEST if outer == "fail" else _NESTED)
 
 
@@ -180,15 +205,23 @@ def find_regrouping(old: RubricState, new: RubricState) -> Iterator[Change]:
     singles: list[_Tokens] = [(token,) for token in edited]
     groups = list(islice(_list_groups(edited), COMPARED.composite_groups - len(singles)))
     mixed = {group: _mix_rubrics(old, new, group) for group in (*singles, *groups)}
-    effects = dict(zip(mixed, find_effects([(old, after) for after in mixed.values()], None), strict=True))
+    effects = dict(
+        zip(mixed, find_effects([(old, after) for after in mixed.values()], None), strict=True)
+    )
     group = _choose_group(groups, effects)
     if group and (effect := effects[group]):
         yield _build_regrouping(old, mixed[group], group, Proof(explain_same_result(effect)))
 
 
-def _choose_group(groups: Sequence[_Tokens], effects: Mapping[_Tokens, RubricEffect | None]) -> _Tokens | None:
+def _choose_group(
+    groups: Sequence[_Tokens], effects: Mapping[_Tokens, RubricEffect | None]
+) -> _Tokens | None:
     """Return the smallest group that moves apart only, with all others that move alone and in it do not."""
-    movers = {tokens[0] for tokens, effect in effects.items() if len(tokens) == 1 and (effect is None or effect.moves)}
+    movers = {
+        tokens[0]
+        for tokens, effect in effects.items()
+        if len(tokens) == 1 and (effect is None or effect.moves)
+    }
     still = [group for group in groups if (effect := effects[group]) and not effect.moves]
     first = next((group for group in still if not movers.isdisjoint(group)), None)
     if first is None:
@@ -200,29 +233,46 @@ def _mix_rubrics(old: RubricState, new: RubricState, tokens: Sequence[str]) -> R
     """Return the old rubric with these checks as the new one has them; they keep their names, notes and places."""
     kept = {token for token in old.tokens if token not in tokens or token in new.tokens}
     order = [token for token in new.tokens if token in kept or token in tokens]
-    # In the new order, so that no later edit has to move a check; unless that is an edit of its own.
-    if [token for token in order if token in kept] != [token for token in old.tokens if token in {*order} & kept]:
-        order = [*(token for token in old.tokens if token in order), *(token for token in order if token not in kept)]
+    # In the new order, so that no later edit has to move a check; unless that is an edit of its
+    # own.
+    if [token for token in order if token in kept] != [
+        token for token in old.tokens if token in {*order} & kept
+    ]:
+        order = [
+            *(token for token in old.tokens if token in order),
+            *(token for token in order if token not in kept),
+        ]
     left = [token for token in old.tokens if token in kept and token not in order]
-    return replace(old, checks=tuple(_choose_side(old, new, token, tokens) for token in (*left, *order)))
+    return replace(
+        old, checks=tuple(_choose_side(old, new, token, tokens) for token in (*left, *order))
+    )
 
 
-def _choose_side(old: RubricState, new: RubricState, token: str, tokens: Sequence[str]) -> CheckState:
+def _choose_side(
+    old: RubricState, new: RubricState, token: str, tokens: Sequence[str]
+) -> CheckState:
     if token not in tokens:
         return old[token]
     if token not in old.tokens:
         return new[token]
     before = old[token]
-    return replace(new[token], id=before.id, has_id=before.has_id, index=before.index, extras=before.extras)
+    return replace(
+        new[token], id=before.id, has_id=before.has_id, index=before.index, extras=before.extras
+    )
 
 
 def _list_edited(old: RubricState, new: RubricState) -> list[str]:
     """Return the tokens of checks that were edited, added or removed, where nothing unknown hangs on them."""
     paired = [token for token in old.tokens if token in new.tokens]
-    edited = [token for token in paired if not is_same(list_demand(old[token]), list_demand(new[token]))]
+    edited = [
+        token for token in paired if not is_same(list_demand(old[token]), list_demand(new[token]))
+    ]
     gone = [check for check in old.checks if check.token not in paired]
     come = [check for check in new.checks if check.token not in paired]
-    return [*edited, *(check.token for check in (*gone, *come) if all(map(is_cosmetic, check.extras)))]
+    return [
+        *edited,
+        *(check.token for check in (*gone, *come) if all(map(is_cosmetic, check.extras))),
+    ]
 
 
 def _list_groups(edited: Sequence[str]) -> Iterator[_Tokens]:
@@ -246,5 +296,7 @@ def _build_regrouping(old: RubricState, after: RubricState, group: _Tokens, proo
         after=after,
         words={"group": ", ".join(names[0]), "checks": ", ".join(names[1])},
         proof=proof,
-        discriminator=write_canonical([[make_canonical_demand(check) for check in side] for side in sides]),
+        discriminator=write_canonical(
+            [[make_canonical_demand(check) for check in side] for side in sides]
+        ),
     )

@@ -14,13 +14,24 @@ from evalstore.model.question_ids import list_noted_renames, match_renames
 
 Row = Mapping[str, Any]
 # The keys of a question that ask and that grade, in the order in which they are edited.
-_REFERENCES = ("criteria", "context", "expected", "expected_facts", "expected_tools", "also_valid", "format")
+_REFERENCES = (
+    "criteria",
+    "context",
+    "expected",
+    "expected_facts",
+    "expected_tools",
+    "also_valid",
+    "format",
+)
 _OWN_RULES = {
     **dict.fromkeys(("input", "messages"), "question-input-changed"),
     **dict.fromkeys(_REFERENCES, "question-reference-changed"),
 }
 # The keys that a question inherits from the defaults.
-_INHERITED_RULES = {"rubric_ref": "question-rubric-ref-changed", "bundle": "question-bundle-changed"}
+_INHERITED_RULES = {
+    "rubric_ref": "question-rubric-ref-changed",
+    "bundle": "question-bundle-changed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +49,9 @@ class QuestionSet:
 
     def fill_row(self, id_: str) -> dict[str, Any]:
         """Return a question with what it inherits from the defaults."""
-        return {key: self.defaults[key] for key in _INHERITED_RULES if key in self.defaults} | dict(self.own[id_])
+        return {key: self.defaults[key] for key in _INHERITED_RULES if key in self.defaults} | dict(
+            self.own[id_]
+        )
 
     def fill_whole(self, id_: str) -> dict[str, Any]:
         """Return a question with all defaults."""
@@ -51,7 +64,11 @@ def read_question_set(value: Row) -> QuestionSet | None:
     items, defaults = value.get(where, []), value.get("defaults", {})
     if where == "rows" and "questions" in value:
         return None
-    if not (isinstance(items, list) and isinstance(defaults, dict) and all(isinstance(row, dict) for row in items)):
+    if not (
+        isinstance(items, list)
+        and isinstance(defaults, dict)
+        and all(isinstance(row, dict) for row in items)
+    ):
         return None
     ids = [row.get("id") for row in items]
     if not all(isinstance(id_, str) for id_ in ids) or len({*ids}) < len(ids):
@@ -64,34 +81,51 @@ def read_question_set(value: Row) -> QuestionSet | None:
     )
 
 
-def find_question_changes(old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]) -> Iterator[Change]:
+def find_question_changes(
+    old: QuestionSet, new: QuestionSet, renames: Mapping[str, str]
+) -> Iterator[Change]:
     """Yield the edits between two sides' questions; `renames` are the declared new ids by old ones."""
-    # Declared renames are followed first: such a question may have other content as well. The others pair by content.
+    # Declared renames are followed first: such a question may have other content as well. The
+    # others pair by content.
     known = {**list_noted_renames(new.own.values()), **renames}
     matched = match_renames(known, old.own.__contains__, new.own.__contains__)
     renamed = {id_: matched[id_] for id_ in old.own if id_ in matched}
     renamed |= _match_equal_content(old, new, renamed)
-    yield from _find_default_changes(old, new, {**{id_: id_ for id_ in _list_common_ids(old, new)}, **renamed})
+    yield from _find_default_changes(
+        old, new, {**{id_: id_ for id_ in _list_common_ids(old, new)}, **renamed}
+    )
     for before, after in renamed.items():
         yield from _find_row_changes(old, new, (before, after))
     for id_ in old.own:
         if id_ not in new.own and id_ not in renamed:
             words = {"question": id_}
-            yield Change("question-removed", dict(old.own[id_]), None, old.find_place(id_), None, words=words)
+            yield Change(
+                "question-removed", dict(old.own[id_]), None, old.find_place(id_), None, words=words
+            )
     for id_ in new.own:
         if id_ in old.own:
-            # What is one object was one line: only its defaults can differ, and they are compared by themselves.
+            # What is one object was one line: only its defaults can differ, and they are compared
+            # by themselves.
             if old.own[id_] is not new.own[id_]:
                 yield from _find_row_changes(old, new, (id_, id_))
         elif id_ not in renamed.values():
-            yield Change("question-added", None, dict(new.own[id_]), None, new.find_place(id_), words={"question": id_})
+            yield Change(
+                "question-added",
+                None,
+                dict(new.own[id_]),
+                None,
+                new.find_place(id_),
+                words={"question": id_},
+            )
     for before, after in renamed.items():
         at = ((*old.find_place(before), "id"), (*new.find_place(after), "id"))
         yield Change("question-id-renamed", before, after, *at, words={"question": after})
     yield from _find_order_changes(old, new)
 
 
-def _match_equal_content(old: QuestionSet, new: QuestionSet, known: Mapping[str, str]) -> dict[str, str]:
+def _match_equal_content(
+    old: QuestionSet, new: QuestionSet, known: Mapping[str, str]
+) -> dict[str, str]:
     sides = ((old, {*new.own, *known}), (new, {*old.own, *known.values()}))
     removed, added = (
         {_canonicalise_content(side.fill_row(id_)): id_ for id_ in side.own if id_ not in paired}
@@ -104,11 +138,15 @@ def _canonicalise_content(row: Row) -> str:
     return write_canonical({key: item for key, item in row.items() if key != "id"})
 
 
-def _find_default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str, str]) -> Iterator[Change]:
+def _find_default_changes(
+    old: QuestionSet, new: QuestionSet, pairs: Mapping[str, str]
+) -> Iterator[Change]:
     defaults = dict(old.defaults)
     for key, (before, after) in find_key_changes(old.defaults, new.defaults).items():
         at: Pointer = ("defaults", key)
-        users = [id_ for id_, now in pairs.items() if key not in old.own[id_] and key not in new.own[now]]
+        users = [
+            id_ for id_, now in pairs.items() if key not in old.own[id_] and key not in new.own[now]
+        ]
         many = f"{len(users)} question{'' if len(users) == 1 else 's'}"
         words = {"question": f"the default of {many}", "key": key, "users": str(len(users))}
         change = Change("unclassified-change", before, after, at, at, name=key, words=words)
@@ -116,7 +154,11 @@ def _find_default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str
             yield replace(change, rule=_INHERITED_RULES[key])
             continue
         # What a question inherits is read as if it were written there.
-        edited = {**defaults, key: after} if key in new.defaults else {k: v for k, v in defaults.items() if k != key}
+        edited = (
+            {**defaults, key: after}
+            if key in new.defaults
+            else {k: v for k, v in defaults.items() if k != key}
+        )
         rows = [
             (
                 _add_graders(old, id_, {**defaults, **old.own[id_]}),
@@ -124,8 +166,12 @@ def _find_default_changes(old: QuestionSet, new: QuestionSet, pairs: Mapping[str
             )
             for id_ in users
         ]
-        rule = _OWN_RULES.get(key, "metadata-changed" if is_cosmetic(key) else "extension-field-changed")
-        yield replace(change, rule=rule, question=rows[0] if rows else None, other_questions=tuple(rows[1:]))
+        rule = _OWN_RULES.get(
+            key, "metadata-changed" if is_cosmetic(key) else "extension-field-changed"
+        )
+        yield replace(
+            change, rule=rule, question=rows[0] if rows else None, other_questions=tuple(rows[1:])
+        )
         defaults = edited
 
 
@@ -140,9 +186,19 @@ def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
     for key, rule in _INHERITED_RULES.items():
         if key in differ and (key in old_row or key in new_row):
             words = {"question": ids[1], "key": key}
-            yield Change(rule, *differ[key], (*at[0], key), (*at[1], key), name=key, words=words, whole_question=whole)
+            yield Change(
+                rule,
+                *differ[key],
+                (*at[0], key),
+                (*at[1], key),
+                name=key,
+                words=words,
+                whole_question=whole,
+            )
     for key in filter(is_cosmetic, find_key_changes(old_row, new_row)):
-        yield build_key_change("metadata-changed", key, (old_row, new_row), at).with_words(question=ids[1])
+        yield build_key_change("metadata-changed", key, (old_row, new_row), at).with_words(
+            question=ids[1]
+        )
 
 
 def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
@@ -153,9 +209,12 @@ def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) 
     # The defaults were edited before: what a question inherits on both sides is as it is now.
     inherited = {key: item for key, item in new.defaults.items() if key not in differ}
     inherited |= {key: item for key, item in old.defaults.items() if key in differ}
-    current = {key: item for key, item in {**inherited, **old_row}.items() if key not in _INHERITED_RULES}
-    # Some rubric may take values from keys that no schema knows. They are edited by name, in whatever order they stand:
-    # of a check that takes two of them, what is said of one depends on whether the other is there yet.
+    current = {
+        key: item for key, item in {**inherited, **old_row}.items() if key not in _INHERITED_RULES
+    }
+    # Some rubric may take values from keys that no schema knows. They are edited by name, in
+    # whatever order they stand: of a check that takes two of them, what is said of one depends on
+    # whether the other is there yet.
     ruled = {*_OWN_RULES, *_INHERITED_RULES, "id"}
     extra = sorted(key for key in differ if not is_cosmetic(key) and key not in ruled)
     for key in (*filter(differ.__contains__, _OWN_RULES), *extra):
@@ -184,7 +243,9 @@ def _find_order_changes(old: QuestionSet, new: QuestionSet) -> Iterator[Change]:
     common = _list_common_ids(old, new)
     before, after = ([id_ for id_ in side.own if id_ in common] for side in (old, new))
     if before != after:
-        yield Change("list-reordered", before, after, ("questions",), ("questions",), name="questions")
+        yield Change(
+            "list-reordered", before, after, ("questions",), ("questions",), name="questions"
+        )
 
 
 def _list_common_ids(old: QuestionSet, new: QuestionSet) -> frozenset[str]:

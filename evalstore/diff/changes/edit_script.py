@@ -16,7 +16,9 @@ from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
-from evalstore.languages import pattern_comparison  # its names are imported where a pattern is compared
+from evalstore.languages import (
+    pattern_comparison,
+)  # its names are imported where a pattern is compared
 from evalstore.model import is_cosmetic
 
 if TYPE_CHECKING:
@@ -32,14 +34,17 @@ Ends = tuple[Pointer | None, Pointer | None]
 class EditScript:
     """The rubric as edited so far (`current`) and the one it leads to (`goal`); paired checks have the same token.
 
-    All patterns that are compared on the way spend steps of one budget, and all schemas of another; `load` reads what
+    All patterns that are compared on the way spend steps of one budget, and all schemas of another;
+    `load` reads what
     a check refers to.
     """
 
     current: RubricState
     goal: RubricState
     load: ArtifactLoader | None = None
-    pattern_budget: SharedBudget = field(default_factory=lambda: SharedBudget(COMPARED.pattern_steps))
+    pattern_budget: SharedBudget = field(
+        default_factory=lambda: SharedBudget(COMPARED.pattern_steps)
+    )
     schema_budget: SharedBudget = field(default_factory=lambda: SharedBudget(COMPARED.schema_steps))
 
     def edit_rubric(self, rule: str, after: RubricState, **facts: Any) -> Change:
@@ -48,7 +53,9 @@ class EditScript:
         before, self.current = self.current, after
         return Change(rule, before=before, after=after, **facts)
 
-    def edit_check(self, rule: str, name: str, edited: CheckState, *, at: Ends | None = None, **facts: Any) -> Change:
+    def edit_check(
+        self, rule: str, name: str, edited: CheckState, *, at: Ends | None = None, **facts: Any
+    ) -> Change:
         """Make one edit of a check; `at` are the paths within its old and its new mapping, None for absent."""
         old, new = at or ((name,), (name,))
         words: Mapping[str, str] = facts.pop("words", {})
@@ -73,7 +80,10 @@ class EditScript:
         known: Container[str] = (),
     ) -> Iterator[Change]:
         """Yield the edits of a check's keys beside the `known` ones, which scoring ignores; `sides` are old and new."""
-        places = point_into_check(self.current[token], *at[0]), point_into_check(self.goal[token], *at[1])
+        places = (
+            point_into_check(self.current[token], *at[0]),
+            point_into_check(self.goal[token], *at[1]),
+        )
         for change in find_extra_key_changes(*sides, at=places, known=known):
             words = {"check": self.goal[token].id}
             yield replace(change, before=self.current, after=self.current, token=token, words=words)
@@ -96,7 +106,11 @@ def set_param(check: CheckState, name: str, value: Any) -> CheckState:
 def find_key_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Return the old and the new value of every key that differs; None stands for an absent key."""
     values = {key: (old.get(key), new.get(key)) for key in (*old, *new)}
-    return {key: sides for key, sides in values.items() if (key in old) != (key in new) or not is_same(*sides)}
+    return {
+        key: sides
+        for key, sides in values.items()
+        if (key in old) != (key in new) or not is_same(*sides)
+    }
 
 
 def find_extra_key_changes(
@@ -114,11 +128,16 @@ def find_extra_key_changes(
 
 
 def build_key_change(
-    rule: str, key: str, sides: tuple[Mapping[str, Any], Mapping[str, Any]], at: tuple[Pointer, Pointer] = ((), ())
+    rule: str,
+    key: str,
+    sides: tuple[Mapping[str, Any], Mapping[str, Any]],
+    at: tuple[Pointer, Pointer] = ((), ()),
 ) -> Change:
     """Return the change of one key of two mappings that stand at these places; it may be absent on a side."""
     old, new = sides
-    old_pointer, new_pointer = ((*place, key) if key in side else None for side, place in zip(sides, at, strict=True))
+    old_pointer, new_pointer = (
+        (*place, key) if key in side else None for side, place in zip(sides, at, strict=True)
+    )
     return Change(rule, old.get(key), new.get(key), old_pointer, new_pointer, name=key)
 
 
@@ -144,22 +163,39 @@ def find_pattern_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edit of a regex check: its pattern, flags and mode together say what it matches."""
     check, goal = script.current[token], script.goal[token]
     changed = [name for name in _PARAMS if check.params[name] != goal.params[name]]
-    # All three parameters are one edit: three edits would compare intermediate rubrics that are in neither document.
+    # All three parameters are one edit: three edits would compare intermediate rubrics that are in
+    # neither document.
     if changed:
         edited = replace(check, params=goal.params)
         comparison = compare_checks(check, edited, script.pattern_budget)
         change = apply_comparison(_edit_pattern(script, edited, changed), comparison)
-        yield change if change.rule in _SINGLE_PARAM_RULES.values() else replace(change, rule=_choose_rule(change))
+        yield (
+            change
+            if change.rule in _SINGLE_PARAM_RULES.values()
+            else replace(change, rule=_choose_rule(change))
+        )
 
 
 def _edit_pattern(script: EditScript, edited: CheckState, changed: list[str]) -> Change:
     name, *more = changed
-    old, new = ({name: one.params[name] for name in changed} for one in (script.current[edited.token], edited))
+    old, new = (
+        {name: one.params[name] for name in changed}
+        for one in (script.current[edited.token], edited)
+    )
     if more:
         return script.edit_check(_PATTERN_CHANGED, name, edited, old=old, new=new)
-    unset = {side: "none" for side, value in (("old", old[name]), ("new", new[name])) if name == "flags" and not value}
+    unset = {
+        side: "none"
+        for side, value in (("old", old[name]), ("new", new[name]))
+        if name == "flags" and not value
+    }
     return script.edit_check(
-        _SINGLE_PARAM_RULES.get(name, _PATTERN_CHANGED), name, edited, old=old[name], new=new[name], words=unset
+        _SINGLE_PARAM_RULES.get(name, _PATTERN_CHANGED),
+        name,
+        edited,
+        old=old[name],
+        new=new[name],
+        words=unset,
     )
 
 
@@ -189,10 +225,18 @@ def apply_comparison(change: Change, comparison: LanguageComparison) -> Change:
         return replace(change, proof=_EQUAL_LANGUAGES)
     outputs = tuple(text for text in (comparison.only_old, comparison.only_new) if text is not None)
     if comparison.relation is pattern_comparison.LanguageRelation.UNDECIDED:
-        # Modes are ordered by where a match may lie, so the direction is known without a comparison.
-        by = Certainty.BY_DEFINITION if change.rule == _SINGLE_PARAM_RULES["mode"] else Certainty.ASSUMED
+        # Modes are ordered by where a match may lie, so the direction is known without a
+        # comparison.
+        by = (
+            Certainty.BY_DEFINITION
+            if change.rule == _SINGLE_PARAM_RULES["mode"]
+            else Certainty.ASSUMED
+        )
         return replace(change, decision=Decision(by, f"undecided: {comparison.why}", outputs))
     direction = _DIRECTIONS[comparison.relation.value]
     # The direction of a rule is that of the match: `classify` flips it for a negated check.
     found = flip_direction(direction) if change.checks[1].negate else direction
-    return replace(change, decision=Decision(Certainty.PROVED, _REASONS[comparison.relation.value], outputs, found))
+    return replace(
+        change,
+        decision=Decision(Certainty.PROVED, _REASONS[comparison.relation.value], outputs, found),
+    )

@@ -5,14 +5,19 @@ How one edited rubric becomes changes, and the changes findings:
     old: checks a (must_contain_any: yes) and b (regex: x), combine all_pass
     new: check a (must_contain_any: yes, ok), combine min
 
-1. `pair_checks` finds that `a` is `a`, which keeps its token `c0`; no check of the new rubric is `b`, `c1`.
-2. The script starts at the old rubric. `_remove_checks` takes `c1` out: a change "check-removed" whose `before` is the
-   rubric with both checks and whose `after` is the one with `c0` alone. The script now stands at this `after`.
-3. `_edit_checks` adds the phrase: "contain-phrase-added" on `c0`, from there; `_change_setting` then sets the mode.
-4. The script stands at the new rubric. Had a difference been left, one "unclassified-change" would have named it.
-5. `classify` judges each change by its own `before` and `after`: the first two are major and looser, with the outputs
-   `yes` and `ok` as witnesses. The mode moves nothing: of one check, both modes give the score. So it is proved, a
-   patch, "scoring-combine-equivalent". The rubric needs the highest level of the three: major.
+1. `pair_checks` finds that `a` is `a`, which keeps its token `c0`; no check of the new rubric is
+   `b`, `c1`.
+2. The script starts at the old rubric. `_remove_checks` takes `c1` out: a change "check-removed"
+   whose `before` is the rubric with both checks and whose `after` is the one with `c0` alone. The
+   script now stands at this `after`.
+3. `_edit_checks` adds the phrase: "contain-phrase-added" on `c0`, from there; `_change_setting`
+   then sets the mode.
+4. The script stands at the new rubric. Had a difference been left, one "unclassified-change" would
+   have named it.
+5. `classify` judges each change by its own `before` and `after`: the first two are major and
+   looser, with the outputs `yes` and `ok` as witnesses. The mode moves nothing: of one check, both
+   modes give the score. So it is proved, a patch, "scoring-combine-equivalent". The rubric needs
+   the highest level of the three: major.
 """
 
 from __future__ import annotations
@@ -26,7 +31,13 @@ from typing import Any
 
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.composites import find_regrouping, inline_composites, reverse_edits
-from evalstore.diff.changes.edit_script import EditScript, compare_kinds, find_key_changes, point_into_check, set_param
+from evalstore.diff.changes.edit_script import (
+    EditScript,
+    compare_kinds,
+    find_key_changes,
+    point_into_check,
+    set_param,
+)
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import COMPARED
@@ -44,7 +55,12 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
         edited = replace(goal, weight=check.weight, is_gate=check.is_gate)
         demands = [make_canonical_demand(check), make_canonical_demand(edited)]
         change = script.edit_check(
-            "check-kind-changed", "kind", edited, old=check.kind, new=goal.kind, discriminator=demands
+            "check-kind-changed",
+            "kind",
+            edited,
+            old=check.kind,
+            new=goal.kind,
+            discriminator=demands,
         )
         yield compare_kinds(script, change)
         return
@@ -54,7 +70,9 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
     check = script.current[token]
     if check.negate is not goal.negate:
         edited = replace(check, negate=goal.negate)
-        yield script.edit_check("check-negate-changed", "negate", edited, old=check.negate, new=goal.negate)
+        yield script.edit_check(
+            "check-negate-changed", "negate", edited, old=check.negate, new=goal.negate
+        )
     check = script.current[token]
     yield from script.edit_extra_keys(token, (check.extras, goal.extras))
     script.adopt_check(replace(check, extras=goal.extras))
@@ -70,7 +88,8 @@ def _rank_param(check: CheckState, goal: CheckState, name: str) -> int:
 def _find_param_changes(script: EditScript, token: str, name: str) -> Iterator[Change]:
     check, goal = script.current[token], script.goal[token]
     param = KINDS[goal.kind].params[name]
-    # A parameter has a function that lists its edits, is a list whose items change one by one, or changes as a whole.
+    # A parameter has a function that lists its edits, is a list whose items change one by one, or
+    # changes as a whole.
     if param.edits:
         yield from param.edits(script, token)
         return
@@ -87,28 +106,41 @@ def _find_list_changes(script: EditScript, token: str, name: str) -> Iterator[Ch
     goal = script.goal[token]
     param = KINDS[goal.kind].params[name]
     old, new = list(script.current[token].params[name]), list(goal.params[name])
-    more, less = list((Counter(new) - Counter(old)).elements()), list((Counter(old) - Counter(new)).elements())
+    more, less = (
+        list((Counter(new) - Counter(old)).elements()),
+        list((Counter(old) - Counter(new)).elements()),
+    )
     if len(more) + len(less) > COMPARED.items:
         edited = set_param(script.current[token], name, new)
         yield script.edit_check("unclassified-change", name, edited, old=old, new=new)
         return
-    # One phrase exchanged for another is one edit: taken apart it would be a stricter and a looser one.
+    # One phrase exchanged for another is one edit: taken apart it would be a stricter and a looser
+    # one.
     one_for_one = len(more) == len(less) == 1 and more[0] not in old and less[0] not in new
     if one_for_one and param.rewording:
-        edited = set_param(script.current[token], name, [more[0] if item == less[0] else item for item in old])
+        edited = set_param(
+            script.current[token], name, [more[0] if item == less[0] else item for item in old]
+        )
         at = ((name, old.index(less[0])), (name, new.index(more[0])))
         yield script.edit_check(param.rewording, name, edited, old=less[0], new=more[0], at=at)
     else:
         added, removed = param.items or ("unclassified-change", "unclassified-change")
-        # Added before removed: so a list that means the same after both is proved equal, whatever was exchanged.
+        # Added before removed: so a list that means the same after both is proved equal, whatever
+        # was exchanged.
         for item in more:
-            edited = set_param(script.current[token], name, [*script.current[token].params[name], item])
-            yield script.edit_check(added, name, edited, new=item, at=(None, (name, _find_last_index(new, item))))
+            edited = set_param(
+                script.current[token], name, [*script.current[token].params[name], item]
+            )
+            yield script.edit_check(
+                added, name, edited, new=item, at=(None, (name, _find_last_index(new, item)))
+            )
         for item in less:
             left = list(script.current[token].params[name])
             left.remove(item)
             edited = set_param(script.current[token], name, left)
-            yield script.edit_check(removed, name, edited, old=item, at=((name, _find_last_index(old, item)), None))
+            yield script.edit_check(
+                removed, name, edited, old=item, at=((name, _find_last_index(old, item)), None)
+            )
     if _list_common(old, new) != _list_common(new, old):
         edited = set_param(script.current[token], name, new)
         yield script.edit_check("list-reordered", name, edited, old=old, new=new)
@@ -128,12 +160,21 @@ _COMPOSITE = "composite"
 _NO_SUCH_CHECK = Proof("no check has this id, so it has no effect")
 
 
-def find_rubric_changes(old: RubricState, new: RubricState, load: ArtifactLoader | None = None) -> Edits:
+def find_rubric_changes(
+    old: RubricState, new: RubricState, load: ArtifactLoader | None = None
+) -> Edits:
     """Yield the edits that lead from `old` to `new`, checks and scoring; `load` reads what they refer to."""
-    # Inlined composites come first and last: between them both sides have the same level of nesting.
-    apart, together = list(inline_composites(old, new, load)), list(inline_composites(new, old, load))
+    # Inlined composites come first and last: between them both sides have the same level of
+    # nesting.
+    apart, together = (
+        list(inline_composites(old, new, load)),
+        list(inline_composites(new, old, load)),
+    )
     yield from apart
-    start, end = (changes[-1].states[1] if changes else side for changes, side in ((apart, old), (together, new)))
+    start, end = (
+        changes[-1].states[1] if changes else side
+        for changes, side in ((apart, old), (together, new))
+    )
     goal = pair_checks(start, end)
     regrouped = list(find_regrouping(start, goal))
     yield from regrouped
@@ -148,14 +189,30 @@ def _apply_stages(script: EditScript) -> Edits:
     # Fails closed: a difference that no stage found is one more change, and major.
     if not is_same(_list_facts(script.current), _list_facts(script.goal)):
         yield script.edit_rubric(
-            "unclassified-change", script.goal, old=_list_facts(script.current), new=_list_facts(script.goal)
+            "unclassified-change",
+            script.goal,
+            old=_list_facts(script.current),
+            new=_list_facts(script.goal),
         )
 
 
 def _list_facts(rubric: RubricState) -> list[Any]:
-    scoring = [str(rubric.combine), str(rubric.threshold), rubric.missing, rubric.errors, dict(rubric.extras)]
+    scoring = [
+        str(rubric.combine),
+        str(rubric.threshold),
+        rubric.missing,
+        rubric.errors,
+        dict(rubric.extras),
+    ]
     checks = [
-        [check.token, check.id, list_demand(check), str(check.weight), check.is_gate, dict(check.extras)]
+        [
+            check.token,
+            check.id,
+            list_demand(check),
+            str(check.weight),
+            check.is_gate,
+            dict(check.extras),
+        ]
         for check in rubric.checks
     ]
     return [scoring, checks]
@@ -165,7 +222,9 @@ def _remove_checks(script: EditScript) -> Edits:
     for check in script.current.checks:
         if check.token not in script.goal.tokens:
             left = tuple(other for other in script.current.checks if other.token != check.token)
-            yield _edit_whole_check(script, "check-removed", replace(script.current, checks=left), check)
+            yield _edit_whole_check(
+                script, "check-removed", replace(script.current, checks=left), check
+            )
 
 
 def _rename_checks(script: EditScript) -> Edits:
@@ -184,7 +243,9 @@ def _reorder_checks(script: EditScript) -> Edits:
         after = replace(script.current, checks=tuple(script.current[token] for token in order))
         new = [check.id for check in after.checks]
         at: Pointer = ("checks",)
-        yield script.edit_rubric("check-reordered", after, old=ids, new=new, old_pointer=at, new_pointer=at)
+        yield script.edit_rubric(
+            "check-reordered", after, old=ids, new=new, old_pointer=at, new_pointer=at
+        )
 
 
 def _edit_checks(script: EditScript) -> Edits:
@@ -207,9 +268,14 @@ def _change_setting(script: EditScript, name: str, rule: str) -> Edits:
     old, new = (getattr(rubric, name) for rubric in (script.current, script.goal))
     if old != new:
         at: Pointer = ("scoring", name)
-        was, now = (convert_fraction(value) if isinstance(value, Fraction) else str(value) for value in (old, new))
+        was, now = (
+            convert_fraction(value) if isinstance(value, Fraction) else str(value)
+            for value in (old, new)
+        )
         after = replace(script.current, **{name: new})
-        yield script.edit_rubric(rule, after, old=was, new=now, old_pointer=at, new_pointer=at, name=name)
+        yield script.edit_rubric(
+            rule, after, old=was, new=now, old_pointer=at, new_pointer=at, name=name
+        )
 
 
 def _edit_after_combine(script: EditScript) -> Edits:
@@ -221,19 +287,29 @@ def _edit_after_combine(script: EditScript) -> Edits:
 def _prove_rescaled(rubric: RubricState, after: tuple[CheckState, ...]) -> Proof | None:
     """Prove that the weights of several checks, where they are read, were multiplied by one positive number."""
     old, new = [check.weight for check in rubric.checks], [check.weight for check in after]
-    factor = next((mine / theirs for theirs, mine in zip(old, new, strict=True) if theirs), Fraction(0))
+    factor = next(
+        (mine / theirs for theirs, mine in zip(old, new, strict=True) if theirs), Fraction(0)
+    )
     is_read = rubric.combine is Combine.WEIGHTED_AVG and len(old) > 1
     if not is_read or not factor or [weight * factor for weight in old] != new:
         return None
-    return Proof(f"every weight is multiplied by {factor}, which the average cancels", rule="check-weights-rescaled")
+    return Proof(
+        f"every weight is multiplied by {factor}, which the average cancels",
+        rule="check-weights-rescaled",
+    )
 
 
 def _change_weights(script: EditScript) -> Edits:
-    moved = [check for check in script.current.checks if check.weight != script.goal[check.token].weight]
+    moved = [
+        check for check in script.current.checks if check.weight != script.goal[check.token].weight
+    ]
     if not moved:
         return
     weights = {check.token: script.goal[check.token].weight for check in moved}
-    after = tuple(replace(check, weight=weights.get(check.token, check.weight)) for check in script.current.checks)
+    after = tuple(
+        replace(check, weight=weights.get(check.token, check.weight))
+        for check in script.current.checks
+    )
     old = {check.id: convert_fraction(check.weight) for check in moved}
     new = {check.id: convert_fraction(weights[check.token]) for check in moved}
     # Of one check it is the weight that changes, of several the mapping.
@@ -306,7 +382,9 @@ def _add_checks(script: EditScript) -> Edits:
                 for goal in script.goal.checks
                 if goal.token in present
             )
-            yield _edit_whole_check(script, "check-added", replace(script.current, checks=checks), check)
+            yield _edit_whole_check(
+                script, "check-added", replace(script.current, checks=checks), check
+            )
 
 
 def _change_extras(script: EditScript) -> Edits:
@@ -315,13 +393,20 @@ def _change_extras(script: EditScript) -> Edits:
         rule = "metadata-changed" if key.startswith("x_") else "unclassified-change"
         proof = _NO_SUCH_CHECK if key.startswith(("weights/", "required/")) else None
         yield script.edit_rubric(
-            rule, script.current, old=old, new=new, old_pointer=at, new_pointer=at, name=key, proof=proof
+            rule,
+            script.current,
+            old=old,
+            new=new,
+            old_pointer=at,
+            new_pointer=at,
+            name=key,
+            proof=proof,
         )
     script.current = replace(script.current, extras=script.goal.extras)
 
 
-# Checks are removed first and added last. The combine mode changes in between: weights, thresholds and gates that one
-# of its two modes ignores change under that mode.
+# Checks are removed first and added last. The combine mode changes in between: weights, thresholds
+# and gates that one of its two modes ignores change under that mode.
 _STAGES: tuple[Callable[[EditScript], Edits], ...] = (
     _remove_checks,
     _rename_checks,
@@ -338,9 +423,17 @@ _STAGES: tuple[Callable[[EditScript], Edits], ...] = (
 )
 
 
-def _edit_whole_check(script: EditScript, rule: str, after: RubricState, check: CheckState) -> Change:
+def _edit_whole_check(
+    script: EditScript, rule: str, after: RubricState, check: CheckState
+) -> Change:
     added = rule == "check-added"
-    whole = [check.id, make_canonical_demand(check), str(check.weight), check.is_gate, dict(check.extras)]
+    whole = [
+        check.id,
+        make_canonical_demand(check),
+        str(check.weight),
+        check.is_gate,
+        dict(check.extras),
+    ]
     return script.edit_rubric(
         rule,
         after,
@@ -349,5 +442,8 @@ def _edit_whole_check(script: EditScript, rule: str, after: RubricState, check: 
         old_pointer=None if added else point_into_check(check),
         new_pointer=point_into_check(check) if added else None,
         token=check.token,
-        words={"check": check.id, "kind": f"required {check.kind}" if check.is_gate else check.kind},
+        words={
+            "check": check.id,
+            "kind": f"required {check.kind}" if check.is_gate else check.kind,
+        },
     )

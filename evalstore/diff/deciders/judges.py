@@ -34,7 +34,9 @@ def prove_template_equivalent(change: Change) -> Proof | None:
     old, new = (_list_prompt_parts(template) for template in (change.old, change.new))
     if old is None or old != new:
         return None
-    return Proof("both templates give the same prompt for every value", rule="judge-template-equivalent")
+    return Proof(
+        "both templates give the same prompt for every value", rule="judge-template-equivalent"
+    )
 
 
 def prove_judge_reads(change: Change) -> Proof | None:
@@ -49,8 +51,14 @@ def prove_variable_unread(change: Change) -> Proof | None:
     if not all(isinstance(names, list) for names in (change.old, change.new)):
         return None
     read = [find_template_names(side.get("template")) for side in _require_judges(change)]
-    differ = [name for name in (*change.old, *change.new) if (name in change.old) is not (name in change.new)]
-    if None in read or any(is_variable_unread(name, names) is False for name in differ for names in read):
+    differ = [
+        name
+        for name in (*change.old, *change.new)
+        if (name in change.old) is not (name in change.new)
+    ]
+    if None in read or any(
+        is_variable_unread(name, names) is False for name in differ for names in read
+    ):
         return None
     return Proof("the template does not read it, so no text changes", Bump.MINOR)
 
@@ -61,7 +69,9 @@ def prove_scale_equivalent(change: Change) -> Proof | None:
     if old is None or new is None:
         return None
     if not old.score_type is new.score_type is ScoreType.CONTINUOUS:
-        return Proof(f"a judge of {_name_other_type(old, new, ScoreType.CONTINUOUS)} does not use the scale")
+        return Proof(
+            f"a judge of {_name_other_type(old, new, ScoreType.CONTINUOUS)} does not use the scale"
+        )
     if (old.least, old.most) != (new.least, new.most):
         return None
     return Proof(f"both scales run from {old.least} to {old.most}")
@@ -83,7 +93,9 @@ def prove_levels_equivalent(change: Change) -> Proof | None:
     """Prove that every level keeps its name and its value; a template cannot show the list."""
     before, after = _read_judges(change)
     if before and after and not before.score_type is after.score_type is ScoreType.LEVELS:
-        return Proof(f"a judge of {_name_other_type(before, after, ScoreType.LEVELS)} does not use levels")
+        return Proof(
+            f"a judge of {_name_other_type(before, after, ScoreType.LEVELS)} does not use levels"
+        )
     old, new = read_level_values(change)
     return Proof("every level keeps its name and its value") if old and old == new else None
 
@@ -94,7 +106,9 @@ def prove_pattern_equivalent(change: Change) -> Proof | None:
     if old is not None and old == new:
         return Proof("both patterns find the same answer in every reply")
     if all(_is_idle(change, pattern) for pattern in (change.old, change.new)):
-        return Proof("neither can match an answer of this judge, so it still reads only JSON replies")
+        return Proof(
+            "neither can match an answer of this judge, so it still reads only JSON replies"
+        )
     return None
 
 
@@ -112,7 +126,11 @@ def find_levels_direction(change: Change) -> Direction:
     if not old or not new or set(old) != set(new):
         return EITHER
     return join_directions(
-        *(LOOSER if new[name] > value else STRICTER for name, value in old.items() if new[name] != value)
+        *(
+            LOOSER if new[name] > value else STRICTER
+            for name, value in old.items()
+            if new[name] != value
+        )
     )
 
 
@@ -127,7 +145,8 @@ def bound_level_shift(change: Change) -> Fraction | None:
 def list_possible_scores(check: CheckState, load: ArtifactLoader | None) -> tuple[Fraction, ...]:
     """Return every score that a check can have, or nothing where these are not known to be few.
 
-    One judge, asked once and not about each of some statements, that answers yes or no or by levels has few.
+    One judge, asked once and not about each of some statements, that answers yes or no or by levels
+    has few.
     """
     if check.kind != "llm_judge" or load is None or check.params["samples"] != 1:
         return list_scores(check)
@@ -140,10 +159,16 @@ def list_possible_scores(check: CheckState, load: ArtifactLoader | None) -> tupl
         return ()
     if judge is None or judge.score_type is ScoreType.CONTINUOUS:
         return ()
-    return (Fraction(0), Fraction(1)) if judge.levels is None else tuple(sorted(set(judge.levels.values())))
+    return (
+        (Fraction(0), Fraction(1))
+        if judge.levels is None
+        else tuple(sorted(set(judge.levels.values())))
+    )
 
 
-def read_level_values(change: Change) -> tuple[Mapping[str, Fraction] | None, Mapping[str, Fraction] | None]:
+def read_level_values(
+    change: Change,
+) -> tuple[Mapping[str, Fraction] | None, Mapping[str, Fraction] | None]:
     """Return the value of each level by name, old and new; None for a judge that has none, or cannot be read."""
     old, new = _read_judges(change)
     if old is None or new is None or not old.score_type is new.score_type is ScoreType.LEVELS:
@@ -159,7 +184,9 @@ def find_template_names(template: Any) -> tuple[str, ...] | None:
 
 def is_variable_unread(name: str, names: tuple[str, ...] | None) -> bool:
     """Whether what a variable says reaches no text: nothing reads it, or the question or the output fills it."""
-    return names is not None and (name not in names or (name in BUILTIN_VARIABLES and name != CRITERIA))
+    return names is not None and (
+        name not in names or (name in BUILTIN_VARIABLES and name != CRITERIA)
+    )
 
 
 def _compile(template: Any) -> Template | None:
@@ -174,7 +201,9 @@ def _list_prompt_parts(template: Any) -> list[tuple[str, str]] | None:
     for part, what in compiled.parts:
         # A comment splits a text in two.
         joins = rendered and part == rendered[-1][0] == _TEXT
-        rendered[-1:] = [(part, rendered[-1][1] + what)] if joins else [*rendered[-1:], (part, what)]
+        rendered[-1:] = (
+            [(part, rendered[-1][1] + what)] if joins else [*rendered[-1:], (part, what)]
+        )
     return rendered
 
 
@@ -187,7 +216,11 @@ def _parse_pattern(pattern: Any) -> tuple[str, int] | None:
         or find_dialect_difference(pattern, "")
     ):
         return None
-    from evalstore.languages.pattern_comparison import Expression, UndecidedError, build_pattern_language
+    from evalstore.languages.pattern_comparison import (
+        Expression,
+        UndecidedError,
+        build_pattern_language,
+    )
 
     try:
         build_pattern_language(Expression(pattern, "", "search"))
@@ -236,7 +269,9 @@ def prove_rates_not_lower(change: Change) -> Proof | None:
     if not lower:
         return Proof("it was measured again, and no rate is lower")
     rows = [size for size in map(_read_sample_size, (old, new)) if size > 0]
-    if len(rows) < len((old, new)) or not all(_are_close(before[name], after[name], rows) for name in lower):
+    if len(rows) < len((old, new)) or not all(
+        _are_close(before[name], after[name], rows) for name in lower
+    ):
         return None
     within = f"Wilson's 95 % intervals on {rows[0]} and {rows[1]} rows"
     return Proof(f"it was measured again, and {' and '.join(lower)} is within {within}")
@@ -256,8 +291,9 @@ def _are_close(old: Fraction, new: Fraction, rows: list[int]) -> bool:
 
 
 def _is_within_interval(measured: Fraction, other: Fraction, rows: int) -> bool:
-    # That `other` lies in Wilson's interval, without its root. A rate is measured on a part of the rows only: then its
-    # interval is wider still, and this says "lower" too often rather than too seldom.
+    # That `other` lies in Wilson's interval, without its root. A rate is measured on a part of the
+    # rows only: then its interval is wider still, and this says "lower" too often rather than too
+    # seldom.
     return (measured - other) ** 2 * rows <= _SQUARED * other * (1 - other)
 
 
@@ -265,5 +301,6 @@ def _read_rates(validation: Mapping[str, Any]) -> dict[str, Fraction]:
     return {
         name: parse_fraction(validation[name])
         for name in _RATES
-        if isinstance(validation.get(name), int | Decimal) and not isinstance(validation[name], bool)
+        if isinstance(validation.get(name), int | Decimal)
+        and not isinstance(validation[name], bool)
     }

@@ -1,15 +1,21 @@
 """Juries as values: which of them say the same of every output, and which of two says more, or less.
 
-An example: the jury {anna: 2, ben: 1, carl: 1} by majority becomes {anna: 3, ben: 2, carl: 2}, by majority.
+An example: the jury {anna: 2, ben: 1, carl: 1} by majority becomes {anna: 3, ben: 2, carl: 2}, by
+majority.
 
-1. `read_jury` makes a `Jury` of each side: members with exact weights, the aggregate, and how many calls it takes.
-2. `find_aggregation_key` says what a jury makes of its judges' scores, as a value. By majority that is who judges, and
-   `_find_winning_groups`: the groups that hold more than half of the weight. Before, they are {anna, ben},
-   {anna, carl} and all three; {ben, carl} holds 2 of 4, which is not more than half. After, {ben, carl} holds 4 of 7.
-3. The keys differ, so `prove_jury_equivalent` proves nothing. To {anna: 5, ben: 3, carl: 2}, where ben and carl hold
-   5 of 10, the keys would be equal: no output could tell the two juries apart, and the edit were a patch.
-4. `find_jury_weights_direction` compares the groups: every group that won still wins, and one more does. So more
-   outputs pass, and no fewer: the edit is looser.
+1. `read_jury` makes a `Jury` of each side: members with exact weights, the aggregate, and how many
+   calls it takes.
+2. `find_aggregation_key` says what a jury makes of its judges' scores, as a value. By majority that
+   is who judges, and `_find_winning_groups`: the groups that hold more than half of the weight.
+   Before, they are {anna, ben},
+   {anna, carl} and all three; {ben, carl} holds 2 of 4, which is not more than half. After, {ben,
+   carl} holds 4 of 7.
+3. The keys differ, so `prove_jury_equivalent` proves nothing. To {anna: 5, ben: 3, carl: 2}, where
+   ben and carl hold
+   5 of 10, the keys would be equal: no output could tell the two juries apart, and the edit were a
+   patch.
+4. `find_jury_weights_direction` compares the groups: every group that won still wins, and one more
+   does. So more outputs pass, and no fewer: the edit is looser.
 """
 
 from __future__ import annotations
@@ -45,7 +51,9 @@ SINGLE_JUDGE_AGGREGATE = "mean"
 _TWO = 2
 _ONE_MORE = {"min": STRICTER, "max": LOOSER}
 # Every pair (lower, higher) of aggregates that holds for any scores and weights.
-_ORDERED = frozenset({("min", "mean"), ("min", "median"), ("mean", "max"), ("median", "max"), ("min", "max")})
+_ORDERED = frozenset(
+    {("min", "mean"), ("min", "median"), ("mean", "max"), ("median", "max"), ("min", "max")}
+)
 
 
 class Jury(NamedTuple):
@@ -80,7 +88,9 @@ def read_jury(params: Mapping[str, Any]) -> Jury | None:
     asked = params["samples"] * max(1, len(each) if isinstance(each, list) else 1)
     if jury is None:
         return Jury(((ref, Fraction(1)),), SINGLE_JUDGE_AGGREGATE, asked)
-    members = tuple((member["judge_prompt_ref"], parse_fraction(member["weight"])) for member in jury["members"])
+    members = tuple(
+        (member["judge_prompt_ref"], parse_fraction(member["weight"])) for member in jury["members"]
+    )
     return Jury(members, jury["aggregate"], len(members) * asked)
 
 
@@ -113,7 +123,8 @@ def find_aggregation_key(jury: Jury) -> tuple[Any, ...] | None:
     if aggregate == "median":
         return aggregate, sorted(ref for ref, _ in jury.members)
     groups = _find_winning_groups(*weights.items()) if aggregate == "majority" else None
-    # Too many judges for groups: equal shares are enough for equal scores, if not the only way to them.
+    # Too many judges for groups: equal shares are enough for equal scores, if not the only way to
+    # them.
     return aggregate, normalize_weights(weights) if groups is None else (set(weights), groups)
 
 
@@ -133,8 +144,11 @@ def find_added_judge_direction(change: Change) -> Direction:
         return EITHER
     is_added = len(juries[1].members) > len(juries[0].members)
     direction = _ONE_MORE.get(juries[1].aggregate, EITHER)
-    # The rubric's direction: of the score that is turned round with the check, and of an error, which is not.
-    total = join_directions(turn_direction(direction, check), direct_unscored(check, rubric, rubric.errors))
+    # The rubric's direction: of the score that is turned round with the check, and of an error,
+    # which is not.
+    total = join_directions(
+        turn_direction(direction, check), direct_unscored(check, rubric, rubric.errors)
+    )
     return turn_direction(total if is_added else flip_direction(total), check)
 
 
@@ -160,7 +174,9 @@ def bound_jury_shift(change: Change) -> Fraction | None:
     # A judge that is asked on one side only may fail there, and then the jury has no score.
     if set(juries[0].weight_by_judge) != set(juries[1].weight_by_judge):
         return None
-    return _bound_by_points(measure_weight_distance(juries[0].weight_by_judge, juries[1].weight_by_judge), change)
+    return _bound_by_points(
+        measure_weight_distance(juries[0].weight_by_judge, juries[1].weight_by_judge), change
+    )
 
 
 def bound_member_shift(change: Change) -> Fraction | None:
@@ -184,7 +200,11 @@ def _bound_by_points(shift: Fraction, change: Change) -> Fraction | None:
     params = change.checks[1].params
     if params["each"] is None or params["aggregate"] == "mean":
         return shift
-    weights = [] if find_question_key(params["each"]) else [parse_fraction(one["weight"]) for one in params["each"]]
+    weights = (
+        []
+        if find_question_key(params["each"])
+        else [parse_fraction(one["weight"]) for one in params["each"]]
+    )
     positive = sum((weight for weight in weights if weight > 0), Fraction(0))
     return shift * sum(map(abs, weights), Fraction(0)) / positive if positive else None
 
@@ -206,7 +226,9 @@ def _find_winning_groups(*weights: tuple[str, Fraction]) -> frozenset[frozenset[
     scaled = {ref: int(weight * unit) for ref, weight in weights}
     total = sum(scaled.values())
     groups = (group for size in range(len(weights) + 1) for group in combinations(scaled, size))
-    return frozenset(frozenset(group) for group in groups if sum(map(scaled.__getitem__, group)) * 2 > total)
+    return frozenset(
+        frozenset(group) for group in groups if sum(map(scaled.__getitem__, group)) * 2 > total
+    )
 
 
 def _explain_equivalence(before: Jury, after: Jury) -> str:
@@ -218,4 +240,8 @@ def _explain_equivalence(before: Jury, after: Jury) -> str:
         return "the same judges together have more than half of the weight"
     if before.aggregate != after.aggregate:
         return "the median of two judges is their mean, and their weights are equal"
-    return "every judge keeps its share of the mean" if after.aggregate == "mean" else "the median ignores weights"
+    return (
+        "every judge keeps its share of the mean"
+        if after.aggregate == "mean"
+        else "the median ignores weights"
+    )

@@ -1,7 +1,7 @@
 """Edits that move no result of a rubric: by all that its checks can answer, and what people see of them all the same.
 
-An edit that moves nothing is a patch. It is minor where a check's own answer, which reports show, may change, and the
-rubric does not read it.
+An edit that moves nothing is a patch. It is minor where a check's own answer, which reports show,
+may change, and the rubric does not read it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,13 @@ def prove_by_enumeration(change: Change) -> Proof | None:
 def explain_same_result(effect: RubricEffect) -> str:
     """Say why an edit moves nothing, of an effect that does not."""
     if effect.ways == 1:
-        return "the checks give every output the same answers, and the score and verdict do not change"
-    return f"the checks have {effect.ways:,} possible answers, and each gives the same score and verdict as before"
+        return (
+            "the checks give every output the same answers, and the score and verdict do not change"
+        )
+    return (
+        f"the checks have {effect.ways:,} possible answers, and each gives the same score and "
+        "verdict as before"
+    )
 
 
 def prove_weightless(change: Change) -> Proof | None:
@@ -46,18 +51,24 @@ def prove_weightless(change: Change) -> Proof | None:
     for rubric in (before, after):
         if change.token in rubric.tokens and not is_advisory(rubric[change.token], rubric):
             return None
-    return Proof("its weight is 0 in a weighted average and it is not required, so it does not count", Bump.MINOR)
+    return Proof(
+        "its weight is 0 in a weighted average and it is not required, so it does not count",
+        Bump.MINOR,
+    )
 
 
 def prove_verdict_unread(change: Change) -> Proof | None:
     """Prove that nothing reads the check's verdict, which may move: no gate, no mode that reads verdicts."""
     if any(check.reads_threshold or check.is_gate for check in change.checks):
         return None
-    if any(rubric.combine in VERDICT_MODES for rubric in change.states) or not _may_move_verdict(change):
+    if any(rubric.combine in VERDICT_MODES for rubric in change.states) or not _may_move_verdict(
+        change
+    ):
         return None
     combine = change.states[1].combine
     return Proof(
-        f"{combine} reads only scores and the check is not required, so its verdict does not count", Bump.MINOR
+        f"{combine} reads only scores and the check is not required, so its verdict does not count",
+        Bump.MINOR,
     )
 
 
@@ -77,22 +88,35 @@ def _turn(score: Fraction, check: CheckState) -> Fraction:
 
 def prove_fact_share_unread(change: Change) -> Proof | None:
     """Prove that only the share of facts moves, and the rubric reads the check's verdict alone, which stays."""
-    if is_same_question(*change.checks) or any(rubric.combine not in VERDICT_MODES for rubric in change.states):
+    if is_same_question(*change.checks) or any(
+        rubric.combine not in VERDICT_MODES for rubric in change.states
+    ):
         return None
     if prove_by_enumeration(change) is None:
         return None
-    return Proof("the rubric reads only the check's verdict, which stays the same for every answer", Bump.MINOR)
+    return Proof(
+        "the rubric reads only the check's verdict, which stays the same for every answer",
+        Bump.MINOR,
+    )
 
 
 def prove_tool_share_unread(change: Change) -> Proof | None:
     """Prove that only the share of tools moves, and the rubric reads the check's verdict alone, which stays."""
     sides = zip(change.checks, change.states, strict=True)
     # Where a gate is open its score is 1, and where it is shut the rubric's is 0.
-    read = any(rubric.combine not in VERDICT_MODES and (check.negate or not check.is_gate) for check, rubric in sides)
-    if read or is_same_question(*change.checks) or not all(map(is_all_tools_threshold, change.checks)):
+    read = any(
+        rubric.combine not in VERDICT_MODES and (check.negate or not check.is_gate)
+        for check, rubric in sides
+    )
+    if (
+        read
+        or is_same_question(*change.checks)
+        or not all(map(is_all_tools_threshold, change.checks))
+    ):
         return None
     return Proof(
-        "the rubric reads the check's verdict alone, and only calling every tool reaches its threshold", Bump.MINOR
+        "the rubric reads the check's verdict alone, and only calling every tool reaches its threshold",
+        Bump.MINOR,
     )
 
 

@@ -1,9 +1,10 @@
 """What a comparison knows of each check kind: one module a kind, found by its name, each with one value `KIND`.
 
-To add a kind, write `<kind>.py` here with a `CheckKind`; nothing else in `evalstore.diff` names it. An edit of a
-parameter falls under the rule that its `Param` names: rules for limits (`format-changed` for lengths,
-`markdown-bound-changed` for structure) and for case (`match-case-changed`) serve any kind. The readers of parameters
-bring a value to its one spelling, or refuse what the schema refuses.
+To add a kind, write `<kind>.py` here with a `CheckKind`; nothing else in `evalstore.diff` names it.
+An edit of a parameter falls under the rule that its `Param` names: rules for limits
+(`format-changed` for lengths, `markdown-bound-changed` for structure) and for case
+(`match-case-changed`) serve any kind. The readers of parameters bring a value to its one spelling,
+or refuse what the schema refuses.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def read_typed(value: Any, type_: type[Typed]) -> Typed:
 
 Row = Mapping[str, Any]
 Predicate = Callable[[Params], bool]
-# (EditScript, the check's token) -> its Changes. The types cannot be named: both are built on what kinds say here.
+# (EditScript, the check's token) -> its Changes. The types cannot be named: both are built on what
+# kinds say here.
 EditFinder = Callable[[Any, str], Iterator[Any]]
 
 _UPWARDS = frozenset({1})
@@ -96,7 +98,8 @@ DEEP_JSON = "[" * (DEPTH_LIMIT + 1) + "]" * (DEPTH_LIMIT + 1)
 class Limit:
     """A bound on a number: `of` returns the one that counts, which another parameter may imply.
 
-    `ends_grading`: an output beyond it fails at once, and what could stop the grading of it no longer does.
+    `ends_grading`: an output beyond it fails at once, and what could stop the grading of it no
+    longer does.
     """
 
     of: Callable[[Params], float]
@@ -108,11 +111,12 @@ class Limit:
 class Param:
     """One parameter: what its absence means, how its value is brought to one spelling, and how its edits are judged.
 
-    `rule` is that of an edit of the whole value, `items` those of an item of a list that is added and removed,
-    `rewording` that of one item exchanged for another; `edits` finds the changes itself. Without any of them an edit is
-    unclassified, and major. `comes_first(old, new)` says that the parameter is edited before the others, and else
-    after them: under which values of the others an edit is compared decides how much can be proved. `is_set`: neither
-    order nor repetition counts.
+    `rule` is that of an edit of the whole value, `items` those of an item of a list that is added
+    and removed, `rewording` that of one item exchanged for another; `edits` finds the changes
+    itself. Without any of them an edit is unclassified, and major. `comes_first(old, new)` says
+    that the parameter is edited before the others, and else
+    after them: under which values of the others an edit is compared decides how much can be proved.
+    `is_set`: neither order nor repetition counts.
     """
 
     default: Any
@@ -127,12 +131,16 @@ class Param:
 
 
 # Texts are compared where that proves most: without case.
-CASE_SENSITIVE = Param(False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old))
+CASE_SENSITIVE = Param(
+    False, read_switch, rule="match-case-changed", comes_first=lambda old, _: bool(old)
+)
 
 
 def make_phrases_param(added: str, removed: str) -> Param:
     """Return the parameter that lists phrases, by the rules of one that comes and of one that goes."""
-    return Param(REQUIRED, read_texts, items=(added, removed), rewording="phrase-reworded", is_set=True)
+    return Param(
+        REQUIRED, read_texts, items=(added, removed), rewording="phrase-reworded", is_set=True
+    )
 
 
 def say_always(_: Params) -> bool:
@@ -167,17 +175,21 @@ def _fill_nothing(_: Params, __: Row) -> dict[str, Any]:
 class CheckKind:
     """One kind; what its functions say of parameters holds for every output and every question.
 
-    `is_binary`: its score is 0 or 1. `may_miss`: some output or question leaves it nothing to grade (unscored,
-    missing). `may_err`: a limit, a judge, another engine or another artifact can stop it (unscored, error).
-    `question_parts`: pointers to what it reads of a question; `fill_from_question(check, row)` returns the
-    parameters that ask for the same (None: the parameter goes). `sample_texts`: outputs that may tell two forms of
-    it apart, one that passes first; `ungraded_texts`: outputs beyond its limits, on any machine. `bans`: what it looks
-    for makes it fail. `score_parts`: how many equal parts its score is a share of, 0 where that is not known.
-    `passes_all`: whatever it grades scores 1. `simplify`: parameters that answer alike on every output.
-    `signs`: 1 where its score rises with what its judges say, -1 where it falls; both where some of each, nothing where
-    a question says so. `reads_threshold`: its threshold moves its score, not its verdict alone. `asks_judges`,
-    `reads_more_than_text`: no text alone shows that it moves. `is_portable`: it needs no program that other machines
-    may lack. `cost`: what grading one output costs, of the budget for witnesses.
+    `is_binary`: its score is 0 or 1. `may_miss`: some output or question leaves it nothing to grade
+    (unscored, missing). `may_err`: a limit, a judge, another engine or another artifact can stop it
+    (unscored, error). `question_parts`: pointers to what it reads of a question;
+    `fill_from_question(check, row)` returns the
+    parameters that ask for the same (None: the parameter goes). `sample_texts`: outputs that may
+    tell two forms of
+    it apart, one that passes first; `ungraded_texts`: outputs beyond its limits, on any machine.
+    `bans`: what it looks for makes it fail. `score_parts`: how many equal parts its score is a
+    share of, 0 where that is not known. `passes_all`: whatever it grades scores 1. `simplify`:
+    parameters that answer alike on every output.
+    `signs`: 1 where its score rises with what its judges say, -1 where it falls; both where some of
+    each, nothing where a question says so. `reads_threshold`: its threshold moves its score, not
+    its verdict alone. `asks_judges`, `reads_more_than_text`: no text alone shows that it moves.
+    `is_portable`: it needs no program that other machines may lack. `cost`: what grading one output
+    costs, of the budget for witnesses.
     """
 
     params: Mapping[str, Param]
@@ -205,7 +217,12 @@ _OF_QUESTION = " with values of the question"
 _PARAMS = "params"
 _JUDGE_REF = "judge_prompt_ref"
 # What a question may read, whatever the check takes of it beside its values.
-_REFERENCE_PARTS: tuple[Pointer, ...] = (("expected",), ("also_valid",), ("expected_facts",), ("expected_tools",))
+_REFERENCE_PARTS: tuple[Pointer, ...] = (
+    ("expected",),
+    ("also_valid",),
+    ("expected_facts",),
+    ("expected_tools",),
+)
 
 
 class _Kinds(KindTable[CheckKind]):
@@ -225,7 +242,8 @@ def find_plain_kind(kind: str) -> str:
 def find_compared_kind(check: Params) -> str:
     """Return the kind by which a check's mapping is compared.
 
-    A judge is asked whatever a question says; of every other kind the question's values decide all that is known.
+    A judge is asked whatever a question says; of every other kind the question's values decide all
+    that is known.
     """
     kind = str(check["kind"])
     if find_plain_kind(kind) != kind:
@@ -272,17 +290,29 @@ def _yield_open_changes(walk: Any, token: str) -> Iterator[Any]:
         if before == after and (name in old) is (name in new):
             continue
         written = {key: item for key, item in check.params[_PARAMS].items() if key != name}
-        edited = replace(check, params={**check.params, _PARAMS: written | ({name: after} if name in new else {})})
+        edited = replace(
+            check,
+            params={**check.params, _PARAMS: written | ({name: after} if name in new else {})},
+        )
         at = (None if name not in old else (name,), None if name not in new else (name,))
-        words = {"name": name, **{side: describe_source(value) for side, value in (("old", before), ("new", after))}}
-        yield walk.edit_check("check-question-values-changed", name, edited, old=before, new=after, at=at, words=words)
+        words = {
+            "name": name,
+            **{side: describe_source(value) for side, value in (("old", before), ("new", after))},
+        }
+        yield walk.edit_check(
+            "check-question-values-changed", name, edited, old=before, new=after, at=at, words=words
+        )
 
 
 def describe_source(value: Any) -> str:
     """Return a parameter in words: the key of the question that it comes from, or its value."""
     if key := find_question_key(value):
         return f"the question's {make_excerpt(key)}"
-    return "unset" if value is None else make_excerpt(value if isinstance(value, str) else write_canonical(value))
+    return (
+        "unset"
+        if value is None
+        else make_excerpt(value if isinstance(value, str) else write_canonical(value))
+    )
 
 
 KINDS: Mapping[str, CheckKind] = _Kinds(__name__, __path__, lambda module: module.KIND)
@@ -295,7 +325,10 @@ def read_params(kind: str, value: Params) -> dict[str, Any]:
         judge = {_JUDGE_REF: value.get(_JUDGE_REF)} if _JUDGE_REF in known else {}
         for name, param in known.items():
             _read_beside_values(name, param, value)
-        return {_PARAMS: {name: value[name] for name in known if name in value and name != _JUDGE_REF}, **judge}
+        return {
+            _PARAMS: {name: value[name] for name in known if name in value and name != _JUDGE_REF},
+            **judge,
+        }
     read: dict[str, Any] = {}
     for name, param in KINDS[kind].params.items():
         if name not in value and param.default is REQUIRED:

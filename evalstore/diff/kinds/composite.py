@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from evalstore.diff.kinds import REQUIRED, CheckKind, Param, read_no_question, read_text, say_always, say_never
+from evalstore.diff.kinds import (
+    REQUIRED,
+    CheckKind,
+    Param,
+    read_no_question,
+    read_text,
+    say_always,
+    say_never,
+)
 
 KIND = CheckKind(
     params={"rubric_ref": Param(REQUIRED, read_text, rule="composite-ref-changed")},

@@ -25,7 +25,9 @@ from evalstore.documents import Pointer
 
 def _read_facts(value: Any) -> list[str]:
     """Return a list of facts as the texts that are looked for; their ids are names for people."""
-    facts = read_texts([fact.get("value") if isinstance(fact, dict) else fact for fact in read_typed(value, list)])
+    facts = read_texts(
+        [fact.get("value") if isinstance(fact, dict) else fact for fact in read_typed(value, list)]
+    )
     if not all(fact.strip() for fact in facts):
         raise UnreadableError("a fact is blank")
     return facts
@@ -39,22 +41,29 @@ def _find_question_parts(params: Params) -> Iterator[Pointer]:
 def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
     if "facts" in check:
         return {}
-    return {"facts": _read_facts([] if row.get("expected_facts") is None else row["expected_facts"])}
+    return {
+        "facts": _read_facts([] if row.get("expected_facts") is None else row["expected_facts"])
+    }
 
 
 def _yield_fact_changes(walk: EditScript, token: str) -> Iterator[Change]:
     old, new = (side[token].params["facts"] for side in (walk.current, walk.goal))
     turned = old is not None and new is not None and sorted(old) == sorted(new)
     done = set_param(walk.current[token], "facts", new)
-    yield walk.edit_check("list-reordered" if turned else "fact-changed", "facts", done, old=old, new=new)
+    yield walk.edit_check(
+        "list-reordered" if turned else "fact-changed", "facts", done, old=old, new=new
+    )
 
 
 def _yield_texts(params: Params) -> Iterator[str]:
     if facts := params["facts"]:
         yield from ("\n".join(facts), "\n".join(facts).swapcase())
-        yield from (text for fact in facts[: CANDIDATES.repeated] for text in (fact, fact.swapcase()))
         yield from (
-            "\n".join(facts[:index] + facts[index + 1 :]) for index in range(min(len(facts), CANDIDATES.repeated))
+            text for fact in facts[: CANDIDATES.repeated] for text in (fact, fact.swapcase())
+        )
+        yield from (
+            "\n".join(facts[:index] + facts[index + 1 :])
+            for index in range(min(len(facts), CANDIDATES.repeated))
         )
         # As many as a share asks for, all but one of them in the other case.
         yield from (
@@ -75,19 +84,25 @@ def _simplify(params: Params) -> Params:
     """Return the parameters with the facts as they are looked for; a judge reads them as they are written."""
     if params["facts"] is None or params["judge_prompt_ref"] is not None:
         return params
-    facts = params["facts"] if params["case_sensitive"] else [fact.lower() for fact in params["facts"]]
+    facts = (
+        params["facts"] if params["case_sensitive"] else [fact.lower() for fact in params["facts"]]
+    )
     return {**params, "facts": sorted(" ".join(fact.split()) for fact in facts)}
 
 
 KIND = CheckKind(
     params={
-        "facts": Param(None, _read_facts, rule="fact-changed", edits=_yield_fact_changes, is_set=True),
+        "facts": Param(
+            None, _read_facts, rule="fact-changed", edits=_yield_fact_changes, is_set=True
+        ),
         "case_sensitive": CASE_SENSITIVE,
         "judge_prompt_ref": Param(None, read_text, rule="judge-ref-changed"),
     },
     is_binary=lambda params: _count_parts(params) == 1,
     may_miss=lambda params: not params["facts"],
-    may_err=lambda params: params["facts"] is None or _asks_judge(params) or len(params["facts"]) > PHRASE_LIMIT,
+    may_err=lambda params: (
+        params["facts"] is None or _asks_judge(params) or len(params["facts"]) > PHRASE_LIMIT
+    ),
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
     simplify=_simplify,

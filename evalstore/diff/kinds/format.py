@@ -41,7 +41,11 @@ def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
 
 
 def _yield_texts(params: Params) -> Iterator[str]:
-    yield "{}" if params["format"] == "json" else "x" * min(params["min_chars"] or 1, CANDIDATES.text_length)
+    yield (
+        "{}"
+        if params["format"] == "json"
+        else "x" * min(params["min_chars"] or 1, CANDIDATES.text_length)
+    )
     sized = list(yield_texts_around(params["min_chars"], params["max_chars"]))
     yield from ("{}", "x", *sized)
     # The same lengths as JSON.
@@ -49,14 +53,16 @@ def _yield_texts(params: Params) -> Iterator[str]:
 
 
 def _bound_length(limit: Limit) -> Param:
-    # A format is compared while there is a limit, which is something to grade: a new one comes first.
+    # A format is compared while there is a limit, which is something to grade: a new one comes
+    # first.
     return Param(None, read_count, rule=_RULE, comes_first=lambda old, _: old is None, limit=limit)
 
 
 KIND = CheckKind(
     params={
         "format": Param(None, read_one_of(*_FORMATS), rule=_RULE),
-        # 0 is not the absence of a limit, which says that there is something to grade. No text is empty.
+        # 0 is not the absence of a limit, which says that there is something to grade. No text is
+        # empty.
         "min_chars": _bound_length(at_least("min_chars", implied_by="format", ends_grading=True)),
         "max_chars": _bound_length(at_most("max_chars", highest=OUTPUT_LIMIT, ends_grading=True)),
     },

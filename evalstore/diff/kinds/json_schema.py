@@ -56,10 +56,16 @@ class _SchemaRule(NamedTuple):
 
 
 _RELATION_RULES = {
-    SchemaRelation.SAME_NORMAL_FORM: _SchemaRule("json-schema-annotation-changed", proof=_SAME_VIEW),
+    SchemaRelation.SAME_NORMAL_FORM: _SchemaRule(
+        "json-schema-annotation-changed", proof=_SAME_VIEW
+    ),
     SchemaRelation.EQUIVALENT: _SchemaRule("json-schema-changed", proof=_EQUIVALENT),
-    SchemaRelation.TIGHTENED: _SchemaRule("json-schema-tightened", "all JSON that passes now passed before"),
-    SchemaRelation.LOOSENED: _SchemaRule("json-schema-loosened", "all JSON that passed before still passes"),
+    SchemaRelation.TIGHTENED: _SchemaRule(
+        "json-schema-tightened", "all JSON that passes now passed before"
+    ),
+    SchemaRelation.LOOSENED: _SchemaRule(
+        "json-schema-loosened", "all JSON that passed before still passes"
+    ),
     SchemaRelation.INCOMPARABLE: _SchemaRule(
         "json-schema-changed", "some JSON passed only before, other JSON passes only now"
     ),
@@ -81,8 +87,12 @@ def find_schema_changes(script: EditScript, token: str) -> Iterator[Change]:
     elif before == after and check.params[_SCHEMA] is goal.params[_SCHEMA] is None:
         yield _edit_fields(script, check, goal)
     else:
-        old, new = ({name: one.params[name] for name in (_SCHEMA, _FIELDS)} for one in (check, goal))
-        yield _edit_demand(script, goal, "json-schema-changed", after, old=old, new=new, at=((before,), (after,)))
+        old, new = (
+            {name: one.params[name] for name in (_SCHEMA, _FIELDS)} for one in (check, goal)
+        )
+        yield _edit_demand(
+            script, goal, "json-schema-changed", after, old=old, new=new, at=((before,), (after,))
+        )
 
 
 def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Change:
@@ -98,11 +108,25 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
     pointers = _find_schema_edits(old, new)
     at = (_SCHEMA, *pointers[0])
     ways = dict.fromkeys((check.params["extract"], goal.params["extract"]))
-    outputs = tuple(text for value in comparison.examples for way in ways for text in list_json_outputs(value, way))
-    decision = Decision(known.certainty, _explain_relation(known, comparison), tuple(dict.fromkeys(outputs)))
-    # What changed is the keyword, whatever stands around it; all of both schemas tells the edit from others.
+    outputs = tuple(
+        text
+        for value in comparison.examples
+        for way in ways
+        for text in list_json_outputs(value, way)
+    )
+    decision = Decision(
+        known.certainty, _explain_relation(known, comparison), tuple(dict.fromkeys(outputs))
+    )
+    # What changed is the keyword, whatever stands around it; all of both schemas tells the edit
+    # from others.
     before, after = (_find_keyword(side, pointers[0]) for side in (old, new))
-    facts = {"old": before, "new": after, "at": (at, at), "proof": known.proof, "decision": decision}
+    facts = {
+        "old": before,
+        "new": after,
+        "at": (at, at),
+        "proof": known.proof,
+        "decision": decision,
+    }
     return edit(known.rule, _SCHEMA, keywords=_list_pointers(pointers), **facts)
 
 
@@ -136,8 +160,16 @@ def _iterate_edits(old: Any, new: Any, at: Pointer) -> Iterator[Pointer]:
 def _pair_schemas(key: str, old: Any, new: Any) -> dict[Pointer, tuple[Any, Any]]:
     """Return the schemas within a keyword, old and new, by their paths; nothing where it is edited as a whole."""
     if key in SCHEMA_MAP_KEYWORDS and isinstance(old, dict) and isinstance(new, dict):
-        return {(name,): (old.get(name, _ABSENT), new.get(name, _ABSENT)) for name in sorted({*new, *old})}
-    if key in SCHEMA_LIST_KEYWORDS and isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return {
+            (name,): (old.get(name, _ABSENT), new.get(name, _ABSENT))
+            for name in sorted({*new, *old})
+        }
+    if (
+        key in SCHEMA_LIST_KEYWORDS
+        and isinstance(old, list)
+        and isinstance(new, list)
+        and len(old) == len(new)
+    ):
         return {(index,): sides for index, sides in enumerate(zip(old, new, strict=True))}
     return {(): (old, new)} if key in SINGLE_SCHEMA_KEYWORDS else {}
 
@@ -155,26 +187,42 @@ def _explain_relation(known: _SchemaRule, comparison: SchemaComparison) -> str:
 
 def _list_pointers(pointers: list[Pointer]) -> str:
     more = len(pointers) - COMPARED.listed_pointers
-    text = ", ".join(format_json_pointer(pointer) or "all of it" for pointer in pointers[: COMPARED.listed_pointers])
+    text = ", ".join(
+        format_json_pointer(pointer) or "all of it"
+        for pointer in pointers[: COMPARED.listed_pointers]
+    )
     return f"{text} and {more} more" if more > 0 else text
 
 
 def _edit_fields(script: EditScript, check: CheckState, goal: CheckState) -> Change:
     old, new = check.params[_FIELDS], goal.params[_FIELDS]
-    more, less = ([name for name in one if name not in other] for one, other in ((new, old), (old, new)))
+    more, less = (
+        [name for name in one if name not in other] for one, other in ((new, old), (old, new))
+    )
     if not (more or less):
         return _edit_demand(script, goal, "list-reordered", _FIELDS, old=old, new=new)
     rule = "json-schema-changed"
     if not (more and less):
         rule = "json-schema-tightened" if more else "json-schema-loosened"
-    at = ((_FIELDS, *([old.index(less[0])] if less else [])), (_FIELDS, *([new.index(more[0])] if more else [])))
+    at = (
+        (_FIELDS, *([old.index(less[0])] if less else [])),
+        (_FIELDS, *([new.index(more[0])] if more else [])),
+    )
     keywords = ", ".join([*(f"+{name}" for name in more), *(f"-{name}" for name in less)])
     decision = Decision(Certainty.BY_DEFINITION, "each named field must be as the question expects")
-    return _edit_demand(script, goal, rule, _FIELDS, keywords=keywords, old=old, new=new, at=at, decision=decision)
+    return _edit_demand(
+        script, goal, rule, _FIELDS, keywords=keywords, old=old, new=new, at=at, decision=decision
+    )
 
 
 def _edit_demand(
-    script: EditScript, goal: CheckState, rule: str, name: str, *, keywords: str = "a schema, or fields", **facts: Any
+    script: EditScript,
+    goal: CheckState,
+    rule: str,
+    name: str,
+    *,
+    keywords: str = "a schema, or fields",
+    **facts: Any,
 ) -> Change:
     check = script.current[goal.token]
     demand = {name: goal.params[name] for name in (_SCHEMA, _FIELDS)}
@@ -221,8 +269,12 @@ def _drop_duplicates(values: list[Any]) -> list[Any]:
 KIND = CheckKind(
     params={
         "schema": Param(None, _read_schema, rule="json-schema-changed", edits=find_schema_changes),
-        "expected_fields": Param(None, read_texts, rule="json-schema-changed", edits=find_schema_changes, is_set=True),
-        "extract": Param("auto", read_one_of("auto", "whole", "fence"), rule="check-target-changed"),
+        "expected_fields": Param(
+            None, read_texts, rule="json-schema-changed", edits=find_schema_changes, is_set=True
+        ),
+        "extract": Param(
+            "auto", read_one_of("auto", "whole", "fence"), rule="check-target-changed"
+        ),
     },
     is_binary=say_always,
     may_miss=_has_fields,  # a question need not say what they should be

@@ -9,7 +9,11 @@ from typing import Any
 from evalstore.checks.judges import AGGREGATES
 from evalstore.checks.statements import STATEMENT_AGGREGATES
 from evalstore.diff.change import Change
-from evalstore.diff.changes.check_judging import find_jury_changes, find_model_changes, find_variable_changes
+from evalstore.diff.changes.check_judging import (
+    find_jury_changes,
+    find_model_changes,
+    find_variable_changes,
+)
 from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.kinds import (
     CheckKind,
@@ -53,19 +57,25 @@ def _read_statement(item: Any) -> dict[str, Any]:
 def _yield_statement_changes(walk: EditScript, token: str) -> Iterator[Change]:
     old, new = (side[token].params[_EACH] for side in (walk.current, walk.goal))
     if not (isinstance(old, list) and isinstance(new, list)):
-        words = {"asks": f"asks about the statements of {describe_source(new)} (was {describe_source(old)})"}
+        words = {
+            "asks": f"asks about the statements of {describe_source(new)} (was {describe_source(old)})"
+        }
         edited = set_param(walk.current[token], _EACH, new)
         yield walk.edit_check(_STATEMENTS_CHANGED, _EACH, edited, old=old, new=new, words=words)
         return
     # What is kept is paired first, then what has one name, then what has one place.
-    pairs = pair_items(old, new, is_same, lambda one, other: one["text"] == other["text"], _has_same_name)
+    pairs = pair_items(
+        old, new, is_same, lambda one, other: one["text"] == other["text"], _has_same_name
+    )
     left = [index for index in range(len(old)) if index not in pairs]
     added = [index for index in range(len(new)) if index not in pairs.values()]
     pairs |= dict(zip(left, added, strict=False))
     for before in range(len(old)):
         after = pairs.get(before)
         if after is None or not is_same(old[before], new[after]):
-            yield _edit_statement(walk, token, old[before], None if after is None else new[after], (before, after))
+            yield _edit_statement(
+                walk, token, old[before], None if after is None else new[after], (before, after)
+            )
     for after in range(len(new)):
         if after not in pairs.values():
             yield _edit_statement(walk, token, None, new[after], (None, after))
@@ -77,15 +87,25 @@ def _has_same_name(one: Params, other: Params) -> bool:
 
 
 def _edit_statement(
-    walk: EditScript, token: str, old: Params | None, new: Params | None, places: tuple[int | None, int | None]
+    walk: EditScript,
+    token: str,
+    old: Params | None,
+    new: Params | None,
+    places: tuple[int | None, int | None],
 ) -> Change:
     items = walk.current[token].params[_EACH]
-    place = len(items) if old is None else next(place for place, item in enumerate(items) if is_same(item, old))
+    place = (
+        len(items)
+        if old is None
+        else next(place for place, item in enumerate(items) if is_same(item, old))
+    )
     changed = [*items[:place], *([] if new is None else [new]), *items[place + 1 :]]
     at = tuple(None if place is None else (_EACH, place) for place in places)
     words = {"asks": _word_statement(old, new)}
     edited = set_param(walk.current[token], _EACH, changed)
-    return walk.edit_check(_STATEMENTS_CHANGED, _EACH, edited, old=old, new=new, at=(at[0], at[1]), words=words)
+    return walk.edit_check(
+        _STATEMENTS_CHANGED, _EACH, edited, old=old, new=new, at=(at[0], at[1]), words=words
+    )
 
 
 def _word_statement(old: Params | None, new: Params | None) -> str:
@@ -96,7 +116,10 @@ def _word_statement(old: Params | None, new: Params | None) -> str:
     if not is_same(old["text"], new["text"]):
         return f"asks about {after!r} instead of {before!r}"
     if not is_same(old["weight"], new["weight"]):
-        return f"weighs {after!r} {describe_value(new['weight'])} (was {describe_value(old['weight'])})"
+        return (
+            f"weighs {after!r} {describe_value(new['weight'])} (was "
+            f"{describe_value(old['weight'])})"
+        )
     return f"names {after!r} {describe_value(new.get('id'))} (was {describe_value(old.get('id'))})"
 
 
@@ -147,13 +170,17 @@ def _is_majority(params: Params) -> bool:
 
 KIND = CheckKind(
     params={
-        "judge_prompt_ref": Param(None, read_text, rule="judge-ref-changed", edits=find_jury_changes),
+        "judge_prompt_ref": Param(
+            None, read_text, rule="judge-ref-changed", edits=find_jury_changes
+        ),
         "jury": Param(None, _read_jury, edits=find_jury_changes),
         "variables": Param({}, read_mapping, edits=find_variable_changes),
         "model": Param({}, read_mapping, edits=find_model_changes),
         "samples": Param(1, read_integer, rule="judge-sampling-changed"),
         _EACH: Param(None, _read_each, edits=_yield_statement_changes),
-        "aggregate": Param("mean", read_one_of(*STATEMENT_AGGREGATES), edits=_yield_aggregate_change),
+        "aggregate": Param(
+            "mean", read_one_of(*STATEMENT_AGGREGATES), edits=_yield_aggregate_change
+        ),
     },
     is_binary=say_never,
     may_miss=_takes_values,

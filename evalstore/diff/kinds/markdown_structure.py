@@ -28,7 +28,11 @@ _DEMAND, _BOUND = "markdown-requirement-changed", "markdown-bound-changed"
 def _yield_texts(params: Params) -> Iterator[str]:
     headings, paragraphs, blocks = (
         [text] * min(params[name], CANDIDATES.repeated)
-        for text, name in (("## a", "min_headings"), ("a", "min_paragraphs"), ("```\na\n```", "min_code_blocks"))
+        for text, name in (
+            ("## a", "min_headings"),
+            ("a", "min_paragraphs"),
+            ("```\na\n```", "min_code_blocks"),
+        )
     )
     sections = [f"## {section}" for section in params["required_sections"]]
     whole = [*headings, *sections, *blocks, *paragraphs]
@@ -38,7 +42,9 @@ def _yield_texts(params: Params) -> Iterator[str]:
     yield "\n\n".join([f"## {' '.join(params['required_sections'])}", *blocks, *paragraphs])
     # A heading within code, and one that is underlined, are headings to one dialect only.
     yield "\n".join(["```", *headings, *sections, "```", *blocks, *paragraphs])
-    yield "\n\n".join([*(f"{heading[3:]}\n---" for heading in (*headings, *sections)), *blocks, *paragraphs])
+    yield "\n\n".join(
+        [*(f"{heading[3:]}\n---" for heading in (*headings, *sections)), *blocks, *paragraphs]
+    )
     for index in range(min(len(whole), CANDIDATES.repeated)):
         yield "\n\n".join(whole[:index] + whole[index + 1 :])
     deeper = f"{'#' * min(params['max_heading_level'] + 1, DEEPEST_HEADING)} a"
@@ -48,19 +54,36 @@ def _yield_texts(params: Params) -> Iterator[str]:
 
 
 def _asks_nothing(params: Params) -> bool:
-    names = ("min_headings", "no_h1", "required_sections", "forbidden_patterns", "min_code_blocks", "min_paragraphs")
-    return not any(params[name] for name in names) and params["max_heading_level"] >= DEEPEST_HEADING
+    names = (
+        "min_headings",
+        "no_h1",
+        "required_sections",
+        "forbidden_patterns",
+        "min_code_blocks",
+        "min_paragraphs",
+    )
+    return (
+        not any(params[name] for name in names) and params["max_heading_level"] >= DEEPEST_HEADING
+    )
 
 
 KIND = CheckKind(
     params={
-        "dialect": Param("commonmark", read_one_of("commonmark", "lines"), rule="check-engine-changed"),
+        "dialect": Param(
+            "commonmark", read_one_of("commonmark", "lines"), rule="check-engine-changed"
+        ),
         # A required section is a heading.
         "min_headings": Param(
-            0, read_count, rule=_BOUND, limit=at_least("min_headings", implied_by="required_sections")
+            0,
+            read_count,
+            rule=_BOUND,
+            limit=at_least("min_headings", implied_by="required_sections"),
         ),
         "max_heading_level": Param(
-            DEEPEST_HEADING, read_count, rule=_BOUND, limit=at_most("max_heading_level", highest=DEEPEST_HEADING)
+            DEEPEST_HEADING,
+            read_count,
+            rule=_BOUND,
+            limit=at_most("max_heading_level", highest=DEEPEST_HEADING),
         ),
         "no_h1": Param(False, read_switch, rule=_DEMAND),
         "required_sections": Param([], read_texts, items=(_DEMAND, _DEMAND), is_set=True),

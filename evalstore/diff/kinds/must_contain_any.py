@@ -29,7 +29,10 @@ KIND = CheckKind(
         "case_sensitive": CASE_SENSITIVE,
         # Most is proved of one match as the minimum.
         "min_matches": Param(
-            1, read_integer, rule="contain-min-matches-changed", comes_first=lambda _, new: bool(new == 1)
+            1,
+            read_integer,
+            rule="contain-min-matches-changed",
+            comes_first=lambda _, new: bool(new == 1),
         ),
     },
     is_binary=say_always,

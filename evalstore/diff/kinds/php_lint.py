@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from evalstore.diff.kinds import CheckKind, Param, read_no_question, read_one_of, say_always
 
-# A block that is cut, and a word in capitals, are PHP to one dialect only; so is a word that begins with php.
+# A block that is cut, and a word in capitals, are PHP to one dialect only; so is a word that begins
+# with php.
 _CODE = (
     "```php\n$x = 1;\n```",
     "```php\n$x = ;\n```",
@@ -17,8 +18,12 @@ _CODE = (
 
 KIND = CheckKind(
     params={
-        "dialect": Param("commonmark", read_one_of("commonmark", "legacy"), rule="check-engine-changed"),
-        "on_no_code": Param("pass", read_one_of("pass", "fail", "unscored"), rule="php-lint-options-changed"),
+        "dialect": Param(
+            "commonmark", read_one_of("commonmark", "legacy"), rule="check-engine-changed"
+        ),
+        "on_no_code": Param(
+            "pass", read_one_of("pass", "fail", "unscored"), rule="php-lint-options-changed"
+        ),
     },
     is_binary=say_always,
     may_miss=lambda params: params["on_no_code"] == "unscored",

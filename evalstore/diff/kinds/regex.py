@@ -51,7 +51,9 @@ def _find_literal(pattern: str) -> str | None:
     text, rest = [], iter(pattern)
     for char in rest:
         escaped = next(rest, None) if char == "\\" else None
-        if char in _META or (char == "\\" and (escaped is None or escaped.isalnum() or escaped == "_")):
+        if char in _META or (
+            char == "\\" and (escaped is None or escaped.isalnum() or escaped == "_")
+        ):
             return None
         text.append(escaped or char)
     return "".join(text)
@@ -59,10 +61,15 @@ def _find_literal(pattern: str) -> str | None:
 
 KIND = CheckKind(
     params={
-        "pattern": Param(REQUIRED, read_text, rule="regex-pattern-changed", edits=find_pattern_changes),
+        "pattern": Param(
+            REQUIRED, read_text, rule="regex-pattern-changed", edits=find_pattern_changes
+        ),
         "flags": Param("", _read_flags, rule="regex-flags-changed", edits=find_pattern_changes),
         "mode": Param(
-            "search", read_one_of("search", "match", "fullmatch"), rule="regex-mode-changed", edits=find_pattern_changes
+            "search",
+            read_one_of("search", "match", "fullmatch"),
+            rule="regex-mode-changed",
+            edits=find_pattern_changes,
         ),
     },
     is_binary=say_always,

@@ -43,7 +43,9 @@ def find_tool_changes(script: EditScript, token: str) -> Iterator[Change]:
     if old is None or new is None or len(old) + len(new) > COMPARED.items:
         item = "tools of its own" if old is None or new is None else "another list"
         edited = set_param(script.current[token], _NAME, new)
-        yield script.edit_check("tool-required-changed", _NAME, edited, old=old, new=new, words={"item": item})
+        yield script.edit_check(
+            "tool-required-changed", _NAME, edited, old=old, new=new, words={"item": item}
+        )
         return
     # Three criteria: the same entry, the same tool with the same arguments, and the same tool.
     pairs = pair_items(old, new, is_same, _has_same_demand, _has_same_name)
@@ -56,7 +58,10 @@ def find_tool_changes(script: EditScript, token: str) -> Iterator[Change]:
 
 
 def _has_same_demand(one: Entry, other: Entry) -> bool:
-    demands = ([entry["name"], entry.get("args"), "args" in entry and entry["args_match"]] for entry in (one, other))
+    demands = (
+        [entry["name"], entry.get("args"), "args" in entry and entry["args_match"]]
+        for entry in (one, other)
+    )
     return is_same(*demands)
 
 
@@ -68,18 +73,28 @@ def _edit_entry(script: EditScript, token: str, places: tuple[int, int]) -> Iter
     goal: Entry = script.goal[token].params[_NAME][places[1]]
     for keys in _DEMAND_KEYS:
         entry: Entry = script.current[token].params[_NAME][places[0]]
-        if all((key in entry) is (key in goal) and is_same(entry.get(key), goal.get(key)) for key in keys):
+        if all(
+            (key in entry) is (key in goal) and is_same(entry.get(key), goal.get(key))
+            for key in keys
+        ):
             continue
-        edited_entry = {**{key: item for key, item in entry.items() if key not in keys}, **_select_keys(goal, keys)}
+        edited_entry = {
+            **{key: item for key, item in entry.items() if key not in keys},
+            **_select_keys(goal, keys),
+        }
         old, new = (_describe_demand(one, keys) for one in (entry, goal))
         edited = _replace_entry(script.current[token], places[0], edited_entry)
         key = next(key for key in reversed(keys) if not is_same(entry.get(key), goal.get(key)))
         at = ((_NAME, places[0], key), (_NAME, places[1], key))
         words = {"name": f"{key} of {describe_value(goal['name'])}"}
-        yield script.edit_check("tool-constraint-changed", key, edited, old=old, new=new, at=at, words=words)
+        yield script.edit_check(
+            "tool-constraint-changed", key, edited, old=old, new=new, at=at, words=words
+        )
     check = script.current[token]
     entries = (check.params[_NAME][places[0]], goal)
-    yield from script.edit_extra_keys(token, entries, at=((_NAME, places[0]), (_NAME, places[1])), known=_READ_KEYS)
+    yield from script.edit_extra_keys(
+        token, entries, at=((_NAME, places[0]), (_NAME, places[1])), known=_READ_KEYS
+    )
     script.adopt_check(_replace_entry(check, places[0], goal))
 
 
@@ -100,7 +115,8 @@ def _replace_entry(check: CheckState, place: int, entry: Entry) -> CheckState:
 
 
 def _add_entries(script: EditScript, token: str, places: list[EntryPlace]) -> Iterator[Change]:
-    # Added before removed: so a list that means the same after both is proved equal, whatever was exchanged.
+    # Added before removed: so a list that means the same after both is proved equal, whatever was
+    # exchanged.
     goal: list[Entry] = script.goal[token].params[_NAME]
     for at, entry in enumerate(goal):
         seated = {after: place for place, (_, after) in enumerate(places)}
@@ -114,15 +130,23 @@ def _add_entries(script: EditScript, token: str, places: list[EntryPlace]) -> It
 
 
 def _remove_entries(script: EditScript, token: str, places: list[EntryPlace]) -> Iterator[Change]:
-    while (place := next((place for place, (_, after) in enumerate(places) if after is None), None)) is not None:
+    while (
+        place := next((place for place, (_, after) in enumerate(places) if after is None), None)
+    ) is not None:
         before, _ = places.pop(place)
         tools = script.current[token].params[_NAME]
         edited = set_param(script.current[token], _NAME, [*tools[:place], *tools[place + 1 :]])
-        yield _edit_whole_entry(script, edited, tools[place], old=tools[place], at=((_NAME, before), None))
+        yield _edit_whole_entry(
+            script, edited, tools[place], old=tools[place], at=((_NAME, before), None)
+        )
 
 
 def _edit_whole_entry(script: EditScript, edited: CheckState, entry: Entry, **facts: Any) -> Change:
-    more = {key: item for key, item in entry.items() if key != "name" and not is_same(item, _DEFAULTS.get(key))}
+    more = {
+        key: item
+        for key, item in entry.items()
+        if key != "name" and not is_same(item, _DEFAULTS.get(key))
+    }
     item = describe_value(entry["name"]) + (f" ({describe_value(more)})" if more else "")
     return script.edit_check("tool-required-changed", _NAME, edited, words={"item": item}, **facts)
 
@@ -135,7 +159,9 @@ def _order_entries(script: EditScript, token: str, places: list[EntryPlace]) -> 
     before, after = (_list_ordered_entries(check, tools) for tools in (check.params[_NAME], goal))
     rule = "list-reordered" if before == after else "tool-order-mode-changed"
     names = [[entry["name"] for entry in tools] for tools in (check.params[_NAME], goal)]
-    yield script.edit_check(rule, _NAME, set_param(check, _NAME, goal), old=names[0], new=names[1], discriminator=goal)
+    yield script.edit_check(
+        rule, _NAME, set_param(check, _NAME, goal), old=names[0], new=names[1], discriminator=goal
+    )
 
 
 def _list_ordered_entries(check: CheckState, tools: list[Entry]) -> list[str]:
@@ -143,7 +169,11 @@ def _list_ordered_entries(check: CheckState, tools: list[Entry]) -> list[str]:
     mode = check.params["mode"]
     if mode == "any_order":
         return []
-    return [write_canonical(entry) for entry in tools if entry["min"] or (mode == "exact" and entry.get("max"))]
+    return [
+        write_canonical(entry)
+        for entry in tools
+        if entry["min"] or (mode == "exact" and entry.get("max"))
+    ]
 
 
 # From the one that asks for least.
@@ -179,7 +209,9 @@ def _find_question_parts(params: Params) -> Iterator[Pointer]:
 def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
     if "tools" in check or row.get("expected_tools") is None:
         return {}
-    return {"tools": [_read_expected_tool(entry) for entry in read_typed(row["expected_tools"], list)]}
+    return {
+        "tools": [_read_expected_tool(entry) for entry in read_typed(row["expected_tools"], list)]
+    }
 
 
 def _read_expected_tool(entry: Any) -> dict[str, Any]:
@@ -209,7 +241,9 @@ def _simplify(params: Params) -> Params:
     """Return the parameters without what decides nothing, beside those of their limits."""
     if params["tools"] is None or len(params["tools"]) > TOOL_LIMIT:
         return params
-    tools, forbidden, mode, partial = (params[name] for name in ("tools", "forbidden", "mode", "partial"))
+    tools, forbidden, mode, partial = (
+        params[name] for name in ("tools", "forbidden", "mode", "partial")
+    )
     if (count_required_tools(params) or 0) < 2:  # noqa: PLR2004  # an order, and shares, are of two
         mode, partial = "any_order" if mode == "in_order" else mode, False
     if mode == "exact":
@@ -217,7 +251,10 @@ def _simplify(params: Params) -> Params:
         named = {entry["name"] for entry in tools}
         forbidden = [name for name in forbidden if name in named]
     # How arguments match is nothing without arguments.
-    tools = [entry if "args" in entry else {**entry, "args_match": _DEFAULTS["args_match"]} for entry in tools]
+    tools = [
+        entry if "args" in entry else {**entry, "args_match": _DEFAULTS["args_match"]}
+        for entry in tools
+    ]
     if mode != "exact":
         tools = [entry for entry in tools if entry["min"] or "max" in entry]
     if mode == "any_order" and not partial:
@@ -230,14 +267,21 @@ KIND = CheckKind(
     params={
         # [] is not its absence: then the question's are not asked for.
         "tools": Param(None, _read_tools, rule="tool-required-changed", edits=find_tool_changes),
-        "forbidden": Param([], read_texts, rule=_CONSTRAINT, items=(_CONSTRAINT, _CONSTRAINT), is_set=True),
+        "forbidden": Param(
+            [], read_texts, rule=_CONSTRAINT, items=(_CONSTRAINT, _CONSTRAINT), is_set=True
+        ),
         "mode": Param(
             "any_order",
             read_one_of(*_MODES),
             rule="tool-order-mode-changed",
             comes_first=lambda old, new: _MODES.index(old) > _MODES.index(new),
         ),
-        "partial": Param(False, read_switch, rule="check-partial-credit-changed", comes_first=lambda old, _: bool(old)),
+        "partial": Param(
+            False,
+            read_switch,
+            rule="check-partial-credit-changed",
+            comes_first=lambda old, _: bool(old),
+        ),
     },
     is_binary=lambda params: not params["partial"] or count_required_tools(params) in {0, 1},
     may_miss=say_always,  # an output without a record of calls

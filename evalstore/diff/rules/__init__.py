@@ -20,9 +20,16 @@ def _complete_row(rule: ChangeRule) -> ChangeRule:
     if rule.level is Bump.MAJOR and rule.scope is not Scope.NOTHING:
         shared_by_all = (*shared_by_all, prove_by_enumeration)
     direction = NEVER if rule.scope is Scope.NOTHING else rule.direction
-    return replace(rule, direction=direction, mirror=rule.mirror or rule.id, deciders=(*rule.deciders, *shared_by_all))
+    return replace(
+        rule,
+        direction=direction,
+        mirror=rule.mirror or rule.id,
+        deciders=(*rule.deciders, *shared_by_all),
+    )
 
 
 RULES: Mapping[str, ChangeRule] = {
-    rule.id: _complete_row(rule) for area in (shared, rubric, checks, judge, dataset) for rule in area.ROWS
+    rule.id: _complete_row(rule)
+    for area in (shared, rubric, checks, judge, dataset)
+    for rule in area.ROWS
 }

@@ -15,11 +15,20 @@ from evalstore.diff.deciders.judges import (
     prove_template_equivalent,
     prove_variable_unread,
 )
-from evalstore.diff.deciders.juries import bound_jury_shift, bound_member_shift, prove_jury_equivalent
+from evalstore.diff.deciders.juries import (
+    bound_jury_shift,
+    bound_member_shift,
+    prove_jury_equivalent,
+)
 from evalstore.diff.deciders.unmoved import prove_verdict_unread, prove_weightless
 from evalstore.diff.direction_rules import BY_LEVELS, BY_PANEL, BY_VOTES, BY_WAYS, COMPOSITE_MARK
 from evalstore.diff.findings import Certainty
-from evalstore.diff.references import prove_default_unused, prove_harmless, prove_locked_harmless, prove_same_content
+from evalstore.diff.references import (
+    prove_default_unused,
+    prove_harmless,
+    prove_locked_harmless,
+    prove_same_content,
+)
 from evalstore.versions import Bump
 
 _BESIDE = "a new judge, to which rubrics move one by one"

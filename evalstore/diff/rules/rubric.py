@@ -5,7 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 from evalstore.diff.change import Change, ChangeRule, Scope
-from evalstore.diff.deciders.unmoved import prove_tool_share_unread, prove_verdict_unread, prove_weightless
+from evalstore.diff.deciders.unmoved import (
+    prove_tool_share_unread,
+    prove_verdict_unread,
+    prove_weightless,
+)
 from evalstore.diff.direction import LOOSER, STRICTER, bound_share, bound_weight_variation
 from evalstore.diff.direction_rules import (
     BY_COMBINE,

@@ -11,7 +11,9 @@ def _show_beside_scoring(change: Change) -> Proof | None:
     """Show that the key stands in no check, so that only a bundle may read it."""
     if change.token:
         return None
-    return Proof("scoring does not read this key, but a bundle may", Bump.MINOR, certainty=Certainty.ASSUMED)
+    return Proof(
+        "scoring does not read this key, but a bundle may", Bump.MINOR, certainty=Certainty.ASSUMED
+    )
 
 
 ROWS = (

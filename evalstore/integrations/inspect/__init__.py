@@ -2,7 +2,8 @@
 
 Needs the extra `evalstore[inspect]`. In a task:
 
-    Task(dataset_samples("dataset/x@1.0.0", store="."), solver=generate(), scorer=rubric_scorer(store="."))
+    Task(dataset_samples("dataset/x@1.0.0", store="."), solver=generate(),
+    scorer=rubric_scorer(store="."))
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ from evalstore.text import make_excerpt
 
 __all__ = ["dataset_samples", "pass_rate", "rubric_scorer"]
 
-# A model of Inspect, or one for each model name in the store's files; None means the role, which also answers what
-# names no model.
+# A model of Inspect, or one for each model name in the store's files; None means the role, which
+# also answers what names no model.
 InspectJudge = str | Model | Mapping[str, str | Model] | None
 
 _FINISH = MappingProxyType({"max_tokens": "length", "model_length": "length"})
@@ -72,7 +73,8 @@ _one_at_a_time: RunVar[CapacityLimiter] = RunVar("evalstore_turn")
 async def ask_inspect_model(call: JudgeCall, judge: InspectJudge) -> JudgeReply:
     """Ask the model of a call; returns a reply with a `problem` when none answers, raises at a limit of Inspect.
 
-    A store's files never choose the model: an id in them is only compared with the model that the task names.
+    A store's files never choose the model: an id in them is only compared with the model that the
+    task names.
     """
     model = _choose_model(str(call.model.get("id", GRADER_ROLE)), judge)
     if isinstance(model, str):
@@ -93,24 +95,37 @@ def _choose_model(named: str, judge: InspectJudge) -> Model | str:
             return get_model(judge[named])
         judge = None
     if judge is None and GRADER_ROLE not in model_roles():
-        return f"no model answers as the judge: name one with judge=…, or bind the role (--model-role {GRADER_ROLE}=…)"
+        return (
+            "no model answers as the judge: name one with judge=…, or bind the role (--model-role "
+            f"{GRADER_ROLE}=…)"
+        )
     model = get_model(role=GRADER_ROLE) if judge is None else get_model(judge)
     if named not in {GRADER_ROLE, model.name, str(model)}:
         shown = make_excerpt(named, 60)
-        return f"the judge is to be {shown!r}, not {model}: judge={{{shown!r}: …}} says which model of Inspect that is"
+        return (
+            f"the judge is to be {shown!r}, not {model}: judge={{{shown!r}: …}} says which model "
+            "of Inspect that is"
+        )
     return model
 
 
 def _list_messages(call: JudgeCall) -> list[ChatMessage]:
     system = call.model.get("system")
-    return [*([ChatMessageSystem(content=system)] if system else []), ChatMessageUser(content=call.prompt)]
+    return [
+        *([ChatMessageSystem(content=system)] if system else []),
+        ChatMessageUser(content=call.prompt),
+    ]
 
 
 def _make_config(call: JudgeCall) -> GenerateConfig:
     options = {name: call.model[name] for name in SAMPLING if name in call.model}
     if "response_format" in call.model:
         form = call.model["response_format"]["json_schema"]
-        options["response_schema"] = {"name": form["name"], "json_schema": form["schema"], "strict": form["strict"]}
+        options["response_schema"] = {
+            "name": form["name"],
+            "json_schema": form["schema"],
+            "strict": form["strict"],
+        }
     if "extra" in call.model:
         options["extra_body"] = dict(call.model["extra"])
     # A further sample is another answer, not the first one again out of a cache.
@@ -121,7 +136,9 @@ def _read_reply(output: ModelOutput, model: str) -> JudgeReply:
     if output.error:
         return JudgeReply(problem=f"{model}: {make_excerpt(output.error)}")
     finish = "" if output.empty else output.stop_reason
-    return JudgeReply(output.completion, served=output.model or model, finish=_FINISH.get(finish, finish))
+    return JudgeReply(
+        output.completion, served=output.model or model, finish=_FINISH.get(finish, finish)
+    )
 
 
 def rubric_scorer(
@@ -129,9 +146,11 @@ def rubric_scorer(
 ) -> Scorer:
     """Grade by the rubric `ref`, or by the one that a sample's metadata names as `rubric_ref`; reports mean and passes.
 
-    `store` is the folder of the store; a task file's relative path is relative to it. Judges are answered by `judge`,
-    a model of Inspect or a mapping from the names that the store knows models by; without one by the role `grader` (of
-    several its first model); with neither they are unscored. Raises `EvalstoreError` for a rubric that is not there.
+    `store` is the folder of the store; a task file's relative path is relative to it. Judges are
+    answered by `judge`,
+    a model of Inspect or a mapping from the names that the store knows models by; without one by
+    the role `grader` (of several its first model); with neither they are unscored. Raises
+    `EvalstoreError` for a rubric that is not there.
     """
     return _make_scorer(ref, locate_store(store), judge=judge)
 
@@ -147,7 +166,8 @@ def _make_scorer(ref: str | None = None, store: str = ".", *, judge: InspectJudg
         named = ref or question.rubric_ref
         if not isinstance(named, str):
             return make_unscored(
-                "scoring_failed", "the sample names no rubric: give the scorer one, or metadata rubric_ref"
+                "scoring_failed",
+                "the sample names no rubric: give the scorer one, or metadata rubric_ref",
             )
         if output is None:
             return make_unscored("no_response", "there is no output to grade")
@@ -158,7 +178,9 @@ def _make_scorer(ref: str | None = None, store: str = ".", *, judge: InspectJudg
     return score
 
 
-async def _grade_with_judges(ready: Ruler, sample: Sample, judge: InspectJudge) -> tuple[RubricResult, bool]:
+async def _grade_with_judges(
+    ready: Ruler, sample: Sample, judge: InspectJudge
+) -> tuple[RubricResult, bool]:
     """Grade, ask the missing calls, grade again; returns whether any judge was asked. Checks themselves never wait."""
     replies: Mapping[str, JudgeReply] = {}
     while True:
@@ -168,7 +190,9 @@ async def _grade_with_judges(ready: Ruler, sample: Sample, judge: InspectJudge) 
         replies = {**replies, **await _ask_missing(missing, judge)}
 
 
-async def _ask_missing(missing: Mapping[str, JudgeCall], judge: InspectJudge) -> Mapping[str, JudgeReply]:
+async def _ask_missing(
+    missing: Mapping[str, JudgeCall], judge: InspectJudge
+) -> Mapping[str, JudgeReply]:
     answers = await collect(*(ask_inspect_model(call, judge) for call in missing.values()))
     return dict(zip(missing, answers, strict=True))
 

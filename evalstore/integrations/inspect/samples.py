@@ -26,7 +26,15 @@ from evalstore.integrations.rubric_scorer import (
     load_ruler,
     to_decimal,
 )
-from evalstore.model import CheckResult, Kind, Output, Question, RubricResult, Verdict, has_failed_check
+from evalstore.model import (
+    CheckResult,
+    Kind,
+    Output,
+    Question,
+    RubricResult,
+    Verdict,
+    has_failed_check,
+)
 from evalstore.runs import UsedArtifact
 from evalstore.runs.eee_write import format_exact_score
 from evalstore.scoring.grading import ArtifactResolver, format_exact_ref
@@ -84,8 +92,9 @@ def _add_hints_as_notes() -> Iterator[None]:
 def dataset_samples(ref: str, store: ArtifactStore | Path | str = ".") -> MemoryDataset:
     """Return the questions of a dataset as samples: the input or the messages, `expected` as target, the rest metadata.
 
-    `rubric_scorer` reads the metadata back, so that a sample is graded as its question is. Raises `EvalstoreError` for
-    what cannot be resolved or read, and for a number that is not a float, because Inspect's numbers are floats.
+    `rubric_scorer` reads the metadata back, so that a sample is graded as its question is. Raises
+    `EvalstoreError` for what cannot be resolved or read, and for a number that is not a float,
+    because Inspect's numbers are floats.
     """
     with open_store(locate_store(store)) as used:
         resolved = used.resolve(ref)
@@ -97,7 +106,10 @@ def dataset_samples(ref: str, store: ArtifactStore | Path | str = ".") -> Memory
 
 def read_question(state: TaskState, target: Target) -> Question:
     """Return the question of a sample: the row is its metadata, with its id, its input, its target as `expected`."""
-    row: dict[str, Any] = {"input": _input_text(state.input), **convert_numbers(state.metadata, to_decimal)}
+    row: dict[str, Any] = {
+        "input": _input_text(state.input),
+        **convert_numbers(state.metadata, to_decimal),
+    }
     if not isinstance(row["input"], str):
         row["input"] = _input_text(state.input)
     if "expected" not in row and target.text:
@@ -109,15 +121,19 @@ def read_question(state: TaskState, target: Target) -> Question:
 def read_output(state: TaskState) -> Output | None:
     """Return what Inspect's own scorers grade, else the assistant's last message; None when there is neither.
 
-    Inspect's messages record every tool call, so no call is an empty record. Messages that are part of the input are
-    not the model's. `evalstore score` reads a log in the same way.
+    Inspect's messages record every tool call, so no call is an empty record. Messages that are part
+    of the input are not the model's. `evalstore score` reads a log in the same way.
     """
     replies = [message for message in state.messages if isinstance(message, ChatMessageAssistant)]
     own_replies = [message for message in replies if message.source != "input"]
     text = own_replies[-1].text if own_replies else None
     if state.output.completion or not state.output.empty:
         text = state.output.completion
-    return None if text is None else Output(text, tuple(_read_tool_calls(own_replies)) if state.messages else None)
+    return (
+        None
+        if text is None
+        else Output(text, tuple(_read_tool_calls(own_replies)) if state.messages else None)
+    )
 
 
 def _read_tool_calls(messages: Sequence[ChatMessageAssistant]) -> Iterator[Mapping[str, Any]]:
@@ -129,7 +145,9 @@ def _make_samples(questions: Iterator[Question], dataset: str) -> Iterator[Sampl
     try:
         for question in questions:
             if question.broken:
-                raise RefusedError(f"the questions of {dataset} cannot be samples: {question.broken}")
+                raise RefusedError(
+                    f"the questions of {dataset} cannot be samples: {question.broken}"
+                )
             yield _make_sample(question)
     except (AttributeError, KeyError, TypeError, ValidationError) as misfit:
         raise RefusedError(
@@ -143,10 +161,14 @@ def _make_sample(question: Question) -> Sample:
     messages = row.get("messages")
     seen = {"id"} if messages else {"id", "input"}
     return Sample(
-        input=_MESSAGES.validate_python(convert_numbers(messages, _to_float)) if messages else question.input,
+        input=_MESSAGES.validate_python(convert_numbers(messages, _to_float))
+        if messages
+        else question.input,
         target=_make_target(row.get("expected")),
         id=question.id,
-        metadata=convert_numbers({key: value for key, value in row.items() if key not in seen}, _to_float),
+        metadata=convert_numbers(
+            {key: value for key, value in row.items() if key not in seen}, _to_float
+        ),
     )
 
 
@@ -169,17 +191,24 @@ def _to_float(value: Any) -> Any:
         return value
     if Decimal(repr(float(value))) != value:
         raise RefusedError(
-            f"{make_excerpt(str(value), 40)} is not a float, and Inspect has no other numbers", hint="quote it"
+            f"{make_excerpt(str(value), 40)} is not a float, and Inspect has no other numbers",
+            hint="quote it",
         )
     return float(value)
 
 
 def make_score(
-    result: RubricResult, output: Output, *, rubric: UsedArtifact, judges: Sequence[UsedArtifact], asked: bool
+    result: RubricResult,
+    output: Output,
+    *,
+    rubric: UsedArtifact,
+    judges: Sequence[UsedArtifact],
+    asked: bool,
 ) -> Score:
     """Return the nearest float of a score, with everything exact as text in the metadata; never 0 for unscored.
 
-    `judges` are those that the rubric refers to; `asked` says whether one had to be asked about this output.
+    `judges` are those that the rubric refers to; `asked` says whether one had to be asked about
+    this output.
     """
     details = {
         "rubric": rubric.ref,
@@ -194,13 +223,22 @@ def make_score(
     explanation = explain_result(result)
     if result.score is None:
         return make_unscored(
-            _name_unscored_reason(result, asked=asked), explanation, answer=output.text, metadata=details
+            _name_unscored_reason(result, asked=asked),
+            explanation,
+            answer=output.text,
+            metadata=details,
         )
-    return Score(value=float(result.score), answer=output.text, explanation=explanation, metadata=details)
+    return Score(
+        value=float(result.score), answer=output.text, explanation=explanation, metadata=details
+    )
 
 
 def make_unscored(
-    reason: str, explanation: str, *, answer: str | None = None, metadata: dict[str, Any] | None = None
+    reason: str,
+    explanation: str,
+    *,
+    answer: str | None = None,
+    metadata: dict[str, Any] | None = None,
 ) -> Score:
     """Return what Inspect keeps but counts in no metric."""
     details = metadata or {"verdict": str(Verdict.UNSCORED)}

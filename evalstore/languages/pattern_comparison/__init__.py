@@ -6,36 +6,42 @@ r"""Compares regular expressions by the texts that they match: all texts, by pro
 >>> compare_patterns(Expression(r"\bfoo\b"), Expression("foo"))
 LanguageComparison(relation=<LanguageRelation.WIDER: 'wider'>, only_old=None, only_new='afoo', why='')
 
-`compare_patterns` takes two expressions as `regex` (version 0) runs them; `compare_languages` takes what the
-`build_...` functions make, so that phrases and complements can be compared with patterns; `find_memberships` takes any
-number of them. Nothing else is for use from outside, and nothing here knows what the answer is for.
+`compare_patterns` takes two expressions as `regex` (version 0) runs them; `compare_languages` takes
+what the `build_...` functions make, so that phrases and complements can be compared with patterns;
+`find_memberships` takes any number of them. Nothing else is for use from outside, and nothing here
+knows what the answer is for.
 
-What is proved: "equal", "narrower", "wider" and "incomparable" hold for every text of Unicode, of any length. The
-engine is asked which characters a class has (`alphabet`), and the scorer whether each example is as claimed
-(`is_confirmed_by`); an answer that it contradicts is withdrawn.
+What is proved: "equal", "narrower", "wider" and "incomparable" hold for every text of Unicode, of
+any length. The engine is asked which characters a class has (`alphabet`), and the scorer whether
+each example is as claimed (`is_confirmed_by`); an answer that it contradicts is withdrawn.
 
-What is given up, as "undecided" with the reason: syntax beyond `parser`'s list (references, look-behind, atomic and
-possessive parts, ...), patterns of which one may take too many steps on an ordinary text that the other searches
-(`PatternMatcher.ordinary_length`), more than 1,000 items, and whatever takes too many steps to compare.
+What is given up, as "undecided" with the reason: syntax beyond `parser`'s list (references,
+look-behind, atomic and possessive parts, ...), patterns of which one may take too many steps on an
+ordinary text that the other searches (`PatternMatcher.ordinary_length`), more than 1,000 items, and
+whatever takes too many steps to compare.
 
 How, a module a step:
 
-    languages           pattern -> syntax tree (`patterns.parser`), in the modes search, match and fullmatch; how many
-                        characters, blanks not counted, the texts of a language have at least
+    languages           pattern -> syntax tree (`patterns.parser`), in the modes search, match and
+                        fullmatch; how many characters, blanks not counted, the texts of a language
+                        have at least
     patterns.alphabet   all code points -> a few letters that no part of either pattern tells apart
-    patterns.pattern_graph   both trees -> one graph of "what must follow", in which equal parts are one node
+    patterns.pattern_graph   both trees -> one graph of "what must follow", in which equal parts are
+    one node
     automaton           a graph and a letter -> what the rest must meet; worked example at its top
-    compare             all languages at once, breadth first -> the combinations of them that texts have, with a
-                        shortest text each; of two, texts of one side only, or the proof of none, and their confirmation
+    compare             all languages at once, breadth first -> the combinations of them that texts
+                        have, with a shortest text each; of two, texts of one side only, or the
+                        proof of none, and their confirmation
 
-Steps, not time: a question may take `QUESTION_STEPS`, and questions that belong together share a budget
-(`evalstore.budget`). The same pair ends at the same step on every machine; 200,000 are about a third of a second. In
-theory the worst case is exponential in the pattern (PSPACE-complete without look-ahead), so there is a limit.
+Steps, not time: a question may take `QUESTION_STEPS`, and questions that belong together share a
+budget (`evalstore.budget`). The same pair ends at the same step on every machine; 200,000 are about
+a third of a second. In theory the worst case is exponential in the pattern (PSPACE-complete without
+look-ahead), so there is a limit.
 
-Where it comes from: reading by derivatives (Brzozowski 1964; of parts, Antimirov 1996); "and", "or" and "not" in states
-(alternating automata: Chandra, Kozen and Stockmeyer 1981); letters as classes (symbolic automata, D'Antoni and Veanes);
-pairs of states searched together (Hopcroft and Karp 1971); states that stand for smaller ones (antichains: De Wulf,
-Doyen, Henzinger and Raskin 2006).
+Where it comes from: reading by derivatives (Brzozowski 1964; of parts, Antimirov 1996); "and", "or"
+and "not" in states (alternating automata: Chandra, Kozen and Stockmeyer 1981); letters as classes
+(symbolic automata, D'Antoni and Veanes); pairs of states searched together (Hopcroft and Karp
+1971); states that stand for smaller ones (antichains: De Wulf, Doyen, Henzinger and Raskin 2006).
 """
 
 from typing import TYPE_CHECKING

@@ -1,11 +1,13 @@
 r"""Reads texts letter by letter: from what the rest of a text must meet to what the rest after a letter must meet.
 
-Look-ahead makes "and" and "not" of statements about the rest, so a state is a formula of them (an alternating
-automaton), and reading a letter is taking a derivative (Brzozowski 1964). An anchor asks what stands before and after
-it: of the last letter as much is kept as an anchor can ask. Equal formulas are one state, so there are finitely many.
+Look-ahead makes "and" and "not" of statements about the rest, so a state is a formula of them (an
+alternating automaton), and reading a letter is taking a derivative (Brzozowski 1964). An anchor
+asks what stands before and after it: of the last letter as much is kept as an anchor can ask. Equal
+formulas are one state, so there are finitely many.
 
-Example: `ab?` beside `ab*`, each to match the whole text. There are four letters, and the graph has eight nodes: 4 (the
-old one) and 7 ask for an `a`, then 3 and 5 for "a `b` or the end"; after that `b`, 1 is the end, and 5 is 5 again.
+Example: `ab?` beside `ab*`, each to match the whole text. There are four letters, and the graph has
+eight nodes: 4 (the old one) and 7 ask for an `a`, then 3 and 5 for "a `b` or the end"; after that
+`b`, 1 is the end, and 5 is 5 again.
 
 >>> from evalstore.budget import SharedBudget
 >>> from evalstore.languages.patterns import alphabet
@@ -19,10 +21,16 @@ old one) and 7 ask for an `a`, then 3 and 5 for "a `b` or the end"; after that `
 >>> starts = [make_literal(graph.add_tree(tree, graph.any_rest)) for tree in trees]
 >>> automaton, states, before = AlternatingAutomaton(graph), starts, NOTHING
 >>> for letter in (0, 1, 1):
-...     states = [automaton.read_letter(automaton.expand(state, before, 0), letter) for state in states]
+...     states = [
+...         automaton.read_letter(automaton.expand(state, before, 0), letter) for state in states
+...     ]
 ...     before = 0
 ...     accepted = [automaton.can_end(state, before) for state in states]
-...     print(letters.examples[letter], [[sorted(part) for part in state] for state in states], accepted)
+...     print(
+...         letters.examples[letter],
+...         [[sorted(part) for part in state] for state in states],
+...         accepted,
+...     )
 a [[[3]], [[5]]] [True, True]
 b [[[1]], [[5]]] [True, True]
 b [[], [[5]]] [False, True]
@@ -38,7 +46,8 @@ from dataclasses import dataclass, field
 from evalstore.languages.patterns.pattern_graph import NodeKind, PatternGraph
 from evalstore.languages.patterns.syntax_tree import HOLDS_AT, NOTHING, Neighbour
 
-# A literal is a node by its number; one below 0 denies a formula that the automaton keeps (`_denied[~number]`).
+# A literal is a node by its number; one below 0 denies a formula that the automaton keeps
+# (`_denied[~number]`).
 Conjunction = frozenset[int]
 # An "or" of "and"s of literals: the disjunctive normal form.
 Formula = frozenset[Conjunction]
@@ -80,7 +89,9 @@ class AlternatingAutomaton:
         if key not in self._successors:
             self.graph.budget.spend(1 + len(expanded))
             parts = [self._read_conjunction(conjunction, letter) for conjunction in expanded]
-            self._successors[key] = self._drop_subsumed(conjunction for part in parts for conjunction in part)
+            self._successors[key] = self._drop_subsumed(
+                conjunction for part in parts for conjunction in part
+            )
         return self._successors[key]
 
     def group_letters(self, letters: int, expanded: Iterable[Formula]) -> list[int]:
@@ -98,11 +109,15 @@ class AlternatingAutomaton:
             self.graph.budget.spend(len(expanded))
             numbers = frozenset().union(*expanded)
             masks = (self._collect_masks(self._denied[~number]) for number in numbers if number < 0)
-            plain = frozenset(self.graph.nodes[number].argument for number in numbers if number >= 0)
+            plain = frozenset(
+                self.graph.nodes[number].argument for number in numbers if number >= 0
+            )
             self._masks_asked[expanded] = plain.union(*masks)
         return self._masks_asked[expanded]
 
-    def _expand_conjunction(self, conjunction: Conjunction, before: Neighbour, after: Neighbour) -> Formula:
+    def _expand_conjunction(
+        self, conjunction: Conjunction, before: Neighbour, after: Neighbour
+    ) -> Formula:
         result = TRUE
         for number in conjunction:
             result = self._conjoin(result, self._expand_literal(number, before, after))
@@ -118,7 +133,9 @@ class AlternatingAutomaton:
             )
         return self._expanded[key]
 
-    def _expand_node(self, start: int, before: Neighbour, after: Neighbour, within: frozenset[int]) -> Formula:
+    def _expand_node(
+        self, start: int, before: Neighbour, after: Neighbour, within: frozenset[int]
+    ) -> Formula:
         """Follow all ways from a node up to the next letter; a way that returns to a look-ahead adds nothing."""
         waiting, seen, found = [start], {start}, []
         while waiting:
@@ -132,13 +149,17 @@ class AlternatingAutomaton:
                 found.append(frozenset({number}))
             elif kind in {NodeKind.AHEAD, NodeKind.NOT_AHEAD} and number not in within:
                 found += self._expand_lookahead(number, before, after, within | {number})
-            elif kind is NodeKind.ANY_OF or (kind is NodeKind.AT and HOLDS_AT[argument](before, after)):
+            elif kind is NodeKind.ANY_OF or (
+                kind is NodeKind.AT and HOLDS_AT[argument](before, after)
+            ):
                 fresh = [successor for successor in successors if successor not in seen]
                 seen.update(fresh)
                 waiting += fresh
         return self._simplify(found)
 
-    def _expand_lookahead(self, number: int, before: Neighbour, after: Neighbour, within: frozenset[int]) -> Formula:
+    def _expand_lookahead(
+        self, number: int, before: Neighbour, after: Neighbour, within: frozenset[int]
+    ) -> Formula:
         kind, _, (ahead, following) = self.graph.nodes[number]
         condition = self._expand_literal(ahead, before, after)
         condition = self._negate(condition) if kind is NodeKind.NOT_AHEAD else condition
@@ -147,7 +168,8 @@ class AlternatingAutomaton:
         return self._conjoin(condition, self._expand_node(following, before, after, within))
 
     def _negate(self, formula: Formula) -> Formula:
-        # Written out, the "not" of a formula can be exponentially longer; so it is named, and read when a letter is.
+        # Written out, the "not" of a formula can be exponentially longer; so it is named, and read
+        # when a letter is.
         if formula in {TRUE, FALSE}:
             return FALSE if formula == TRUE else TRUE
         if formula not in self._denial_numbers:
@@ -159,7 +181,9 @@ class AlternatingAutomaton:
         result = TRUE
         for number in conjunction:
             if number < 0:
-                result = self._conjoin(result, self._negate(self.read_letter(self._denied[~number], letter)))
+                result = self._conjoin(
+                    result, self._negate(self.read_letter(self._denied[~number], letter))
+                )
                 continue
             _, mask, (following,) = self.graph.nodes[number]
             if not mask >> letter & 1:
@@ -184,7 +208,9 @@ class AlternatingAutomaton:
         if not longer:
             return found
         self.graph.budget.spend(len(longer) * len(found) // 8)
-        return found - {conjunction for conjunction in longer if any(other < conjunction for other in found)}
+        return found - {
+            conjunction for conjunction in longer if any(other < conjunction for other in found)
+        }
 
     def _simplify(self, conjunctions: Iterable[Conjunction]) -> Formula:
         found = self._drop_subsumed(conjunctions)
@@ -201,5 +227,7 @@ class AlternatingAutomaton:
         return frozenset(
             conjunction
             for conjunction in formula
-            if len(conjunction) > 1 or min(conjunction) < 0 or not conjunction.isdisjoint(best_numbers)
+            if len(conjunction) > 1
+            or min(conjunction) < 0
+            or not conjunction.isdisjoint(best_numbers)
         )

@@ -1,8 +1,9 @@
 """Searches several languages at once for the combinations of them that texts have, each with its shortest text.
 
-A text is in some of the languages and not in the others: a combination. Every language becomes an automaton that is
-made deterministic as it is read; the search goes through the product of all of them, breadth first, what people can
-type before anything else. A combination that a complete search does not find, no text has.
+A text is in some of the languages and not in the others: a combination. Every language becomes an
+automaton that is made deterministic as it is read; the search goes through the product of all of
+them, breadth first, what people can type before anything else. A combination that a complete search
+does not find, no text has.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from itertools import product
 from typing import NamedTuple
 
 from evalstore.budget import OutOfStepsError, SharedBudget
-from evalstore.languages.pattern_comparison.automaton import FALSE, TRUE, AlternatingAutomaton, Formula, make_literal
+from evalstore.languages.pattern_comparison.automaton import (
+    FALSE,
+    TRUE,
+    AlternatingAutomaton,
+    Formula,
+    make_literal,
+)
 from evalstore.languages.pattern_comparison.languages import Expression, build_pattern_language
 from evalstore.languages.patterns.alphabet import PLAIN_CHARS, Alphabet, build_alphabet
 from evalstore.languages.patterns.matcher import compile_matcher
@@ -53,10 +60,15 @@ class LanguageComparison:
     def is_confirmed_by(self, old: Acceptor, new: Acceptor) -> bool:
         """Whether each text is accepted by its own side and refused by the other, as others find."""
         examples = ((self.only_old, old, new), (self.only_new, new, old))
-        return all(text is None or (own(text), other(text)) == (True, False) for text, own, other in examples)
+        return all(
+            text is None or (own(text), other(text)) == (True, False)
+            for text, own, other in examples
+        )
 
 
-def compare_patterns(old: Expression, new: Expression, budget: SharedBudget | None = None) -> LanguageComparison:
+def compare_patterns(
+    old: Expression, new: Expression, budget: SharedBudget | None = None
+) -> LanguageComparison:
     """Return what the texts that match `new` are to those that match `old`; the engine has confirmed the examples.
 
     It never raises: what is not supported, or takes more steps than the budget has, is undecided.
@@ -67,9 +79,13 @@ def compare_patterns(old: Expression, new: Expression, budget: SharedBudget | No
     except UndecidedError as error:
         return LanguageComparison(LanguageRelation.UNDECIDED, why=str(error))
     if not compared.is_confirmed_by(partial(_match, old), partial(_match, new)):
-        return LanguageComparison(LanguageRelation.UNDECIDED, why="the engine and the comparison disagree")
+        return LanguageComparison(
+            LanguageRelation.UNDECIDED, why="the engine and the comparison disagree"
+        )
     if languages[0] != languages[1] and _find_limit(old) != _find_limit(new):
-        return replace(compared, relation=LanguageRelation.UNDECIDED, why="one of them can take too many steps")
+        return replace(
+            compared, relation=LanguageRelation.UNDECIDED, why="one of them can take too many steps"
+        )
     return compared
 
 
@@ -127,15 +143,21 @@ def find_memberships(languages: Sequence[RegexTree], budget: SharedBudget) -> Me
     return _search(languages, budget)
 
 
-def _search(languages: Sequence[RegexTree], budget: SharedBudget, *, apart: bool = False) -> MembershipTable:
+def _search(
+    languages: Sequence[RegexTree], budget: SharedBudget, *, apart: bool = False
+) -> MembershipTable:
     """Return what `find_memberships` does; if `apart`, only the shortest texts that tell two languages apart."""
-    combinations = (_ONLY_OLD, _ONLY_NEW) if apart else product((False, True), repeat=len(languages))
+    combinations = (
+        (_ONLY_OLD, _ONLY_NEW) if apart else product((False, True), repeat=len(languages))
+    )
     texts: dict[Membership, str] = {}
     try:
         alphabet = build_alphabet(languages, budget)
         graph = PatternGraph(alphabet.masks, budget)
         starts = tuple(make_literal(graph.add_tree(tree, graph.any_rest)) for tree in languages)
-        _Search(AlternatingAutomaton(graph), alphabet, budget, {*combinations}, texts, apart).run(starts)
+        _Search(AlternatingAutomaton(graph), alphabet, budget, {*combinations}, texts, apart).run(
+            starts
+        )
     except OutOfStepsError:
         return MembershipTable(texts, is_complete=False)
     except RecursionError:
@@ -167,13 +189,15 @@ class _Search:
     moves: dict[tuple[Formula, Neighbour], list[_Move]] = field(default_factory=dict)
 
     def run(self, starts: tuple[Formula, ...]) -> None:
-        # The shortest texts that tell two languages apart may be any; of others, those come first that can be typed.
+        # The shortest texts that tell two languages apart may be any; of others, those come first
+        # that can be typed.
         plain = self._select_plain_letters()
         start = _CombinedState(NOTHING, starts)
         seen = {start}
         typed, others = deque([(start, "")]), deque[_Reached]()
         while self.wanted and (typed or others):
-            # What is reached by typing alone is followed first, whatever else leads to the same state.
+            # What is reached by typing alone is followed first, whatever else leads to the same
+            # state.
             is_typed = bool(typed)
             state, text = (typed or others).popleft()
             if not is_typed and state in seen:
@@ -184,7 +208,9 @@ class _Search:
                 continue
             for letters, following in self._list_successors(state):
                 # Where two languages ask for the same, no text tells them apart any more.
-                if following in seen or (self.apart and following.formulas[0] == following.formulas[1]):
+                if following in seen or (
+                    self.apart and following.formulas[0] == following.formulas[1]
+                ):
                     continue
                 letter = _find_lowest_bit(letters & plain or letters)
                 reached = following, text + self.alphabet.examples[letter]
@@ -218,7 +244,10 @@ class _Search:
             ]
         # Readable letters have low numbers: of the shortest texts, a readable one is found first.
         partial.sort(key=lambda one: one[0] & -one[0])
-        return ((letters, _CombinedState(neighbour, formulas)) for letters, neighbour, formulas in partial)
+        return (
+            (letters, _CombinedState(neighbour, formulas))
+            for letters, neighbour, formulas in partial
+        )
 
     def _list_moves(self, formula: Formula, before: Neighbour) -> list[_Move]:
         key = formula, before
@@ -229,7 +258,9 @@ class _Search:
                 for group in self.automaton.group_letters(letters, (expanded,)):
                     way = neighbour, self.automaton.read_letter(expanded, _find_lowest_bit(group))
                     moves[way] = moves.get(way, 0) | group
-            self.moves[key] = [(mask, neighbour, following) for (neighbour, following), mask in moves.items()]
+            self.moves[key] = [
+                (mask, neighbour, following) for (neighbour, following), mask in moves.items()
+            ]
         return self.moves[key]
 
     def _select_plain_letters(self) -> int:

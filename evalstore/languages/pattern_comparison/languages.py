@@ -37,7 +37,9 @@ from evalstore.languages.patterns.syntax_tree import (
 CASED_CODES = 0x20000
 _FLAGS = frozenset("imsx")
 _TEXT_END = Anchor(AnchorKind.TEXT_END)
-_LAST_LINE_END = Alternation((_TEXT_END, Lookahead(Concatenation((Chars("\n"), _TEXT_END)), positive=True)))
+_LAST_LINE_END = Alternation(
+    (_TEXT_END, Lookahead(Concatenation((Chars("\n"), _TEXT_END)), positive=True))
+)
 _WORDS = {
     Lookbehind: "what looks behind",
     Atomic: "an atomic or possessive part",
@@ -77,7 +79,8 @@ def build_pattern_language(expression: Expression) -> RegexTree:
     if isinstance(compiled, str):
         raise UndecidedError(compiled)
     tree = _keep_language(parse_pattern(pattern, flags))
-    # What follows the last node of a graph is free, so only the start of a search and the end of a fullmatch are added.
+    # What follows the last node of a graph is free, so only the start of a search and the end of a
+    # fullmatch are added.
     if mode == "search":
         return Concatenation((ANY_TEXT, tree))
     return Concatenation((tree, Anchor(AnchorKind.TEXT_END))) if mode == "fullmatch" else tree
@@ -85,7 +88,9 @@ def build_pattern_language(expression: Expression) -> RegexTree:
 
 def _check_length(pattern: str) -> None:
     if len(pattern) > PATTERNS.compared or count_items(pattern) > PATTERNS.compared:
-        raise UndecidedError(f"a pattern is longer than {PATTERNS.compared:,} characters, its repeats written out")
+        raise UndecidedError(
+            f"a pattern is longer than {PATTERNS.compared:,} characters, its repeats written out"
+        )
 
 
 def _keep_language(tree: RegexTree) -> RegexTree:
@@ -127,10 +132,13 @@ def _forget_places(tree: RegexTree) -> RegexTree:
 def build_phrase_language(phrases: Sequence[str], *, case_sensitive: bool) -> RegexTree:
     """Return the language of the texts that hold one of the phrases, as written or after `str.lower()` of both.
 
-    Raises `UndecidedError` for phrases whose lower case depends on the letters around them, or that are too long.
+    Raises `UndecidedError` for phrases whose lower case depends on the letters around them, or that
+    are too long.
     """
     if sum(map(len, phrases)) > PATTERNS.phrases:
-        raise UndecidedError(f"the phrases are longer than {PATTERNS.phrases:,} characters together")
+        raise UndecidedError(
+            f"the phrases are longer than {PATTERNS.phrases:,} characters together"
+        )
     spell = _spell_exactly if case_sensitive else _spell_ignoring_case
     return Concatenation((ANY_TEXT, Alternation(tuple(map(spell, phrases)))))
 
@@ -145,7 +153,9 @@ def build_words_language(text: str, *, case_sensitive: bool) -> RegexTree:
     spell = _spell_exactly if case_sensitive else _spell_ignoring_case
     letters = get_children(spell(" ".join(text.split())))
     blank = Repetition(Chars(list_white_space()), 1, None)
-    return Concatenation((ANY_TEXT, *(blank if letter == Chars(" ") else letter for letter in letters)))
+    return Concatenation(
+        (ANY_TEXT, *(blank if letter == Chars(" ") else letter for letter in letters))
+    )
 
 
 def build_complement(language: RegexTree) -> RegexTree:
@@ -161,7 +171,8 @@ def _spell_ignoring_case(phrase: str) -> RegexTree:
     lowered, table = phrase.lower(), _build_lowercase_table()
     if not _SIGMAS.union(table.tails).isdisjoint(lowered):
         raise UndecidedError("a phrase has a letter whose lower case depends on its neighbours")
-    # `str.lower()` of a text is that of its letters, but for sigma: each letter of a phrase has a set of sources.
+    # `str.lower()` of a text is that of its letters, but for sigma: each letter of a phrase has a
+    # set of sources.
     letters = [Chars(table.sources.get(char, char)) for char in lowered]
     if lowered:
         letters[-1] = Chars(letters[-1].chars + table.heads.get(lowered[-1], ""))

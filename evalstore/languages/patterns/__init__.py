@@ -2,21 +2,29 @@
 
 A module a step:
 
-    engine                    what `regex` compiles, within a size; where Python's `re` reads a pattern otherwise
-    parser, syntax_tree       pattern -> tree; what is not known for sure is refused, with the reason
+    engine                    what `regex` compiles, within a size; where Python's `re` reads a
+    pattern otherwise parser, syntax_tree       pattern -> tree; what is not known for sure is
+    refused, with the reason
     atoms                     which characters an atom matches
-    alphabet                  all code points -> a few letters, for proofs (`evalstore.languages.pattern_comparison`)
-    pattern_graph             tree -> graph of "what must follow", in which equal parts are one node, for proofs
-    work_bound                how many steps an engine that backtracks takes at most, by length or in one text
+    alphabet                  all code points -> a few letters, for proofs
+    (`evalstore.languages.pattern_comparison`) pattern_graph             tree -> graph of "what must
+    follow", in which equal parts are one node, for proofs work_bound                how many steps
+    an engine that backtracks takes at most, by length or in one text
     matcher                   the engine at work, where that bound allows it
 
-`evalstore.languages.limits` has the numbers. No clock is read: a text has a match, has none, or takes too many steps,
-on every machine. Beyond `languages`, nothing imports a module of these by itself.
+`evalstore.languages.limits` has the numbers. No clock is read: a text has a match, has none, or
+takes too many steps, on every machine. Beyond `languages`, nothing imports a module of these by
+itself.
 """
 
 from typing import TYPE_CHECKING
 
-from evalstore.languages.patterns.engine import OUTPUT_LIMIT, compile_pattern, find_dialect_difference, name_engine
+from evalstore.languages.patterns.engine import (
+    OUTPUT_LIMIT,
+    compile_pattern,
+    find_dialect_difference,
+    name_engine,
+)
 from evalstore.lazy_names import import_lazily
 
 if TYPE_CHECKING:
@@ -33,4 +41,6 @@ __all__ = [
 ]
 
 # Most who ask know a length or a dialect, and search nothing.
-__getattr__ = import_lazily(__name__, {".matcher": ("LIMIT_HINT", "PatternMatcher", "compile_matcher")})
+__getattr__ = import_lazily(
+    __name__, {".matcher": ("LIMIT_HINT", "PatternMatcher", "compile_matcher")}
+)

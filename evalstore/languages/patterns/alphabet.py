@@ -1,7 +1,7 @@
 """Divides all code points into the letters of a comparison: classes that no atom of either side tells apart.
 
-Automata theory calls such classes minterms. Which characters an atom matches is asked of the engine itself, so that
-nothing about classes, cases or Unicode can differ from what a check does.
+Automata theory calls such classes minterms. Which characters an atom matches is asked of the engine
+itself, so that nothing about classes, cases or Unicode can differ from what a check does.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def _partition_chars(sets: Sequence[CodeRanges], budget: SharedBudget) -> dict[i
     for char in PLAIN_CHARS:
         classes.setdefault(members[bisect_right(starts, ord(char)) - 1], char)
     lasts = [start - 1 for start in (*starts[1:], _CODE_LIMIT)]
-    # A surrogate, which no file can hold, is the example of a class only where it has no other character.
+    # A surrogate, which no file can hold, is the example of a class only where it has no other
+    # character.
     for index in sorted(range(len(lasts)), key=lambda index: lasts[index] in _SURROGATES):
         classes.setdefault(members[index], chr(lasts[index]))
     return classes
@@ -140,11 +141,14 @@ def _find_case_relatives(chars: frozenset[str], budget: SharedBudget) -> str:
 
 @lru_cache(maxsize=1024)
 def _fold_char(char: str, relatives: str) -> str:
-    return "".join(relatives[start:end] for start, end in _scan_text(_escape_char(char), "i", relatives))
+    return "".join(
+        relatives[start:end] for start, end in _scan_text(_escape_char(char), "i", relatives)
+    )
 
 
 def _look_up_class(source: str, flag: str, budget: SharedBudget) -> CodeRanges:
-    # Spent also when the result is cached: a step count may not depend on what a process did before.
+    # Spent also when the result is cached: a step count may not depend on what a process did
+    # before.
     # Measured: a look at all code points, and more for each item of a class.
     budget.spend(2_000 + 600 * len(_CLASS_ITEM.findall(source)))
     return _scan_all_chars(source, flag)

@@ -23,7 +23,11 @@ def build_reader(atom: Atom) -> Callable[[str], bool]:
     """Return whether an atom matches a character, as the engine says."""
     if isinstance(atom, Chars):
         return atom.chars.__contains__
-    source, flags = (atom.source, atom.flag) if isinstance(atom, CharClass) else (f"\\U{ord(atom.char):08x}", "i")
+    source, flags = (
+        (atom.source, atom.flag)
+        if isinstance(atom, CharClass)
+        else (f"\\U{ord(atom.char):08x}", "i")
+    )
     compiled = compile_pattern(source, flags)
     if isinstance(compiled, str):
         raise UndecidedError(compiled)
@@ -42,7 +46,9 @@ def are_disjoint(one: Atom, other: Atom) -> bool:
     if _has_property(one) or _has_property(other) or _match_sample(one) & _match_sample(other):
         return False
     reads, reads_too = build_reader(one), build_reader(other)
-    return not any(reads(char) and reads_too(char) for char in _spell_atom(one) + _spell_atom(other))
+    return not any(
+        reads(char) and reads_too(char) for char in _spell_atom(one) + _spell_atom(other)
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -1,15 +1,16 @@
 r"""Untrusted regular expressions: compiled once and bounded in size; sole user of `regex`.
 
-The dialect is Python's `re`. The engine is `regex` (its version 0 behaviour), which knows Unicode's properties, too. No
-clock stops it: `matcher` says which texts it is given. The two agree on ordinary patterns
-(tests/checks/test_patterns.py holds the table) and differ in these:
+The dialect is Python's `re`. The engine is `regex` (its version 0 behaviour), which knows Unicode's
+properties, too. No clock stops it: `matcher` says which texts it is given. The two agree on
+ordinary patterns (tests/checks/test_patterns.py holds the table) and differ in these:
 
-- `\w`, `\b` and their opposites count combining marks as part of a word and superscript digits as none;
+- `\w`, `\b` and their opposites count combining marks as part of a word and superscript digits as
+  none;
 - `\s` leaves out the four separators U+001C to U+001F; `\B` also matches in an empty text;
 - with flag i, the dotless and the dotted I of Turkish match only themselves;
 - `[[:alpha:]]` is a class of letters (`find_problems` says so);
-- of what `re` refuses and `regex` knows, some is run, and `find_problems` says so (`\p{L}`, `(?<name>…)`); the rest
-  (fuzzy matches, recursion, ...) is refused by `parser`.
+- of what `re` refuses and `regex` knows, some is run, and `find_problems` says so (`\p{L}`,
+  `(?<name>…)`); the rest (fuzzy matches, recursion, ...) is refused by `parser`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 OUTPUT_LIMIT = 1 << 20
 
 _ITEM = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|(?P<open>\()|(?P<close>\))|\{(?P<least>[0-9]+)[0-9,]*\}|.", re.DOTALL
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|(?P<open>\()|(?P<close>\))|\{(?P<least>[0-9]+)[0-9,]*\}|.",
+    re.DOTALL,
 )
 _POSIX = re.compile(r"(?<!\\)\[[^\]]*\[:\^?[a-z]+:\]")
 _FUZZY = re.compile(r"(?<![\\{])\{[^{}]*(?<![A-Za-z])[desi](?![A-Za-z])[^{}]*\}")
@@ -45,7 +47,9 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
     if count_items(pattern) > PATTERNS.items:
         return f"the pattern's counted repeats expand to more than {PATTERNS.items:,} items"
     try:
-        compiled = regex.compile(pattern, sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0))
+        compiled = regex.compile(
+            pattern, sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0)
+        )
         return compiled if len(pattern) <= PATTERNS.literal else _disable_literal_search(compiled)
     except (regex.error, ValueError, RecursionError) as error:
         return f"the pattern does not compile: {_word_error(error)}"
@@ -63,11 +67,16 @@ def find_dialect_difference(pattern: str, flags: str) -> str | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            re.compile(pattern, sum((re.RegexFlag[flag.upper()] for flag in flags), re.RegexFlag(0)))
+            re.compile(
+                pattern, sum((re.RegexFlag[flag.upper()] for flag in flags), re.RegexFlag(0))
+            )
     except (re.error, ValueError, RecursionError, OverflowError) as error:
         return f"Python's re does not know this syntax: {_word_error(error)}"
     if _POSIX.search(pattern):
-        return "a class such as [[:alpha:]] means its characters in Python's re, and a class of letters here"
+        return (
+            "a class such as [[:alpha:]] means its characters in Python's re, and a class of "
+            "letters here"
+        )
     if _FUZZY.search(pattern):
         return "braces such as {e<=1} are plain text in Python's re, and ask for a fuzzy match here"
     return None

@@ -1,7 +1,8 @@
 r"""Finds matches of untrusted patterns: what is found depends on pattern and text alone, and so does what is too much.
 
-The engine, `regex`, searches a text where `work_bound` says that it stays within `PATTERNS.steps`: up to some length
-all texts, and beyond it those whose lines and words are short enough. Every other text is left undecided.
+The engine, `regex`, searches a text where `work_bound` says that it stays within `PATTERNS.steps`:
+up to some length all texts, and beyond it those whose lines and words are short enough. Every other
+text is left undecided.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ class PatternMatcher:
         if self.ordinary_length is None:
             return None
         length = f"{self.ordinary_length:,} characters"
-        return f"an output longer than {length} may be unscored: the pattern can take too many steps"
+        return (
+            f"an output longer than {length} may be unscored: the pattern can take too many steps"
+        )
 
     @property
     def may_exceed(self) -> bool:
@@ -56,7 +59,9 @@ class PatternMatcher:
 
     def is_found(self, text: str) -> bool | None:
         """Whether the text has a match; None where that takes too many steps."""
-        return getattr(self._compiled, self.mode)(text) is not None if self._is_within(text) else None
+        return (
+            getattr(self._compiled, self.mode)(text) is not None if self._is_within(text) else None
+        )
 
     def list_captures(self, text: str) -> list[str] | None:
         """Return what the first group holds in each match ("" where it took no part); None for too many steps."""

@@ -1,9 +1,10 @@
 r"""Reads a pattern as the engine does, as a tree; what it does not know for sure, it refuses.
 
-A list of what is known: characters, escapes, classes (also `\p{L}` and `[[:alpha:]]`), `.`, `^ $ \A \Z \b \B`, groups,
-alternatives, repeats (greedy, lazy, possessive), atomic groups, look-ahead and look-behind, references to groups, tests
-of groups, comments, the flags i, m, s, x for all or for a group, and the flag a for all. Whatever else the engine knows
-(fuzzy matches, recursion, branch resets, verbs, graphemes, flags amid a pattern, ...) is refused.
+A list of what is known: characters, escapes, classes (also `\p{L}` and `[[:alpha:]]`), `.`,
+`^ $ \A \Z \b \B`, groups, alternatives, repeats (greedy, lazy, possessive), atomic groups,
+look-ahead and look-behind, references to groups, tests of groups, comments, the flags i, m, s, x
+for all or for a group, and the flag a for all. Whatever else the engine knows (fuzzy matches,
+recursion, branch resets, verbs, graphemes, flags amid a pattern, ...) is refused.
 """
 
 from __future__ import annotations
@@ -136,7 +137,9 @@ class _PatternReader:
 
     def _read_item(self, token: re.Match[str], flags: frozenset[str], depth: int) -> RegexTree:
         if token["set"] or token["kind"]:
-            return CharClass(token[0], "".join(sorted(flags & ({"s"} if token[0] == "." else {"a", "i"}))))
+            return CharClass(
+                token[0], "".join(sorted(flags & ({"s"} if token[0] == "." else {"a", "i"})))
+            )
         if token["char"]:
             return _fold_char(_decode_char(token[0]), flags)
         if token["place"]:
@@ -215,7 +218,9 @@ def _make_ascii_edge(*, is_edge: bool) -> RegexTree:
     """Return a place between a letter of ASCII words and what is none, or between two alike."""
     word = CharClass(r"\w", "a")
     places = [
-        Concatenation((Lookbehind(word, positive=before), Lookahead(word, positive=before != is_edge)))
+        Concatenation(
+            (Lookbehind(word, positive=before), Lookahead(word, positive=before != is_edge))
+        )
         for before in (True, False)
     ]
     return Alternation(tuple(places))

@@ -1,8 +1,9 @@
 """Turns syntax trees into one graph: a node says what the rest of a text must look like from there on.
 
-A node is made of the nodes that follow it (a continuation), and equal nodes are one (hash-consing), so the same ending
-of two patterns is the same node. A counted repeat that may end at any time, `a{0,40}`, is a ladder, each rung of which
-matches all that the rung below it does: `rungs` knows, and the highest rung stands for all that are lower.
+A node is made of the nodes that follow it (a continuation), and equal nodes are one (hash-consing),
+so the same ending of two patterns is the same node. A counted repeat that may end at any time,
+`a{0,40}`, is a ladder, each rung of which matches all that the rung below it does: `rungs` knows,
+and the highest rung stands for all that are lower.
 """
 
 from __future__ import annotations
@@ -73,7 +74,12 @@ class PatternGraph:
         return self.add_node(NodeKind.ALL)
 
     def add_node(
-        self, kind: NodeKind, argument: Any = None, following: tuple[int, ...] = (), *, rung: LadderRung | None = None
+        self,
+        kind: NodeKind,
+        argument: Any = None,
+        following: tuple[int, ...] = (),
+        *,
+        rung: LadderRung | None = None,
     ) -> int:
         """Return the node with this content."""
         self.budget.spend()
@@ -89,7 +95,9 @@ class PatternGraph:
                 following = self.add_tree(part, following)
             return following
         if isinstance(tree, Alternation):
-            return self.add_node(NodeKind.ANY_OF, None, tuple(self.add_tree(part, following) for part in tree.parts))
+            return self.add_node(
+                NodeKind.ANY_OF, None, tuple(self.add_tree(part, following) for part in tree.parts)
+            )
         if isinstance(tree, Repetition):
             return self._add_repetition(tree, following)
         if isinstance(tree, Anchor):
@@ -98,7 +106,9 @@ class PatternGraph:
             return self.add_tree(tree.body, following)
         if isinstance(tree, Lookahead):
             ahead = self.add_tree(tree.body, self.any_rest)
-            return self.add_node(NodeKind.AHEAD if tree.positive else NodeKind.NOT_AHEAD, None, (ahead, following))
+            return self.add_node(
+                NodeKind.AHEAD if tree.positive else NodeKind.NOT_AHEAD, None, (ahead, following)
+            )
         if isinstance(tree, Atom):
             return self.add_node(NodeKind.CHAR, self.masks[tree], (following,))
         raise UndecidedError(f"{type(tree).__name__} is of no regular language")
@@ -106,7 +116,11 @@ class PatternGraph:
     def _add_repetition(self, tree: Repetition, following: int) -> int:
         if max(tree.least, tree.most or 0) > PATTERNS.repeat_count:
             raise UndecidedError(f"a repeat counts beyond {PATTERNS.repeat_count:,}")
-        last = self._add_loop(tree.body, following) if tree.most is None else self._add_ladder(tree, following)
+        last = (
+            self._add_loop(tree.body, following)
+            if tree.most is None
+            else self._add_ladder(tree, following)
+        )
         for _ in range(tree.least):
             last = self.add_tree(tree.body, last)
         return last
@@ -115,16 +129,26 @@ class PatternGraph:
         key = ("loop", self._number_tree(body), following)
         if key not in self._numbers:
             # The loop leads to itself, so its node is there before its content is.
-            self._numbers[key] = loop = self._append_node(GraphNode(NodeKind.ANY_OF, None, ()), None)
+            self._numbers[key] = loop = self._append_node(
+                GraphNode(NodeKind.ANY_OF, None, ()), None
+            )
             self.loops.add(loop)
-            self.nodes[loop] = GraphNode(NodeKind.ANY_OF, None, (self.add_tree(body, loop), following))
+            self.nodes[loop] = GraphNode(
+                NodeKind.ANY_OF, None, (self.add_tree(body, loop), following)
+            )
         return self._numbers[key]
 
     def _add_ladder(self, tree: Repetition, following: int) -> int:
-        family, rung = self._number_family(("ladder", self._number_tree(tree.body), following)), following
+        family, rung = (
+            self._number_family(("ladder", self._number_tree(tree.body), following)),
+            following,
+        )
         for rank in range(1, (tree.most or 0) - tree.least + 1):
             rung = self.add_node(
-                NodeKind.ANY_OF, None, (self.add_tree(tree.body, rung), following), rung=LadderRung(family, rank)
+                NodeKind.ANY_OF,
+                None,
+                (self.add_tree(tree.body, rung), following),
+                rung=LadderRung(family, rank),
             )
         return rung
 
@@ -146,7 +170,9 @@ class PatternGraph:
     def _number_tree(self, tree: RegexTree) -> int:
         """Return the number of a tree and of all that are equal to it; each object is looked at once."""
         if id(tree) not in self._object_numbers:
-            self._object_numbers[id(tree)] = self._tree_numbers.setdefault(tree, len(self._tree_numbers))
+            self._object_numbers[id(tree)] = self._tree_numbers.setdefault(
+                tree, len(self._tree_numbers)
+            )
         return self._object_numbers[id(tree)]
 
     def _number_family(self, key: Any) -> int:

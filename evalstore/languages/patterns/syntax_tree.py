@@ -152,7 +152,11 @@ def replace_children(tree: RegexTree, change: Callable[[RegexTree], RegexTree]) 
         return type(tree)(tuple(map(change, tree.parts)))
     if isinstance(tree, Conditional):
         return Conditional(tree.number, change(tree.yes), change(tree.no))
-    return replace(tree, body=change(tree.body)) if isinstance(tree, Repetition | Lookaround | Group | Atomic) else tree
+    return (
+        replace(tree, body=change(tree.body))
+        if isinstance(tree, Repetition | Lookaround | Group | Atomic)
+        else tree
+    )
 
 
 def iterate_tree(tree: RegexTree) -> Iterator[RegexTree]:
@@ -178,7 +182,8 @@ def can_be_empty(tree: RegexTree) -> bool:
 ANY_TEXT = Repetition(CharClass(".", "s"), 0, None)
 
 
-# As bits; 0 is any other letter, NOTHING an end of the text, LAST beside NEWLINE that no letter follows.
+# As bits; 0 is any other letter, NOTHING an end of the text, LAST beside NEWLINE that no letter
+# follows.
 NEWLINE, WORD, NOTHING, LAST = 1, 2, 4, 8
 Neighbour = int
 
@@ -204,7 +209,9 @@ def refuse_engine_faults(tree: RegexTree) -> None:
     atoms = [node for node in trees if isinstance(node, Atom)]
     cases = {_is_folded(atom) for atom in atoms if _has_case(atom)}
     if len(cases) > 1 and any(map(_is_negated_class, atoms)):
-        raise UndecidedError("a negated class with a flag i for a part of the pattern is not supported")
+        raise UndecidedError(
+            "a negated class with a flag i for a part of the pattern is not supported"
+        )
     alternations = (node for node in trees if isinstance(node, Alternation))
     if any(sum(map(_has_bare_negated_class, node.parts)) > 1 for node in alternations):
         raise UndecidedError("alternatives with a negated class each are not supported")

@@ -1,16 +1,17 @@
 r"""Bounds the steps that a backtracking engine takes with a pattern, whatever the text of some length is.
 
-A *thread* is one way in which the engine has come to a part of the pattern. Part by part the walk keeps how many
-threads can be at one place of a text at most, how many there are at all places together, and what a thread has read
-last: `\w+` entered behind a blank has one place in a word to begin at, `\w+` at the start of a search has as many as
-the word is long. A repeated part through which one text leads in two ways, `(a|aa)*`, is bounded in short texts alone.
+A *thread* is one way in which the engine has come to a part of the pattern. Part by part the walk
+keeps how many threads can be at one place of a text at most, how many there are at all places
+together, and what a thread has read last: `\w+` entered behind a blank has one place in a word to
+begin at, `\w+` at the start of a search has as many as the word is long. A repeated part through
+which one text leads in two ways, `(a|aa)*`, is bounded in short texts alone.
 
-Of a text that is known, no more threads pass an atom than there are characters that it matches, and a loop reads no
-further than the longest stretch of such characters: a line for `.*`, a word for `\w+`. So most texts of a length take
-far fewer steps than the worst one.
+Of a text that is known, no more threads pass an atom than there are characters that it matches, and
+a loop reads no further than the longest stretch of such characters: a line for `.*`, a word for
+`\w+`. So most texts of a length take far fewer steps than the worst one.
 
-A step is some 30 nanoseconds. Characters that two parts share are looked for among a sample (`atoms.are_disjoint`): a
-bound decides whether a text is searched, and never what is found.
+A step is some 30 nanoseconds. Characters that two parts share are looked for among a sample
+(`atoms.are_disjoint`): a bound decides whether a text is searched, and never what is found.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ _EDGE, _START = Anchor(AnchorKind.WORD_EDGE), Anchor(AnchorKind.TEXT_START)
 _WORD, _NO_WORD = CharClass(r"\w", ""), CharClass(r"\W", "")
 
 Atoms = frozenset[Atom]
-# What follows a part: the next part, and what follows that one. None is an end behind which anything may follow.
+# What follows a part: the next part, and what follows that one. None is an end behind which
+# anything may follow.
 _Rest = tuple[RegexTree, "_Rest"] | None
 # The end of what is looked for: nothing is tried behind it.
 _MATCH: _Rest = (Alternation(()), None)
@@ -87,7 +89,9 @@ class _Text:
             return self.length
         if atoms not in self._runs:
             matched = find_matched(self._counts, atoms)
-            marked = self._content.translate({ord(char): "x" if char in matched else " " for char in self._counts})
+            marked = self._content.translate(
+                {ord(char): "x" if char in matched else " " for char in self._counts}
+            )
             self._runs[atoms] = max(map(len, marked.split()), default=0)
         return self._runs[atoms]
 
@@ -138,10 +142,14 @@ class WorkBound:
         needed, optional = _split_end(self._tree)
         before = _count_walk(needed, start, text, self._groups)
         if self._mode == "findall" and all(map(_is_run, optional)):
-            return before + (len(optional) + 1) * start.total  # all matches together read the text once
+            return (
+                before + (len(optional) + 1) * start.total
+            )  # all matches together read the text once
         matches = start.total if self._mode == "findall" else 1
         # Each can be passed without reading, so that nothing leads back into one before it.
-        return before + sum(_count_walk(part, _Threads(1, matches, None), text, self._groups) for part in optional)
+        return before + sum(
+            _count_walk(part, _Threads(1, matches, None), text, self._groups) for part in optional
+        )
 
     @cached_property
     def _groups(self) -> dict[int, RegexTree]:
@@ -190,7 +198,9 @@ class _Walk:
         self.steps += came.total * self._count_inner(tree)
         return came
 
-    def _follow_alternatives(self, parts: Sequence[RegexTree], came: _Threads, rest: _Rest) -> _Threads:
+    def _follow_alternatives(
+        self, parts: Sequence[RegexTree], came: _Threads, rest: _Rest
+    ) -> _Threads:
         self.steps += came.total * len(parts)
         found = [self.follow(part, came, rest) for part in parts]
         totals = [one.total for one in found]
@@ -218,7 +228,8 @@ class _Walk:
     def _follow_loop(self, tree: Repetition, came: _Threads, rest: _Rest) -> _Threads:
         """Return the threads behind a loop whose rounds one text leads through in one way."""
         reach = self._measure(tree)
-        # From one place the loop comes to each place once, so a place has a thread for each that the loop began at.
+        # From one place the loop comes to each place once, so a place has a thread for each that
+        # the loop began at.
         begins = 1 if _is_separated(came.last, _list_atoms(tree)) else reach + 1
         at_one = min(came.at_one * begins, came.total)
         total = min(at_one * (self._length + 1), came.total * (reach + 1))
@@ -254,7 +265,9 @@ class _Walk:
         if isinstance(tree, Anchor | Lookaround):
             return 0
         widths = list(map(self._measure, get_children(tree)))
-        return min(sum(widths) if isinstance(tree, Concatenation) else max(widths, default=0), self._length)
+        return min(
+            sum(widths) if isinstance(tree, Concatenation) else max(widths, default=0), self._length
+        )
 
     def _measure_run(self, tree: Repetition) -> int:
         """Return how many characters the text has at most in a row that a loop can read."""
@@ -265,11 +278,17 @@ class _Walk:
     def _has_one_way(self, tree: RegexTree, rest: _Rest) -> bool:
         """Whether from one place one text leads through a part in one way, given what follows it."""
         if isinstance(tree, Concatenation):
-            return all(self._has_one_way(part, after) for part, after in _list_rests(tree.parts, rest))
+            return all(
+                self._has_one_way(part, after) for part, after in _list_rests(tree.parts, rest)
+            )
         if isinstance(tree, Alternation):
-            return self._is_choice(tree.parts, rest) and all(self._has_one_way(part, rest) for part in tree.parts)
+            return self._is_choice(tree.parts, rest) and all(
+                self._has_one_way(part, rest) for part in tree.parts
+            )
         if isinstance(tree, Repetition):
-            if can_be_empty(tree.body) or not self._has_one_way(tree.body, (Repetition(tree.body, 0, None), rest)):
+            if can_be_empty(tree.body) or not self._has_one_way(
+                tree.body, (Repetition(tree.body, 0, None), rest)
+            ):
                 return False
             body, following = self._find_first((tree.body, None)), self._find_first(rest)
             return tree.least == tree.most or _exclude_each_other(body, following)
@@ -308,7 +327,9 @@ class _Walk:
             return None
         parts = get_children(tree)
         if isinstance(tree, Concatenation):
-            filled = next((index for index, part in enumerate(parts) if not can_be_empty(part)), len(parts))
+            filled = next(
+                (index for index, part in enumerate(parts) if not can_be_empty(part)), len(parts)
+            )
             parts = parts[: filled + 1]
         return _unite([self._find_first_of(part) for part in parts])
 
@@ -316,11 +337,16 @@ class _Walk:
         """Return the atoms of which a part reads one last; None where that is not known."""
         if isinstance(tree, Atom):
             return frozenset({tree})
-        if isinstance(tree, Lookaround | Conditional | BackReference | Anchor) or can_be_empty(tree):
+        if isinstance(tree, Lookaround | Conditional | BackReference | Anchor) or can_be_empty(
+            tree
+        ):
             return None
         parts = get_children(tree)
         if isinstance(tree, Concatenation):
-            return next((self._find_last(part) for part in parts[::-1] if not isinstance(part, Anchor)), None)
+            return next(
+                (self._find_last(part) for part in parts[::-1] if not isinstance(part, Anchor)),
+                None,
+            )
         return _unite([self._find_last(part) for part in parts])
 
 
@@ -351,9 +377,13 @@ def _is_separated(last: frozenset[Atom | Anchor] | None, loop: Atoms) -> bool:
     if last is None:
         return False
     edges: frozenset[Atom | Anchor] = frozenset({_EDGE, _START})
-    if _EDGE in last and not any(_exclude_each_other(loop, frozenset({one})) for one in (_WORD, _NO_WORD)):
+    if _EDGE in last and not any(
+        _exclude_each_other(loop, frozenset({one})) for one in (_WORD, _NO_WORD)
+    ):
         return False
-    return _exclude_each_other(loop, frozenset(one for one in last - edges if isinstance(one, Atom)))
+    return _exclude_each_other(
+        loop, frozenset(one for one in last - edges if isinstance(one, Atom))
+    )
 
 
 def _spell_start(tree: RegexTree) -> list[Atoms | None]:
@@ -361,7 +391,9 @@ def _spell_start(tree: RegexTree) -> list[Atoms | None]:
     if isinstance(tree, Atom):
         return [frozenset({tree})]
     parts: Sequence[RegexTree] = tree.parts if isinstance(tree, Concatenation) else ()
-    ends = next((index for index, part in enumerate(parts) if not isinstance(part, Atom)), len(parts))
+    ends = next(
+        (index for index, part in enumerate(parts) if not isinstance(part, Atom)), len(parts)
+    )
     return [frozenset({part}) for part in parts[:ends] if isinstance(part, Atom)]
 
 
@@ -375,7 +407,9 @@ def _split_end(tree: RegexTree) -> tuple[RegexTree, tuple[RegexTree, ...]]:
         return replace(tree, most=tree.least), (replace(tree, least=0),)
     if isinstance(tree, Alternation):
         ends = [_split_end(part) for part in tree.parts]
-        return Alternation(tuple(needed for needed, _ in ends)), tuple(chain.from_iterable(more for _, more in ends))
+        return Alternation(tuple(needed for needed, _ in ends)), tuple(
+            chain.from_iterable(more for _, more in ends)
+        )
     if not isinstance(tree, Concatenation):
         return tree, ()
     needed, optional = _split_end(tree.parts[-1])
@@ -389,7 +423,11 @@ def _is_optional(tree: RegexTree) -> bool:
     """Whether a part can always be passed without reading anything."""
     if isinstance(tree, Concatenation | Alternation):
         return (all if isinstance(tree, Concatenation) else any)(map(_is_optional, tree.parts))
-    return tree.least == 0 if isinstance(tree, Repetition) else isinstance(tree, Group) and _is_optional(tree.body)
+    return (
+        tree.least == 0
+        if isinstance(tree, Repetition)
+        else isinstance(tree, Group) and _is_optional(tree.body)
+    )
 
 
 def _is_run(tree: RegexTree) -> bool:
@@ -412,4 +450,8 @@ def _join_last(found: Sequence[_Threads]) -> frozenset[Atom | Anchor] | None:
 @lru_cache(maxsize=4096)
 def _exclude_each_other(one: Atoms | None, other: Atoms | None) -> bool:
     """Whether no character is of both."""
-    return one is not None and other is not None and all(are_disjoint(*pair) for pair in product(one, other))
+    return (
+        one is not None
+        and other is not None
+        and all(are_disjoint(*pair) for pair in product(one, other))
+    )

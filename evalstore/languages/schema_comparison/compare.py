@@ -67,15 +67,21 @@ def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> S
         written = normalize_as_written(old), normalize_as_written(new)
         if write_canonical(written[0]) == write_canonical(written[1]):
             return SchemaComparison(SchemaRelation.SAME_NORMAL_FORM)
-        found = compare_normal_forms((normalize_schema(old), normalize_schema(new)), compiled, steps)
-        is_separated = found.relation is SchemaRelation.EQUIVALENT and not all(map(is_cheap, written))
+        found = compare_normal_forms(
+            (normalize_schema(old), normalize_schema(new)), compiled, steps
+        )
+        is_separated = found.relation is SchemaRelation.EQUIVALENT and not all(
+            map(is_cheap, written)
+        )
         return SchemaComparison(SchemaRelation.ASSUMED, why=_SEPARATED) if is_separated else found
     except UnsupportedSchemaError as error:
         return SchemaComparison(SchemaRelation.ASSUMED, why=str(error))
     except OutOfStepsError:
         return SchemaComparison(SchemaRelation.ASSUMED, why=_OUT_OF_STEPS)
     except SchemaError as error:
-        return SchemaComparison(SchemaRelation.ASSUMED, why=f"one cannot be applied: {make_excerpt(error.message)}")
+        return SchemaComparison(
+            SchemaRelation.ASSUMED, why=f"one cannot be applied: {make_excerpt(error.message)}"
+        )
 
 
 def compare_normal_forms(
@@ -85,7 +91,9 @@ def compare_normal_forms(
     old, new = (form.schema for form in forms)
     obstacle = next((form.obstacle for form in forms if form.obstacle), "")
     (is_tighter, why), (is_looser, _) = (
-        ((False, obstacle),) * 2 if obstacle else (_find_direction(new, old, budget), _find_direction(old, new, budget))
+        ((False, obstacle),) * 2
+        if obstacle
+        else (_find_direction(new, old, budget), _find_direction(old, new, budget))
     )
     if is_tighter and is_looser:
         return SchemaComparison(SchemaRelation.EQUIVALENT)
@@ -99,7 +107,9 @@ def compare_normal_forms(
     return SchemaComparison(SchemaRelation.ASSUMED, examples, why or _UNPROVED)
 
 
-def _find_direction(narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget) -> tuple[bool, str]:
+def _find_direction(
+    narrow: NormalSchema, wide: NormalSchema, budget: SharedBudget
+) -> tuple[bool, str]:
     """Return whether the table tells that one schema accepts no more than another, and why that cannot be known."""
     try:
         return is_within(narrow, wide, SharedBudget(COMPARISON.direction_steps, budget)), ""
@@ -141,9 +151,18 @@ def _list_candidates(old: NormalSchema, new: NormalSchema, budget: SharedBudget)
     return [built[text] for text in sorted(built, key=lambda text: (len(text), text))]
 
 
-# What an instance can make cost many steps: keywords that go from item to item, from name to name, or through a text.
+# What an instance can make cost many steps: keywords that go from item to item, from name to name,
+# or through a text.
 _REPEATING = frozenset(
-    {"items", "additionalItems", "prefixItems", "contains", "uniqueItems", "unevaluatedItems", "pattern"}
+    {
+        "items",
+        "additionalItems",
+        "prefixItems",
+        "contains",
+        "uniqueItems",
+        "unevaluatedItems",
+        "pattern",
+    }
     | {"additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties"}
 )
 
@@ -159,7 +178,8 @@ def _repeats(value: Any, *, in_choice: bool) -> bool:
     if not isinstance(value, dict):
         return False
     for word, inner in value.items():
-        # A closed object ends at its first other name, unless all that is wrong with a branch is collected.
+        # A closed object ends at its first other name, unless all that is wrong with a branch is
+        # collected.
         is_closed = word == "additionalProperties" and inner is False and not in_choice
         if word in _REPEATING and not is_closed and (word, inner) not in _IDLE:
             return True
@@ -174,7 +194,9 @@ _IDLE = (("additionalProperties", True), ("uniqueItems", False))
 
 
 def _count_values(schema: Any) -> int:
-    inner: Iterable[Any] = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    inner: Iterable[Any] = (
+        schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    )
     return 1 + sum(map(_count_values, inner))
 
 
@@ -186,7 +208,9 @@ def find_instances(text: str) -> tuple[Any, ...]:
         check_supported(schema)
         compiled = compile_untrusted(schema)
         found: tuple[list[Any], list[Any]] = [], []
-        for value in _list_candidates(normalize_schema(schema).schema, True, SharedBudget(COMPARISON.example_steps)):
+        for value in _list_candidates(
+            normalize_schema(schema).schema, True, SharedBudget(COMPARISON.example_steps)
+        ):
             side = found[not compiled.is_valid(value)]
             side += [value] * (len(side) < EXAMPLES.found)
         return (*found[0], *found[1])

@@ -1,6 +1,7 @@
 """Builds small values near what two schemas say differently; the real check says which of them tell the two apart.
 
-Nothing rests on what is built here: a value that both schemas accept, or neither, is dropped (`compare`).
+Nothing rests on what is built here: a value that both schemas accept, or neither, is dropped
+(`compare`).
 """
 
 from __future__ import annotations
@@ -78,13 +79,19 @@ class _Builder:
     def build(self, schemas: Iterable[NormalSchema]) -> list[Any]:
         """Return a few values that meet schemas as far as it is seen here: one of each type, and of each choice."""
         self._budget.spend()
-        found = (value for way in islice(_iterate_ways([*schemas]), EXAMPLES.ways) for value in self._build_way(way))
+        found = (
+            value
+            for way in islice(_iterate_ways([*schemas]), EXAMPLES.ways)
+            for value in self._build_way(way)
+        )
         return list(islice(found, EXAMPLES.parts))
 
     def _build_way(self, parts: Parts) -> Iterator[Any]:
         listed = [value for part in parts for value in _list_values(part)]
         if listed:
-            yield from islice(sorted(listed, key=lambda value: len(write_canonical(value))), EXAMPLES.parts)
+            yield from islice(
+                sorted(listed, key=lambda value: len(write_canonical(value))), EXAMPLES.parts
+            )
             return
         types = TYPES.intersection(*(_list_types(part) for part in parts if "type" in part))
         for type_ in (name for name in _SAMPLES if name in types):
@@ -93,7 +100,9 @@ class _Builder:
             elif type_ == "string":
                 yield from _build_texts(parts)
             elif type_ == "array":
-                yield self._build_array(parts, int(max(_get_all(parts, "minItems", "minContains"), default=0)))
+                yield self._build_array(
+                    parts, int(max(_get_all(parts, "minItems", "minContains"), default=0))
+                )
             elif type_ == "object":
                 yield self._build_object(parts, max(_get_all(parts, "minProperties"), default=0))
             else:
@@ -102,7 +111,9 @@ class _Builder:
     def _build_array(self, parts: Parts, length: int) -> list[Any]:
         items: list[Any] = []
         is_unique = any(_get_all(parts, "uniqueItems"))
-        for index in range(min(max(length, 1 if _get_all(parts, "contains") else 0), EXAMPLES.size)):
+        for index in range(
+            min(max(length, 1 if _get_all(parts, "contains") else 0), EXAMPLES.size)
+        ):
             self._budget.spend(1 + len(parts))
             options = self.build([*_look_at(parts, index), *_get_all(parts, "contains")])
             options += self.build(_look_at(parts, index)) if is_unique or not options else []
@@ -111,10 +122,16 @@ class _Builder:
         return items
 
     def _build_object(self, parts: Parts, count: int) -> dict[str, Any]:
-        names = dict.fromkeys(sorted(name for listed in _get_all(parts, "required") for name in listed))
+        names = dict.fromkeys(
+            sorted(name for listed in _get_all(parts, "required") for name in listed)
+        )
         for pairs in _get_all(parts, "dependentRequired"):
             names |= dict.fromkeys(other for name in [*names] for other in pairs.get(name, ()))
-        written = (name for part in parts for name in (*part.get("properties", ()), *part.get("dependentSchemas", ())))
+        written = (
+            name
+            for part in parts
+            for name in (*part.get("properties", ()), *part.get("dependentSchemas", ()))
+        )
         for name in (*written, *(f"a{index}" for index in range(EXAMPLES.size))):
             if len(names) >= count:
                 break
@@ -122,7 +139,9 @@ class _Builder:
         values = ((name, self.build(_look_under(parts, name))) for name in names)
         return {name: found[0] for name, found in values if found}
 
-    def _iterate_arrays(self, bases: list[Any], parts: tuple[Parts, Parts], changed: Parts) -> Iterator[Any]:
+    def _iterate_arrays(
+        self, bases: list[Any], parts: tuple[Parts, Parts], changed: Parts
+    ) -> Iterator[Any]:
         for count in dict.fromkeys(_get_all(changed, *_ITEM_COUNTS)):
             yield from (self._build_array(side, int(length)) for length in (count - 1, count, count + 1) if length >= 0
                         for side in parts)  # fmt: skip
@@ -136,25 +155,38 @@ class _Builder:
             for one, other in ((old, new), contained):
                 for value in self._iterate_changed(one, other):
                     fillers = (
-                        self.build([schema for side in parts for schema in _look_at(side, at)]) for at in range(index)
+                        self.build([schema for side in parts for schema in _look_at(side, at)])
+                        for at in range(index)
                     )
                     filler = [next(iter(found), 0) for found in fillers]
                     for base in bases[:2]:
                         yield [*base[:index], *filler[len(base) :], value, *base[index + 1 :]]
                         yield [*base, value]
 
-    def _iterate_objects(self, bases: list[Any], parts: tuple[Parts, Parts], changed: Parts) -> Iterator[Any]:
-        dependent = [pair for pairs in _get_all(changed, "dependentRequired") for pair in pairs.items()]
-        dependent += [(name, []) for pairs in _get_all([*chain(*parts)], "dependentSchemas") for name in pairs]
+    def _iterate_objects(
+        self, bases: list[Any], parts: tuple[Parts, Parts], changed: Parts
+    ) -> Iterator[Any]:
+        dependent = [
+            pair for pairs in _get_all(changed, "dependentRequired") for pair in pairs.items()
+        ]
+        dependent += [
+            (name, []) for pairs in _get_all([*chain(*parts)], "dependentSchemas") for name in pairs
+        ]
         needed = [name for listed in _get_all(changed, "required") for name in listed]
         needed += [name for key, others in dependent for name in (key, *others)]
         for base in bases[: EXAMPLES.ways]:
             full = {**base, **{name: self._find_one(parts, name) for name in needed}}
             yield full
-            yield from ({key: value for key, value in full.items() if key != name} for name in needed)
+            yield from (
+                {key: value for key, value in full.items() if key != name} for name in needed
+            )
             yield from ({**base, key: self._find_one(parts, key)} for key, _ in dependent)
         for count in dict.fromkeys(_get_all(changed, *_NAME_COUNTS)):
-            yield from (self._build_object(side, int(size)) for size in (count - 1, count, count + 1) for side in parts)
+            yield from (
+                self._build_object(side, int(size))
+                for size in (count - 1, count, count + 1)
+                for side in parts
+            )
         for name in self._list_names(parts):
             for value in self._iterate_changed(*(_look_under(side, name) for side in parts)):
                 yield from ({**base, name: value} for base in bases[: EXAMPLES.ways])
@@ -174,10 +206,24 @@ class _Builder:
 
     def _list_names(self, parts: tuple[Parts, Parts]) -> list[str]:
         every = [*chain(*parts)]
-        written = {name for part in every for name in (*part.get("properties", ()), *part.get("dependentSchemas", ()))}
-        patterns = sorted({pattern for part in every for pattern in part.get("patternProperties", ())})
-        matching = [text for pattern in patterns[: EXAMPLES.patterns] for text in find_text(pattern, NO_PATTERN)]
-        return [*dict.fromkeys((*sorted(written, key=lambda name: (len(name), name)), *matching, *_FRESH_NAMES))]
+        written = {
+            name
+            for part in every
+            for name in (*part.get("properties", ()), *part.get("dependentSchemas", ()))
+        }
+        patterns = sorted(
+            {pattern for part in every for pattern in part.get("patternProperties", ())}
+        )
+        matching = [
+            text
+            for pattern in patterns[: EXAMPLES.patterns]
+            for text in find_text(pattern, NO_PATTERN)
+        ]
+        return [
+            *dict.fromkeys(
+                (*sorted(written, key=lambda name: (len(name), name)), *matching, *_FRESH_NAMES)
+            )
+        ]
 
 
 def _list_parts(schemas: Iterable[NormalSchema]) -> Parts:
@@ -221,7 +267,11 @@ def _iterate_ways(schemas: list[NormalSchema]) -> Iterator[Parts]:
     if not isinstance(first, dict):
         yield from _iterate_ways(rest)
         return
-    conditional = [[first["if"], first.get("then", True)], [first.get("else", True)]] if "if" in first else [[]]
+    conditional = (
+        [[first["if"], first.get("then", True)], [first.get("else", True)]]
+        if "if" in first
+        else [[]]
+    )
     choices = [[[branch] for branch in first.get(name, [True])] for name in ("anyOf", "oneOf")]
     always = [*first.get("allOf", ()), first.get("$ref", True)]
     for chosen in product(*choices, conditional):
@@ -246,8 +296,14 @@ def _look_under(parts: Parts, name: str) -> list[NormalSchema]:
     found: list[NormalSchema] = []
     for part in parts:
         own = [part["properties"][name]] if name in part.get("properties", ()) else []
-        own += [one for text, one in part.get("patternProperties", {}).items() if is_pattern_found(text, name)]
-        rest = (part[word] for word in ("additionalProperties", "unevaluatedProperties") if word in part)
+        own += [
+            one
+            for text, one in part.get("patternProperties", {}).items()
+            if is_pattern_found(text, name)
+        ]
+        rest = (
+            part[word] for word in ("additionalProperties", "unevaluatedProperties") if word in part
+        )
         found += own or rest
     return found
 
@@ -263,7 +319,11 @@ def _look_at(parts: Parts, index: int) -> list[NormalSchema]:
 
 
 def _build_numbers(parts: Parts, type_: str) -> Iterator[Any]:
-    found = (value for value in _iterate_numbers(parts) if find_type(value) == type_ and _is_within(value, parts))
+    found = (
+        value
+        for value in _iterate_numbers(parts)
+        if find_type(value) == type_ and _is_within(value, parts)
+    )
     yield from islice(found, 1)
 
 
@@ -272,7 +332,10 @@ def _iterate_numbers(parts: Parts) -> Iterator[Any]:
     starts = [Fraction(0), *map(Fraction, _get_all(parts, *_BOUNDS))]
     steps = [*(start + offset for start in starts for offset in _OFFSETS)]
     steps += [
-        (start // unit + count) * unit for unit in units for start in starts for count in (0, 1, -1, Fraction("0.5"))
+        (start // unit + count) * unit
+        for unit in units
+        for start in starts
+        for count in (0, 1, -1, Fraction("0.5"))
     ]
     for number in dict.fromkeys(steps):
         if isinstance(value := convert_fraction(number), Decimal):
@@ -285,7 +348,10 @@ def _is_within(number: Any, parts: Parts) -> bool:
         and all(number > least for least in _get_all(parts, "exclusiveMinimum"))
         and all(number <= most for most in _get_all(parts, "maximum"))
         and all(number < most for most in _get_all(parts, "exclusiveMaximum"))
-        and all((Fraction(number) / Fraction(unit)).denominator == 1 for unit in _get_all(parts, "multipleOf"))
+        and all(
+            (Fraction(number) / Fraction(unit)).denominator == 1
+            for unit in _get_all(parts, "multipleOf")
+        )
     )
 
 
@@ -293,7 +359,11 @@ def _build_texts(parts: Parts) -> Iterator[str]:
     length = int(min(max(_get_all(parts, "minLength"), default=0), EXAMPLES.text))
     for pattern in _get_all(parts, "pattern")[: EXAMPLES.patterns]:
         for text in find_text(pattern, NO_PATTERN):
-            yield from (text, text + text[-1:] * (length - len(text)), text + _LETTERS[0] * (length - len(text)))
+            yield from (
+                text,
+                text + text[-1:] * (length - len(text)),
+                text + _LETTERS[0] * (length - len(text)),
+            )
     yield _LETTERS[0] * length
 
 
@@ -304,7 +374,9 @@ def _iterate_scalars(changed: Parts) -> Iterator[Any]:
         yield from _SAMPLES.values() if part.keys() & {"type", "enum", "const"} else ()
         yield from _iterate_numbers([part]) if part.keys() & {"multipleOf", *_BOUNDS} else ()
     for length in (
-        least for count in _get_all(changed, "minLength", "maxLength") for least in (count - 1, count, count + 1)
+        least
+        for count in _get_all(changed, "minLength", "maxLength")
+        for least in (count - 1, count, count + 1)
     ):
         yield from (letter * int(length) for letter in _LETTERS if length in range(EXAMPLES.text))
     patterns = _get_all(changed, "pattern")[: EXAMPLES.patterns]

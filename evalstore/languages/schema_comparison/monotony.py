@@ -1,7 +1,8 @@
 """Tells which way an edit moves what a schema accepts: a table of the everyday keywords, each with its monotony.
 
-A schema asks no less than another where each demand of the other follows from its own: by the row of the keyword, or in
-every case of a choice. "No" means that the table does not tell. Never asked of schemas with an obstacle.
+A schema asks no less than another where each demand of the other follows from its own: by the row
+of the keyword, or in every case of a choice. "No" means that the table does not tell. Never asked
+of schemas with an obstacle.
 
 >>> is_within({"type": ["string"], "minLength": 3}, {"minLength": 2}, SharedBudget(100))
 True
@@ -21,14 +22,19 @@ from typing import Any, NamedTuple
 
 from evalstore.budget import SharedBudget
 from evalstore.documents import write_canonical
-from evalstore.languages.schema_comparison.normalization import NormalSchema, SchemaObject, is_pattern_found
+from evalstore.languages.schema_comparison.normalization import (
+    NormalSchema,
+    SchemaObject,
+    is_pattern_found,
+)
 
 # The seven types, of which each value has one; a number is an integer or has a fraction.
 TYPES = frozenset({"null", "boolean", "integer", "fraction", "string", "array", "object"})
 _NUMBERS = frozenset({"integer", "fraction"})
 _STRINGS, _ARRAYS, _OBJECTS = (frozenset({name}) for name in ("string", "array", "object"))
 _CHOICES = frozenset({"anyOf", "oneOf"})
-# Keywords that mean something together only; without the first, `minContains` and `maxContains` demand nothing.
+# Keywords that mean something together only; without the first, `minContains` and `maxContains`
+# demand nothing.
 _SHAPE = ("properties", "patternProperties", "additionalProperties")
 _LIST = ("prefixItems", "items")
 # They ask what the other keywords looked at, so that they mean something with all of them only.
@@ -53,7 +59,9 @@ class PropertyShape(NamedTuple):
     def select(self, name: str) -> list[NormalSchema]:
         """Return the schemas for the value under one name."""
         schemas = [self.properties[name]] if name in self.properties else []
-        schemas += [schema for pattern, schema in self.patterns.items() if is_pattern_found(pattern, name)]
+        schemas += [
+            schema for pattern, schema in self.patterns.items() if is_pattern_found(pattern, name)
+        ]
         return schemas or [self.rest]
 
 
@@ -67,7 +75,9 @@ def list_demands(schema: NormalSchema) -> tuple[Demand, ...]:
         return () if schema else (_NOTHING,)
     keywords = schema if isinstance(schema, SchemaObject) else SchemaObject(schema)
     if keywords.demands is None:
-        keywords.demands = tuple({demand.text: demand for demand in _iterate_demands(keywords)}.values())
+        keywords.demands = tuple(
+            {demand.text: demand for demand in _iterate_demands(keywords)}.values()
+        )
     return keywords.demands
 
 
@@ -77,12 +87,18 @@ def _iterate_demands(schema: SchemaObject) -> Iterator[Demand]:
     if _UNEVALUATED & schema.keys():
         yield _make_demand("unevaluated", schema)
     if "type" in schema:
-        names = {type_ for name in schema["type"] for type_ in (_NUMBERS if name == "number" else (name,))}
+        names = {
+            type_
+            for name in schema["type"]
+            for type_ in (_NUMBERS if name == "number" else (name,))
+        }
         yield _make_demand("type", sorted(names))
     if "const" in schema:
         yield _make_demand("enum", [schema["const"]])
     if schema.keys() & {*_SHAPE}:
-        parts = (schema.get(keyword, default) for keyword, default in zip(_SHAPE, _OPEN, strict=True))
+        parts = (
+            schema.get(keyword, default) for keyword, default in zip(_SHAPE, _OPEN, strict=True)
+        )
         shape = PropertyShape(*parts)
         yield Demand("shape", shape, f"shape {write_canonical([*shape])}")
     if schema.keys() & {*_LIST}:
@@ -96,7 +112,10 @@ def _iterate_demands(schema: SchemaObject) -> Iterator[Demand]:
         yield _make_demand("anyOf", [schema["if"], schema.get("else", True)])
     for name, inner in schema.get("dependentSchemas", {}).items():
         yield _make_demand("anyOf", [SchemaObject({"properties": {name: False}}), inner])
-    yield from (_make_demand(keyword, schema[keyword]) for keyword in sorted(schema.keys() & _SINGLE_KEYWORDS))
+    yield from (
+        _make_demand(keyword, schema[keyword])
+        for keyword in sorted(schema.keys() & _SINGLE_KEYWORDS)
+    )
 
 
 def _make_demand(keyword: str, value: Any) -> Demand:
@@ -171,7 +190,11 @@ class _KeywordWalk:
     def meets(self, narrow: DemandSet, wide: NormalSchema) -> bool:
         """Whether what meets all demands of `narrow` meets `wide`."""
         self.budget.spend()
-        return wide is True or self.is_empty(narrow) or all(self.implies(narrow, one) for one in list_demands(wide))
+        return (
+            wide is True
+            or self.is_empty(narrow)
+            or all(self.implies(narrow, one) for one in list_demands(wide))
+        )
 
     def implies(self, narrow: DemandSet, demand: Demand) -> bool:
         """Whether one demand follows from others."""
@@ -203,7 +226,10 @@ class _KeywordWalk:
         if choice is not None:
             cases = [narrow.replace(choice, *list_demands(branch)) for branch in choice.value]
         elif demand.keyword == "anyOf" and len(narrow.types) in range(2, len(TYPES)):
-            cases = [narrow.replace(None, _make_demand("type", [type_])) for type_ in sorted(narrow.types)]
+            cases = [
+                narrow.replace(None, _make_demand("type", [type_]))
+                for type_ in sorted(narrow.types)
+            ]
         else:
             return False
         return all(self.is_empty(case) or self.implies(case, demand) for case in cases)
@@ -211,7 +237,9 @@ class _KeywordWalk:
 
 def _select_named(narrow: DemandSet, name: str) -> DemandSet:
     """Return the demands on the value under one name."""
-    return _join_schemas(schema for shape in narrow.get_all("shape") for schema in shape.select(name))
+    return _join_schemas(
+        schema for shape in narrow.get_all("shape") for schema in shape.select(name)
+    )
 
 
 def _select_item(list_: list[Any], index: int) -> NormalSchema:
@@ -233,7 +261,11 @@ def _find_least(narrow: DemandSet, sign: int) -> tuple[Any, bool]:
     """Return the lower bound, and whether it is open; with the sign -1 that of the negated numbers."""
     keywords = ("minimum", "exclusiveMinimum") if sign > 0 else ("maximum", "exclusiveMaximum")
     # A decimal is exact as a fraction: with a sign it would be rounded to 28 digits.
-    written = ((Fraction(value), is_open) for is_open, name in enumerate(keywords) for value in narrow.get_all(name))
+    written = (
+        (Fraction(value), is_open)
+        for is_open, name in enumerate(keywords)
+        for value in narrow.get_all(name)
+    )
     bounds = [(sign * value, is_open) for value, is_open in written]
     value, is_open = max(bounds, default=(-math.inf, False))
     # Integers begin at the next whole number.
@@ -243,7 +275,10 @@ def _find_least(narrow: DemandSet, sign: int) -> tuple[Any, bool]:
 
 
 def _divide(_: _KeywordWalk, narrow: DemandSet, unit: Any) -> bool:
-    units = [*narrow.get_all("multipleOf"), *([1] if narrow.types & _NUMBERS == {"integer"} else [])]
+    units = [
+        *narrow.get_all("multipleOf"),
+        *([1] if narrow.types & _NUMBERS == {"integer"} else []),
+    ]
     return any((Fraction(one) / Fraction(unit)).denominator == 1 for one in units)
 
 
@@ -253,20 +288,26 @@ def _look_at_names(walk: _KeywordWalk, narrow: DemandSet, wide: PropertyShape) -
         values = _select_named(narrow, name)
         if not all(walk.meets(values, schema) for schema in wide.select(name)):
             return False
-    # A name that neither side writes: a pattern of both says the same of it, one of a single side what it may.
+    # A name that neither side writes: a pattern of both says the same of it, one of a single side
+    # what it may.
     return all(
         any(_covers_pattern(walk, shape, pattern, schema) for shape in narrow.shapes)
         for pattern, schema in wide.patterns.items()
     ) and any(
         all(
             walk.meets(_join_schemas([schema]), wide.rest)
-            for schema in (shape.rest, *(one for name, one in shape.patterns.items() if name not in wide.patterns))
+            for schema in (
+                shape.rest,
+                *(one for name, one in shape.patterns.items() if name not in wide.patterns),
+            )
         )
         for shape in narrow.shapes
     )
 
 
-def _covers_pattern(walk: _KeywordWalk, shape: PropertyShape, pattern: str, wide: NormalSchema) -> bool:
+def _covers_pattern(
+    walk: _KeywordWalk, shape: PropertyShape, pattern: str, wide: NormalSchema
+) -> bool:
     is_same = pattern in shape.patterns
     governing = [shape.patterns[pattern]] if is_same else [shape.rest, *shape.patterns.values()]
     return all(walk.meets(_join_schemas([schema]), wide) for schema in governing)
@@ -285,7 +326,9 @@ def _look_at_items(walk: _KeywordWalk, narrow: DemandSet, wide: list[Any]) -> bo
     # All indexes after those that either side writes are alike.
     longest = max(len(first) for first, _ in (wide, *lists))
     return all(
-        walk.meets(_join_schemas(_select_item(one, index) for one in lists), _select_item(wide, index))
+        walk.meets(
+            _join_schemas(_select_item(one, index) for one in lists), _select_item(wide, index)
+        )
         for index in range(longest + 1)
     )
 
@@ -297,7 +340,9 @@ def _contain(walk: _KeywordWalk, narrow: DemandSet, wide: list[Any]) -> bool:
         return walk.meets(_join_schemas([one]), other)
 
     own = narrow.get_all("contains")
-    has_enough = least == 0 or any(count >= least and includes(one, schema) for one, count, _ in own)
+    has_enough = least == 0 or any(
+        count >= least and includes(one, schema) for one, count, _ in own
+    )
     has_few = most is None or any(
         limit is not None and limit <= most and includes(schema, one) for one, _, limit in own
     )
@@ -325,7 +370,8 @@ def _depend(_: _KeywordWalk, narrow: DemandSet, wide: Mapping[str, list[str]]) -
     needed = narrow.required
     own = narrow.get_all("dependentRequired")
     return all(
-        {*others} <= needed.union(*(pairs.get(name, ()) for pairs in own)) | {name} for name, others in wide.items()
+        {*others} <= needed.union(*(pairs.get(name, ()) for pairs in own)) | {name}
+        for name, others in wide.items()
     )
 
 
@@ -344,8 +390,9 @@ def _make_ceiling(keyword: str) -> Rule:
     return lambda _, narrow, most: min(narrow.get_all(keyword), default=math.inf) <= most
 
 
-# Keyword -> the types of which a value can fail it, and whether it follows from other demands. The greater a floor, the
-# smaller a ceiling, the fewer the values of a list, the narrower a schema within, the less is accepted; in `not`, more.
+# Keyword -> the types of which a value can fail it, and whether it follows from other demands. The
+# greater a floor, the smaller a ceiling, the fewer the values of a list, the narrower a schema
+# within, the less is accepted; in `not`, more.
 _TABLE: Mapping[str, tuple[frozenset[str], Rule]] = {
     "nothing": (TYPES, lambda _, __, ___: False),
     "type": (TYPES, lambda _, narrow, types: narrow.types <= {*types}),

@@ -1,7 +1,7 @@
 """Normalizes a schema: references resolved, annotations and order gone; in its own words, or in the latest dialect's.
 
-Two schemas of one normal form in their own words are applied step by step alike. What is not read exactly is refused,
-with the reason. What its patterns find is asked here, too.
+Two schemas of one normal form in their own words are applied step by step alike. What is not read
+exactly is refused, with the reason. What its patterns find is asked here, too.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def _convert_old_keywords(schema: Mapping[str, Any], dialect: str) -> Mapping[st
     A keyword that is newer than the schema's dialect gets a name that no dialect has.
     """
     schema = _drop_unread(schema, dialect)
-    keywords = {f"{word}{_LATER}" if word in _LACKS[dialect] else word: schema[word] for word in schema}
+    keywords = {
+        f"{word}{_LATER}" if word in _LACKS[dialect] else word: schema[word] for word in schema
+    }
     if dialect in _BEFORE_2020:
         rest = keywords.pop("additionalItems", True)
         if isinstance(keywords.get("items"), list):
@@ -76,12 +78,18 @@ def _convert_old_keywords(schema: Mapping[str, Any], dialect: str) -> Mapping[st
 def _split_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
     names = {key: item for key, item in value.items() if isinstance(item, list)}
     schemas = {key: item for key, item in value.items() if key not in names}
-    return {word: item for word, item in (("dependentRequired", names), ("dependentSchemas", schemas)) if item}
+    return {
+        word: item
+        for word, item in (("dependentRequired", names), ("dependentSchemas", schemas))
+        if item
+    }
 
 
 def _simplify_unevaluated(keywords: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a schema; where only its own `properties` look at properties, what is left is additional."""
-    if "unevaluatedProperties" not in keywords or keywords.keys() & (LOOKING_KEYWORDS | {"additionalProperties"}):
+    if "unevaluatedProperties" not in keywords or keywords.keys() & (
+        LOOKING_KEYWORDS | {"additionalProperties"}
+    ):
         return keywords
     rest = {word: value for word, value in keywords.items() if word != "unevaluatedProperties"}
     return {**rest, "additionalProperties": keywords["unevaluatedProperties"]}
@@ -101,7 +109,17 @@ class SchemaObject(dict[str, Any]):
 NormalSchema = bool | dict[str, Any]
 
 ANNOTATIONS = frozenset(
-    {"title", "description", "$comment", "examples", "default", "deprecated", "readOnly", "writeOnly", "format"}
+    {
+        "title",
+        "description",
+        "$comment",
+        "examples",
+        "default",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "format",
+    }
 )
 _WITHOUT_EFFECT = ANNOTATIONS | {"$schema", "$id", "$defs", "definitions"}
 # References by a name, and keywords that give a name: only the whole schema may have one.
@@ -114,7 +132,16 @@ _NAMED = frozenset(SCHEMA_MAP_KEYWORDS) - {"$defs", "definitions"}
 _KNOWN = (_SINGLE | _LISTED | _NAMED) - {"additionalItems", "dependencies"} | {
     *("$ref", "type", "enum", "const", "required", "dependentRequired"),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-    *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minContains", "maxContains"),
+    *(
+        "minLength",
+        "maxLength",
+        "pattern",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minContains",
+        "maxContains",
+    ),
     *("minProperties", "maxProperties"),
 }
 
@@ -136,23 +163,33 @@ class NormalForm(NamedTuple):
 def check_supported(schema: Any) -> int:
     """Return how many values a schema has; raises `UnsupportedSchemaError` for one that is not compared."""
     if find_dialect(schema) not in _LACKS:
-        raise UnsupportedSchemaError(f"schemas of {make_excerpt(find_dialect(schema))} are not compared")
+        raise UnsupportedSchemaError(
+            f"schemas of {make_excerpt(find_dialect(schema))} are not compared"
+        )
     values = pattern_items = 0
     for value in _iterate_values(schema):
-        values, pattern_items = values + 1, pattern_items + sum(map(count_items, _iterate_patterns(value)))
+        values, pattern_items = (
+            values + 1,
+            pattern_items + sum(map(count_items, _iterate_patterns(value))),
+        )
         if values > COMPARISON.written or pattern_items > COMPARISON.pattern_items:
             raise UnsupportedSchemaError(_TOO_LARGE)
         if isinstance(value, dict):
-            for name in sorted((_NAME_REFERENCES if value is schema else _NAMING).intersection(value)):
+            for name in sorted(
+                (_NAME_REFERENCES if value is schema else _NAMING).intersection(value)
+            ):
                 if isinstance(value[name], str | bool):
-                    raise UnsupportedSchemaError(f"{name} gives a part of it a name of its own, or goes by one")
+                    raise UnsupportedSchemaError(
+                        f"{name} gives a part of it a name of its own, or goes by one"
+                    )
     return values
 
 
 def normalize_schema(schema: Any) -> NormalForm:
     """Return the normal form, in the latest words, of a schema that is supported and can be compiled.
 
-    A reference is replaced by the normal form of what it leads to, under its keyword; one that leads back by a mark.
+    A reference is replaced by the normal form of what it leads to, under its keyword; one that
+    leads back by a mark.
     """
     normalizer = _Normalizer(schema, find_dialect(schema), _convert_old_keywords)
     normal = normalizer.normalize(schema, ())
@@ -183,7 +220,9 @@ class _Normalizer:
         self.depth += 1
         keywords = self.convert(schema, self.dialect)
         normal = {
-            name: self._normalize_value(name, value, references) for name, value in keywords.items() if _decides(name)
+            name: self._normalize_value(name, value, references)
+            for name, value in keywords.items()
+            if _decides(name)
         }
         self.depth -= 1
         return SchemaObject(normal)
@@ -204,12 +243,19 @@ class _Normalizer:
         return value
 
     def _normalize_entry(self, item: Any, references: tuple[str, ...]) -> Any:
-        return self._sort_distinct(item) if isinstance(item, list) else self.normalize(item, references)
+        return (
+            self._sort_distinct(item)
+            if isinstance(item, list)
+            else self.normalize(item, references)
+        )
 
     def _sort_distinct(self, values: list[Any]) -> list[Any]:
         # Listed values count like schemas: a normal form repeats them at every reference.
         self.left -= len(values)
-        return [value for _, value in sorted({write_canonical(value): value for value in values}.items())]
+        return [
+            value
+            for _, value in sorted({write_canonical(value): value for value in values}.items())
+        ]
 
     def _resolve_reference(self, ref: str, references: tuple[str, ...]) -> NormalSchema:
         if ref in references:
@@ -229,7 +275,9 @@ class _Normalizer:
 
 def _decides(keyword: str) -> bool:
     # A word that no dialect knows is an annotation (Draft 2020-12 Core, 6.5).
-    return keyword not in _WITHOUT_EFFECT and (keyword in list_keywords() or keyword.endswith(_LATER))
+    return keyword not in _WITHOUT_EFFECT and (
+        keyword in list_keywords() or keyword.endswith(_LATER)
+    )
 
 
 def _iterate_patterns(value: Any) -> Iterator[str]:
@@ -265,5 +313,7 @@ def is_pattern_found(pattern: str, text: str) -> bool:
 @lru_cache(maxsize=4096)
 def find_text(found: str, unfound: str) -> tuple[str, ...]:
     """Return a shortest text in which the first pattern is found and the second is not, if one can be found."""
-    text = compare_patterns(Expression(found), Expression(unfound), SharedBudget(COMPARISON.text_steps)).only_old
+    text = compare_patterns(
+        Expression(found), Expression(unfound), SharedBudget(COMPARISON.text_steps)
+    ).only_old
     return () if text is None else (text,)

@@ -49,7 +49,8 @@ __all__ = [
     "list_keywords",
 ]
 
-# Our own schemas are trusted, and their patterns searched without counting; of most values a predicate says enough.
+# Our own schemas are trusted, and their patterns searched without counting; of most values a
+# predicate says enough.
 __getattr__ = import_lazily(
     __name__,
     {

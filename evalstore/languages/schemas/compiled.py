@@ -82,8 +82,12 @@ def compile_schema(schema: Any, guard: Guard = TRUSTED) -> Schema:
 def compile_shipped_schema(schema: Any) -> Schema:
     """Compile a schema of the package; the tests hold it against its dialect, which takes longer than its whole use."""
     schema_copy = copy_plain(schema)
-    validator = _make_validator(_DIALECTS[find_dialect(schema_copy)], schema_copy, literal=TRUSTED.literal)
-    return _guard_validator(validator, find_subschemas(schema_copy, "$id"), TRUSTED.read_patterns(()), TRUSTED)
+    validator = _make_validator(
+        _DIALECTS[find_dialect(schema_copy)], schema_copy, literal=TRUSTED.literal
+    )
+    return _guard_validator(
+        validator, find_subschemas(schema_copy, "$id"), TRUSTED.read_patterns(()), TRUSTED
+    )
 
 
 @cache
@@ -115,9 +119,14 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     schema_copy = copy_plain(schema)
     dialect = _DIALECTS.get(find_dialect(schema_copy))
     if dialect is None:
-        return [Flaw(("$schema",), f"the dialect {schema_copy['$schema']!r} is not known", _DIALECTS_HINT)]
+        return [
+            Flaw(
+                ("$schema",), f"the dialect {schema_copy['$schema']!r} is not known", _DIALECTS_HINT
+            )
+        ]
     parts = find_subschemas(schema_copy, "id" if dialect == "Draft4Validator" else "$id")
-    # Nothing applies such a schema; what else its dialect has against it takes long, and helps nobody.
+    # Nothing applies such a schema; what else its dialect has against it takes long, and helps
+    # nobody.
     if too_deep := [flaw for flaw in parts.flaws if flaw.stops]:
         return too_deep
     try:
@@ -127,25 +136,43 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     # All patterns of a schema are read together, for their size has one limit.
     written = [*_iterate_patterns(parts)]
     patterns = guard.read_patterns([pattern for _, pattern in written])
-    unread = [(pointer, patterns.problems[pattern]) for pointer, pattern in written if pattern in patterns.problems]
+    unread = [
+        (pointer, patterns.problems[pattern])
+        for pointer, pattern in written
+        if pattern in patterns.problems
+    ]
     pattern_flaws = (Flaw(*problem, _PATTERN_HINT) for problem in unread)
     flaws = [*dialect_flaws, *parts.flaws, *_find_foreign_dialects(parts, dialect), *pattern_flaws]
     if flaws:
         return flaws
-    return _guard_validator(_make_validator(dialect, schema_copy, literal=guard.literal), parts, patterns, guard)
+    return _guard_validator(
+        _make_validator(dialect, schema_copy, literal=guard.literal), parts, patterns, guard
+    )
 
 
-def _guard_validator(validator: Any, parts: SchemaParts, patterns: SchemaPatterns, guard: Guard) -> Schema:
-    return Schema(validator, lambda: ValidationRun(SharedBudget(guard.steps), patterns.start_search(), parts.targets))
+def _guard_validator(
+    validator: Any, parts: SchemaParts, patterns: SchemaPatterns, guard: Guard
+) -> Schema:
+    return Schema(
+        validator,
+        lambda: ValidationRun(SharedBudget(guard.steps), patterns.start_search(), parts.targets),
+    )
 
 
 def _find_dialect_flaws(schema: Any, dialect: str, guard: Guard) -> list[Flaw]:
     """Return what the dialect's own schema has against a schema."""
     search = TRUSTED.read_patterns(()).start_search()
-    meta = Schema(_load_meta_validator(dialect), lambda: ValidationRun(SharedBudget(guard.steps), search))
+    meta = Schema(
+        _load_meta_validator(dialect), lambda: ValidationRun(SharedBudget(guard.steps), search)
+    )
     violations = meta.find_violations(schema)
     # Several parts of a dialect may say the same.
-    return [*dict.fromkeys(Flaw(one.pointer, f"the schema is broken: {one.message}", "fix it") for one in violations)]
+    return [
+        *dict.fromkeys(
+            Flaw(one.pointer, f"the schema is broken: {one.message}", "fix it")
+            for one in violations
+        )
+    ]
 
 
 @cache
@@ -161,13 +188,22 @@ def _make_validator(dialect: str, schema: Any, *, literal: bool) -> Any:
 
     from evalstore.languages.schemas.keywords import make_validator_class
 
-    return make_validator_class(getattr(jsonschema, dialect), literal=literal)(schema, registry=Registry())
+    return make_validator_class(getattr(jsonschema, dialect), literal=literal)(
+        schema, registry=Registry()
+    )
 
 
 def _find_foreign_dialects(parts: SchemaParts, dialect: str) -> Iterator[Flaw]:
     for subschema in parts.subschemas:
-        if "$schema" in subschema.schema and _DIALECTS.get(find_dialect(subschema.schema)) != dialect:
-            yield Flaw((*subschema.pointer, "$schema"), "a part of the schema names another dialect", "keep to one")
+        if (
+            "$schema" in subschema.schema
+            and _DIALECTS.get(find_dialect(subschema.schema)) != dialect
+        ):
+            yield Flaw(
+                (*subschema.pointer, "$schema"),
+                "a part of the schema names another dialect",
+                "keep to one",
+            )
 
 
 def _iterate_patterns(parts: SchemaParts) -> Iterator[tuple[Pointer, str]]:
@@ -177,7 +213,9 @@ def _iterate_patterns(parts: SchemaParts) -> Iterator[tuple[Pointer, str]]:
             yield (*subschema.pointer, "pattern"), pattern
         if isinstance(named := subschema.schema.get("patternProperties"), dict):
             yield from (
-                ((*subschema.pointer, "patternProperties", name), name) for name in named if isinstance(name, str)
+                ((*subschema.pointer, "patternProperties", name), name)
+                for name in named
+                if isinstance(name, str)
             )
 
 
@@ -217,7 +255,9 @@ def _find_innermost(error: Any) -> Any:
     # Each round goes into one branch of a choice.
     while error.context:
         nearest = min(error.context, key=_rank_nearness)
-        near = [branch for branch in error.context if _rank_nearness(branch) == _rank_nearness(nearest)]
+        near = [
+            branch for branch in error.context if _rank_nearness(branch) == _rank_nearness(nearest)
+        ]
         if len({next(iter(branch.relative_schema_path), None) for branch in near}) > 1:
             break
         error = nearest

@@ -1,6 +1,7 @@
 """What a schema is applied under (steps, depth, an engine for its patterns), and what it answers.
 
-No clock stops it, so no machine decides; searches for patterns have steps of their own, which their guard sets.
+No clock stops it, so no machine decides; searches for patterns have steps of their own, which their
+guard sets.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class _PlainObject(dict[str, Any]):
 
 class _PlainArray(list[Any]):
     def __repr__(self) -> str:
-        is_short = len(self) <= SCHEMAS.short_list and not any(isinstance(item, dict | list) for item in self)
+        is_short = len(self) <= SCHEMAS.short_list and not any(
+            isinstance(item, dict | list) for item in self
+        )
         return super().__repr__() if is_short else "[…]"
 
 
@@ -56,7 +59,8 @@ def copy_plain(value: Any) -> Any:
 def make_equality_key(value: Any) -> Any:
     """Return a hashable value that is equal exactly when JSON Schema says so: 1 is 1.0, and true is not 1.
 
-    Numbers are texts in it: Python's hashes of numbers are the same everywhere, and chosen ones collide.
+    Numbers are texts in it: Python's hashes of numbers are the same everywhere, and chosen ones
+    collide.
     """
     if isinstance(value, str) or value is None:
         return value
@@ -138,8 +142,9 @@ class SchemaPatterns(Protocol):
 class Guard:
     """The steps that a schema's own check, and then each instance, may take, and who reads the patterns.
 
-    A step is about the application of one keyword; how many an instance takes is the same on every machine. With
-    `literal`, an integer is what is written as one: JSON Schema takes 2.0, which the code behind our schemas need not.
+    A step is about the application of one keyword; how many an instance takes is the same on every
+    machine. With `literal`, an integer is what is written as one: JSON Schema takes 2.0, which the
+    code behind our schemas need not.
     """
 
     steps: float
@@ -151,7 +156,8 @@ class Guard:
 class ValidationRun:
     """One instance against one schema: the steps that are left, and where references lead.
 
-    To the library it is a checker of formats, one that checks none: what it hands on to every part of a schema.
+    To the library it is a checker of formats, one that checks none: what it hands on to every part
+    of a schema.
     """
 
     budget: SharedBudget

@@ -16,7 +16,9 @@ from evalstore.languages.schemas.subschemas import LOOKING_KEYWORDS, REFERENCES
 Errors = Iterator[Any]
 
 
-def apply_pattern_properties(validator: Any, schemas: Mapping[str, Any], instance: Any, _: Any) -> Errors:
+def apply_pattern_properties(
+    validator: Any, schemas: Mapping[str, Any], instance: Any, _: Any
+) -> Errors:
     """Apply to every property the schemas whose patterns its name matches."""
     for pattern, schema in schemas.items() if isinstance(instance, dict) else ():
         for name, item in instance.items():
@@ -27,10 +29,14 @@ def apply_pattern_properties(validator: Any, schemas: Mapping[str, Any], instanc
 def apply_additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
     """Apply a schema to the properties that `properties` and `patternProperties` beside it do not name."""
     if isinstance(instance, dict) and allowed is not True:
-        yield from _apply_to_rest(validator, allowed, instance, _find_evaluated_names(validator, instance, schema))
+        yield from _apply_to_rest(
+            validator, allowed, instance, _find_evaluated_names(validator, instance, schema)
+        )
 
 
-def apply_unevaluated_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
+def apply_unevaluated_properties(
+    validator: Any, allowed: Any, instance: Any, schema: Any
+) -> Errors:
     """Apply a schema to the properties that no part of the schema around it has evaluated."""
     if isinstance(instance, dict) and allowed is not True:
         evaluated = _find_evaluated_names(validator, instance, schema)
@@ -50,7 +56,9 @@ def apply_unevaluated_items(validator: Any, allowed: Any, instance: Any, schema:
         yield from _apply_to_rest(validator, allowed, dict(enumerate(instance)), evaluated)
 
 
-def _apply_to_rest(validator: Any, allowed: Any, items: Mapping[Any, Any], evaluated: set[Any]) -> Errors:
+def _apply_to_rest(
+    validator: Any, allowed: Any, items: Mapping[Any, Any], evaluated: set[Any]
+) -> Errors:
     for name, item in items.items():
         if name in evaluated:
             continue
@@ -67,7 +75,11 @@ def _find_evaluated(validator: Any, instance: Any, schema: Any) -> set[Any]:
         return set()
     if isinstance(instance, list):
         is_complete = "unevaluatedItems" in schema
-        evaluated = {*range(len(instance))} if is_complete else _find_evaluated_indexes(validator, instance, schema)
+        evaluated = (
+            {*range(len(instance))}
+            if is_complete
+            else _find_evaluated_indexes(validator, instance, schema)
+        )
     elif schema.keys() & {"additionalProperties", "unevaluatedProperties"}:
         evaluated = {*instance}
     else:
@@ -87,17 +99,24 @@ def _find_evaluated_by_parts(validator: Any, instance: Any, schema: dict[str, An
 def _iterate_applied_parts(validator: Any, instance: Any, schema: dict[str, Any]) -> Iterator[Any]:
     """Yield the schemas within `schema` that look at `instance` itself; where one must hold, it is taken to."""
     targets, keywords = validator.format_checker.targets, validator.VALIDATORS
-    yield from (targets[name, id(schema)] for name in REFERENCES if name in schema and name in keywords)
-    # These must hold for the whole to be valid, so they are not tried again; the branches of a choice are.
+    yield from (
+        targets[name, id(schema)] for name in REFERENCES if name in schema and name in keywords
+    )
+    # These must hold for the whole to be valid, so they are not tried again; the branches of a
+    # choice are.
     yield from schema.get("allOf", ())
     yield from (
-        part for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())) if _is_valid(validator, part, instance)
+        part
+        for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ()))
+        if _is_valid(validator, part, instance)
     )
     if "if" in schema:
         is_valid = _is_valid(validator, schema["if"], instance)
         yield schema["if"] if is_valid else True
         yield schema.get("then" if is_valid else "else", True)
-    yield from (part for name, part in schema.get("dependentSchemas", {}).items() if name in instance)
+    yield from (
+        part for name, part in schema.get("dependentSchemas", {}).items() if name in instance
+    )
 
 
 def _is_valid(validator: Any, schema: Any, instance: Any) -> bool:
@@ -106,13 +125,17 @@ def _is_valid(validator: Any, schema: Any, instance: Any) -> bool:
     return is_valid
 
 
-def _find_evaluated_names(validator: Any, instance: dict[str, Any], schema: dict[str, Any]) -> set[Any]:
+def _find_evaluated_names(
+    validator: Any, instance: dict[str, Any], schema: dict[str, Any]
+) -> set[Any]:
     search, patterns = validator.format_checker.search_pattern, schema.get("patternProperties", {})
     evaluated = {name for name in schema.get("properties", {}) if name in instance}
     return evaluated | {name for pattern in patterns for name in instance if search(pattern, name)}
 
 
-def _find_evaluated_indexes(validator: Any, instance: list[Any], schema: dict[str, Any]) -> set[Any]:
+def _find_evaluated_indexes(
+    validator: Any, instance: list[Any], schema: dict[str, Any]
+) -> set[Any]:
     items = schema.get("items")
     if isinstance(items, list):  # before 2020
         return {*range(len(instance) if "additionalItems" in schema else len(items))}
@@ -120,7 +143,11 @@ def _find_evaluated_indexes(validator: Any, instance: list[Any], schema: dict[st
         return {*range(len(instance))}
     evaluated = {*range(len(schema.get("prefixItems", ())))}
     if "contains" in schema and "prefixItems" in validator.VALIDATORS:  # since 2020
-        evaluated |= {index for index, item in enumerate(instance) if _is_valid(validator, schema["contains"], item)}
+        evaluated |= {
+            index
+            for index, item in enumerate(instance)
+            if _is_valid(validator, schema["contains"], item)
+        }
     return evaluated
 
 
@@ -137,12 +164,15 @@ def make_validator_class(dialect: Any, *, literal: bool) -> Any:
     }
     for name in REFERENCES:
         if name in dialect.VALIDATORS:
-            table[name] = _wrap_counting(_make_reference_keyword(name, dialect.VALIDATORS[name]), None)
+            table[name] = _wrap_counting(
+                _make_reference_keyword(name, dialect.VALIDATORS[name]), None
+            )
     types = dialect.TYPE_CHECKER
     types = types if literal else types.redefine("integer", lambda _, value: _is_integer(value))
     extend: Any = validators.extend  # has no types
     validator_class = extend(dialect, table, type_checker=types)
-    # The library's `evolve` chooses another class by a part's `$schema`, and so the library's keywords instead of ours.
+    # The library's `evolve` chooses another class by a part's `$schema`, and so the library's
+    # keywords instead of ours.
     validator_class.evolve = evolve
     return validator_class
 
@@ -155,7 +185,8 @@ def _wrap_counting(keyword: Keyword, cost: Callable[[Any, Any], int] | None) -> 
         run.enter_keyword(1 if cost is None else 1 + cost(value, instance))
         try:
             for error in keyword(validator, value, instance, schema) or ():
-                # Each keyword passes an error on to the next one, and a collected error takes a kilobyte or two.
+                # Each keyword passes an error on to the next one, and a collected error takes a
+                # kilobyte or two.
                 run.budget.spend(5)
                 yield error
         finally:
@@ -168,14 +199,17 @@ def _count_parts(value: Any) -> int:
     return len(value) if isinstance(value, dict | list) else 0
 
 
-# Steps beyond one for what a keyword of the library does for each item, part or name, and no keyword within counts.
+# Steps beyond one for what a keyword of the library does for each item, part or name, and no
+# keyword within counts.
 _COSTS: Mapping[str, Callable[[Any, Any], int]] = {
     **dict.fromkeys(
         ("items", "prefixItems", "additionalItems", "contains", "propertyNames"),
         lambda _, instance: _count_parts(instance),
     ),
     **dict.fromkeys(("allOf", "anyOf", "oneOf"), lambda value, _: _count_parts(value)),
-    **dict.fromkeys(("properties", "required", "dependentSchemas"), lambda value, _: _count_parts(value) // 16),
+    **dict.fromkeys(
+        ("properties", "required", "dependentSchemas"), lambda value, _: _count_parts(value) // 16
+    ),
     **dict.fromkeys(
         ("dependencies", "dependentRequired"),
         lambda value, _: _count_parts(value) + sum(map(_count_parts, value.values())),

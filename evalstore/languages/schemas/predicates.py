@@ -12,7 +12,9 @@ from evalstore.languages.schemas.guard import copy_plain, make_equality_key
 
 Predicate = Callable[[Any], bool]
 
-_ANNOTATIONS = frozenset({"$schema", "$id", "$defs", "title", "description", "examples", "default", "deprecated"})
+_ANNOTATIONS = frozenset(
+    {"$schema", "$id", "$defs", "title", "description", "examples", "default", "deprecated"}
+)
 _LOCAL = "#/$defs/"
 
 
@@ -42,7 +44,9 @@ class _PredicateCompiler:
         if isinstance(schema, bool):
             return _meet_always if schema else _meet_never
         predicates = [
-            _KEYWORDS[keyword](self, value, schema) if keyword in _KEYWORDS else self._refuse(keyword)
+            _KEYWORDS[keyword](self, value, schema)
+            if keyword in _KEYWORDS
+            else self._refuse(keyword)
             for keyword, value in schema.items()
             if keyword not in _ANNOTATIONS and keyword not in _PARTS_OF_OTHERS
         ]
@@ -60,7 +64,11 @@ class _PredicateCompiler:
     def find_definition(self, reference: str) -> Any:
         """Return the schema that a reference names."""
         name = reference.removeprefix(_LOCAL)
-        return self._definitions[name] if reference != name and name in self._definitions else self._refuse(reference)
+        return (
+            self._definitions[name]
+            if reference != name and name in self._definitions
+            else self._refuse(reference)
+        )
 
     def _ask_definition(self, reference: str, value: Any) -> bool:
         return self._compiled[reference](value)
@@ -109,7 +117,13 @@ _TYPES: Mapping[str, Predicate] = {
 
 
 # The types that are just a class of Python.
-_CLASSES: Mapping[str, type] = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+_CLASSES: Mapping[str, type] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "null": type(None),
+}
 
 
 def _compile_type(_: _PredicateCompiler, names: str | list[str], __: Any) -> Predicate:
@@ -122,7 +136,9 @@ def _compile_type(_: _PredicateCompiler, names: str | list[str], __: Any) -> Pre
     return lambda value: isinstance(value, classes) or any(test(value) for test in tests)
 
 
-def _compile_properties(compiler: _PredicateCompiler, schemas: Mapping[str, Any], _: Any) -> Predicate:
+def _compile_properties(
+    compiler: _PredicateCompiler, schemas: Mapping[str, Any], _: Any
+) -> Predicate:
     compiled = {name: compiler.compile(schema) for name, schema in schemas.items()}
     predicates = {name: meets for name, meets in compiled.items() if meets is not _meet_always}
 
@@ -136,25 +152,39 @@ def _compile_properties(compiler: _PredicateCompiler, schemas: Mapping[str, Any]
     return properties_meet if predicates else _meet_always
 
 
-def _compile_pattern_properties(compiler: _PredicateCompiler, schemas: Mapping[str, Any], _: Any) -> Predicate:
-    compiled = [(re.compile(pattern).search, compiler.compile(schema)) for pattern, schema in schemas.items()]
+def _compile_pattern_properties(
+    compiler: _PredicateCompiler, schemas: Mapping[str, Any], _: Any
+) -> Predicate:
+    compiled = [
+        (re.compile(pattern).search, compiler.compile(schema))
+        for pattern, schema in schemas.items()
+    ]
     predicates = [(search, meets) for search, meets in compiled if meets is not _meet_always]
     if not predicates:
         return _meet_always
     return lambda value: (
         not isinstance(value, dict)
-        or all(not search(name) or meets(item) for name, item in value.items() for search, meets in predicates)
+        or all(
+            not search(name) or meets(item)
+            for name, item in value.items()
+            for search, meets in predicates
+        )
     )
 
 
-def _compile_additional_properties(compiler: _PredicateCompiler, schema: Any, whole: Mapping[str, Any]) -> Predicate:
+def _compile_additional_properties(
+    compiler: _PredicateCompiler, schema: Any, whole: Mapping[str, Any]
+) -> Predicate:
     known, meets = frozenset(whole.get("properties", ())), compiler.compile(schema)
     if meets is _meet_always:
         return meets
     searches = [re.compile(pattern).search for pattern in whole.get("patternProperties", ())]
     return lambda value: (
         not isinstance(value, dict)
-        or all(name in known or any(search(name) for search in searches) or meets(item) for name, item in value.items())
+        or all(
+            name in known or any(search(name) for search in searches) or meets(item)
+            for name, item in value.items()
+        )
     )
 
 
@@ -167,14 +197,24 @@ class _EvaluatedNames(NamedTuple):
 
     def cover(self, name: str, value: Any) -> bool:
         """Whether the property `name` of `value` is evaluated."""
-        return (name in self.names or any(search(name) for search in self.searches)) and self.condition(value)
+        return (
+            name in self.names or any(search(name) for search in self.searches)
+        ) and self.condition(value)
 
 
-def _compile_unevaluated_properties(compiler: _PredicateCompiler, schema: Any, whole: Mapping[str, Any]) -> Predicate:
-    meets, parts = compiler.compile(schema), [*_list_evaluated(compiler, whole, _meet_always, is_whole=True)]
+def _compile_unevaluated_properties(
+    compiler: _PredicateCompiler, schema: Any, whole: Mapping[str, Any]
+) -> Predicate:
+    meets, parts = (
+        compiler.compile(schema),
+        [*_list_evaluated(compiler, whole, _meet_always, is_whole=True)],
+    )
     return lambda value: (
         not isinstance(value, dict)
-        or all(any(part.cover(name, value) for part in parts) or meets(item) for name, item in value.items())
+        or all(
+            any(part.cover(name, value) for part in parts) or meets(item)
+            for name, item in value.items()
+        )
     )
 
 
@@ -186,17 +226,26 @@ def _list_evaluated(
         return
     patterns = ["", *schema.get("patternProperties", ())]
     # These two leave nothing unevaluated, and the empty pattern is found everywhere.
-    is_total = "additionalProperties" in schema or ("unevaluatedProperties" in schema and not is_whole)
+    is_total = "additionalProperties" in schema or (
+        "unevaluatedProperties" in schema and not is_whole
+    )
     searches = tuple(re.compile(pattern).search for pattern in patterns[not is_total :])
     yield _EvaluatedNames(condition, frozenset(schema.get("properties", ())), searches)
-    parts = [*schema.get("allOf", ()), *([compiler.find_definition(schema["$ref"])] if "$ref" in schema else ())]
+    parts = [
+        *schema.get("allOf", ()),
+        *([compiler.find_definition(schema["$ref"])] if "$ref" in schema else ()),
+    ]
     for part in parts:
         yield from _list_evaluated(compiler, part, condition)
     if "if" in schema:
         applies = compiler.compile(schema["if"])
         for part in (schema["if"], schema.get("then")):
-            yield from _list_evaluated(compiler, part, lambda value: condition(value) and applies(value))
-        yield from _list_evaluated(compiler, schema.get("else"), lambda value: condition(value) and not applies(value))
+            yield from _list_evaluated(
+                compiler, part, lambda value: condition(value) and applies(value)
+            )
+        yield from _list_evaluated(
+            compiler, schema.get("else"), lambda value: condition(value) and not applies(value)
+        )
 
 
 def _compile_items(compiler: _PredicateCompiler, schema: Any, _: Any) -> Predicate:
@@ -216,7 +265,9 @@ def _compile_required(_: _PredicateCompiler, names: list[str], __: Any) -> Predi
     return lambda value: not isinstance(value, dict) or wanted <= value.keys()
 
 
-def _compile_dependent_required(_: _PredicateCompiler, wanted: Mapping[str, list[str]], __: Any) -> Predicate:
+def _compile_dependent_required(
+    _: _PredicateCompiler, wanted: Mapping[str, list[str]], __: Any
+) -> Predicate:
     return lambda value: (
         not isinstance(value, dict)
         or all(name not in value or value.keys() >= {*others} for name, others in wanted.items())
@@ -238,8 +289,12 @@ def _compile_not(compiler: _PredicateCompiler, schema: Any, _: Any) -> Predicate
     return lambda value: not meets(value)
 
 
-def _compile_condition(compiler: _PredicateCompiler, schema: Any, whole: Mapping[str, Any]) -> Predicate:
-    applies, then, otherwise = (compiler.compile(part) for part in (schema, *map(_find_branch(whole), _BRANCHES)))
+def _compile_condition(
+    compiler: _PredicateCompiler, schema: Any, whole: Mapping[str, Any]
+) -> Predicate:
+    applies, then, otherwise = (
+        compiler.compile(part) for part in (schema, *map(_find_branch(whole), _BRANCHES))
+    )
     return lambda value: then(value) if applies(value) else otherwise(value)
 
 
@@ -253,17 +308,25 @@ _PARTS_OF_OTHERS = frozenset(_BRANCHES)  # without `if` they mean nothing
 _KEYWORDS: Mapping[str, Callable[[_PredicateCompiler, Any, Mapping[str, Any]], Predicate]] = {
     "$ref": lambda compiler, reference, _: compiler.follow(reference),
     "additionalProperties": _compile_additional_properties,
-    "allOf": lambda compiler, schemas, _: _join_all([compiler.compile(schema) for schema in schemas]),
+    "allOf": lambda compiler, schemas, _: _join_all(
+        [compiler.compile(schema) for schema in schemas]
+    ),
     "const": lambda compiler, constant, whole: _compile_enum(compiler, [constant], whole),
     "dependentRequired": _compile_dependent_required,
     "enum": _compile_enum,
     "if": _compile_condition,
     "items": _compile_items,
     "maximum": lambda _, bound, __: lambda value: not _is_number(value) or value <= bound,
-    "maxItems": lambda _, bound, __: lambda value: not isinstance(value, list) or len(value) <= bound,
+    "maxItems": lambda _, bound, __: (
+        lambda value: not isinstance(value, list) or len(value) <= bound
+    ),
     "minimum": lambda _, bound, __: lambda value: not _is_number(value) or value >= bound,
-    "minItems": lambda _, bound, __: lambda value: not isinstance(value, list) or len(value) >= bound,
-    "minLength": lambda _, bound, __: lambda value: not isinstance(value, str) or len(value) >= bound,
+    "minItems": lambda _, bound, __: (
+        lambda value: not isinstance(value, list) or len(value) >= bound
+    ),
+    "minLength": lambda _, bound, __: (
+        lambda value: not isinstance(value, str) or len(value) >= bound
+    ),
     "not": _compile_not,
     "pattern": _compile_pattern,
     "patternProperties": _compile_pattern_properties,
@@ -273,6 +336,10 @@ _KEYWORDS: Mapping[str, Callable[[_PredicateCompiler, Any, Mapping[str, Any]], P
     "type": _compile_type,
     "unevaluatedProperties": _compile_unevaluated_properties,
     "uniqueItems": lambda _, wanted, __: (
-        lambda value: not wanted or not isinstance(value, list) or len({*map(make_equality_key, value)}) == len(value)
+        lambda value: (
+            not wanted
+            or not isinstance(value, list)
+            or len({*map(make_equality_key, value)}) == len(value)
+        )
     ),
 }

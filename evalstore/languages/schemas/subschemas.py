@@ -29,7 +29,14 @@ SINGLE_SCHEMA_KEYWORDS = (
     "unevaluatedProperties",
 )
 SCHEMA_LIST_KEYWORDS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
-SCHEMA_MAP_KEYWORDS = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
+SCHEMA_MAP_KEYWORDS = (
+    "$defs",
+    "definitions",
+    "dependencies",
+    "dependentSchemas",
+    "patternProperties",
+    "properties",
+)
 
 # With one of these, other schemas may have evaluated a property or an item of the same value.
 LOOKING_KEYWORDS = frozenset(("allOf", "anyOf", "dependentSchemas", "if", "oneOf", *REFERENCES))
@@ -86,7 +93,9 @@ def find_subschemas(schema: Any, id_key: str) -> SchemaParts:
                 continue
             targets[keyword, id(subschema.schema)] = target
             if isinstance(target, dict) and id(target) not in subschemas:
-                unvisited.append(Subschema((*subschema.pointer, keyword), target, subschema.document))
+                unvisited.append(
+                    Subschema((*subschema.pointer, keyword), target, subschema.document)
+                )
     if unvisited:
         return SchemaParts(tuple(subschemas.values()), targets, (_make_depth_flaw(unvisited[0]),))
     flaws += [*_find_ambiguous_references(subschemas.values()), *_find_loops(subschemas, targets)]
@@ -119,7 +128,11 @@ def _iterate_reachable(
         yield subschema
         document = subschema.document
         inner = [
-            Subschema((*subschema.pointer, *steps), schema, schema if _is_document(schema, id_key) else document)
+            Subschema(
+                (*subschema.pointer, *steps),
+                schema,
+                schema if _is_document(schema, id_key) else document,
+            )
             for steps, schema in iterate_subschemas(subschema.schema)
             if isinstance(schema, dict)
         ]
@@ -149,7 +162,9 @@ def _iterate_references(subschemas: Iterable[Subschema]) -> Iterator[tuple[Subsc
                 yield subschema, keyword, ref
 
 
-def _resolve_reference(document: dict[str, Any], ref: str, names: Mapping[tuple[int, str], dict[str, Any]]) -> Any:
+def _resolve_reference(
+    document: dict[str, Any], ref: str, names: Mapping[tuple[int, str], dict[str, Any]]
+) -> Any:
     if not ref.startswith("#"):
         return None
     fragment = unquote(ref[1:])
@@ -171,9 +186,15 @@ def _make_reference_flaw(subschema: Subschema, keyword: str, ref: str) -> Flaw:
     pointer = (*subschema.pointer, keyword)
     if ref.startswith("#"):
         return Flaw(
-            pointer, f"the reference {ref!r} does not lead to a schema", "fix it, or define its target in $defs"
+            pointer,
+            f"the reference {ref!r} does not lead to a schema",
+            "fix it, or define its target in $defs",
         )
-    return Flaw(pointer, f"the schema refers to {ref!r}", "evalstore reads only references within the schema (#…)")
+    return Flaw(
+        pointer,
+        f"the schema refers to {ref!r}",
+        "evalstore reads only references within the schema (#…)",
+    )
 
 
 def _find_ambiguous_references(subschemas: Iterable[Subschema]) -> Iterator[Flaw]:
@@ -182,20 +203,31 @@ def _find_ambiguous_references(subschemas: Iterable[Subschema]) -> Iterator[Flaw
         for subschema, keyword, ref in _iterate_references(subschemas):
             if keyword != "$ref":
                 yield Flaw(
-                    (*subschema.pointer, keyword), f"{keyword} {ref!r} is in one of several documents", "write $ref"
+                    (*subschema.pointer, keyword),
+                    f"{keyword} {ref!r} is in one of several documents",
+                    "write $ref",
                 )
 
 
-def _find_loops(subschemas: Mapping[int, Subschema], targets: Mapping[tuple[str, int], Any]) -> Iterator[Flaw]:
+def _find_loops(
+    subschemas: Mapping[int, Subschema], targets: Mapping[tuple[str, int], Any]
+) -> Iterator[Flaw]:
     """Yield a cycle of references that all look at one value, or a chain that is too long: nothing can apply them."""
     # Edges lead from a schema to those that it applies to the same value, at once or by reference.
-    graph = {node: list(_iterate_in_place(subschema.schema, targets)) for node, subschema in subschemas.items()}
+    graph = {
+        node: list(_iterate_in_place(subschema.schema, targets))
+        for node, subschema in subschemas.items()
+    }
     try:
         order = [*TopologicalSorter(graph).static_order()]
     except CycleError as error:
         cycle = {*error.args[1]}
         subschema = next(subschema for node, subschema in subschemas.items() if node in cycle)
-        yield Flaw(subschema.pointer, "a reference leads back to itself without looking deeper", "remove the cycle")
+        yield Flaw(
+            subschema.pointer,
+            "a reference leads back to itself without looking deeper",
+            "remove the cycle",
+        )
         return
     depths: dict[int, int] = {}
     for node in order:
@@ -210,16 +242,28 @@ def _make_depth_flaw(subschema: Subschema) -> Flaw:
     return Flaw(subschema.pointer, message, "shorten the chain", stops=True)
 
 
-def _iterate_in_place(schema: dict[str, Any], targets: Mapping[tuple[str, int], Any]) -> Iterator[int]:
+def _iterate_in_place(
+    schema: dict[str, Any], targets: Mapping[tuple[str, int], Any]
+) -> Iterator[int]:
     inner = [item for steps, item in iterate_subschemas(schema) if steps[0] in _IN_PLACE_KEYWORDS]
     inner += [targets.get((keyword, id(schema))) for keyword in ("$ref", "$recursiveRef")]
     yield from (id(item) for item in inner if isinstance(item, dict))
 
 
-# Keywords that say something about a schema and never fail a value (Draft 2020-12 Core 8, Validation 9, and earlier).
+# Keywords that say something about a schema and never fail a value (Draft 2020-12 Core 8,
+# Validation 9, and earlier).
 _ANNOTATIONS = frozenset(
     (
-        *("$anchor", "$comment", "$dynamicAnchor", "$id", "$recursiveAnchor", "$schema", "$vocabulary", "id"),
+        *(
+            "$anchor",
+            "$comment",
+            "$dynamicAnchor",
+            "$id",
+            "$recursiveAnchor",
+            "$schema",
+            "$vocabulary",
+            "id",
+        ),
         *("default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"),
     )
 )

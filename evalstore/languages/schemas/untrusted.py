@@ -21,8 +21,12 @@ STEPS = 500_000
 # Of the searchers of patterns, for one instance: about a second at worst.
 SEARCH_STEPS = 1 << 28
 
-# What ECMA 262, the dialect that JSON Schema names, has in common with our engine and not with Python's `re`.
-_OF_ECMA = ((re.compile(r"\\[pP]\{\w+(?:=\w+)?\}"), r"\\w"), (re.compile(r"\(\?<(?=[A-Za-z_])"), "(?P<"))
+# What ECMA 262, the dialect that JSON Schema names, has in common with our engine and not with
+# Python's `re`.
+_OF_ECMA = (
+    (re.compile(r"\\[pP]\{\w+(?:=\w+)?\}"), r"\\w"),
+    (re.compile(r"\(\?<(?=[A-Za-z_])"), "(?P<"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +44,14 @@ class _SchemaPatterns:
             try:
                 budget.spend(matcher.count_steps(text))
             except OutOfStepsError:
-                raise SchemaError(f"the pattern {make_excerpt(pattern, 60)!r} takes too many steps") from None
+                raise SchemaError(
+                    f"the pattern {make_excerpt(pattern, 60)!r} takes too many steps"
+                ) from None
             found = matcher.is_found(text)
             if found is None:
-                raise SchemaError(f"the pattern {make_excerpt(pattern, 60)!r} {matcher.describe_excess(text)}")
+                raise SchemaError(
+                    f"the pattern {make_excerpt(pattern, 60)!r} {matcher.describe_excess(text)}"
+                )
             return found
 
         return search

@@ -54,7 +54,11 @@ ARTIFACT_RULES = (
         example="weights: {a: 10, b: 1} with threshold 0.7: b never turns the verdict",
     ),
     ValidationRule(
-        "check-problem", _WARNING, "{message}", "{hint}", "The schema allows it, but the check cannot do what it says."
+        "check-problem",
+        _WARNING,
+        "{message}",
+        "{hint}",
+        "The schema allows it, but the check cannot do what it says.",
     ),
     ValidationRule(
         "check-broken",
@@ -101,7 +105,9 @@ ARTIFACT_RULES = (
         "{hint}",
         "The judge would get a prompt with a gap in it.",
     ),
-    ValidationRule("template-malformed", _ERROR, "{message}", "{hint}", "The judge would get a broken prompt."),
+    ValidationRule(
+        "template-malformed", _ERROR, "{message}", "{hint}", "The judge would get a broken prompt."
+    ),
     ValidationRule(
         "template-output-unread",
         _ERROR,

@@ -9,10 +9,15 @@ from evalstore.model.refs import ID_FORM
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 DOCUMENT_RULES = (
-    # An error says that the file cannot be graded or released, and fails every run; settings change warnings only.
+    # An error says that the file cannot be graded or released, and fails every run; settings change
+    # warnings only.
     # What could not be read at all.
     ValidationRule(
-        "file-unreadable", _ERROR, "{message}", "{hint}", "A file that cannot be read cannot be checked or scored."
+        "file-unreadable",
+        _ERROR,
+        "{message}",
+        "{hint}",
+        "A file that cannot be read cannot be checked or scored.",
     ),
     ValidationRule(
         "link-not-followed",
@@ -22,10 +27,18 @@ DOCUMENT_RULES = (
         "A link can point outside the store, and git stores the link, not the file.",
     ),
     ValidationRule(
-        "document-malformed", _ERROR, "{message}", "{hint}", "Two programs could read the file differently."
+        "document-malformed",
+        _ERROR,
+        "{message}",
+        "{hint}",
+        "Two programs could read the file differently.",
     ),
     ValidationRule(
-        "row-malformed", _ERROR, "{message}", "{hint}", "The question on a broken line would never be asked."
+        "row-malformed",
+        _ERROR,
+        "{message}",
+        "{hint}",
+        "The question on a broken line would never be asked.",
     ),
     ValidationRule(
         "kind-unknown",
@@ -121,7 +134,9 @@ DOCUMENT_RULES = (
         "{hint}",
         "Only the listed values have a meaning.",
     ),
-    ValidationRule("value-out-of-range", _ERROR, "{name} {problem}", "{hint}", "The schema sets a limit."),
+    ValidationRule(
+        "value-out-of-range", _ERROR, "{name} {problem}", "{hint}", "The schema sets a limit."
+    ),
     ValidationRule(
         "value-malformed",
         _ERROR,
@@ -144,7 +159,13 @@ DOCUMENT_RULES = (
         "A check of an unknown kind cannot be scored.",
     ),
     # References.
-    ValidationRule("reference-malformed", _ERROR, "{message}", "{hint}", "A malformed reference cannot be resolved."),
+    ValidationRule(
+        "reference-malformed",
+        _ERROR,
+        "{message}",
+        "{hint}",
+        "A malformed reference cannot be resolved.",
+    ),
     ValidationRule(
         "reference-kind-wrong",
         _ERROR,
@@ -152,7 +173,13 @@ DOCUMENT_RULES = (
         "write {wanted}/<id>@<version>",
         "Only an artifact of that kind works here.",
     ),
-    ValidationRule("reference-dangling", _ERROR, "{message}", "{hint}", "Scoring needs the artifact that it names."),
+    ValidationRule(
+        "reference-dangling",
+        _ERROR,
+        "{message}",
+        "{hint}",
+        "Scoring needs the artifact that it names.",
+    ),
     ValidationRule(
         "reference-broken",
         _ERROR,

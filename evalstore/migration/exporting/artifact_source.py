@@ -11,7 +11,16 @@ from evalstore.documents import read_yaml
 from evalstore.errors import GitError, RefError
 from evalstore.files import list_below, read_below
 from evalstore.migration.merging.stored_artifacts import read_stored_rows
-from evalstore.model import Artifact, Kind, PinType, Question, Ref, find_rows_path, is_id, iterate_questions
+from evalstore.model import (
+    Artifact,
+    Kind,
+    PinType,
+    Question,
+    Ref,
+    find_rows_path,
+    is_id,
+    iterate_questions,
+)
 from evalstore.store import ArtifactStore
 from evalstore.store.artifacts import ARTIFACT_LIMIT, read_artifact
 
@@ -37,9 +46,13 @@ class ArtifactSource:
     def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
         """Return the artifacts on disk that stand for sources of a format: datasets, and rubrics with a remainder."""
         if self.root is None:
-            raise RefError("a bare repository has no files to export", hint="name releases: dataset/x@1.0.0")
+            raise RefError(
+                "a bare repository has no files to export", hint="name releases: dataset/x@1.0.0"
+            )
         names = [
-            (kind, name[:-5]) for kind in (Kind.DATASET, Kind.RUBRIC) for name in list_below(self.root, kind.folder)
+            (kind, name[:-5])
+            for kind in (Kind.DATASET, Kind.RUBRIC)
+            for name in list_below(self.root, kind.folder)
         ]
         refs = [Ref(kind, id_, "worktree", PinType.WORKTREE) for kind, id_ in names if is_id(id_)]
         return [ref for ref in refs if self._is_from_format(ref, format)]
@@ -51,7 +64,8 @@ class ArtifactSource:
                 resolved = self.store.resolve(ref)
                 return resolved.artifact, list(self.store.questions(resolved))
             except RefError:
-                # Only a bare reference falls back to the disk: a pinned version must exist as a release.
+                # Only a bare reference falls back to the disk: a pinned version must exist as a
+                # release.
                 if ref.type is not PinType.NONE:
                     raise
         artifact = self._read_on_disk(ref)
@@ -66,12 +80,17 @@ class ArtifactSource:
             return self.store.read_artifact(ref)
         artifact = self._read_on_disk(ref)
         if ref.version and str(ref.version) != artifact.version:
-            raise RefError(f"{ref} is not here: the file has version {artifact.version}, and no release is tagged")
+            raise RefError(
+                f"{ref} is not here: the file has version {artifact.version}, and no release is tagged"
+            )
         return artifact
 
     def _read_on_disk(self, ref: Ref) -> Artifact:
         if self.root is None:
-            raise RefError(f"{ref.name} has no release, and a bare repository has no files", hint="bump it first")
+            raise RefError(
+                f"{ref.name} has no release, and a bare repository has no files",
+                hint="bump it first",
+            )
         return read_artifact(ref, read_below(self.root, ref.path, ARTIFACT_LIMIT), ref.path)
 
     def _is_from_format(self, ref: Ref, format: str) -> bool:  # noqa: A002

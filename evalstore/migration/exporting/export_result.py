@@ -15,7 +15,8 @@ EDIT_HINT = "export an earlier version, or take the edit back"
 class ExportedFile:
     """One exported file: its path, the artifact or run it comes from, its text, and what the format cannot hold.
 
-    `behind` are pins of its dataset to rubrics that have a later version since their source changed.
+    `behind` are pins of its dataset to rubrics that have a later version since their source
+    changed.
     """
 
     file: str
@@ -28,7 +29,9 @@ class ExportedFile:
 class EditedRubricError(RefusedError):
     """A rubric does not say what it said when it was migrated, so that a question of it cannot be given back."""
 
-    def __init__(self, question: str, rubric: str, reason: str = EDITED, *, hint: str = EDIT_HINT) -> None:
+    def __init__(
+        self, question: str, rubric: str, reason: str = EDITED, *, hint: str = EDIT_HINT
+    ) -> None:
         """Name the question and the reference of its rubric, and say what is the matter with that."""
         # A rubric that is filled with the values of one question is named with that.
         self.rubric = rubric.partition("#")[0]

@@ -8,7 +8,12 @@ from typing import Any
 
 from evalstore.documents import Document
 from evalstore.errors import RefusedError
-from evalstore.migration.artifact_names import make_slug, rename_checks, replace_refs, take_first_words
+from evalstore.migration.artifact_names import (
+    make_slug,
+    rename_checks,
+    replace_refs,
+    take_first_words,
+)
 from evalstore.migration.exporting.export_result import EDIT_HINT, EditedRubricError
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase
 from evalstore.migration.merging.artifact_merge import is_same_artifact
@@ -24,7 +29,9 @@ LoadArtifact = Callable[[Ref], Artifact]
 ExpandRef = Callable[[str], Any]
 
 
-def check_unchanged(extraction: Extraction, main: Artifact, questions: Sequence[Question], load: LoadArtifact) -> None:
+def check_unchanged(
+    extraction: Extraction, main: Artifact, questions: Sequence[Question], load: LoadArtifact
+) -> None:
     """Raise `RefusedError`, naming the first difference, unless the artifacts still mean what the source means."""
     drafts = {draft.ref: draft for draft in extraction.drafts}
 
@@ -43,8 +50,13 @@ def check_unchanged(extraction: Extraction, main: Artifact, questions: Sequence[
         rubrics = [(main.id, main.versioned, main.value, cases[0].rubric)]
     else:
         if len(questions) != len(cases):
-            raise RefusedError(f"the source has {len(cases)} questions, the dataset {len(questions)}", hint=EDIT_HINT)
-        pairs = [(question, case) for question, case in zip(questions, cases, strict=True) if case.rubric]
+            raise RefusedError(
+                f"the source has {len(cases)} questions, the dataset {len(questions)}",
+                hint=EDIT_HINT,
+            )
+        pairs = [
+            (question, case) for question, case in zip(questions, cases, strict=True) if case.rubric
+        ]
         refs = [question.rubric_ref or "" for question, _ in pairs]
         used = {ref: load(parse_ref(ref)).value for ref in set(refs)}
         _check_questions(questions, cases, list_value_keys(used.values()))
@@ -69,44 +81,70 @@ def _take_implied_names(rubric: Mapping[str, Any], draft: ArtifactDraft) -> Mapp
     names: dict[str, str] = {}
     for check, other in zip(rubric["checks"], draft.value["checks"], strict=False):
         texts = other.get("variables")
-        words = [take_first_words(text) for text in texts.values() if text.strip()] if isinstance(texts, dict) else []
+        words = (
+            [take_first_words(text) for text in texts.values() if text.strip()]
+            if isinstance(texts, dict)
+            else []
+        )
         if check.get("id") != other.get("id") and other.get("id") in map(make_slug, words):
             names[str(check.get("id"))] = other["id"]
     return rename_checks(rubric, names) if names else rubric
 
 
 def check_restorable(
-    main: Mapping[str, Any], rubrics: Mapping[str, Any], table: FormatTable, documents: Mapping[str, Document]
+    main: Mapping[str, Any],
+    rubrics: Mapping[str, Any],
+    table: FormatTable,
+    documents: Mapping[str, Document],
 ) -> None:
     """Raise `RefusedError` unless artifacts restore their source (`""` in `documents`) and its companions as data.
 
     Runs before anything is written: the proof that nothing is lost.
     """
     restored = restore_files(main, rubrics, table)
-    if not all(is_same_data(restored[path], document.value) for path, document in documents.items()):
-        raise RefusedError("evalstore could not give it back as it is; that is a fault of evalstore, please report it")
+    if not all(
+        is_same_data(restored[path], document.value) for path, document in documents.items()
+    ):
+        raise RefusedError(
+            "evalstore could not give it back as it is; that is a fault of evalstore, please report it"
+        )
 
 
-def _check_questions(questions: Sequence[Question], cases: Sequence[LegacyCase], values: AbstractSet[str]) -> None:
+def _check_questions(
+    questions: Sequence[Question], cases: Sequence[LegacyCase], values: AbstractSet[str]
+) -> None:
     """Raise `RefusedError` for the first question that differs; `values` are keys that rubrics read."""
     for question, case in zip(questions, cases, strict=True):
         row = {key: value for key, value in question.row.items() if key not in values}
         ours, theirs = _strip_row(row, case), _strip_row(case.question, case)
         pins = [row.pop("rubric_ref", None) for row in (ours, theirs)]
         if not is_same_data(ours, theirs):
-            raise RefusedError(f"{question.id}: it was edited since it was migrated", hint=EDIT_HINT)
+            raise RefusedError(
+                f"{question.id}: it was edited since it was migrated", hint=EDIT_HINT
+            )
         if pins[0] != pins[1]:
-            said = " and ".join(f"{pin or 'nothing'} {place}" for pin, place in zip(pins, _PLACES, strict=True))
+            said = " and ".join(
+                f"{pin or 'nothing'} {place}" for pin, place in zip(pins, _PLACES, strict=True)
+            )
             raise RefusedError(f"{question.id}: its rubric is {said}", hint=EDIT_HINT)
 
 
 def _strip_row(row: Mapping[str, Any], case: LegacyCase) -> dict[str, Any]:
     ref, source = row.get("rubric_ref"), row.get("x_source")
-    pin, pinned = (source.get("pin"), source.get("pinned")) if isinstance(source, Mapping) else (None, None)
-    if isinstance(ref, str) and isinstance(pin, str) and isinstance(pinned, str) and is_same_artifact(ref, pinned):
+    pin, pinned = (
+        (source.get("pin"), source.get("pinned")) if isinstance(source, Mapping) else (None, None)
+    )
+    if (
+        isinstance(ref, str)
+        and isinstance(pin, str)
+        and isinstance(pinned, str)
+        and is_same_artifact(ref, pinned)
+    ):
         # The source calls the rubric by another name than the store.
         row = {**row, "rubric_ref": f"{pin.partition('@')[0]}@{ref.partition('@')[2]}"}
-    ignored = {"x_source", "rubric_ref"} if case.rubric else {"x_source"}  # a rubric is compared by its content
+    ignored = (
+        {"x_source", "rubric_ref"} if case.rubric else {"x_source"}
+    )  # a rubric is compared by its content
     return {key: value for key, value in row.items() if key not in ignored}
 
 

@@ -22,8 +22,9 @@ class CaseKey(NamedTuple):
 class ArtifactGroup:
     """Drafts with equal content, which share one artifact, and by their number the places in the suite that need it.
 
-    One that is named by what several cases ask for `is_shared`: none of the cases is its place. `moved_on` had this
-    content when it was migrated, and was changed here since. `base` is the digest of the content.
+    One that is named by what several cases ask for `is_shared`: none of the cases is its place.
+    `moved_on` had this content when it was migrated, and was changed here since. `base` is the
+    digest of the content.
     """
 
     draft: ArtifactDraft

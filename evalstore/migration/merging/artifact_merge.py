@@ -1,6 +1,7 @@
 """Decides what a migration does to an artifact that is there: a three-way merge of last time, the source, and the file.
 
-The base is a digest, as it is only ever compared: what was migrated last, without what people and releases move.
+The base is a digest, as it is only ever compared: what was migrated last, without what people and
+releases move.
 """
 
 from __future__ import annotations
@@ -14,7 +15,14 @@ from evalstore.documents import compute_digest
 from evalstore.migration.artifact_names import REF_KEYS, replace_refs
 from evalstore.migration.extraction import VERSION
 from evalstore.migration.folded_values import expand_columns
-from evalstore.migration.merging.part_merge import PartNode, build_parts, count_notes, merge_parts, note_tree, read_tree
+from evalstore.migration.merging.part_merge import (
+    PartNode,
+    build_parts,
+    count_notes,
+    merge_parts,
+    note_tree,
+    read_tree,
+)
 from evalstore.migration.merging.stored_artifacts import ORIGIN_KEYS, index_rows
 from evalstore.migration.outcome import FileState
 from evalstore.migration.row_origins import fill_rows, fold_rows
@@ -22,9 +30,14 @@ from evalstore.text import LONG_DIGEST, make_excerpt
 from evalstore.versions import find_version
 
 _FORCED = "it was changed at the source and here: --force took the source's side"
-_SEEN = "it was changed at the source and here: --keep left yours, and notes that the source's was seen"
+_SEEN = (
+    "it was changed at the source and here: --keep left yours, and notes that the source's was seen"
+)
 _BOTH = "it was changed at the source and here: --merge took both"
-_CONFLICT = "it was changed at the source and here: the file stays; --force takes its side, --keep yours, --merge both"
+_CONFLICT = (
+    "it was changed at the source and here: the file stays; --force takes its side, --keep yours, "
+    "--merge both"
+)
 _CLASH = "both sides changed {}: the file stays; --force takes the source's side, --keep yours"
 _NO_TRACE = (
     "both sides changed it, and no commit has what was last migrated, so --merge cannot tell who changed what: "
@@ -33,10 +46,15 @@ _NO_TRACE = (
 _HERE = "it was changed here and not at the source"
 _SOURCE = "the source changed"
 _REMOVED = "it was removed here, and stays so: --force writes it again"
-_REMOVED_CONFLICT = "it was removed here and changed at the source: --force writes it again, --keep leaves it"
+_REMOVED_CONFLICT = (
+    "it was removed here and changed at the source: --force writes it again, --keep leaves it"
+)
 _RESTORED = "it was removed here: --force wrote it again"
 _UNREAD = "it cannot be read as an artifact, so it stays"
-_NO_BASE = "it does not say what was last migrated: the file stays; --force takes the source's side, --keep yours"
+_NO_BASE = (
+    "it does not say what was last migrated: the file stays; --force takes the source's side, "
+    "--keep yours"
+)
 
 
 _PARTS = "parts"
@@ -65,7 +83,8 @@ class MergeResult(NamedTuple):
 def digest_content(value: Mapping[str, Any]) -> str:
     """Return the digest of what a migration puts into an artifact: no id, version or versions of pins, no origin.
 
-    As short as a base is noted: it guards against an oversight, not an enemy, who could write any base.
+    As short as a base is noted: it guards against an oversight, not an enemy, who could write any
+    base.
     """
     return _digest_value(expand_columns(select_content(value)))
 
@@ -80,7 +99,11 @@ def select_content(value: Mapping[str, Any]) -> dict[str, Any]:
 def select_kept(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the `x_source` of an artifact without its origin."""
     source = value.get("x_source")
-    return {key: item for key, item in source.items() if key not in _ORIGIN} if isinstance(source, dict) else {}
+    return (
+        {key: item for key, item in source.items() if key not in _ORIGIN}
+        if isinstance(source, dict)
+        else {}
+    )
 
 
 def _digest_value(value: Any) -> str:
@@ -96,8 +119,8 @@ def merge_artifact(
 ) -> MergeResult:
     """Return what becomes of an artifact: `new` is what the source gives, `ours` the file, `base` the digest of before.
 
-    `load_base` gives the digests of its parts, where there is a trace of it. A value to write has the version of the
-    file, or a higher one that the source itself states, and keeps its pins.
+    `load_base` gives the digests of its parts, where there is a trace of it. A value to write has
+    the version of the file, or a higher one that the source itself states, and keeps its pins.
     """
     if ours is None:
         return MergeResult(FileState.CONFLICT, _UNREAD, None)
@@ -119,7 +142,9 @@ def merge_artifact(
     return MergeResult(FileState.CONFLICT, _CONFLICT if base else _NO_BASE, merged)
 
 
-def _merge_sides(forced: Mapping[str, Any], ours: Mapping[str, Any], base: PartNode | None) -> MergeResult:
+def _merge_sides(
+    forced: Mapping[str, Any], ours: Mapping[str, Any], base: PartNode | None
+) -> MergeResult:
     """Return the result with both sides' changes; where they meet a conflict, with `forced`, the source's side."""
     if base is None:
         return MergeResult(FileState.CONFLICT, _NO_TRACE, forced)
@@ -128,11 +153,15 @@ def _merge_sides(forced: Mapping[str, Any], ours: Mapping[str, Any], base: PartN
     both, clashes = merge_parts(base, *sides)
     if clashes:
         return MergeResult(
-            FileState.CONFLICT, _CLASH.format(_name_parts([".".join(place) for place in clashes])), forced
+            FileState.CONFLICT,
+            _CLASH.format(_name_parts([".".join(place) for place in clashes])),
+            forced,
         )
     source = {**theirs["x_source"], **note_parts(theirs)}
     head = {"id": forced["id"], "version": forced["version"]}
-    return MergeResult(FileState.UPDATED, _BOTH, fold_rows(head | both.build_value() | {"x_source": source}))
+    return MergeResult(
+        FileState.UPDATED, _BOTH, fold_rows(head | both.build_value() | {"x_source": source})
+    )
 
 
 def _name_parts(places: Sequence[str]) -> str:
@@ -169,7 +198,9 @@ def note_parts(value: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def merge_removed(new: Mapping[str, Any], released: Mapping[str, Any], base: str, side: ConflictSide) -> MergeResult:
+def merge_removed(
+    new: Mapping[str, Any], released: Mapping[str, Any], base: str, side: ConflictSide
+) -> MergeResult:
     """Return what becomes of an artifact whose file somebody removed: its last release stands for it."""
     merged = keep_pins(new, released) | {"version": _choose_version(new, released)}
     if side is ConflictSide.SOURCE:
@@ -228,7 +259,8 @@ def _is_later(new: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
 def _strip_pins(value: Any) -> Any:
     if isinstance(value, list):
         return [_strip_pins(item) for item in value]
-    # A source is given back with its digits: 1 and 1.0 differ, which canonical JSON takes for one number.
+    # A source is given back with its digits: 1 and 1.0 differ, which canonical JSON takes for one
+    # number.
     if isinstance(value, int | Decimal) and not isinstance(value, bool):
         return ["number", str(value)]
     if not isinstance(value, dict):

@@ -21,8 +21,8 @@ class _LineComments(NamedTuple):
 def carry_comments(base: str, current: str, new: str) -> str | None:
     """Return `new` with the comments by which `current` differs from `base`; None where it differs by more.
 
-    A comment stays at its line; where that is gone, it stands above what follows. That the values are those of `new` is
-    for the caller to check: within a text of several lines a comment is none.
+    A comment stays at its line; where that is gone, it stands above what follows. That the values
+    are those of `new` is for the caller to check: within a text of several lines a comment is none.
     """
     lines, target = base.splitlines(keepends=True), new.splitlines(keepends=True)
     comments = _find_comments(lines, current.splitlines(keepends=True))
@@ -41,7 +41,11 @@ def carry_comments(base: str, current: str, new: str) -> str | None:
                 indent = len(lines[number]) - len(lines[number].lstrip(" "))
                 above[place].append(" " * indent + tail.lstrip())
     above[-1] += comments[-1].above
-    return "".join(part for comment, line in zip(above, [*target, ""], strict=True) for part in (*comment, line))
+    return "".join(
+        part
+        for comment, line in zip(above, [*target, ""], strict=True)
+        for part in (*comment, line)
+    )
 
 
 def _find_comments(base: Sequence[str], current: Sequence[str]) -> list[_LineComments] | None:

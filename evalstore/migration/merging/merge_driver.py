@@ -10,7 +10,14 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from evalstore.documents import Document, compute_digest, encode_document, read_row, read_yaml, replace_scalar
+from evalstore.documents import (
+    Document,
+    compute_digest,
+    encode_document,
+    read_row,
+    read_yaml,
+    replace_scalar,
+)
 from evalstore.documents.regions import count_comments
 from evalstore.errors import EvalstoreError, LoadError
 from evalstore.migration.merging.part_merge import PartNode, build_parts, merge_parts
@@ -23,7 +30,9 @@ from evalstore.versions import find_version
 
 _VERSION = ("version",)
 _SOURCE = "x_source"
-_TAKEN = "{name}@{version} was released on both sides: git merge --abort, then evalstore bump --again"
+_TAKEN = (
+    "{name}@{version} was released on both sides: git merge --abort, then evalstore bump --again"
+)
 
 
 class MergeSides(NamedTuple):
@@ -55,7 +64,11 @@ def merge_file(path: str, sides: MergeSides) -> FileMerge:
     with suppress(EvalstoreError, UnicodeDecodeError):  # what cannot be read is merged by lines
         if kind is not None and path.endswith(".yaml"):
             return _merge_artifacts(f"{kind.folder}/{parts[-1]}", sides)
-        if kind is Kind.DATASET and path.endswith(".jsonl") and (merged := _merge_rows(sides)) is not None:
+        if (
+            kind is Kind.DATASET
+            and path.endswith(".jsonl")
+            and (merged := _merge_rows(sides)) is not None
+        ):
             return merged
     return _merge_lines(*sides)
 
@@ -97,7 +110,9 @@ def _merge_artifacts(path: str, sides: MergeSides) -> FileMerge:
 def _mark_conflict(base: bytes, ours: bytes, theirs: bytes) -> FileMerge:
     """Return a conflict as git writes it, also where lines would merge: around all that differs."""
     merged = merge_texts_marked(base, ours, theirs)
-    return FileMerge((merge_texts_marked(b"", ours, theirs) if merged.is_clean else merged).data, is_clean=False)
+    return FileMerge(
+        (merge_texts_marked(b"", ours, theirs) if merged.is_clean else merged).data, is_clean=False
+    )
 
 
 class _ArtifactMerge(NamedTuple):
@@ -167,7 +182,9 @@ def _count_due_comments(documents: Sequence[Document]) -> Counter[str]:
     return due
 
 
-def _list_wholes(place: tuple[str, ...], node: PartNode) -> Iterator[tuple[tuple[str, ...], str | None]]:
+def _list_wholes(
+    place: tuple[str, ...], node: PartNode
+) -> Iterator[tuple[tuple[str, ...], str | None]]:
     if node.children is None:
         yield place, node.digest
     for label, child in (node.children or {}).items():
@@ -184,7 +201,9 @@ def _set_one_version(documents: Sequence[Document]) -> list[Document]:
     versions = [find_version(text) if isinstance(text, str) else None for text in (ours, theirs)]
     if not isinstance(base, str) or None in versions or ours == theirs:
         return list(documents)
-    higher = ours if base == theirs else theirs if base == ours else str(max(filter(None, versions)))
+    higher = (
+        ours if base == theirs else theirs if base == ours else str(max(filter(None, versions)))
+    )
     return [replace_scalar(document, _VERSION, str(higher)) for document in documents]
 
 
@@ -202,9 +221,15 @@ def _has_one_meaning(path: str, text: str) -> bool:
     """Whether a text that was merged by lines is readable, and no item in it is there twice."""
     with suppress(LoadError):
         value = read_yaml(text, path).value
-        lists = [value.get(key) for key in ("checks", "questions")] if isinstance(value, dict) else []
+        lists = (
+            [value.get(key) for key in ("checks", "questions")] if isinstance(value, dict) else []
+        )
         items = [item for one in lists if isinstance(one, list) for item in one]
-        ids = [item["id"] for item in items if isinstance(item, dict) and isinstance(item.get("id"), str)]
+        ids = [
+            item["id"]
+            for item in items
+            if isinstance(item, dict) and isinstance(item.get("id"), str)
+        ]
         return len(ids) == len(set(ids))
     return False
 

@@ -16,8 +16,8 @@ from evalstore.model.rubric import list_check_ids
 DigestPart = Callable[[Any], str]
 _SOURCE = "x_source"
 _CHECKS = ("checks",)
-# Mappings of settings that mean something each by itself, wherever they are. All others are wholes: an answer, a JSON
-# Schema, the record of a measurement.
+# Mappings of settings that mean something each by itself, wherever they are. All others are wholes:
+# an answer, a JSON Schema, the record of a measurement.
 _BY_KEY = frozenset({"scoring", "weights", "model", "extra", "variables", "defaults", "metadata"})
 _IN_ORDER = frozenset({"level_names", "level_scores"})  # lists that mean something by their order
 _SET_MARK = "="  # before the digest of an item of a set
@@ -27,8 +27,8 @@ _SET_MARK = "="  # before the digest of an item of a set
 class PartNode:
     """A part of an artifact with its digest, and the parts within it by label; None for one that is a whole.
 
-    `value` is that of a whole, `source` the `x_source` of an item. A base has neither; what an older release noted has
-    no digest for a list.
+    `value` is that of a whole, `source` the `x_source` of an item. A base has neither; what an
+    older release noted has no digest for a list.
     """
 
     digest: str | None
@@ -43,7 +43,10 @@ class PartNode:
             return False
         if base.digest is not None or self.children is None or base.children is None:
             return self.digest == base.digest
-        own, there = ({label: node.digest for label, node in nodes.items()} for nodes in (self.children, base.children))
+        own, there = (
+            {label: node.digest for label, node in nodes.items()}
+            for nodes in (self.children, base.children)
+        )
         return own == there
 
     def build_value(self) -> Any:
@@ -56,29 +59,44 @@ class PartNode:
         return values | ({} if self.source is None else {_SOURCE: self.source})
 
 
-def build_parts(content: Mapping[str, Any], digest: DigestPart, base: PartNode | None = None) -> PartNode:
+def build_parts(
+    content: Mapping[str, Any], digest: DigestPart, base: PartNode | None = None
+) -> PartNode:
     """Return the parts of an artifact without any `x_source`, which no person edits.
 
     Checks without an id are known by their content in `base`, then by their kind and place there.
     """
     bases = (base.children if base else None) or {}
-    parts = {key: _build((key,), value, digest, bases.get(key)) for key, value in content.items() if key != _SOURCE}
+    parts = {
+        key: _build((key,), value, digest, bases.get(key))
+        for key, value in content.items()
+        if key != _SOURCE
+    }
     return PartNode(None, parts)
 
 
-def _build(place: tuple[str, ...], value: Any, digest: DigestPart, base: PartNode | None = None) -> PartNode:
+def _build(
+    place: tuple[str, ...], value: Any, digest: DigestPart, base: PartNode | None = None
+) -> PartNode:
     if isinstance(value, list):
         items = [
-            {key: part for key, part in item.items() if key != _SOURCE} if isinstance(item, dict) else item
+            {key: part for key, part in item.items() if key != _SOURCE}
+            if isinstance(item, dict)
+            else item
             for item in value
         ]
         labels = _label_items(place, items, digest, base)
         if labels is not None:
             pairs = zip(labels, value, items, strict=True)
-            nodes = {label: _build_item((*place, label), item, plain, digest) for label, item, plain in pairs}
+            nodes = {
+                label: _build_item((*place, label), item, plain, digest)
+                for label, item, plain in pairs
+            }
             return PartNode(digest(items), nodes, is_list=True)
     elif isinstance(value, dict) and place[-1] in _BY_KEY:
-        return PartNode(digest(value), {key: _build((*place, key), item, digest) for key, item in value.items()})
+        return PartNode(
+            digest(value), {key: _build((*place, key), item, digest) for key, item in value.items()}
+        )
     # A reference is compared by its name alone, which its key tells.
     return PartNode(digest(value if len(place) == 1 else {place[-1]: value}), value=value)
 
@@ -117,7 +135,9 @@ def _label_checks(checks: Sequence[Any], digest: DigestPart, base: PartNode | No
     ids = [check.get("id") for check in checks]
     free = {label: node.digest for label, node in base.children.items() if label not in ids}
     for number, check in enumerate(checks):
-        if ids[number] is None and (same := next((one for one, text in free.items() if text == digest(check)), None)):
+        if ids[number] is None and (
+            same := next((one for one, text in free.items() if text == digest(check)), None)
+        ):
             ids[number] = same
             del free[same]
     for number, check in enumerate(checks):
@@ -130,7 +150,9 @@ def _label_checks(checks: Sequence[Any], digest: DigestPart, base: PartNode | No
     return ids
 
 
-def merge_parts(base: PartNode, ours: PartNode, theirs: PartNode) -> tuple[PartNode, list[tuple[str, ...]]]:
+def merge_parts(
+    base: PartNode, ours: PartNode, theirs: PartNode
+) -> tuple[PartNode, list[tuple[str, ...]]]:
     """Return `ours` with what differs between `base` and `theirs`, and the places of what both changed."""
     clashes: list[tuple[str, ...]] = []
     return _merge_children((), base.children or {}, ours, theirs, clashes), clashes
@@ -143,7 +165,13 @@ def _merge(
     clashes: list[tuple[str, ...]],
 ) -> PartNode | None:
     ours, theirs = sides
-    children = base.children if base else {} if ours and theirs and ours.is_list and theirs.is_list else None
+    children = (
+        base.children
+        if base
+        else {}
+        if ours and theirs and ours.is_list and theirs.is_list
+        else None
+    )
     has_parts = ours and theirs and ours.children is not None and theirs.children is not None
     # The items of a list say where they are from as the source has it now, whoever's they are.
     if ours and theirs and has_parts and children is not None and ours.is_list and theirs.is_list:
@@ -152,7 +180,11 @@ def _merge(
     if same_here:
         return theirs
     if same_there or (ours and theirs and ours.digest == theirs.digest):
-        return replace(ours, source=theirs.source) if ours and theirs and theirs.source is not None else ours
+        return (
+            replace(ours, source=theirs.source)
+            if ours and theirs and theirs.source is not None
+            else ours
+        )
     if ours and theirs and has_parts and children is not None:
         return _merge_children(place, children, ours, theirs, clashes)
     clashes.append(place)
@@ -173,7 +205,9 @@ def _merge_children(
     here, there = ours.children or {}, theirs.children or {}
     merged: dict[str, PartNode] = {}
     for label in merge_order(list(base), list(here), list(there)):
-        part = _merge((*place, label), base.get(label), (here.get(label), there.get(label)), clashes)
+        part = _merge(
+            (*place, label), base.get(label), (here.get(label), there.get(label)), clashes
+        )
         if part is not None:
             merged[label] = part
     source = theirs.source if theirs.source is not None else ours.source
@@ -183,7 +217,9 @@ def _merge_children(
 def merge_order(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
     """Return all labels, in the order of the side that moved some; what the other added follows what it followed."""
     there, before = {*ours}, {*base}
-    was_reordered = [label for label in base if label in there] != [label for label in ours if label in before]
+    was_reordered = [label for label in base if label in there] != [
+        label for label in ours if label in before
+    ]
     first, second = (ours, theirs) if was_reordered else (theirs, ours)
     known = {*first}
     followers: dict[str | None, list[str]] = {}
@@ -193,7 +229,10 @@ def merge_order(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str])
             last = label
         else:
             followers.setdefault(last, []).append(label)
-    return [*followers.get(None, ()), *(one for label in first for one in (label, *followers.get(label, ())))]
+    return [
+        *followers.get(None, ()),
+        *(one for label in first for one in (label, *followers.get(label, ()))),
+    ]
 
 
 def note_tree(node: PartNode, *, deep: bool) -> Any:
@@ -213,7 +252,9 @@ def read_tree(notes: Any, *, is_list: bool = False) -> PartNode | None:
     own = notes.get("")
     children = {label: read_tree(item) for label, item in notes.items() if label}
     known = {label: child for label, child in children.items() if child is not None}
-    return PartNode(own if isinstance(own, str) else None, known, is_list=is_list or "" not in notes)
+    return PartNode(
+        own if isinstance(own, str) else None, known, is_list=is_list or "" not in notes
+    )
 
 
 def count_notes(notes: Any) -> int:

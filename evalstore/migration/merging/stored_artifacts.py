@@ -30,8 +30,9 @@ _MENTION = re.compile(rb"(?m)^[\"']?x_source[\"']?\s*:|^\s*\{")
 class ArtifactOrigin:
     """Where an artifact comes from, as its `x_source` says; texts, empty where it does not say.
 
-    `suite` is the id that the suite's first migration chose, `name` and `file` are the suite's own. `case` is the id of
-    a question, `part` a pointer within the case. `base` is the digest of what was last migrated.
+    `suite` is the id that the suite's first migration chose, `name` and `file` are the suite's own.
+    `case` is the id of a question, `part` a pointer within the case. `base` is the digest of what
+    was last migrated.
     `share` says who shares the suite's rubrics: cases, where it says nothing.
     """
 
@@ -78,8 +79,8 @@ class StoredArtifact:
 class StoredArtifacts:
     """The artifacts of a store: those that came from suites, and the `<kind>/<id>` of all.
 
-    `removed` has the last released value of those whose file was removed, by name; `runs` are the paths of stored runs
-    by the names that their sources' files had.
+    `removed` has the last released value of those whose file was removed, by name; `runs` are the
+    paths of stored runs by the names that their sources' files had.
     """
 
     root: Path
@@ -98,14 +99,28 @@ class StoredArtifacts:
         removed: dict[str, dict[str, Any]] = {}
         for kind in Kind:
             names_of_files = [name.partition(".") for name in list_below(root, kind.folder)]
-            ids = [id_ for id_, dot, suffix in names_of_files if dot and suffix == "yaml" and is_id(id_)]
-            found = [StoredArtifact(kind, id_, _read_origin(root, f"{kind.folder}/{id_}.yaml")) for id_ in ids]
-            # An id with a ledger was released once, though its file may be gone: its versions are not used again.
-            gone = {*list_below(root, f".evalstore/sums/{kind}")} - {artifact.id for artifact in found}
+            ids = [
+                id_
+                for id_, dot, suffix in names_of_files
+                if dot and suffix == "yaml" and is_id(id_)
+            ]
+            found = [
+                StoredArtifact(kind, id_, _read_origin(root, f"{kind.folder}/{id_}.yaml"))
+                for id_ in ids
+            ]
+            # An id with a ledger was released once, though its file may be gone: its versions are
+            # not used again.
+            gone = {*list_below(root, f".evalstore/sums/{kind}")} - {
+                artifact.id for artifact in found
+            }
             for id_ in sorted(gone):
                 if value := load_release(kind, id_):
                     removed[f"{kind}/{id_}"] = value
-                    found.append(StoredArtifact(kind, id_, _read_source(value.get("x_source")), is_removed=True))
+                    found.append(
+                        StoredArtifact(
+                            kind, id_, _read_source(value.get("x_source")), is_removed=True
+                        )
+                    )
             names |= {f"{kind}/{id_}" for id_ in gone} | {artifact.name for artifact in found}
             for artifact in found:
                 if artifact.origin.format:
@@ -120,7 +135,10 @@ class StoredArtifacts:
     @property
     def suites(self) -> list[StoredArtifact]:
         """One artifact of each suite, which says whose it is: the one that stands for the source, where one does."""
-        firsts = (min(artifacts, key=lambda artifact: artifact.is_part) for artifacts in self.by_suite.values())
+        firsts = (
+            min(artifacts, key=lambda artifact: artifact.is_part)
+            for artifacts in self.by_suite.values()
+        )
         return [artifact for artifact in firsts if artifact.origin.file]
 
     def list_parts(self, format: str, suite: str) -> list[StoredArtifact]:  # noqa: A002  # the word of the command line
@@ -141,7 +159,11 @@ class StoredArtifacts:
 
     def read_value(self, artifact: StoredArtifact) -> dict[str, Any] | None:
         """Return the whole value of an artifact, a dataset with its rows; None where it cannot be read."""
-        return self.removed[artifact.name] if artifact.is_removed else read_stored_value(self.root, artifact.path)
+        return (
+            self.removed[artifact.name]
+            if artifact.is_removed
+            else read_stored_value(self.root, artifact.path)
+        )
 
 
 def read_stored_value(root: Path, path: str) -> dict[str, Any] | None:
@@ -166,21 +188,30 @@ def locate_rows(path: str) -> str:
 def read_stored_rows(root: Path, path: str) -> Iterator[Any]:
     """Return the rows in a file beside a dataset. Raises `LoadError` for what cannot be read."""
     lines = read_below(root, path, LARGE_FILE).split(b"\n")
-    return (read_row(line, path, number) for number, line in enumerate(lines, start=1) if line.strip())
+    return (
+        read_row(line, path, number) for number, line in enumerate(lines, start=1) if line.strip()
+    )
 
 
 def put_rows(value: Mapping[str, Any], rows: list[Any]) -> dict[str, Any]:
     """Return the whole value of a dataset: the questions stand where it names the file of their rows."""
-    return {("questions" if key == "rows" else key): rows if key == "rows" else item for key, item in value.items()}
+    return {
+        ("questions" if key == "rows" else key): rows if key == "rows" else item
+        for key, item in value.items()
+    }
 
 
 def index_rows(questions: Any) -> dict[str, dict[str, Any]]:
     """Return the questions of a stored dataset by id, those that are mappings and have one."""
     rows = questions if isinstance(questions, list) else ()
-    return {row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)}
+    return {
+        row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)
+    }
 
 
-def find_former_ids(rows: Mapping[str, Mapping[str, Any]], questions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def find_former_ids(
+    rows: Mapping[str, Mapping[str, Any]], questions: Sequence[Mapping[str, Any]]
+) -> dict[str, str]:
     """Return the ids that questions had before, by those of now: one whose id is gone is known again by its input."""
     ids = {question["id"] for question in questions}
     kept = {id_: former for id_ in ids & rows.keys() if (former := read_former_id(rows[id_]))}
@@ -193,15 +224,25 @@ def find_former_ids(rows: Mapping[str, Mapping[str, Any]], questions: Sequence[M
     return kept | {id_: renamed[digest] for digest, id_ in new if digest in renamed}
 
 
-def find_row_pins(rows: Mapping[str, Mapping[str, Any]], former: Mapping[str, str]) -> dict[str, str]:
+def find_row_pins(
+    rows: Mapping[str, Mapping[str, Any]], former: Mapping[str, str]
+) -> dict[str, str]:
     """Return what the stored dataset pins, by the ids of now."""
-    pins = {id_: row["rubric_ref"] for id_, row in rows.items() if isinstance(row.get("rubric_ref"), str)}
+    pins = {
+        id_: row["rubric_ref"]
+        for id_, row in rows.items()
+        if isinstance(row.get("rubric_ref"), str)
+    }
     return pins | {id_: pins[old] for id_, old in former.items() if id_ not in pins and old in pins}
 
 
 def list_inputs(rows: Iterable[Any]) -> frozenset[int]:
     """Return the hashes of the inputs of questions, by which a suite is known again within this process."""
-    return frozenset(hash(row["input"]) for row in rows if isinstance(row, dict) and isinstance(row.get("input"), str))
+    return frozenset(
+        hash(row["input"])
+        for row in rows
+        if isinstance(row, dict) and isinstance(row.get("input"), str)
+    )
 
 
 def hash_file(root: Path, path: str) -> str:
@@ -236,4 +277,6 @@ def _read_source(source: Any) -> ArtifactOrigin:
     """Return what the value of an `x_source` says."""
     if not isinstance(source, dict):
         return ArtifactOrigin()
-    return ArtifactOrigin(**{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)})
+    return ArtifactOrigin(
+        **{key: source[key] for key in ORIGIN_KEYS if isinstance(source.get(key), str)}
+    )

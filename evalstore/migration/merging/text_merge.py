@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evalstore.documents import Document
-from evalstore.documents.regions import Region, RegionEntry, RegionPieces, cut_region, get_region, join_pieces
+from evalstore.documents.regions import (
+    Region,
+    RegionEntry,
+    RegionPieces,
+    cut_region,
+    get_region,
+    join_pieces,
+)
 from evalstore.migration.merging.part_merge import PartNode, merge_order
 from evalstore.store.repository.text_merge import merge_texts
 
@@ -54,12 +61,16 @@ _Sides = tuple[_TextPart | None, _TextPart, _TextPart]
 _CutSides = tuple[_CutPart | None, _CutPart, _CutPart]
 
 
-def merge_regions(documents: Sequence[Document], nodes: Sequence[PartNode], merged: PartNode) -> str:
+def merge_regions(
+    documents: Sequence[Document], nodes: Sequence[PartNode], merged: PartNode
+) -> str:
     """Return the text of `merged`, made of a base and both sides. Raises `TextClashError`.
 
     The caller checks that it says what it should and has every comment: a layout can defeat this.
     """
-    base, ours, theirs = (_TextPart(get_region(one), node) for one, node in zip(documents, nodes, strict=True))
+    base, ours, theirs = (
+        _TextPart(get_region(one), node) for one, node in zip(documents, nodes, strict=True)
+    )
     return _merge_value(merged, (base, ours, theirs))
 
 
@@ -80,12 +91,17 @@ def _cut_alike(sides: _Sides) -> _CutSides | None:
     The items of a list that is a whole are known by their places alone.
     """
     cut = [_CutPart(side, pieces) for side in sides if side and (pieces := cut_region(side.region))]
-    if len(cut) < sum(side is not None for side in sides) or len({one.pieces.style for one in cut}) > 1:
+    if (
+        len(cut) < sum(side is not None for side in sides)
+        or len({one.pieces.style for one in cut}) > 1
+    ):
         return None
     with_parts = sum(one.part.children is not None for one in cut)
     names = [[entry.name for entry in one.pieces.entries] for one in cut]
     has_places = any(isinstance(name, int) for one in names for name in one)
-    if with_parts not in {0, len(cut)} or (not with_parts and has_places and len({*map(len, names)}) > 1):
+    if with_parts not in {0, len(cut)} or (
+        not with_parts and has_places and len({*map(len, names)}) > 1
+    ):
         return None
     *base, ours, theirs = cut
     return (base[0] if base else None), ours, theirs
@@ -125,7 +141,9 @@ def _is_part(label: str, sides: _CutSides) -> bool:
     return any(side and label in (side.part.children or {}) for side in sides)
 
 
-def _is_removed(base: RegionEntry | None, ours: RegionEntry | None, theirs: RegionEntry | None) -> bool:
+def _is_removed(
+    base: RegionEntry | None, ours: RegionEntry | None, theirs: RegionEntry | None
+) -> bool:
     """Whether a side removed a key that the other left as it was."""
     if base is None or (ours and theirs):
         return False
@@ -148,7 +166,9 @@ def _merge_entry(
     key = _merge_between(base.key if base else None, ours.key, theirs.key)
     rest = _merge_rest(base, ours, theirs)
     old = sides[0].get_part(label, base) if sides[0] and base else None
-    value = _merge_value(merged, (old, sides[1].get_part(label, ours), sides[2].get_part(label, theirs)))
+    value = _merge_value(
+        merged, (old, sides[1].get_part(label, ours), sides[2].get_part(label, theirs))
+    )
     return f"{above}{key}{value}{rest}"
 
 
@@ -198,7 +218,9 @@ def _add_lines(base: list[str], ours: list[str], theirs: list[str]) -> list[str]
 def _list_added(base: list[str], side: list[str]) -> dict[int, list[str]] | None:
     """Return the added lines by the line of the base that they are above; None where others differ."""
     added: dict[int, list[str]] = {}
-    for tag, start, _, new, new_stop in difflib.SequenceMatcher(None, base, side, autojunk=False).get_opcodes():
+    for tag, start, _, new, new_stop in difflib.SequenceMatcher(
+        None, base, side, autojunk=False
+    ).get_opcodes():
         if tag == "insert":
             added[start] = side[new:new_stop]
         elif tag != "equal":

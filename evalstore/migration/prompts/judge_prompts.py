@@ -35,13 +35,19 @@ class InstalledPrompt:
 
 def select_prompt(found: Iterable[InstalledPrompt], row: PromptRow) -> InstalledPrompt | str:
     """Return the prompt among some texts, by its hash or else by its parts; or a clause that says why there is none."""
-    texts = sorted({prompt.text: prompt for prompt in found}.values(), key=lambda prompt: prompt.sha256)
+    texts = sorted(
+        {prompt.text: prompt for prompt in found}.values(), key=lambda prompt: prompt.sha256
+    )
     known = [prompt for prompt in texts if prompt.sha256 in row.sha256]
     alike = known or [prompt for prompt in texts if _has_parts(prompt.text, row)]
     names = " and ".join(row.places)
     if len(alike) > 1:
         return f"several texts of {' and '.join(row.files)} have a place for {names}"
-    return alike[0] if alike else f"no text of {' and '.join(row.files)} has a place for {names}, and for nothing else"
+    return (
+        alike[0]
+        if alike
+        else f"no text of {' and '.join(row.files)} has a place for {names}, and for nothing else"
+    )
 
 
 def draft_own_judge(prompt: InstalledPrompt, row: PromptRow, table: FormatTable) -> ArtifactDraft:
@@ -49,7 +55,9 @@ def draft_own_judge(prompt: InstalledPrompt, row: PromptRow, table: FormatTable)
     ours = next(judge for judge in table.judges if judge["id"] == row.judge)
     template = render_template(prompt.text, row)
     names = [*ours.get("variables", ()), *find_template_variables(template)]
-    content = {key: item for key, item in ours.items() if key not in {"id", "template", "variables"}}
+    content = {
+        key: item for key, item in ours.items() if key not in {"id", "template", "variables"}
+    }
     value = {
         **content,
         "template": template,
@@ -58,7 +66,9 @@ def draft_own_judge(prompt: InstalledPrompt, row: PromptRow, table: FormatTable)
         "x_source": {"prompt": {"judge": row.judge, "file": prompt.file, "sha256": prompt.sha256}},
     }
     remarks = [] if prompt.sha256 in row.sha256 else [_UNKNOWN.format(prompt.file)]
-    return make_judge_draft({"id": row.judge, **value}, JudgeFacts("", "", (*remarks, *row.remarks)))
+    return make_judge_draft(
+        {"id": row.judge, **value}, JudgeFacts("", "", (*remarks, *row.remarks))
+    )
 
 
 def collect_stored_prompts(values: Iterable[Mapping[str, Any]], table: FormatTable) -> JudgePrompts:
@@ -70,8 +80,19 @@ def collect_stored_prompts(values: Iterable[Mapping[str, Any]], table: FormatTab
 def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator[ArtifactDraft]:
     value = restore_judge(value)
     source = value.get("x_source")
-    origin = source.get("prompt") if isinstance(source, dict) and source.get("format") == table.format else None
-    row = next((row for row in table.prompts if isinstance(origin, dict) and origin.get("judge") == row.judge), None)
+    origin = (
+        source.get("prompt")
+        if isinstance(source, dict) and source.get("format") == table.format
+        else None
+    )
+    row = next(
+        (
+            row
+            for row in table.prompts
+            if isinstance(origin, dict) and origin.get("judge") == row.judge
+        ),
+        None,
+    )
     if row is None or not isinstance(value.get("template"), str):
         return
     text = restore_text(value["template"], row)
@@ -87,7 +108,9 @@ def _read_stored_judge(value: Mapping[str, Any], table: FormatTable) -> Iterator
 def render_template(text: str, row: PromptRow) -> str:
     """Return the template of a prompt: its places filled as the row says, all else as plain words."""
     pieces = _SYNTAXES[row.syntax].split(text)
-    return "".join(escape_literal(words) + (row.places[place] if place else "") for words, place in pieces)
+    return "".join(
+        escape_literal(words) + (row.places[place] if place else "") for words, place in pieces
+    )
 
 
 def restore_text(template: str, row: PromptRow) -> str:
@@ -96,7 +119,9 @@ def restore_text(template: str, row: PromptRow) -> str:
     pieces = re.split("(" + "|".join(re.escape(fill) for fill in fills) + ")", template)
     words = (piece.replace("{{ brace }}", "{").replace("{{ braces }}", "{{") for piece in pieces)
     quote = _SYNTAXES[row.syntax].quote
-    return "".join(fills.get(piece) or quote(literal) for piece, literal in zip(pieces, words, strict=True))
+    return "".join(
+        fills.get(piece) or quote(literal) for piece, literal in zip(pieces, words, strict=True)
+    )
 
 
 def _has_parts(text: str, row: PromptRow) -> bool:

@@ -43,7 +43,8 @@ class ProgramFolder:
 def find_prompts(program: ProgramFolder | None, store: Path, table: FormatTable) -> JudgePrompts:
     """Return the judges of a format that ask in the program's own words.
 
-    They come from the program; what it does not have comes from the judges of the store that took such words before.
+    They come from the program; what it does not have comes from the judges of the store that took
+    such words before.
     """
     stored = _read_stored_judges(store, table)
     if program is None:
@@ -62,10 +63,16 @@ def _find_prompt(program: ProgramFolder, row: PromptRow) -> InstalledPrompt | st
     pairs = ((path, pattern) for path in program.paths for pattern in row.files)
     # The whole path is compared, as the folder may lie within the program.
     top = program.root.absolute()
-    paths = [(path, pattern) for path, pattern in pairs if PurePosixPath((top / path).as_posix()).match(pattern)]
+    paths = [
+        (path, pattern)
+        for path, pattern in pairs
+        if PurePosixPath((top / path).as_posix()).match(pattern)
+    ]
     if not paths:
         return f"--judges-from has no {' and no '.join(row.files)}"
-    texts = (prompt for path, pattern in paths for prompt in _read_texts(program.root, path, pattern))
+    texts = (
+        prompt for path, pattern in paths for prompt in _read_texts(program.root, path, pattern)
+    )
     return select_prompt(texts, row)
 
 
@@ -89,7 +96,11 @@ def _list_literals(code: str) -> list[str]:
             tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
 
 
 def _list_files(top: Path) -> Iterator[str]:
@@ -105,14 +116,24 @@ def _list_files(top: Path) -> Iterator[str]:
         seen += len(folders) + len(files)
         if seen > _ENTRY_LIMIT:
             hint = "name the folder of the program itself"
-            raise RefusedError(f"{top} has more than {_ENTRY_LIMIT:,} files to look through", hint=hint)
+            raise RefusedError(
+                f"{top} has more than {_ENTRY_LIMIT:,} files to look through", hint=hint
+            )
         paths = (Path(folder, name) for name in sorted(files))
-        yield from (path.relative_to(top).as_posix() for path in paths if path.is_file() and not path.is_symlink())
+        yield from (
+            path.relative_to(top).as_posix()
+            for path in paths
+            if path.is_file() and not path.is_symlink()
+        )
 
 
 def _read_stored_judges(store: Path, table: FormatTable) -> JudgePrompts:
     ids, names = tuple(row.judge for row in table.prompts), list[str]()
     with suppress(EvalstoreError):
-        names = [name for name in sorted(list_below(store, "judges")) if name.startswith(ids)] if ids else []
+        names = (
+            [name for name in sorted(list_below(store, "judges")) if name.startswith(ids)]
+            if ids
+            else []
+        )
     values = (read_stored_value(store, f"judges/{name}") for name in names)
     return collect_stored_prompts((value for value in values if value), table)

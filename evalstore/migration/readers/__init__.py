@@ -1,10 +1,11 @@
 """Runs the reader of a format. A new format is a module here, its table in `migrations/`, and its case folders.
 
 A reader module has the pure function
-`read(legacy, table) -> Extraction`. A reader that does not store a remainder also has `restore(main, rubrics, table)`:
-the source's value from the artifact that stands for it and the rubrics it pins.
-`RUNS = True` says that its files are runs, which a store keeps unchanged; `COMPANIONS = True` that its files may name
-other files with cases.
+`read(legacy, table) -> Extraction`. A reader that does not store a remainder also has
+`restore(main, rubrics, table)`: the source's value from the artifact that stands for it and the
+rubrics it pins.
+`RUNS = True` says that its files are runs, which a store keeps unchanged; `COMPANIONS = True` that
+its files may name other files with cases.
 """
 
 from __future__ import annotations
@@ -19,11 +20,23 @@ from evalstore.documents import Document, DoubledKey, Pointer
 from evalstore.migration.artifact_names import REF_KEYS
 from evalstore.migration.check_trials import try_checks
 from evalstore.migration.exporting.export_result import EditedRubricError
-from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    MigrationNote,
+)
 from evalstore.migration.folded_values import restore_parts
 from evalstore.migration.merging.artifact_merge import list_refs
 from evalstore.migration.opaque_values import set_opaque_aside
-from evalstore.migration.outcome import OUR_JUDGE, JudgeFacts, MigrationOutcome, find_judge_loss, find_worst_outcome
+from evalstore.migration.outcome import (
+    OUR_JUDGE,
+    JudgeFacts,
+    MigrationOutcome,
+    find_judge_loss,
+    find_worst_outcome,
+)
 from evalstore.migration.remainder import decode_value, restore_case, restore_root
 from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.shared_rubrics import restore_values
@@ -52,9 +65,19 @@ def add_doubled_keys(extraction: Extraction, document: Document) -> Extraction:
                 remarks.setdefault(place, []).append(_describe_key(key))
             else:
                 beside = None if file is document else file
-                notes.append(MigrationNote(key.pointer, MigrationOutcome.MIGRATED, _describe_key(key), document=beside))
+                notes.append(
+                    MigrationNote(
+                        key.pointer, MigrationOutcome.MIGRATED, _describe_key(key), document=beside
+                    )
+                )
     cases = (
-        replace(case, remarks=(*case.remarks, *remarks.get((id(case.document or document), case.pointer), ())))
+        replace(
+            case,
+            remarks=(
+                *case.remarks,
+                *remarks.get((id(case.document or document), case.pointer), ()),
+            ),
+        )
         for case in extraction.cases
     )
     return replace(extraction, cases=tuple(cases), notes=(*extraction.notes, *notes))
@@ -69,7 +92,9 @@ def _describe_key(key: DoubledKey) -> str:
 def add_judge_losses(extraction: Extraction) -> Extraction:
     """Return an extraction whose cases are lossy where they ask another judge than the legacy grader's."""
     drafts = {draft.ref: draft for draft in extraction.drafts}
-    return replace(extraction, cases=tuple(_add_judge_loss(case, drafts) for case in extraction.cases))
+    return replace(
+        extraction, cases=tuple(_add_judge_loss(case, drafts) for case in extraction.cases)
+    )
 
 
 def _add_judge_loss(case: LegacyCase, drafts: Mapping[str, ArtifactDraft]) -> LegacyCase:
@@ -101,7 +126,9 @@ def _find_judges(value: Any, drafts: Mapping[str, ArtifactDraft]) -> Iterator[Ju
 def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     """Return what the reader of a format extracts from a file, with a note on each key that no grader reads."""
     extraction = _load_reader(table).read(legacy, table)
-    extraction = replace(extraction, drafts=tuple(map(legacy.prompts.explain_absence, _select_used(extraction))))
+    extraction = replace(
+        extraction, drafts=tuple(map(legacy.prompts.explain_absence, _select_used(extraction)))
+    )
     extraction = set_opaque_aside(extraction, legacy.document, table)
     extraction = add_judge_losses(extraction)
     extraction = replace(extraction, cases=tuple(map(try_checks, extraction.cases)))
@@ -109,7 +136,10 @@ def run_reader(legacy: LegacySource, table: FormatTable) -> Extraction:
     # A reader's own note on a key says more than the general one.
     noted = {note.pointer for note in extraction.notes}
     notes = find_unknown_keys(legacy.document.value, table.select_dialect(extraction.dialect))
-    return replace(extraction, notes=(*extraction.notes, *(note for note in notes if note.pointer not in noted)))
+    return replace(
+        extraction,
+        notes=(*extraction.notes, *(note for note in notes if note.pointer not in noted)),
+    )
 
 
 def _select_used(extraction: Extraction) -> Iterator[ArtifactDraft]:
@@ -129,14 +159,21 @@ def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable)
         return {"": restore(main, rubrics, table)}
     source = main["x_source"]
     # A rubric that stands for its source refers to itself.
-    kept = _unfold(source["kept"], main, f"rubric/{main.get('id')}") if "checks" in main else source["kept"]
+    kept = (
+        _unfold(source["kept"], main, f"rubric/{main.get('id')}")
+        if "checks" in main
+        else source["kept"]
+    )
     rows = [_unfold_row(row, rubrics) for row in main.get("questions", ())]
     cases = [(row["x_source"], restore_case(row, table.mirrors)) for row in rows]
-    unmapped = [item for item in main.get("x_unmapped", ()) if "pointer" in item]  # else it is a line of no document
+    unmapped = [
+        item for item in main.get("x_unmapped", ()) if "pointer" in item
+    ]  # else it is a line of no document
     cases += [(item, decode_value(item["value"])) for item in unmapped]
     return {
         path: restore_root(
-            remainder, [(place["pointer"], case) for place, case in cases if place.get("beside", "") == path]
+            remainder,
+            [(place["pointer"], case) for place, case in cases if place.get("beside", "") == path],
         )
         for path, remainder in {"": kept, **source.get("beside", {})}.items()
     }

@@ -10,7 +10,13 @@ from typing import Any
 
 from evalstore.documents import Pointer, read_yaml
 from evalstore.errors import LoadError
-from evalstore.migration.case_reading import CaseRow, RowLabel, draft_case_rubric, read_rows, refuse_source
+from evalstore.migration.case_reading import (
+    CaseRow,
+    RowLabel,
+    draft_case_rubric,
+    read_rows,
+    refuse_source,
+)
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -28,14 +34,19 @@ from evalstore.model import Kind
 from evalstore.text import make_excerpt
 
 _ROLES = ("user", "assistant", "system", "tool")  # a tuple: raw values may not be hashable
-_PARAMETERS = "{} is checked for its parameters, which no check kind can say: only that it runs is asked here"
+_PARAMETERS = (
+    "{} is checked for its parameters, which no check kind can say: only that it runs is asked here"
+)
 _UNSAID = "{} must not run with certain parameters, which no check kind can say"
 _ORDER = "{} has an order among the tools, which is not read"
 _NONE = "no rule: any answer that is not empty passes"
 _NOT_ASKED = "the test has no id or no triggering_instructions, so nothing can be asked"
 _NO_TALK = "messages are not a conversation: kept as data, and the question is asked without them"
 _TURNS = "the earlier turns of the conversation"
-_SHARE = "from this share of its tests on a group passes; a dataset has no bar of its own, so it is kept as data"
+_SHARE = (
+    "from this share of its tests on a group passes; a dataset has no bar of its own, so it is "
+    "kept as data"
+)
 _NO_TOOL = "{} is not a rule about a tool"
 _ODD = "{} is neither wanted nor forbidden"
 
@@ -57,10 +68,18 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         problem = f"tests is {describe_type(root['tests'])} where the list of tests belongs"
         return refuse_source("group", ("tests",), problem)
     head = {"title": root["label"]} if isinstance(root.get("label"), str) else {}
-    dataset = ArtifactDraft(Kind.DATASET, "suite", head, ("tests",), name=find_suite_name(root, table))
+    dataset = ArtifactDraft(
+        Kind.DATASET, "suite", head, ("tests",), name=find_suite_name(root, table)
+    )
     (judge,) = map(make_judge_draft, table.judges)
-    cases = read_rows(root["tests"], ("tests",), _label_test, partial(_read_test, table=table, judge=judge))
-    share = [MigrationNote((key,), MigrationOutcome.UNMAPPED, _SHARE) for key in (table.form["share"],) if key in root]
+    cases = read_rows(
+        root["tests"], ("tests",), _label_test, partial(_read_test, table=table, judge=judge)
+    )
+    share = [
+        MigrationNote((key,), MigrationOutcome.UNMAPPED, _SHARE)
+        for key in (table.form["share"],)
+        if key in root
+    ]
     return Extraction("group", dataset, cases, (judge,), tuple(share))
 
 
@@ -86,7 +105,10 @@ def _read_test(test: CaseRow, table: FormatTable, judge: ArtifactDraft) -> Legac
     losses = list(dict.fromkeys(note.reason for note in notes))
     remarks = [_NO_TALK] if conversation and not messages else []
     remarks += [] if notes or rules.tools or rules.forbidden or rules.instruction else [_NONE]
-    remarks += [*test.remarks, *describe_unknown_keys((key for key in raw if key not in table.data), table.data)]
+    remarks += [
+        *test.remarks,
+        *describe_unknown_keys((key for key in raw if key not in table.data), table.data),
+    ]
     return LegacyCase(
         pointer,
         raw,
@@ -140,23 +162,37 @@ def _has_value(items: Any) -> bool:
 def _read_messages(value: Any) -> list[dict[str, Any]]:
     """Return the messages of a conversation; none where any item is not a message."""
     messages = value if isinstance(value, list) else []
-    roles = [item.get("role") for item in messages if isinstance(item, dict) and isinstance(item.get("content"), str)]
+    roles = [
+        item.get("role")
+        for item in messages
+        if isinstance(item, dict) and isinstance(item.get("content"), str)
+    ]
     return messages if len(roles) == len(messages) and all(role in _ROLES for role in roles) else []
 
 
-def _read_rules(value: Any, at: Pointer, form: Mapping[str, Any]) -> tuple[_Rules, list[MigrationNote]]:
+def _read_rules(
+    value: Any, at: Pointer, form: Mapping[str, Any]
+) -> tuple[_Rules, list[MigrationNote]]:
     if value and not isinstance(value, dict):
         raise LoadError(f"rules is {describe_type(value)} where a mapping of rules belongs")
     rules, notes = _Rules(), []
     for key, rule in (value or {}).items():
-        # One key of the rules is an instruction for a judge; every other key is a rule about a tool.
+        # One key of the rules is an instruction for a judge; every other key is a rule about a
+        # tool.
         if key == form["text"] and isinstance(rule, str):
             rules.instruction = rule
         elif isinstance(rule, dict) and isinstance(rule.get("tool"), str) and rule["tool"]:
-            notes += [MigrationNote(at, MigrationOutcome.UNMAPPED, reason) for reason in _add_demand(rule, rules, form)]
+            notes += [
+                MigrationNote(at, MigrationOutcome.UNMAPPED, reason)
+                for reason in _add_demand(rule, rules, form)
+            ]
         elif rule and key not in form["leftovers"]:
             rules.leftovers.append({"rule": key, "value": rule})
-            notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, _NO_TOOL.format(make_excerpt(str(key)))))
+            notes.append(
+                MigrationNote(
+                    at, MigrationOutcome.UNMAPPED, _NO_TOOL.format(make_excerpt(str(key)))
+                )
+            )
     return rules, notes
 
 
@@ -186,9 +222,14 @@ def _build_rubric(rules: _Rules, table: FormatTable, judge: ArtifactDraft) -> Ar
         **({"tools": [{"name": name} for name in rules.tools]} if rules.tools else {}),
         **({"forbidden": sorted(rules.forbidden)} if rules.forbidden else {}),
     }
-    checks: list[dict[str, Any]] = [{"kind": "tool_usage", **tools, "mode": "any_order"}] if tools else []
+    checks: list[dict[str, Any]] = (
+        [{"kind": "tool_usage", **tools, "mode": "any_order"}] if tools else []
+    )
     if rules.instruction:
-        judge_check = {"judge_prompt_ref": judge.ref, "variables": {"instruction": rules.instruction}}
+        judge_check = {
+            "judge_prompt_ref": judge.ref,
+            "variables": {"instruction": rules.instruction},
+        }
         checks.append({"id": "response", "kind": "llm_judge", **judge_check})
     name = "tools" if tools else "response"
     return draft_case_rubric(checks, table.scoring, table, name, encode_value(rules.leftovers))

@@ -10,14 +10,25 @@ from typing import Any
 from evalstore.documents import format_json_pointer
 from evalstore.errors import RefusedError
 from evalstore.migration.artifact_names import make_slug
-from evalstore.migration.case_reading import CaseRow, RowLabel, draft_case_rubric, find_cases, read_rows
+from evalstore.migration.case_reading import (
+    CaseRow,
+    RowLabel,
+    draft_case_rubric,
+    find_cases,
+    read_rows,
+)
 from evalstore.migration.exporting.export_result import EditedRubricError
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome
 from evalstore.migration.remainder import decode_value, encode_value, is_same_data
 from evalstore.migration.suites.suite_names import find_suite_name
 from evalstore.migration.table import CheckRow, FormatTable
-from evalstore.migration.value_readings import ValueReading, describe_type, describe_unknown_keys, read_value
+from evalstore.migration.value_readings import (
+    ValueReading,
+    describe_type,
+    describe_unknown_keys,
+    read_value,
+)
 from evalstore.model import Kind, is_cosmetic
 
 Checks = Sequence[dict[str, Any]]
@@ -37,12 +48,18 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     usual = list(restore_suite(value, [], table)) == list(root)
     source = value["x_source"] | ({} if usual else {"keys": list(root)})
     name = find_suite_name(root, table)
-    dataset = ArtifactDraft(Kind.DATASET, "suite", value | {"x_source": source}, found.at, name=name)
-    cases = read_rows(found.rows, found.at, partial(_label_case, table=table), partial(_extract_case, table=table))
+    dataset = ArtifactDraft(
+        Kind.DATASET, "suite", value | {"x_source": source}, found.at, name=name
+    )
+    cases = read_rows(
+        found.rows, found.at, partial(_label_case, table=table), partial(_extract_case, table=table)
+    )
     return Extraction(found.dialect, dataset, cases)
 
 
-def restore(main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable) -> Any:
+def restore(
+    main: Mapping[str, Any], rubrics: Mapping[str, Mapping[str, Any]], table: FormatTable
+) -> Any:
     """Return the suite of a dataset and its rubrics. Raises `RefusedError` for what the format cannot express."""
     table = table.select_dialect(main.get("x_source", {}).get("dialect"))
     cases = [
@@ -57,7 +74,9 @@ def _restore_case(
 ) -> dict[str, Any]:
     ref = question.get("rubric_ref")
     try:
-        return restore_legacy_case(question, _list_checks(rubrics[ref], table) if ref else [], table)
+        return restore_legacy_case(
+            question, _list_checks(rubrics[ref], table) if ref else [], table
+        )
     except RefusedError as error:
         hint = "export an earlier version of the dataset"
         raise EditedRubricError(question["id"], str(ref), error.message, hint=hint) from None
@@ -96,7 +115,11 @@ def _extract_case(case: CaseRow, table: FormatTable) -> LegacyCase:
     extra = describe_unknown_keys((key for key in raw if key not in known), known)
     question = _build_question(raw, case.label, readings, table)
     # The proof of order: restoring the case from its question and checks gives the same keys.
-    keys = {} if list(raw) == list(restore_legacy_case(question, checks, table)) else {"keys": list(raw)}
+    keys = (
+        {}
+        if list(raw) == list(restore_legacy_case(question, checks, table))
+        else {"keys": list(raw)}
+    )
     source = {"pointer": format_json_pointer(pointer), **question["x_source"], **keys}
     apart = script.get("absent", "")
     return LegacyCase(
@@ -128,7 +151,10 @@ def _find_case_problem(raw: Any, table: FormatTable) -> str:
         if key not in raw:
             return f"{key} is missing, without which the legacy runner crashes"
     if not isinstance(raw[table.id], int | str):
-        return f"{table.id} is {describe_type(raw[table.id])}, of which the legacy runner makes no label"
+        return (
+            f"{table.id} is {describe_type(raw[table.id])}, of which the legacy runner makes no "
+            "label"
+        )
     if raw[table.id] == "":
         return f"{table.id} is empty, so nothing can name the question"
     asked = raw[table.input]
@@ -142,7 +168,11 @@ def _build_question(
     mapped_keys = {table.id, table.input, *readings}
     metadata = {key: encode_value(value) for key, value in raw.items() if key not in mapped_keys}
     source: dict[str, Any] = {} if is_same_data(label, raw[table.id]) else {"id": raw[table.id]}
-    checks = {row.key: (row, make_check(row, readings[row.key].value)) for row in table.checks if row.key in readings}
+    checks = {
+        row.key: (row, make_check(row, readings[row.key].value))
+        for row in table.checks
+        if row.key in readings
+    }
     remainder = {
         key: encode_value(raw[key])
         for key, (row, check) in checks.items()
@@ -169,8 +199,9 @@ def restore_legacy_case(
 ) -> dict[str, Any]:
     """Return the legacy case of a question and the checks of its rubric, or raise `RefusedError`.
 
-    Current values of the question win. A value in `x_source.kept` (an empty list, say, which no check expresses) is
-    restored while it still means what the rubric asks, and the original id while the question still has its label.
+    Current values of the question win. A value in `x_source.kept` (an empty list, say, which no
+    check expresses) is restored while it still means what the rubric asks, and the original id
+    while the question still has its label.
     """
     source = question.get("x_source", {})
     values = {
@@ -182,10 +213,14 @@ def restore_legacy_case(
     return _order_keys(values, source.get("keys") or list_key_order(table))
 
 
-def restore_suite(dataset: Mapping[str, Any], cases: Iterable[tuple[str, Any]], table: FormatTable) -> dict[str, Any]:
+def restore_suite(
+    dataset: Mapping[str, Any], cases: Iterable[tuple[str, Any]], table: FormatTable
+) -> dict[str, Any]:
     """Return the legacy file of a dataset and its cases, each with its pointer in the source (empty: at the end)."""
     source = dataset.get("x_source", {})
-    unmapped = [(item["pointer"], decode_value(item["value"])) for item in dataset.get("x_unmapped", ())]
+    unmapped = [
+        (item["pointer"], decode_value(item["value"])) for item in dataset.get("x_unmapped", ())
+    ]
     places = sorted([*cases, *unmapped], key=lambda case: _pointer_index(case[0]))
     key = source.get("pointer", "").removeprefix("/") or next(iter(table.lists))
     metadata = {name: decode_value(item) for name, item in dataset.get("metadata", {}).items()}
@@ -195,7 +230,11 @@ def restore_suite(dataset: Mapping[str, Any], cases: Iterable[tuple[str, Any]], 
 
 def list_key_order(table: FormatTable) -> list[str]:
     """Return the usual order of a case's keys."""
-    return list(dict.fromkeys([*table.order, table.id, table.input, *table.data, *(row.key for row in table.checks)]))
+    return list(
+        dict.fromkeys(
+            [*table.order, table.id, table.input, *table.data, *(row.key for row in table.checks)]
+        )
+    )
 
 
 def make_label(raw: int | str, table: FormatTable) -> str:
@@ -214,12 +253,18 @@ def _restore_id(question: Mapping[str, Any], source: Mapping[str, Any], table: F
 def _restore_graded_keys(
     checks: Sequence[Mapping[str, Any]], remainder: Mapping[str, Any], table: FormatTable
 ) -> dict[str, Any]:
-    plain = [{key: item for key, item in check.items() if key != "id" and not is_cosmetic(key)} for check in checks]
+    plain = [
+        {key: item for key, item in check.items() if key != "id" and not is_cosmetic(key)}
+        for check in checks
+    ]
     checks_by_key = _group_by_key(plain, table)
     values = {}
     for row in table.checks:
         check = checks_by_key.get(row.key)
-        if row.key in remainder and make_check(row, read_value(remainder[row.key], row).value) == check:
+        if (
+            row.key in remainder
+            and make_check(row, read_value(remainder[row.key], row).value) == check
+        ):
             values[row.key] = remainder[row.key]
         elif check:
             values[row.key] = restore_value(check, row)

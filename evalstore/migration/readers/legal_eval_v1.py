@@ -22,16 +22,27 @@ from evalstore.text import make_excerpt
 _TEXTS = ("id", "dataset", "task_type", "prompt")
 _ROLES = ("user", "assistant", "system")  # a tuple: raw values may not be hashable
 _CRITERION = ("id", "title", "description", "weight")
-_TYPES: Mapping[str, type] = {"context": str, "messages": list, "attachments": list, "metadata": dict}
+_TYPES: Mapping[str, type] = {
+    "context": str,
+    "messages": list,
+    "attachments": list,
+    "metadata": dict,
+}
 _FORBIDDEN: Mapping[str, tuple[str, ...]] = {
     "rubric_qa": ("choices", "correct_choice_ids"),
     "reference_qa": ("rubric", "choices", "correct_choice_ids"),
     "mcq": ("rubric", "reference_answers"),
 }
-_LENIENT = "the program finds its JSON object amid other text, too; here it is the whole output or its fenced block"
+_LENIENT = (
+    "the program finds its JSON object amid other text, too; here it is the whole output or its "
+    "fenced block"
+)
 # Other words may follow the id on its line, as in `B. The court held`.
 _ANSWER = r"\A[^A-Za-z0-9_]*(?:{names})(?:[^A-Za-z0-9_][^\n]*)?\s*\Z"
-_ROUNDED = "the program rounds the judge's number to tenths and takes its own word on passing where it gives one"
+_ROUNDED = (
+    "the program rounds the judge's number to tenths and takes its own word on passing where it "
+    "gives one"
+)
 _DEFAULT = "the policy {!r} is unknown: the program takes its default without a word"
 
 _NAMES: Mapping[str, str] = {"rubric_qa": "criteria", "reference_qa": "reference", "mcq": "choice"}
@@ -74,9 +85,15 @@ def _read_row(case: CaseRow, table: FormatTable, judges: Mapping[str, ArtifactDr
 
 
 def _build_question(row: Mapping[str, Any], name: str, table: FormatTable) -> dict[str, Any]:
-    mapped = {field: row[key] for key, field in table.mirrors.items() if field and row.get(key) is not None}
+    mapped = {
+        field: row[key]
+        for key, field in table.mirrors.items()
+        if field and row.get(key) is not None
+    }
     answers = row.get("reference_answers")
-    expected = {"expected": "\n".join(answers)} if answers and row["task_type"] == "reference_qa" else {}
+    expected = (
+        {"expected": "\n".join(answers)} if answers and row["task_type"] == "reference_qa" else {}
+    )
     return mapped | {"id": name} | expected
 
 
@@ -86,7 +103,11 @@ def _find_own_prompt(
     """Return the program's prompt by which a row is judged; None where it is judged in words of ours."""
     policy, _ = _find_policy(row, table.form)
     is_own = row["task_type"] == "rubric_qa" and "x_source" in judges[policy["judge"]].value
-    return next(prompt for prompt in table.prompts if prompt.judge == policy["judge"]) if is_own else None
+    return (
+        next(prompt for prompt in table.prompts if prompt.judge == policy["judge"])
+        if is_own
+        else None
+    )
 
 
 def _build_context(row: Mapping[str, Any], prompt: PromptRow | None) -> dict[str, Any]:
@@ -122,7 +143,10 @@ def _find_problems(row: Any) -> Iterator[str]:
         yield "schema_version is not legal_eval_v1: the program does not take the row"
     for key in _TEXTS:
         if not isinstance(row.get(key), str):
-            yield f"{key} is {describe_type(row[key]) if key in row else 'missing'} where a text belongs"
+            yield (
+                f"{key} is {describe_type(row[key]) if key in row else 'missing'} where a text "
+                "belongs"
+            )
         elif not row[key]:
             yield f"{key} is empty"
     for key, kind in _TYPES.items():
@@ -130,10 +154,16 @@ def _find_problems(row: Any) -> Iterator[str]:
             yield f"{key} is {describe_type(row[key])}: the program does not take the row"
     # A tuple, as the task may be a value that is not hashable.
     if row.get("task_type") not in tuple(_FORBIDDEN):
-        yield f"the task {make_excerpt(str(row.get('task_type')))!r} is not one that the program knows"
+        yield (
+            f"the task {make_excerpt(str(row.get('task_type')))!r} is not one that the program "
+            "knows"
+        )
         return
     if forbidden := [key for key in _FORBIDDEN[row["task_type"]] if row.get(key) is not None]:
-        yield f"{forbidden[0]} has no place in a row of {row['task_type']}: the program does not take it"
+        yield (
+            f"{forbidden[0]} has no place in a row of {row['task_type']}: the program does not "
+            "take it"
+        )
     yield from _check_messages(row.get("messages") or ())
     if not all(_has_texts(item, "path") for item in row.get("attachments") or ()):
         yield "an attachment has no path"
@@ -164,9 +194,14 @@ def _check_criteria(row: Mapping[str, Any]) -> Iterator[str]:
             kind = describe_type(criterion["description"])
             yield f"the description of {make_excerpt(criterion['title'])!r} is {kind}"
         elif not isinstance(_read_weight(criterion), int | Decimal):
-            yield f"the weight of {make_excerpt(criterion['title'])!r} is {describe_type(criterion['weight'])}"
+            yield (
+                f"the weight of {make_excerpt(criterion['title'])!r} is "
+                f"{describe_type(criterion['weight'])}"
+            )
     answers = row.get("reference_answers")
-    if answers is not None and not (isinstance(answers, list) and all(isinstance(item, str) for item in answers)):
+    if answers is not None and not (
+        isinstance(answers, list) and all(isinstance(item, str) for item in answers)
+    ):
         yield "reference_answers is not a list of texts"
     if not any(_read_weight(criterion) for criterion in rubric if isinstance(criterion, dict)):
         yield "all weights are 0: there is nothing to take an average of"
@@ -174,13 +209,21 @@ def _check_criteria(row: Mapping[str, Any]) -> Iterator[str]:
 
 def _check_answers(row: Mapping[str, Any]) -> Iterator[str]:
     answers = row.get("reference_answers")
-    if not isinstance(answers, list) or not answers or not all(isinstance(item, str) and item for item in answers):
+    if (
+        not isinstance(answers, list)
+        or not answers
+        or not all(isinstance(item, str) and item for item in answers)
+    ):
         yield "reference_answers is not a list of texts"
 
 
 def _check_choices(row: Mapping[str, Any]) -> Iterator[str]:
     choices, correct = row.get("choices"), row.get("correct_choice_ids")
-    if not isinstance(choices, list) or len(choices) < 2 or not all(_has_texts(one, "id", "text") for one in choices):  # noqa: PLR2004
+    if (
+        not isinstance(choices, list)
+        or len(choices) < 2  # noqa: PLR2004
+        or not all(_has_texts(one, "id", "text") for one in choices)
+    ):
         yield "choices is not a list of two or more, each with an id and a text"
         return
     ids = [choice["id"] for choice in choices]
@@ -191,7 +234,10 @@ def _check_choices(row: Mapping[str, Any]) -> Iterator[str]:
     elif len(set(correct)) < len(correct):
         yield "a correct id is listed twice"
     elif not any(map(_trim_id, correct)):
-        yield "no correct id has an ASCII letter or digit: the program strips all else from an answer and finds none"
+        yield (
+            "no correct id has an ASCII letter or digit: the program strips all else from an "
+            "answer and finds none"
+        )
 
 
 def _read_weight(criterion: Mapping[str, Any]) -> Any:
@@ -200,7 +246,9 @@ def _read_weight(criterion: Mapping[str, Any]) -> Any:
     return 1 if weight is None else int(weight) if isinstance(weight, bool) else weight
 
 
-def _find_policy(row: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[Mapping[str, str], tuple[str, ...]]:
+def _find_policy(
+    row: Mapping[str, Any], form: Mapping[str, Any]
+) -> tuple[Mapping[str, str], tuple[str, ...]]:
     name = (row.get("metadata") or {}).get("policy_id")
     known = form["policies"].get(name) if isinstance(name, str) else None
     reasons = () if known or name is None else (_DEFAULT.format(make_excerpt(str(name))),)
@@ -212,7 +260,10 @@ def _grade_by_criteria(
 ) -> RubricParts:
     policy, reasons = _find_policy(row, form)
     judge, criteria = judges[policy["judge"]], row["rubric"]
-    ids = make_check_ids((one["id"], one["title"], f"criterion_{place}") for place, one in enumerate(criteria, start=1))
+    ids = make_check_ids(
+        (one["id"], one["title"], f"criterion_{place}")
+        for place, one in enumerate(criteria, start=1)
+    )
     checks = [
         {
             "id": id_,
@@ -225,30 +276,50 @@ def _grade_by_criteria(
         for id_, criterion in zip(ids, criteria, strict=True)
     ]
     weights = dict(zip(ids, (abs(_read_weight(criterion)) for criterion in criteria), strict=True))
-    return _build_rubric(checks, form, weights={id_: weight for id_, weight in weights.items() if weight != 1}), reasons
+    return _build_rubric(
+        checks, form, weights={id_: weight for id_, weight in weights.items() if weight != 1}
+    ), reasons
 
 
-def _fill_variables(criterion: Mapping[str, Any], policy: Mapping[str, str], judge: ArtifactDraft) -> dict[str, str]:
+def _fill_variables(
+    criterion: Mapping[str, Any], policy: Mapping[str, str], judge: ArtifactDraft
+) -> dict[str, str]:
     """Return the variables of a check: the criterion in the words that the program takes, trimmed as it does."""
     texts = (str(criterion.get(key) or "").strip() for key in (policy["criterion"], "title", "id"))
-    return {"criterion": next(filter(None, texts), "criterion"), **find_template_variables(judge.value["template"])}
+    return {
+        "criterion": next(filter(None, texts), "criterion"),
+        **find_template_variables(judge.value["template"]),
+    }
 
 
 def _grade_by_reference(
     row: Mapping[str, Any], form: Mapping[str, Any], judges: Mapping[str, ArtifactDraft]
 ) -> RubricParts:
     policy, reasons = _find_policy(row, form)
-    check = {"id": "reference", "kind": "llm_judge", "judge_prompt_ref": judges[policy["reference"]].ref}
+    check = {
+        "id": "reference",
+        "kind": "llm_judge",
+        "judge_prompt_ref": judges[policy["reference"]].ref,
+    }
     return _build_rubric([check], form), (*reasons, _ROUNDED)
 
 
-def _grade_by_choice(row: Mapping[str, Any], form: Mapping[str, Any], _: Mapping[str, ArtifactDraft]) -> RubricParts:
-    # The program reads `answer`, or the first text of a list, up to the first character that is in no word.
-    names = "|".join(dict.fromkeys(map(_match_letters, sorted(filter(None, map(_trim_id, row["correct_choice_ids"]))))))
+def _grade_by_choice(
+    row: Mapping[str, Any], form: Mapping[str, Any], _: Mapping[str, ArtifactDraft]
+) -> RubricParts:
+    # The program reads `answer`, or the first text of a list, up to the first character that is in
+    # no word.
+    names = "|".join(
+        dict.fromkeys(
+            map(_match_letters, sorted(filter(None, map(_trim_id, row["correct_choice_ids"]))))
+        )
+    )
     text = {"type": "string", "pattern": _ANSWER.format(names=names)}
     answer = {"anyOf": [text, {"type": "array", "prefixItems": [text], "minItems": 1}]}
     schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
-    return _build_rubric([{"id": "choice", "kind": "json_schema", "schema": schema}], form), (_LENIENT,)
+    return _build_rubric([{"id": "choice", "kind": "json_schema", "schema": schema}], form), (
+        _LENIENT,
+    )
 
 
 def _trim_id(id_: str) -> str:
@@ -258,11 +329,19 @@ def _trim_id(id_: str) -> str:
 
 def _match_letters(text: str) -> str:
     """Return a case-insensitive pattern for an id, of ASCII letters only: the flag i matches others."""
-    return "".join(f"[{c.upper()}{c.lower()}]" if c.isascii() and c.isalpha() else re.escape(c) for c in text)
+    return "".join(
+        f"[{c.upper()}{c.lower()}]" if c.isascii() and c.isalpha() else re.escape(c) for c in text
+    )
 
 
-def _build_rubric(checks: list[dict[str, Any]], form: Mapping[str, Any], weights: Any = None) -> dict[str, Any]:
-    scoring = {"combine": "weighted_avg", **({"weights": weights} if weights else {}), "threshold": form["threshold"]}
+def _build_rubric(
+    checks: list[dict[str, Any]], form: Mapping[str, Any], weights: Any = None
+) -> dict[str, Any]:
+    scoring = {
+        "combine": "weighted_avg",
+        **({"weights": weights} if weights else {}),
+        "threshold": form["threshold"],
+    }
     # One judge reply that cannot be parsed makes the whole row 0.
     asks_judge = any("judge_prompt_ref" in check for check in checks)
     return {"checks": checks, "scoring": scoring | ({"errors": "fail"} if asks_judge else {})}

@@ -11,7 +11,13 @@ from typing import Any
 from evalstore.documents import Pointer
 from evalstore.migration.artifact_names import make_check_ids
 from evalstore.migration.case_reading import refuse_source
-from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    MigrationNote,
+)
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.prompts.template_braces import escape_braces, find_template_variables
 from evalstore.migration.table import FormatTable
@@ -25,21 +31,34 @@ _TOLERANCE = Decimal("0.000001")
 _WHOLE = "whole"
 _PART = frozenset({"name", "description"})
 _EXAMPLE = frozenset({"input", "output", "score", "explanation"})
-_EXPLODED = "one call a criterion, averaged here: the program asks once and takes the average that the model gives"
+_EXPLODED = (
+    "one call a criterion, averaged here: the program asks once and takes the average that the "
+    "model gives"
+)
 _METRICS = frozenset({"bleu", "rouge", "accuracy", "perplexity", "custom"})
-_LOWEST = "a reply without a score counted as 0, which is not the lowest grade; here it counts as the lowest grade"
+_LOWEST = (
+    "a reply without a score counted as 0, which is not the lowest grade; here it counts as the "
+    "lowest grade"
+)
 _BAR = "the program gives a grade and no verdict: here a grade passes from 0.7 of the scale on"
 _ALONE = "the program cannot measure it and leaves it out: the score is the judge's alone"
-_ODD_METRIC = "a metric has no name, no weight from 0 to 1 or no type that the program knows: it does not load it"
+_ODD_METRIC = (
+    "a metric has no name, no weight from 0 to 1 or no type that the program knows: it does not "
+    "load it"
+)
 _UNMEASURED = "no check kind measures it"
 _NO_WORD = "{} is {!r}, and the program loads only {}: it is kept as data"
 _OFF_SCALE = (
-    "the score {} is not between {} and {}, the ends of the scale: the program checks no example, nor does it here"
+    "the score {} is not between {} and {}, the ends of the scale: the program checks no example, "
+    "nor does it here"
 )
 _NOT_WHOLE = (
-    "the score {} is not a whole number, as a discrete scale asks: the program checks no example, nor does it here"
+    "the score {} is not a whole number, as a discrete scale asks: the program checks no example, "
+    "nor does it here"
 )
-_BLENDED = "the program blends other measures into the score where it trains with it; they are set aside"
+_BLENDED = (
+    "the program blends other measures into the score where it trains with it; they are set aside"
+)
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
@@ -60,13 +79,19 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     rubric = replace(rubric, value=rubric.value | ({"x_unmapped": metrics} if blends else {}))
     why = _UNMEASURED if blends else _ALONE
     notes = tuple(
-        MigrationNote(("hybrid_metrics", index), MigrationOutcome.UNMAPPED, f"the metric {name}: {why}")
+        MigrationNote(
+            ("hybrid_metrics", index), MigrationOutcome.UNMAPPED, f"the metric {name}: {why}"
+        )
         for index, name in enumerate(make_excerpt(metric["name"]) for metric in metrics)
     )
     outcome = classify_losses(reasons)
     return Extraction(
         dialect,
-        cases=(LegacyCase((), root, outcome, tuple(reasons), rubric=rubric, notes=notes, remarks=(_BAR,)),),
+        cases=(
+            LegacyCase(
+                (), root, outcome, tuple(reasons), rubric=rubric, notes=notes, remarks=(_BAR,)
+            ),
+        ),
         drafts=(judge,),
         notes=tuple(_find_odd_values(root, table.form)),
     )
@@ -85,7 +110,9 @@ def _find_odd_values(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterat
     for index, criterion in enumerate(root["criteria"]):
         examples = criterion.get("examples") or {}
         for level in form["levels"]:
-            for place, score in enumerate(example["score"] for example in examples.get(level) or ()):
+            for place, score in enumerate(
+                example["score"] for example in examples.get(level) or ()
+            ):
                 at = ("criteria", index, "examples", level, place, "score")
                 if is_number(score) and (problem := _describe_odd_score(score, scale)):
                     yield MigrationNote(at, MigrationOutcome.MIGRATED, problem)
@@ -97,36 +124,55 @@ def _describe_odd_score(score: Any, scale: Mapping[str, Any]) -> str:
     return _NOT_WHOLE.format(score) if scale.get("type") == "discrete" and score % 1 else ""
 
 
-def _build_whole(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, ArtifactDraft]:
-    criteria = "\n".join(escape_braces(_render_criterion(criterion, form)) for criterion in root["criteria"])
-    template = form["judge"].format(**_read_scale(root), about=_render_about(root, form), criteria=criteria)
+def _build_whole(
+    root: Mapping[str, Any], form: Mapping[str, Any]
+) -> tuple[ArtifactDraft, ArtifactDraft]:
+    criteria = "\n".join(
+        escape_braces(_render_criterion(criterion, form)) for criterion in root["criteria"]
+    )
+    template = form["judge"].format(
+        **_read_scale(root), about=_render_about(root, form), criteria=criteria
+    )
     judge = _build_judge(root, template)
     variables = find_template_variables(judge.value["template"])
     filled = {"variables": variables} if variables else {}
     check = {"id": "overall", "kind": "llm_judge", "judge_prompt_ref": judge.ref, **filled}
     value = _build_rubric(root, [check], {})
-    return judge, ArtifactDraft(Kind.RUBRIC, "rubric", value, version=judge.version, name=root["name"])
+    return judge, ArtifactDraft(
+        Kind.RUBRIC, "rubric", value, version=judge.version, name=root["name"]
+    )
 
 
-def _build_per_criterion(root: Mapping[str, Any], form: Mapping[str, Any]) -> tuple[ArtifactDraft, ArtifactDraft]:
+def _build_per_criterion(
+    root: Mapping[str, Any], form: Mapping[str, Any]
+) -> tuple[ArtifactDraft, ArtifactDraft]:
     """Return the judge of single criteria, and the rubric that asks it about each by its name."""
-    template = form["one"].format(**_read_scale(root), about=_render_about(root, form), criteria="{{ criterion }}\n")
+    template = form["one"].format(
+        **_read_scale(root), about=_render_about(root, form), criteria="{{ criterion }}\n"
+    )
     judge = _build_judge(root, template, "criterion")
     criteria = root["criteria"]
-    ids = make_check_ids((item["name"], f"criterion_{number}") for number, item in enumerate(criteria, start=1))
+    ids = make_check_ids(
+        (item["name"], f"criterion_{number}") for number, item in enumerate(criteria, start=1)
+    )
     checks = [
         {
             "id": id_,
             "kind": "llm_judge",
             "description": criterion["name"],
             "judge_prompt_ref": judge.ref,
-            "variables": {"criterion": _render_criterion(criterion, form), **find_template_variables(template)},
+            "variables": {
+                "criterion": _render_criterion(criterion, form),
+                **find_template_variables(template),
+            },
         }
         for id_, criterion in zip(ids, criteria, strict=True)
     ]
     weights = {id_: criterion["weight"] for id_, criterion in zip(ids, criteria, strict=True)}
     value = _build_rubric(root, checks, {"weights": weights})
-    return judge, ArtifactDraft(Kind.RUBRIC, "rubric", value, version=judge.version, name=root["name"])
+    return judge, ArtifactDraft(
+        Kind.RUBRIC, "rubric", value, version=judge.version, name=root["name"]
+    )
 
 
 def _build_judge(root: Mapping[str, Any], template: str, *names: str) -> ArtifactDraft:
@@ -147,10 +193,14 @@ def _normalize_version(root: Mapping[str, Any]) -> str:
     return ".".join(part.lstrip("0") or "0" for part in root["version"].split("."))
 
 
-def _build_rubric(root: Mapping[str, Any], checks: list[dict[str, Any]], scoring: Mapping[str, Any]) -> dict[str, Any]:
+def _build_rubric(
+    root: Mapping[str, Any], checks: list[dict[str, Any]], scoring: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         "title": root["name"],
-        **({"description": root["description"]} if isinstance(root.get("description"), str) else {}),
+        **(
+            {"description": root["description"]} if isinstance(root.get("description"), str) else {}
+        ),
         "checks": checks,
         # To the program, a reply without a score counts as 0.
         "scoring": {"combine": "weighted_avg", **scoring, "errors": "zero"},
@@ -163,12 +213,19 @@ def _read_scale(root: Mapping[str, Any]) -> dict[str, Any]:
 
 def _render_about(root: Mapping[str, Any], form: Mapping[str, Any]) -> str:
     description = root.get("description")
-    return f"{form['about'].format(description=escape_braces(description))}\n" if isinstance(description, str) else ""
+    return (
+        f"{form['about'].format(description=escape_braces(description))}\n"
+        if isinstance(description, str)
+        else ""
+    )
 
 
 def _render_criterion(criterion: Mapping[str, Any], form: Mapping[str, Any]) -> str:
     lines = [form["criterion"].format_map(criterion)]
-    lines += [form["part"].format(**part) for part in _select_mappings(criterion.get("subcriteria"), _PART)]
+    lines += [
+        form["part"].format(**part)
+        for part in _select_mappings(criterion.get("subcriteria"), _PART)
+    ]
     levels = criterion.get("examples")
     levels = levels if isinstance(levels, dict) else {}
     for level in form["levels"]:
@@ -183,7 +240,9 @@ def _select_mappings(value: Any, keys: frozenset[str]) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict) and keys <= item.keys()]
 
 
-def _find_problems(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator[tuple[Pointer, str]]:
+def _find_problems(
+    root: Mapping[str, Any], form: Mapping[str, Any]
+) -> Iterator[tuple[Pointer, str]]:
     """Yield the problems, each with its pointer, for which the program does not load a rubric."""
     # Nothing further is checked where one of these is missing: the other checks read them.
     for key, kind in (("name", str), ("version", str), ("scale", dict), ("criteria", list)):
@@ -195,13 +254,22 @@ def _find_problems(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator
         if root.get(key) is not None and not isinstance(root[key], kind):
             yield (key,), f"{key} is {describe_type(root[key])}: the program does not load it"
     if not _VERSION.fullmatch(root["version"]):
-        problem = f"the version {make_excerpt(root['version'])!r} is not three numbers: the program does not load it"
+        problem = (
+            f"the version {make_excerpt(root['version'])!r} is not three numbers: the program does "
+            "not load it"
+        )
         yield ("version",), problem
     elif find_version(_normalize_version(root)) is None:
-        yield ("version",), f"the version {make_excerpt(root['version'])!r} is too long to be a version here"
+        yield (
+            ("version",),
+            f"the version {make_excerpt(root['version'])!r} is too long to be a version here",
+        )
     scale = root["scale"]
     if not all(is_number(scale.get(end)) for end in ("min", "max")):
-        yield ("scale",), "the scale has no min and max that are numbers: the program does not load it"
+        yield (
+            ("scale",),
+            "the scale has no min and max that are numbers: the program does not load it",
+        )
     elif scale["min"] >= scale["max"]:
         yield ("scale",), "the scale ends where it begins, or before: no grade has a place on it"
     for index, criterion in enumerate(root["criteria"]):
@@ -211,15 +279,23 @@ def _find_problems(root: Mapping[str, Any], form: Mapping[str, Any]) -> Iterator
     yield from _check_metrics(root.get("hybrid_metrics"))
     total = sum(criterion["weight"] for criterion in root["criteria"])
     if abs(total - 1) > _TOLERANCE:
-        yield ("criteria",), f"the weights add up to {total} where the program wants 1: it does not load the file"
+        yield (
+            ("criteria",),
+            f"the weights add up to {total} where the program wants 1: it does not load the file",
+        )
 
 
 def _check_criterion(criterion: Any, at: Pointer) -> Iterator[tuple[Pointer, str]]:
-    texts = isinstance(criterion, dict) and all(isinstance(criterion.get(key), str) for key in ("name", "description"))
+    texts = isinstance(criterion, dict) and all(
+        isinstance(criterion.get(key), str) for key in ("name", "description")
+    )
     if not texts:
         yield at, "a criterion has no name and description: the program does not load it"
     elif not _is_share(criterion.get("weight")):
-        yield at, f"the weight of {make_excerpt(criterion['name'])} is not from 0 to 1: the program does not load it"
+        yield (
+            at,
+            f"the weight of {make_excerpt(criterion['name'])} is not from 0 to 1: the program does not load it",
+        )
 
 
 def _check_shown_parts(
@@ -230,25 +306,44 @@ def _check_shown_parts(
     examples = criterion.get("examples")
     if examples is not None and not isinstance(examples, dict):
         kind = describe_type(examples)
-        yield (*at, "examples"), f"examples is {kind} where an object of levels belongs: the program does not load it"
+        yield (
+            (*at, "examples"),
+            f"examples is {kind} where an object of levels belongs: the program does not load it",
+        )
         return
     for level in form["levels"]:
         yield from _check_list((examples or {}).get(level), (*at, "examples", level), _EXAMPLE)
 
 
 def _check_list(value: Any, at: Pointer, keys: frozenset[str]) -> Iterator[tuple[Pointer, str]]:
-    if value is not None and len(_select_mappings(value, keys)) != (len(value) if isinstance(value, list) else -1):
-        yield at, f"{at[-1]} is not a list of objects with {', '.join(sorted(keys))}: the program does not load it"
+    if value is not None and len(_select_mappings(value, keys)) != (
+        len(value) if isinstance(value, list) else -1
+    ):
+        yield (
+            at,
+            f"{at[-1]} is not a list of objects with {', '.join(sorted(keys))}: the program does not load it",
+        )
 
 
 def _check_metrics(metrics: Any) -> Iterator[tuple[Pointer, str]]:
     if metrics is not None and not isinstance(metrics, list):
         kind = describe_type(metrics)
-        yield ("hybrid_metrics",), f"hybrid_metrics is {kind} where a list belongs: the program does not load it"
+        yield (
+            ("hybrid_metrics",),
+            f"hybrid_metrics is {kind} where a list belongs: the program does not load it",
+        )
         return
     for index, metric in enumerate(metrics or ()):
-        is_known = isinstance(metric, dict) and isinstance(metric.get("type"), str) and metric["type"] in _METRICS
-        if not is_known or not _is_share(metric.get("weight")) or not isinstance(metric.get("name"), str):
+        is_known = (
+            isinstance(metric, dict)
+            and isinstance(metric.get("type"), str)
+            and metric["type"] in _METRICS
+        )
+        if (
+            not is_known
+            or not _is_share(metric.get("weight"))
+            or not isinstance(metric.get("name"), str)
+        ):
             yield ("hybrid_metrics", index), _ODD_METRIC
 
 

@@ -11,7 +11,15 @@ from typing import Any
 from evalstore.documents import Pointer
 from evalstore.errors import LoadError
 from evalstore.migration.artifact_names import make_check_id, make_slug, take_first_words
-from evalstore.migration.case_reading import APART, CaseChecks, CaseRow, RowLabel, find_cases, make_judge_ref, read_rows
+from evalstore.migration.case_reading import (
+    APART,
+    CaseChecks,
+    CaseRow,
+    RowLabel,
+    find_cases,
+    make_judge_ref,
+    read_rows,
+)
 from evalstore.migration.extraction import (
     ArtifactDraft,
     Extraction,
@@ -48,7 +56,10 @@ _FILES = "a statement of {} is about a file that a run leaves, which no check ki
 _NO_WORDS = "there is nothing to ask"
 _ODD = "no program reads it, and it is {}: kept as data"
 _TYPE = "no program says what the type {!r} means: a judge is asked about its words"
-_PHRASE = "no program says what {} means without a path: here the answer must have its value, letter by letter"
+_PHRASE = (
+    "no program says what {} means without a path: here the answer must have its value, letter by "
+    "letter"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +85,9 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     drafts = tuple(map(make_judge_draft, table.judges))
     dataset = ArtifactDraft(Kind.DATASET, "suite", {}, at, name=find_suite_name(head, table))
     parts = _find_unreadable_parts(head, rows, suite)
-    notes = tuple(MigrationNote(where, MigrationOutcome.UNMAPPED, reason) for where, reason in parts)
+    notes = tuple(
+        MigrationNote(where, MigrationOutcome.UNMAPPED, reason) for where, reason in parts
+    )
     return Extraction(found.dialect, dataset, cases, drafts, notes)
 
 
@@ -126,7 +139,13 @@ def _label_row(row: Any, place: int) -> RowLabel:
     id_ = row.get("id") if isinstance(row, dict) else None
     if isinstance(id_, str | int) and id_ != "" and not isinstance(id_, bool):
         return RowLabel(str(id_))
-    problem = "it has no id" if id_ is None else f"its id is {describe_type(id_)}" if id_ != "" else "its id is empty"
+    problem = (
+        "it has no id"
+        if id_ is None
+        else f"its id is {describe_type(id_)}"
+        if id_ != ""
+        else "its id is empty"
+    )
     return RowLabel(str(place), remarks=(f"{problem}: it is called {place}, by its place",))
 
 
@@ -135,14 +154,24 @@ def _read_case(case: CaseRow, suite: _Suite) -> LegacyCase:
     if not isinstance(row, dict):
         raise LoadError(f"the case is {describe_type(row)} where an object belongs")
     table, form = suite.table, suite.table.form
-    prompt = next((row[key] for key in form["prompts"] if isinstance(row.get(key), str) and row[key]), None)
+    prompt = next(
+        (row[key] for key in form["prompts"] if isinstance(row.get(key), str) and row[key]), None
+    )
     if prompt is None:
         raise LoadError("the case has no prompt, so nothing can be asked")
     checks = _collect_checks(row, at, suite)
-    known = [*table.mirrors, *form["graded"], *form["told"], form["prose"], form["starts"], *table.data]
+    known = [
+        *table.mirrors,
+        *form["graded"],
+        *form["told"],
+        form["prose"],
+        form["starts"],
+        *table.data,
+    ]
     extra = describe_unknown_keys((key for key in row if key not in known), known)
     scoring_note = suite.scoring_note if checks.by_id else _NOTHING
-    # A dict keeps the order and drops repeated sentences. Parts that are set aside have entries of their own.
+    # A dict keeps the order and drops repeated sentences. Parts that are set aside have entries of
+    # their own.
     losses = dict.fromkeys(checks.losses) | ({APART: None} if checks.notes else {})
     # Only a plain share of statements gives what the grader gives.
     losses |= {} if scoring_note == _SHARE else {scoring_note: None}
@@ -167,14 +196,20 @@ def _read_case(case: CaseRow, suite: _Suite) -> LegacyCase:
     )
 
 
-def _build_question(row: Mapping[str, Any], name: str, prompt: str, table: FormatTable) -> dict[str, Any]:
+def _build_question(
+    row: Mapping[str, Any], name: str, prompt: str, table: FormatTable
+) -> dict[str, Any]:
     """Return the question; keys that no grader reads are its metadata, as far as YAML can hold them."""
     form = table.form
     expected = next((row[key] for key in form["expected"] if isinstance(row.get(key), str)), None)
     tags = row.get("tags")
     read_keys = {*table.mirrors, *form["graded"], *form["told"], form["prose"]}
-    metadata = {key: item for key, item in row.items() if key not in read_keys and isinstance(key, str)}
-    metadata = {key: item for key, item in metadata.items() if is_same_data(encode_value(item), item)}
+    metadata = {
+        key: item for key, item in row.items() if key not in read_keys and isinstance(key, str)
+    }
+    metadata = {
+        key: item for key, item in metadata.items() if is_same_data(encode_value(item), item)
+    }
     return {
         "id": name,
         "input": prompt,
@@ -210,7 +245,9 @@ def _collect_checks(row: Mapping[str, Any], at: Pointer, suite: _Suite) -> CaseC
     return checks
 
 
-def _list_statements(value: Any, at: Pointer, checks: CaseChecks | None) -> Iterator[tuple[Pointer, str, Any]]:
+def _list_statements(
+    value: Any, at: Pointer, checks: CaseChecks | None
+) -> Iterator[tuple[Pointer, str, Any]]:
     """Yield the statements of a list, of a mapping (with names; only without `checks`), or of one text."""
     if isinstance(value, list):
         yield from (((*at, index), "", item) for index, item in enumerate(value))
@@ -224,23 +261,34 @@ def _list_statements(value: Any, at: Pointer, checks: CaseChecks | None) -> Iter
         raise LoadError(f"{at[-1]} is {describe_type(value)} where a list of statements belongs")
 
 
-def _add_statement(value: Any, at: Pointer, checks: CaseChecks, form: Mapping[str, Any], *, name: str = "") -> str:
+def _add_statement(
+    value: Any, at: Pointer, checks: CaseChecks, form: Mapping[str, Any], *, name: str = ""
+) -> str:
     """Add the check of one statement and return its id; without words, or about files, it becomes a leftover."""
     source: Mapping[str, Any] = value if isinstance(value, dict) else {}
     # A statement is a text, or an object with its text under one of several keys.
     words = (value, *map(source.get, form["texts"]))
     text = next((word for word in words if isinstance(word, str) and word), None)
     type_ = source.get("type")
-    if type_ == form["contains"] and not source.get("path") and isinstance(source.get("value"), str):
+    if (
+        type_ == form["contains"]
+        and not source.get("path")
+        and isinstance(source.get("value"), str)
+    ):
         return _add_phrase(source, checks, form)
     if isinstance(type_, str) and type_ in form["of_files"]:
         checks.set_aside(value, at, _FILES.format(type_))
     elif text is None:
         kind = "an empty text" if value == "" else describe_type(value)
-        checks.set_aside(value, at, f"a statement is {kind}{' without words' if source else ''}: {_NO_WORDS}")
+        checks.set_aside(
+            value, at, f"a statement is {kind}{' without words' if source else ''}: {_NO_WORDS}"
+        )
     else:
         checks.losses += [_TYPE.format(make_excerpt(str(type_)))] if type_ is not None else []
-        read_keys = (*form["statement"], next((key for key in form["texts"] if source.get(key) is text), ""))
+        read_keys = (
+            *form["statement"],
+            next((key for key in form["texts"] if source.get(key) is text), ""),
+        )
         checks.remarks += describe_unknown_keys((key for key in source if key not in read_keys), ())
         candidates = [name, *(source.get(key) for key in ("id", "name"))]
         id_ = _claim_id(checks, _find_name(candidates), text)
@@ -256,7 +304,10 @@ def _add_phrase(source: Mapping[str, Any], checks: CaseChecks, form: Mapping[str
     read_keys = (*form["statement"], *form["texts"], "path", "value")
     checks.remarks += describe_unknown_keys((key for key in source if key not in read_keys), ())
     candidates = (source.get(key) for key in ("id", "name"))
-    words = next((source[key] for key in form["texts"] if isinstance(source.get(key), str) and source[key]), None)
+    words = next(
+        (source[key] for key in form["texts"] if isinstance(source.get(key), str) and source[key]),
+        None,
+    )
     id_ = _claim_id(checks, _find_name(candidates), words or source["value"])
     checks.by_id[id_] = {
         "kind": "must_contain_any",
@@ -272,7 +323,9 @@ def _add_prose(value: Any, at: Pointer, checks: CaseChecks) -> None:
         checks.set_aside(value, at, f"llm_rubric is {describe_type(value)} where a text belongs")
         return
     checks.losses.append(_PROSE)
-    checks.by_id[_claim_id(checks, "rubric", value)] = _build_judge_check("skill_creator_prose", {"rubric": value})
+    checks.by_id[_claim_id(checks, "rubric", value)] = _build_judge_check(
+        "skill_creator_prose", {"rubric": value}
+    )
 
 
 def _build_judge_check(judge: str, variables: dict[str, str]) -> dict[str, Any]:
@@ -292,7 +345,9 @@ def _find_name(candidates: Iterable[Any]) -> str:
 def _draft_rubric(checks: CaseChecks, suite: _Suite) -> ArtifactDraft:
     if not checks.by_id:
         return checks.draft_rubric({"combine": "all_pass"}, suite.table, "")
-    return checks.draft_rubric(suite.scoring, suite.table, _name_check(next(iter(checks.by_id.values()))))
+    return checks.draft_rubric(
+        suite.scoring, suite.table, _name_check(next(iter(checks.by_id.values())))
+    )
 
 
 def _name_check(check: Mapping[str, Any]) -> str:

@@ -31,7 +31,9 @@ from evalstore.model import Kind, select_scoring_part
 from evalstore.model.question_params import list_value_keys
 from evalstore.model.refs import ID_LENGTH
 
-_MOVED_ON = "{} was changed here, and no release of it says what the source says: this one is its own"
+_MOVED_ON = (
+    "{} was changed here, and no release of it says what the source says: this one is its own"
+)
 _TAKEN = "{} is taken here already: this one has another id"
 _CONVERTED = "its cases share rubrics now, whose values are in the questions"
 _LEFT_ALONE = frozenset({FileState.KEPT, FileState.CONFLICT})
@@ -43,10 +45,11 @@ LoadBase = Callable[[StoredArtifact, Mapping[str, Any]], PartNode | None]
 class StoreTarget:
     """The store that a migration writes to, as every suite of it meets it.
 
-    `find_release` returns the version of a release of an artifact by the digest of its content, `load_base` what was
-    last migrated into an artifact, whose value it takes, too. `settled` has the artifacts that every suite uses, by
-    kind and content; rubrics are among them only where suites share. `share` is who shares rubrics, None where a suite
-    that is stored goes on as it is. `rubric_ids` are the ids of rubrics by format and own name, then by file.
+    `find_release` returns the version of a release of an artifact by the digest of its content,
+    `load_base` what was last migrated into an artifact, whose value it takes, too. `settled` has
+    the artifacts that every suite uses, by kind and content; rubrics are among them only where
+    suites share. `share` is who shares rubrics, None where a suite that is stored goes on as it is.
+    `rubric_ids` are the ids of rubrics by format and own name, then by file.
     """
 
     stored: StoredArtifacts
@@ -77,10 +80,11 @@ class PlannedArtifact:
 class SuiteBatch:
     """The artifacts of one suite, layer by layer: what refers to others comes after them.
 
-    `head` is the origin of the artifact that stands for the source; `is_headless` says that none does. `cases` counts
-    the graded cases, `pins` are the references of the stored questions by case, `former` the ids that they had before,
-    and `main` is the stored value itself. `planned` and `new_refs` grow with every layer. `claimed` are the stored
-    artifacts that have a use, `passed` those that were looked at and have none. `share` says who
+    `head` is the origin of the artifact that stands for the source; `is_headless` says that none
+    does. `cases` counts the graded cases, `pins` are the references of the stored questions by
+    case, `former` the ids that they had before, and `main` is the stored value itself. `planned`
+    and `new_refs` grow with every layer. `claimed` are the stored artifacts that have a use,
+    `passed` those that were looked at and have none. `share` says who
     shares rubrics, `is_converted` that the store has the suite in another form.
     """
 
@@ -105,15 +109,26 @@ class SuiteBatch:
         """Return the drafts of one layer under their final ids, each at the version that is to be pinned."""
         stored = self.target.stored.list_parts(self.format, self.place.key)
         by_name = {item.name: item for item in stored}
-        groups = [part for group in self._group_drafts(items) for part in self._split_by_pins(group, by_name)]
+        groups = [
+            part
+            for group in self._group_drafts(items)
+            for part in self._split_by_pins(group, by_name)
+        ]
         self._match_groups(groups, stored)
-        words = Counter(group.draft.name for group in groups if group.is_wanted_often or group.draft.is_shape)
+        words = Counter(
+            group.draft.name for group in groups if group.is_wanted_often or group.draft.is_shape
+        )
         for group in groups:
-            is_all = len(group.keys) == self.cases and (group.is_wanted_often or group.draft.is_shape)
+            is_all = len(group.keys) == self.cases and (
+                group.is_wanted_often or group.draft.is_shape
+            )
             is_named = group.draft.name != "" and words[group.draft.name] == 1
-            group.is_shared = is_all or (is_named and (group.is_wanted_often or group.is_for_any_case))
+            group.is_shared = is_all or (
+                is_named and (group.is_wanted_often or group.is_for_any_case)
+            )
         final: dict[int, ArtifactDraft] = {}
-        # A group that splits adds its rest to the list while it is walked; it may have an artifact from the last time.
+        # A group that splits adds its rest to the list while it is walked; it may have an artifact
+        # from the last time.
         for group in groups:
             if rest := self._place_group(group, final):
                 self._match_groups(rest, stored)
@@ -125,25 +140,38 @@ class SuiteBatch:
         """Return the draft of the artifact that stands for the whole source, under the id of the suite."""
         named = replace(draft, id=self.place.id, value=rename_refs(draft.value, self.new_refs))
         share = {} if self.share is Share.CASES else {"share": self.share.value}
-        origin = {"suite": self.place.key, **self.head, **share, "base": digest_content(named.value)}
+        origin = {
+            "suite": self.place.key,
+            **self.head,
+            **share,
+            "base": digest_content(named.value),
+        }
         planned = self._plan_artifact(named, origin, self.place.stored, self.place.note, self.main)
         if self.is_converted and planned.result.state is FileState.UPDATED:
             self.planned[-1] = replace(planned, result=planned.result._replace(reason=_CONVERTED))
         return planned.draft
 
-    def _group_drafts(self, items: Sequence[tuple[ArtifactDraft, CaseKey]]) -> Iterator[ArtifactGroup]:
+    def _group_drafts(
+        self, items: Sequence[tuple[ArtifactDraft, CaseKey]]
+    ) -> Iterator[ArtifactGroup]:
         groups: dict[tuple[Kind, str], ArtifactGroup] = {}
         for index, (draft, key) in enumerate(items):
             renamed = replace(draft, value=rename_refs(draft.value, self.new_refs))
             # Titles and other cosmetic keys do not count; what was set aside does.
-            content = [draft.version, select_scoring_part(draft.kind, renamed.value), renamed.value.get("x_unmapped")]
+            content = [
+                draft.version,
+                select_scoring_part(draft.kind, renamed.value),
+                renamed.value.get("x_unmapped"),
+            ]
             group = groups.setdefault((draft.kind, compute_digest(content)), ArtifactGroup(renamed))
             group.places[index] = key
         for group in groups.values():
             group.base = digest_content(group.draft.value)
             yield group
 
-    def _split_by_pins(self, group: ArtifactGroup, stored: Mapping[str, StoredArtifact]) -> Iterator[ArtifactGroup]:
+    def _split_by_pins(
+        self, group: ArtifactGroup, stored: Mapping[str, StoredArtifact]
+    ) -> Iterator[ArtifactGroup]:
         """Yield a group; apart from it, the places whose questions pin what somebody has changed here."""
         by_name: dict[str, dict[int, CaseKey]] = {}
         for index, key in group.places.items():
@@ -161,10 +189,13 @@ class SuiteBatch:
         """Return the name of the rubric that the question of a case pins; empty where it pins none."""
         return "" if key.part else self.pins.get(key.case, "").partition("@")[0]
 
-    def _match_groups(self, groups: Sequence[ArtifactGroup], stored: Sequence[StoredArtifact]) -> None:
+    def _match_groups(
+        self, groups: Sequence[ArtifactGroup], stored: Sequence[StoredArtifact]
+    ) -> None:
         """Find the stored artifact of each group, by the rounds below."""
         cases = {key.case for group in groups for key in group.keys}
-        # Several groups may ask for what one question has: of shapes, the one that most questions share is meant.
+        # Several groups may ask for what one question has: of shapes, the one that most questions
+        # share is meant.
         groups = sorted(groups, key=lambda group: -len(group.keys) if group.draft.is_shape else 0)
         for place, (file_stored, list_keys) in enumerate(MATCH_ROUNDS if stored else ()):
             by_key: dict[Any, StoredArtifact] = {}
@@ -177,36 +208,52 @@ class SuiteBatch:
                 is_other = self.is_converted and group.draft.is_shape and place >= CONTENT_ROUNDS
                 if not group.match and not group.draft.is_common and not is_other:
                     keys = ((group.draft.kind, key) for key in list_keys(group, self.pins))
-                    found = (by_key[key] for key in keys if key in by_key and not self._is_used(by_key[key].name))
+                    found = (
+                        by_key[key]
+                        for key in keys
+                        if key in by_key and not self._is_used(by_key[key].name)
+                    )
                     group.match = next(found, None)
                     self.claimed |= {group.match.name} if group.match else set()
 
     def _is_used(self, name: str) -> bool:
         return name in self.claimed or name in self.passed
 
-    def _place_group(self, group: ArtifactGroup, final: dict[int, ArtifactDraft]) -> Sequence[ArtifactGroup]:
+    def _place_group(
+        self, group: ArtifactGroup, final: dict[int, ArtifactDraft]
+    ) -> Sequence[ArtifactGroup]:
         """Settle a group of drafts on an artifact, and return the groups that it splits into."""
-        settled = self.target.settled.get((group.draft.kind, group.base)) if not group.match else None
+        settled = (
+            self.target.settled.get((group.draft.kind, group.base)) if not group.match else None
+        )
         if settled and (group.draft.is_common or self.share is Share.ALL):
             self._settle(group, settled, final)
             return ()
         if group.draft.is_common:
             self._settle(group, self._plan_common(group), final)
             return ()
-        if group.match is None and self.share is Share.ALL and (other := self._find_elsewhere(group)):
+        if (
+            group.match is None
+            and self.share is Share.ALL
+            and (other := self._find_elsewhere(group))
+        ):
             self._settle(group, other, final)
             return ()
         if group.match is None:
             self._place_new(group, final)
             return ()
         named = replace(group.draft, id=group.match.id)
-        if not any(self._is_pinned(key, named) for key in group.keys) and self._was_changed(group.match):
-            # Its case is gone: that an equal one came is no reason to grade it by what somebody made of this.
+        if not any(self._is_pinned(key, named) for key in group.keys) and self._was_changed(
+            group.match
+        ):
+            # Its case is gone: that an equal one came is no reason to grade it by what somebody
+            # made of this.
             self.claimed.discard(group.match.name)
             self.passed.add(group.match.name)
             return [replace(group, match=None, moved_on=group.match)]
         planned = self._plan_artifact(named, self._build_origin(group), group.match, "")
-        # Somebody has changed it here. Questions that pin it go on doing so; a new one means what the source says.
+        # Somebody has changed it here. Questions that pin it go on doing so; a new one means what
+        # the source says.
         stays = planned.result.state not in _LEFT_ALONE
         places = group.places.items()
         old = {index: key for index, key in places if stays or self._is_pinned(key, planned.draft)}
@@ -223,7 +270,11 @@ class SuiteBatch:
                 return
             group.reason = _MOVED_ON.format(named.id)
         named = replace(group.draft, id=self._choose_id(group))
-        self._settle(group, self._plan_artifact(named, self._build_origin(group), None, group.reason).draft, final)
+        self._settle(
+            group,
+            self._plan_artifact(named, self._build_origin(group), None, group.reason).draft,
+            final,
+        )
 
     def _was_changed(self, stored: StoredArtifact) -> bool:
         ours = self.target.stored.read_value(stored)
@@ -242,7 +293,11 @@ class SuiteBatch:
 
     def _is_pinned(self, key: CaseKey, draft: ArtifactDraft) -> bool:
         # What is not a question's own rubric is referred to by a rubric, which keeps its pins.
-        return bool(key.part) or not self.pins or is_same_artifact(draft.ref, self.pins.get(key.case, ""))
+        return (
+            bool(key.part)
+            or not self.pins
+            or is_same_artifact(draft.ref, self.pins.get(key.case, ""))
+        )
 
     def _find_elsewhere(self, group: ArtifactGroup) -> ArtifactDraft | None:
         """Return the artifact of another suite with this content; where it has moved on, at the release that has it."""
@@ -255,7 +310,9 @@ class SuiteBatch:
                 return replace(group.draft, id=item.id, version=version)
         return None
 
-    def _settle(self, group: ArtifactGroup, draft: ArtifactDraft, final: dict[int, ArtifactDraft]) -> None:
+    def _settle(
+        self, group: ArtifactGroup, draft: ArtifactDraft, final: dict[int, ArtifactDraft]
+    ) -> None:
         """Note the reference of each place of a group: as its question pins it, else at the version of the file."""
         for index, key in group.places.items():
             pin = None if key.part else self.pins.get(key.case)
@@ -270,12 +327,16 @@ class SuiteBatch:
         free = (id_ for id_ in ids if not self.target.is_taken(f"{draft.kind}/{id_}"))
         id_ = stored.id if stored else next(free, f"{draft.id}_{group.base[:6]}")
         reason = "" if stored or id_ == draft.id else _TAKEN.format(draft.id)
-        return self._plan_artifact(replace(draft, id=id_), {"base": group.base}, stored, reason).draft
+        return self._plan_artifact(
+            replace(draft, id=id_), {"base": group.base}, stored, reason
+        ).draft
 
     def _build_origin(self, group: ArtifactGroup) -> dict[str, str]:
         key, match = group.keys[0], group.match
         shared = group.is_shared
-        if match and (not match.origin.case or CaseKey(match.origin.case, match.origin.part) in group.keys):
+        if match and (
+            not match.origin.case or CaseKey(match.origin.case, match.origin.part) in group.keys
+        ):
             # A place that is known stays, so that a case in front of it does not touch the file.
             key, shared = CaseKey(match.origin.case, match.origin.part), False
         names = {} if shared else {"case": key.case, "part": key.part}
@@ -303,7 +364,9 @@ class SuiteBatch:
             else:
                 load_base = partial(self.target.load_base, stored, ours or {})
                 result = merge_artifact(value, ours, base, side, load_base)
-            final = result.value if result.value and result.state not in _LEFT_ALONE else ours or value
+            final = (
+                result.value if result.value and result.state not in _LEFT_ALONE else ours or value
+            )
             draft = replace(draft, version=str(final.get("version", draft.version)))
             self.claimed.add(stored.name)
         self.target.names.claim_id(f"{draft.kind}/{draft.id}", self.place.id)
@@ -313,7 +376,9 @@ class SuiteBatch:
     def settle_for_all(self) -> None:
         """Let later suites use what every suite may use, once this one is planned for good."""
         for item in self.planned:
-            if item.draft.is_common or (self.share is Share.ALL and item.result.state not in _LEFT_ALONE):
+            if item.draft.is_common or (
+                self.share is Share.ALL and item.result.state not in _LEFT_ALONE
+            ):
                 self.target.settled.setdefault((item.draft.kind, item.origin["base"]), item.draft)
 
     def _choose_id(self, group: ArtifactGroup) -> str:
@@ -333,7 +398,11 @@ class SuiteBatch:
         candidates = (plain, *((longer,) if case else ()), tagged)
         free = (id_ for id_ in candidates if not self.target.is_taken(f"{draft.kind}/{id_}"))
         id_ = next(free, f"{tagged[: -len(tag)]}{make_tag(tag + group.base)}")
-        if id_ != plain and f"{draft.kind}/{plain}" in self.target.stored.names and not group.reason:
+        if (
+            id_ != plain
+            and f"{draft.kind}/{plain}" in self.target.stored.names
+            and not group.reason
+        ):
             group.reason = _TAKEN.format(plain)
         return id_
 
@@ -342,4 +411,8 @@ class SuiteBatch:
         if self.share is Share.ALL and label:
             return shorten_slug(label, ID_LENGTH)
         key = self.place.key
-        return f"{key}_{shorten_slug(label, ID_LENGTH - len(key) - 1) or make_tag(label)}" if label else key
+        return (
+            f"{key}_{shorten_slug(label, ID_LENGTH - len(key) - 1) or make_tag(label)}"
+            if label
+            else key
+        )

@@ -23,7 +23,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 class SuiteFacts:
     """What a suite is known by: its file, its format, its own name (may be empty), and hashes of its inputs.
 
-    `kind` is that of the artifact that stands for it. `folder_file` is a file name that says nothing: the folder does.
+    `kind` is that of the artifact that stands for it. `folder_file` is a file name that says
+    nothing: the folder does.
     """
 
     file: str
@@ -38,7 +39,10 @@ def find_suite_name(root: Mapping[str, Any], table: FormatTable) -> str:
     """Return the name that a suite gives itself, by the first keys of the table that it has; empty for none."""
     for keys in table.names:
         words = [root.get(key) for key in keys]
-        if all(isinstance(word, str | int) and not isinstance(word, bool) and make_slug(str(word)) for word in words):
+        if all(
+            isinstance(word, str | int) and not isinstance(word, bool) and make_slug(str(word))
+            for word in words
+        ):
             return " ".join(map(str, words))
     return ""
 
@@ -48,8 +52,9 @@ def choose_suite_ids(
 ) -> list[tuple[str, str]]:
     """Return an id for each new suite, and why it is not simply its name (empty where it is).
 
-    Suites of one name are told apart by their paths, all of them alike, whichever was found first. `others` are the
-    suites that the store has, which keep their ids. `is_taken` says whether an artifact `<kind>/<id>` is there already.
+    Suites of one name are told apart by their paths, all of them alike, whichever was found first.
+    `others` are the suites that the store has, which keep their ids. `is_taken` says whether an
+    artifact `<kind>/<id>` is there already.
     """
     groups: dict[tuple[Kind, str], list[int]] = {}
     for index, suite in enumerate(suites):
@@ -68,12 +73,18 @@ def choose_suite_ids(
         if members[0] in chosen:
             continue
         group = [suites[index] for index in members]
-        candidates = [list(_list_candidates(suite, group, neighbours.get(key, ()))) for suite in group]
+        candidates = [
+            list(_list_candidates(suite, group, neighbours.get(key, ()))) for suite in group
+        ]
         counts = Counter(text for texts in candidates for text in set(texts))
         for index, suite, texts in zip(members, group, candidates, strict=True):
             lonely = f"{_make_base(suite) or 'suite'}_{make_tag(suite.file)}"
-            free = (text for text in texts if counts[text] == 1 and f"{suite.kind}/{text}" not in used)
-            id_ = next((text for text in free if not is_taken(f"{suite.kind}/{text}")), _fit_id(lonely))
+            free = (
+                text for text in texts if counts[text] == 1 and f"{suite.kind}/{text}" not in used
+            )
+            id_ = next(
+                (text for text in free if not is_taken(f"{suite.kind}/{text}")), _fit_id(lonely)
+            )
             used.add(f"{suite.kind}/{id_}")
             why = f"another {suite.kind} is called {key[1]}, too: its path tells it apart"
             chosen[index] = (id_, why if key[1] else "")
@@ -93,12 +104,20 @@ def _make_base(suite: SuiteFacts) -> str:
 def _list_parts(suite: SuiteFacts) -> list[str]:
     """Return the parts of a suite's path that say something, the file's own without its ending."""
     path = PurePosixPath(suite.file)
-    stem = _UUID.sub("", strip_run_ending(path.name)).removesuffix(path.suffix) or path.name.split("-")[0]
-    names = [*path.parts[:-1], *([stem] if path.name != suite.folder_file or len(path.parts) == 1 else [])]
+    stem = (
+        _UUID.sub("", strip_run_ending(path.name)).removesuffix(path.suffix)
+        or path.name.split("-")[0]
+    )
+    names = [
+        *path.parts[:-1],
+        *([stem] if path.name != suite.folder_file or len(path.parts) == 1 else []),
+    ]
     return [slug for name in names if (slug := make_slug(name))]
 
 
-def _list_candidates(suite: SuiteFacts, group: Sequence[SuiteFacts], neighbours: Sequence[SuiteFacts]) -> Iterator[str]:
+def _list_candidates(
+    suite: SuiteFacts, group: Sequence[SuiteFacts], neighbours: Sequence[SuiteFacts]
+) -> Iterator[str]:
     """Yield ids for a suite whose name others have, too: ever more of the path around the part nearest to the file."""
     base = _make_base(suite)
     everyone = [set(_list_parts(other)) for other in (*group, *neighbours)]

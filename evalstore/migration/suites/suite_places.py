@@ -10,12 +10,18 @@ from pathlib import PurePosixPath
 from posixpath import commonpath
 from typing import Any
 
-from evalstore.migration.merging.stored_artifacts import StoredArtifact, StoredArtifacts, list_inputs
+from evalstore.migration.merging.stored_artifacts import (
+    StoredArtifact,
+    StoredArtifacts,
+    list_inputs,
+)
 from evalstore.migration.suites.suite_names import SuiteFacts, choose_suite_ids
 from evalstore.model import Kind
 
 _TAIL = 6  # parts of a path
-_FEW = 8  # suites with one key, whose questions are compared: with all of them it would be quadratic
+_FEW = (
+    8  # suites with one key, whose questions are compared: with all of them it would be quadratic
+)
 SuiteKey = Callable[[SuiteFacts], Any]
 
 
@@ -23,8 +29,8 @@ SuiteKey = Callable[[SuiteFacts], Any]
 class SuiteIdentity:
     """The place of a suite in the store: the `id` of its artifact, and the `key` that its artifacts have as `suite`.
 
-    `stored` is that artifact, where the suite was migrated before; `moved` says where the suite has gone since, `note`
-    why a new one is not called by its name.
+    `stored` is that artifact, where the suite was migrated before; `moved` says where the suite has
+    gone since, `note` why a new one is not called by its name.
     """
 
     id: str
@@ -73,7 +79,8 @@ def place_suites(
 ) -> tuple[dict[str, SuiteIdentity], list[StoredArtifact]]:
     """Return the place of each suite by its file, and the artifacts of suites that are gone.
 
-    `is_gone` says whether a recorded file would have been found by this migration, and was not; `is_missing`, whether
+    `is_gone` says whether a recorded file would have been found by this migration, and was not;
+    `is_missing`, whether
     a suite that is the same otherwise may have moved from there.
     """
     stored = [
@@ -92,7 +99,9 @@ def place_suites(
         moved, known = _describe_move(suites[index], match), match.artifact
         identities[suites[index].file] = SuiteIdentity(known.id, known.origin.suite, known, moved)
     matched = {match.artifact.name for match in pairs.values()}
-    return identities, [suite.artifact for suite in stored if suite.is_gone and suite.artifact.name not in matched]
+    return identities, [
+        suite.artifact for suite in stored if suite.is_gone and suite.artifact.name not in matched
+    ]
 
 
 def list_rubric_ids(
@@ -139,8 +148,9 @@ def _key_by_tail(length: int, *, named: bool) -> SuiteKey:
     return make_key
 
 
-# What makes two suites one, the surest first. By a tail of its path a suite is known that was named from another
-# folder. By its name alone only one whose file is gone: any other of that name may simply be another one.
+# What makes two suites one, the surest first. By a tail of its path a suite is known that was named
+# from another folder. By its name alone only one whose file is gone: any other of that name may
+# simply be another one.
 _ROUNDS: Sequence[tuple[SuiteKey, bool]] = (
     (lambda suite: (suite.file, suite.name) if suite.name else None, False),
     (lambda suite: suite.file, False),
@@ -150,7 +160,9 @@ _ROUNDS: Sequence[tuple[SuiteKey, bool]] = (
 )
 
 
-def _match_suites(suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]) -> dict[int, _StoredSuite]:
+def _match_suites(
+    suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]
+) -> dict[int, _StoredSuite]:
     """Return the stored suite of each source that has one, by the index of the source; each is used once."""
     pairs: dict[int, _StoredSuite] = {}
     free = list(stored)
@@ -175,7 +187,9 @@ def _match_suites(suites: Sequence[SuiteFacts], stored: Sequence[_StoredSuite]) 
         }
         used = {match.artifact.name for match in pairs.values()}
         free = [suite for suite in free if suite.artifact.name not in used]
-    return pairs | _match_by_questions(suites, [suite for suite in free if suite.may_have_moved], pairs)
+    return pairs | _match_by_questions(
+        suites, [suite for suite in free if suite.may_have_moved], pairs
+    )
 
 
 def _scope(suite: SuiteFacts, make_key: SuiteKey) -> Any:
@@ -186,15 +200,23 @@ def _scope(suite: SuiteFacts, make_key: SuiteKey) -> Any:
 def _is_same_suite(suite: SuiteFacts, match: _StoredSuite, *, gone_only: bool) -> bool:
     if gone_only:
         return match.may_have_moved and _shares_question(suite, match)
-    if suite.file == match.facts.file and (match.is_certain or (suite.name and suite.name == match.facts.name)):
+    if suite.file == match.facts.file and (
+        match.is_certain or (suite.name and suite.name == match.facts.name)
+    ):
         return True
-    longer, shorter = sorted((PurePosixPath(suite.file).parts, PurePosixPath(match.facts.file).parts), key=len)[::-1]
+    longer, shorter = sorted(
+        (PurePosixPath(suite.file).parts, PurePosixPath(match.facts.file).parts), key=len
+    )[::-1]
     return longer[-len(shorter) :] == shorter and _shares_question(suite, match)
 
 
 def _shares_question(suite: SuiteFacts, match: _StoredSuite) -> bool:
     # A rubric stands for a source without questions.
-    return suite.kind is not Kind.DATASET or not suite.inputs or not suite.inputs.isdisjoint(match.inputs)
+    return (
+        suite.kind is not Kind.DATASET
+        or not suite.inputs
+        or not suite.inputs.isdisjoint(match.inputs)
+    )
 
 
 def _match_by_questions(
@@ -210,7 +232,9 @@ def _match_by_questions(
     for index, suite in enumerate(suites):
         if index in pairs or not holders:
             continue
-        votes = Counter(place for text in suite.inputs for place in holders.get(text, ()) if place not in used)
+        votes = Counter(
+            place for text in suite.inputs for place in holders.get(text, ()) if place not in used
+        )
         place, common = next(iter(votes.most_common(1)), (-1, 0))
         is_half = common and common * 2 >= max(len(suite.inputs), len(gone[place].inputs))
         if is_half and gone[place].facts.format == suite.format:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evalstore.report.problems import ProblemReport
 
-# Each is a module of this package with `render(report)`, and a choice of --format where a command has problems.
+# Each is a module of this package with `render(report)`, and a choice of --format where a command
+# has problems.
 FORMATS = ("sarif", "github", "gitlab", "junit", "markdown")
 
 
 def render(report: ProblemReport, format: str) -> str:  # noqa: A002  # the word of the command line
     """Return a report in one of `FORMATS`."""
-    renderer: Callable[[ProblemReport], str] = import_module(f"evalstore.report.formats.{format}").render
+    renderer: Callable[[ProblemReport], str] = import_module(
+        f"evalstore.report.formats.{format}"
+    ).render
     return renderer(report)

@@ -10,7 +10,8 @@ from evalstore.report.problems import Problem, ProblemReport, sort_by_severity
 from evalstore.text import escape_ci_commands, make_printable
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
-# The runner decodes exactly these; a property ends at a colon or comma, which a message may contain.
+# The runner decodes exactly these; a property ends at a colon or comma, which a message may
+# contain.
 _MESSAGE_ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY_ESCAPES = {**_MESSAGE_ESCAPES, ":": "%3A", ",": "%2C"}
 
@@ -35,7 +36,8 @@ def format_annotation(error: EvalstoreError) -> str:
 def format_workflow_command(name: str, properties: Mapping[str, str], lines: list[str]) -> str:
     """Return a workflow command, escaped so that no text ends it or adds a property to it."""
     options = ",".join(
-        f"{key}={_escape(make_printable(value), _PROPERTY_ESCAPES)}" for key, value in properties.items()
+        f"{key}={_escape(make_printable(value), _PROPERTY_ESCAPES)}"
+        for key, value in properties.items()
     )
     message = "\n".join(map(make_printable, lines))
     return f"::{name} {options}::{_escape(message, _MESSAGE_ESCAPES)}"
@@ -43,7 +45,9 @@ def format_workflow_command(name: str, properties: Mapping[str, str], lines: lis
 
 def _annotate(problem: Problem) -> str:
     lines = [problem.message, *problem.note_lines]
-    return format_workflow_command(_COMMANDS[problem.severity], dict(_annotation_properties(problem)), lines)
+    return format_workflow_command(
+        _COMMANDS[problem.severity], dict(_annotation_properties(problem)), lines
+    )
 
 
 def _annotation_properties(problem: Problem) -> Iterator[tuple[str, str]]:

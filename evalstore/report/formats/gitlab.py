@@ -21,12 +21,17 @@ def render(report: ProblemReport) -> str:
 
 def _issue(problem: Problem) -> dict[str, Any]:
     place = problem.place
-    # There is no place for more than a line: what to do next, and what made it count less than its rule says.
+    # There is no place for more than a line: what to do next, and what made it count less than its
+    # rule says.
     notes = [
-        sentence if label == "hint" else f"{label}: {sentence}" for label, sentence in problem.notes if label in _SHOWN
+        sentence if label == "hint" else f"{label}: {sentence}"
+        for label, sentence in problem.notes
+        if label in _SHOWN
     ]
     return {
-        "description": make_printable(f"{problem.message} ({'; '.join(notes)})" if notes else problem.message),
+        "description": make_printable(
+            f"{problem.message} ({'; '.join(notes)})" if notes else problem.message
+        ),
         "check_name": problem.rule,
         "fingerprint": problem.fingerprint,
         "severity": _SEVERITIES[problem.severity],

@@ -15,9 +15,13 @@ _TAGS = {Severity.ERROR: "failure", Severity.WARNING: "skipped", Severity.INFO: 
 
 def render(report: ProblemReport) -> str:
     """Return one suite with a case for each problem, or one case that passed."""
-    cases = [_format_failed_case(problem) for problem in report.problems] or [_format_passed_case(report)]
+    cases = [_format_failed_case(problem) for problem in report.problems] or [
+        _format_passed_case(report)
+    ]
     tags = Counter(_TAGS[problem.severity] for problem in report.problems)
-    counts = f'tests="{len(cases)}" failures="{tags["failure"]}" errors="0" skipped="{tags["skipped"]}"'
+    counts = (
+        f'tests="{len(cases)}" failures="{tags["failure"]}" errors="0" skipped="{tags["skipped"]}"'
+    )
     name = _xml_attribute(f"evalstore {report.command}")
     return "\n".join(
         [
@@ -34,9 +38,8 @@ def render(report: ProblemReport) -> str:
 def _format_failed_case(problem: Problem) -> str:
     place, tag = problem.place, _TAGS[problem.severity]
     file, line = (place.file, place.line or 1) if place else (SETTINGS, 1)
-    name = (
-        f"{problem.rule}, line {line}: {make_excerpt(problem.message, _NAME)}"  # a name that comes twice is shown once
-    )
+    # A name that comes twice is shown once.
+    name = f"{problem.rule}, line {line}: {make_excerpt(problem.message, _NAME)}"
     body = "\n".join([f"{file}:{line}", *problem.note_lines])
     kind = f" type={_xml_attribute(problem.level)}" if tag == "failure" else ""
     return (

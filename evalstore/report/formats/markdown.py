@@ -10,14 +10,19 @@ from evalstore.report.problems import Problem, ProblemReport, sort_by_severity
 from evalstore.text import make_printable
 
 _LIMIT = 60_000  # characters; GitHub takes 65,536 in a comment
-_COMMANDS = frozenset({"accept", "fingerprint", "hint"})  # notes that a reader copies, so they are code
+_COMMANDS = frozenset(
+    {"accept", "fingerprint", "hint"}
+)  # notes that a reader copies, so they are code
 _MARKS = {"error": "\u274c", "warning": "\u26a0\ufe0f", "info": "\u2139\ufe0f"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&$@!^])")
-# GitHub and GitLab link these (mentions, issues, emoji, URLs) even where a backslash escapes them for Markdown.
+# GitHub and GitLab link these (mentions, issues, emoji, URLs) even where a backslash escapes them
+# for Markdown.
 _REFERENCES = re.compile(r"(?i)([@#!$&~%^:*]|\bgh-|\bgl-|www)(?=\S)")
 _BREAK = "\u200b"  # a space of no width, which breaks the reference
 _RUNS = re.compile(r"`+")
-_LIST = re.compile(r"^(\d*)([-+=.)])")  # what makes a paragraph a list or a rule where it begins with it
+_LIST = re.compile(
+    r"^(\d*)([-+=.)])"
+)  # what makes a paragraph a list or a rule where it begins with it
 
 
 def render(report: ProblemReport) -> str:
@@ -25,7 +30,15 @@ def render(report: ProblemReport) -> str:
     about = [" \u2192 ".join(map(format_code, report.about))] if report.about else []
     remarks = (_LIST.sub(r"\1\\\2", escape_prose(remark)) for remark in report.remarks)
     head = (
-        "\n\n".join([f"### evalstore {report.command}", *about, f"**{escape_prose(report.summary)}**", *remarks]) + "\n"
+        "\n\n".join(
+            [
+                f"### evalstore {report.command}",
+                *about,
+                f"**{escape_prose(report.summary)}**",
+                *remarks,
+            ]
+        )
+        + "\n"
     )
     parts, size = [head], len(head)
     problems = sort_by_severity(report.problems)
@@ -65,7 +78,10 @@ def _problem_item(problem: Problem) -> Iterator[str]:
     where = f" \u2014 {format_code(str(Place(place.file, place.line)))}" if place else ""
     more = [*_lines_of_change(problem), *_note_lines(problem)]
     rule = "" if more else f" ({format_code(problem.rule)})"
-    yield f"- {_MARKS[problem.severity]} **{problem.level}** {escape_prose(problem.message)}{where}{rule}"
+    yield (
+        f"- {_MARKS[problem.severity]} **{problem.level}** "
+        f"{escape_prose(problem.message)}{where}{rule}"
+    )
     if not more:
         return
     yield ""

@@ -13,7 +13,9 @@ from evalstore.report.problems import SETTINGS, Problem, ProblemReport
 from evalstore.report.text_layout import dump_json
 from evalstore.text import make_printable
 
-_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _SUBJECTS = {
     "diff": "change",
@@ -23,7 +25,9 @@ _SUBJECTS = {
     "lock": "release",
     "gate": "release",
 }
-_LINK = str.maketrans({"[": "\\[", "]": "\\]", "\\": "\\\\"})  # [text](target) is a link in a message
+_LINK = str.maketrans(
+    {"[": "\\[", "]": "\\]", "\\": "\\\\"}
+)  # [text](target) is a link in a message
 
 
 def render(report: ProblemReport) -> str:
@@ -35,7 +39,9 @@ def render(report: ProblemReport) -> str:
     driver = {
         "name": "evalstore",
         "semanticVersion": VERSION,
-        "rules": [_rule_descriptor(rule, severity, report.command) for rule, severity in levels.items()],
+        "rules": [
+            _rule_descriptor(rule, severity, report.command) for rule, severity in levels.items()
+        ],
     }
     run: dict[str, Any] = {
         "tool": {"driver": driver},
@@ -45,7 +51,9 @@ def render(report: ProblemReport) -> str:
     }
     if report.remarks:
         run["properties"] = {"remarks": [make_printable(remark) for remark in report.remarks]}
-    if any(problem.accepted for problem in report.problems):  # SARIF: all results of a run have it, or none
+    if any(
+        problem.accepted for problem in report.problems
+    ):  # SARIF: all results of a run have it, or none
         for result, problem in zip(run["results"], report.problems, strict=True):
             result["suppressions"] = _suppressions(problem)
     return dump_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
@@ -74,7 +82,8 @@ def _explain_rule(rule: str, command: str) -> tuple[str, str, str]:
     if not explanations:
         return "", "", ""
     explanation = next(
-        (explanation for explanation in explanations if explanation.subject == _SUBJECTS[command]), explanations[0]
+        (explanation for explanation in explanations if explanation.subject == _SUBJECTS[command]),
+        explanations[0],
     )
     return explanation.message, explanation.why, explanation.hint
 
@@ -87,20 +96,32 @@ def _sarif_result(problem: Problem, index: Mapping[str, int]) -> dict[str, Any]:
         "level": _LEVELS[problem.severity],
         "message": {"text": "\n".join(map(make_printable, lines)).translate(_LINK)},
         "locations": [{"physicalLocation": _location(problem)}],
-        "partialFingerprints": {"primaryLocationLineHash": problem.fingerprint, "evalstore/v1": problem.fingerprint},
+        "partialFingerprints": {
+            "primaryLocationLineHash": problem.fingerprint,
+            "evalstore/v1": problem.fingerprint,
+        },
     }
 
 
 def _suppressions(problem: Problem) -> list[dict[str, str]]:
     if not problem.accepted:
         return []
-    return [{"kind": "external", "status": "accepted", "justification": make_printable(problem.accepted)}]
+    return [
+        {
+            "kind": "external",
+            "status": "accepted",
+            "justification": make_printable(problem.accepted),
+        }
+    ]
 
 
 def _location(problem: Problem) -> dict[str, Any]:
     file, line, column = problem.place or (SETTINGS, None, None)
     region = {"startLine": line or 1, **({"startColumn": column} if line and column else {})}
     return {
-        "artifactLocation": {"uri": quote(file.encode("utf-8", "surrogatepass")), "uriBaseId": "%SRCROOT%"},
+        "artifactLocation": {
+            "uri": quote(file.encode("utf-8", "surrogatepass")),
+            "uriBaseId": "%SRCROOT%",
+        },
         "region": region,
     }

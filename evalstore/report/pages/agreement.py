@@ -19,11 +19,13 @@ _HEIGHT, _GAP = 240, 1  # pixels of the picture, percent between its columns
 _LEAST_WIDTH, _LEAST_HEIGHT = 12, 20  # of a box that has room for its number
 
 
-def write_page(agreement: Agreement, *, head: Sequence[str], advantage: str, cases: Sequence[Sequence[str]]) -> str:
+def write_page(
+    agreement: Agreement, *, head: Sequence[str], advantage: str, cases: Sequence[Sequence[str]]
+) -> str:
     """Return the page.
 
-    `head` says which rows and verdicts these are, `advantage` how the judge compares with a constant answer, `cases`
-    are the rows on which judge and label differ.
+    `head` says which rows and verdicts these are, `advantage` how the judge compares with a
+    constant answer, `cases` are the rows on which judge and label differ.
     """
     counts = agreement.confusion
     return render_page(
@@ -52,12 +54,18 @@ def _write_sentence(agreement: Agreement) -> str:
     if accuracy.value is None:
         return "No row has both a label and a verdict."
     rows = count_noun(accuracy.of, "row")
-    return f"The judge agrees with people on {accuracy.hits:,} of {rows}, {format_percent(accuracy.value, 1)} %."
+    return (
+        f"The judge agrees with people on {accuracy.hits:,} of {rows}, "
+        f"{format_percent(accuracy.value, 1)} %."
+    )
 
 
 def _draw_boxes(counts: Confusion) -> list[dict[str, Any]]:
     """Return a column for each label, as wide as it is frequent, and in it what the judge said, as high as often."""
-    columns = (("pass", counts.true_pass, counts.false_fail), ("fail", counts.true_fail, counts.false_pass))
+    columns = (
+        ("pass", counts.true_pass, counts.false_fail),
+        ("fail", counts.true_fail, counts.false_pass),
+    )
     boxes: list[dict[str, Any]] = []
     left = 0.0
     for label, same, other in columns:
@@ -65,7 +73,10 @@ def _draw_boxes(counts: Confusion) -> list[dict[str, Any]]:
             continue
         width = (same + other) / counts.rows * (100 - _GAP)
         split = round(other / (same + other) * _HEIGHT, 1)
-        for top, height, number, is_same in ((0.0, split, other, False), (split, _HEIGHT - split, same, True)):
+        for top, height, number, is_same in (
+            (0.0, split, other, False),
+            (split, _HEIGHT - split, same, True),
+        ):
             verdict = label if is_same else {"pass": "fail", "fail": "pass"}[label]
             has_room = width >= _LEAST_WIDTH and height >= _LEAST_HEIGHT
             boxes.append(

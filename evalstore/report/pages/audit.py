@@ -18,7 +18,8 @@ from evalstore.report.pages.waterfall import is_resolved, prepare_waterfall
 from evalstore.text import count_noun, make_excerpt
 
 _MOST_EDITS = 100
-# Bytes for all that has a length, outputs and what was asked left aside: a page stays below 300 kB beside them.
+# Bytes for all that has a length, outputs and what was asked left aside: a page stays below 300 kB
+# beside them.
 _BUDGET, _LEAST_BUDGET = 250_000, 50_000
 _NAME = 24
 
@@ -33,13 +34,16 @@ def write_page(
 ) -> str:
     """Return the page.
 
-    `conditions` are the answers to conditions in words, `slices` the rows of the table of slices with its head first,
-    `facts` what else is to be said. `links` lead to the pages of steps between two releases, by `write_step`.
+    `conditions` are the answers to conditions in words, `slices` the rows of the table of slices
+    with its head first, `facts` what else is to be said. `links` lead to the pages of steps between
+    two releases, by `write_step`.
     """
     audit = report.audit
     edits = _list_moving_edits(audit)
     timelines = report.timelines
-    names = [make_excerpt(f"{side} {run.model}", _NAME) for side, run in (("A", audit.a), ("B", audit.b))]
+    names = [
+        make_excerpt(f"{side} {run.model}", _NAME) for side, run in (("A", audit.a), ("B", audit.b))
+    ]
     render = partial(
         render_page,
         "audit",
@@ -50,7 +54,9 @@ def write_page(
         waterfall=prepare_waterfall(audit),
         edits=_prepare_edits(audit, edits[:_MOST_EDITS], links or {}),
         edit_notes=[*_note_edits(audit, edits)],
-        timelines=[(one.name, prepare_timeline(one, names)) for one in timelines.histories] if timelines else [],
+        timelines=[(one.name, prepare_timeline(one, names)) for one in timelines.histories]
+        if timelines
+        else [],
         timeline_notes=timelines.notes if timelines else [],
         caption=CAPTION,
         slice_head=slices[0],
@@ -67,13 +73,20 @@ def write_page(
 def _list_moving_edits(audit: Audit) -> list[Cause]:
     """Return the edits that moved a score or a verdict, those that moved most first."""
     causes = (
-        cause for factor in audit.factors for cause in factor.causes if cause.share or cause.passes or cause.moved
+        cause
+        for factor in audit.factors
+        for cause in factor.causes
+        if cause.share or cause.passes or cause.moved
     )
     return sorted(causes, key=lambda cause: -abs(cause.share))
 
 
-def _prepare_edits(audit: Audit, edits: Sequence[Cause], links: Mapping[str, str]) -> list[dict[str, Any]]:
-    resolved = {cause.source for factor in audit.factors if is_resolved(factor) for cause in factor.causes}
+def _prepare_edits(
+    audit: Audit, edits: Sequence[Cause], links: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    resolved = {
+        cause.source for factor in audit.factors if is_resolved(factor) for cause in factor.causes
+    }
     return [
         {
             "cause": cause,

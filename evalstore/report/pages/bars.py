@@ -9,7 +9,10 @@ from typing import NamedTuple
 
 from evalstore.report.text_layout import format_percent
 
-_WIDTH, _HEIGHT = 200, 16  # of a bar's view box in `parts.html.jinja`, which is stretched to its cell
+_WIDTH, _HEIGHT = (
+    200,
+    16,
+)  # of a bar's view box in `parts.html.jinja`, which is stretched to its cell
 _CAP = 1  # width of a whisker's end
 _MARGIN = 4  # room for a mark at both ends
 
@@ -53,12 +56,19 @@ class BarScale:
 
     def find_place(self, value: Fraction) -> float:
         """Return where a value is in the view box; in the middle where the scale has no length."""
-        part = Fraction(1, 2) if self.low == self.high else (value - self.low) / (self.high - self.low)
+        part = (
+            Fraction(1, 2) if self.low == self.high else (value - self.low) / (self.high - self.low)
+        )
         return float(_MARGIN + part * (_WIDTH - 2 * _MARGIN))
 
 
 def draw_step(
-    start: Fraction, end: Fraction, scale: BarScale, *, is_open: bool = False, ends: Sequence[Fraction] = ()
+    start: Fraction,
+    end: Fraction,
+    scale: BarScale,
+    *,
+    is_open: bool = False,
+    ends: Sequence[Fraction] = (),
 ) -> Drawing:
     """Draw a change from one level to another; it is an outline where it is open whether it would be there again.
 

@@ -61,7 +61,10 @@ def write_page(diff: Diff) -> str:
         title=f"Diff: {' to '.join(found['sides'])}",
         rules=found["found"].rules if found["found"] else "",
         diff=found,
-        measured=[*map(_prepare_measurement, diff.measured), *map(_prepare_asked, [diff.asked] if diff.asked else [])],
+        measured=[
+            *map(_prepare_measurement, diff.measured),
+            *map(_prepare_asked, [diff.asked] if diff.asked else []),
+        ],
     )
 
 
@@ -69,7 +72,10 @@ def write_store_page(diffs: Sequence[Diff], sentence: str, others: Sequence[str]
     """Return the page of all comparisons of a store; `others` are the artifacts that could not be compared."""
     found = [_prepare_diff(diff, _BUDGET // len(diffs)) for diff in diffs]
     rules = dict.fromkeys(
-        rule for one in found if one["found"] for rule in one["found"].rules.splitlines(keepends=True)
+        rule
+        for one in found
+        if one["found"]
+        for rule in one["found"].rules.splitlines(keepends=True)
     )
     return render_page(
         "store_diff",
@@ -111,13 +117,25 @@ def _filter_findings(diff: Diff, budget: int) -> FilteredList:
     counts = Counter(finding.rule for finding in findings)
     rules = {rule: f"r{number}" for number, (rule, _) in enumerate(counts.most_common(_MOST_RULES))}
     can_accept = can_accept_changes(diff)
-    rendered = (_render_finding(one, rules.get(one.rule, ""), can_accept=can_accept) for one in findings)
+    rendered = (
+        _render_finding(one, rules.get(one.rule, ""), can_accept=can_accept) for one in findings
+    )
     items = select_items(((item, 0) for item in rendered), budget)
     levels, directions = {one.level for one in findings}, {one.direction for one in findings}
     menus = (
-        FilterMenu("level", "any level", {key: str(level) for level, key in _LEVELS.items() if level in levels}),
-        FilterMenu("scores", "any", {key: word for one, (key, word) in _DIRECTIONS.items() if one in directions}),
-        FilterMenu("rule", "any rule", {key: f"{rule} ({counts[rule]:,})" for rule, key in rules.items()}),
+        FilterMenu(
+            "level",
+            "any level",
+            {key: str(level) for level, key in _LEVELS.items() if level in levels},
+        ),
+        FilterMenu(
+            "scores",
+            "any",
+            {key: word for one, (key, word) in _DIRECTIONS.items() if one in directions},
+        ),
+        FilterMenu(
+            "rule", "any rule", {key: f"{rule} ({counts[rule]:,})" for rule, key in rules.items()}
+        ),
     )
     left = len(findings) - len(items)
     more = f" {count_noun(left, 'more change')}: --format json has all of them." if left else ""
@@ -126,20 +144,30 @@ def _filter_findings(diff: Diff, budget: int) -> FilteredList:
 
 def _render_finding(finding: DiffFinding, rule: str, *, can_accept: bool) -> Markup:
     children = sort_by_level(finding.children)
-    more = [f"and {len(children) - _MOST_CHILDREN:,} more"] if len(children) > _MOST_CHILDREN else []
+    more = (
+        [f"and {len(children) - _MOST_CHILDREN:,} more"] if len(children) > _MOST_CHILDREN else []
+    )
     # The sentence about a witness has the beginning of its output.
     output = finding.witness.output if isinstance(finding.witness, Witness) else ""
     return render_template(
         "finding",
         finding=finding,
-        classes=[*filter(None, ("q", "change", _LEVELS[finding.level], _DIRECTIONS[finding.direction][0], rule))],
+        classes=[
+            *filter(
+                None,
+                ("q", "change", _LEVELS[finding.level], _DIRECTIONS[finding.direction][0], rule),
+            )
+        ],
         look=_COLOURS.get(finding.level, "quiet"),
         places=describe_places(finding),
         sentences=[*describe_finding(finding, can_accept=can_accept)],
         exchange=_mark_lines(format_exchange(finding, _WIDTH)),
         output=output if len(output) > _LONG else "",
         most=_MOST_CHARACTERS,
-        children=[*(f"{child.level}: {child.message}" for child in children[:_MOST_CHILDREN]), *more],
+        children=[
+            *(f"{child.level}: {child.message}" for child in children[:_MOST_CHILDREN]),
+            *more,
+        ],
     )
 
 
@@ -147,7 +175,10 @@ def _mark_lines(exchange: str | list[Line]) -> str | list[tuple[str, str]]:
     """Return an exchange on one line, or each of its lines with the element that marks it."""
     if isinstance(exchange, str):
         return exchange
-    return [(_MARKS.get(line.mark, "span"), f"{line.mark} {line.text}".replace("\n", "")) for line in exchange]
+    return [
+        (_MARKS.get(line.mark, "span"), f"{line.mark} {line.text}".replace("\n", ""))
+        for line in exchange
+    ]
 
 
 def write_step(ref: str | None, old: str, new: str) -> str:
@@ -171,7 +202,11 @@ def prepare_edit(source: EditSource, links: Mapping[str, str]) -> dict[str, Any]
         format_exchange(finding, _WIDTH) or compare_values(finding.before, finding.after, _WIDTH)
         for finding in source.findings
     )
-    return {"exchanges": [_mark_lines(one) for one in exchanges if one], "step": step, "link": links.get(step, "")}
+    return {
+        "exchanges": [_mark_lines(one) for one in exchanges if one],
+        "step": step,
+        "link": links.get(step, ""),
+    }
 
 
 def _prepare_asked(asked: AskedChange) -> dict[str, Any]:

@@ -29,7 +29,9 @@ class FilteredList:
     def rules(self) -> str:
         """Return the rules of CSS by which the filters work."""
         keys = (key for menu in self.menus for key in menu.choices)
-        return "".join(f".list:has(.o{key}:checked) .q:not(.{key}){{display:none}}\n" for key in keys)
+        return "".join(
+            f".list:has(.o{key}:checked) .q:not(.{key}){{display:none}}\n" for key in keys
+        )
 
 
 def select_items(items: Iterable[tuple[Markup, int]], budget: int) -> tuple[Markup, ...]:
@@ -44,6 +46,8 @@ def select_items(items: Iterable[tuple[Markup, int]], budget: int) -> tuple[Mark
     return tuple(found)
 
 
-def filter_items(menus: Iterable[FilterMenu], items: tuple[Markup, ...], about: str) -> FilteredList:
+def filter_items(
+    menus: Iterable[FilterMenu], items: tuple[Markup, ...], about: str
+) -> FilteredList:
     """Return items below those menus that have choices."""
     return FilteredList(tuple(menu for menu in menus if menu.choices), items, about)

@@ -66,7 +66,10 @@ def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:
     models = [run.model for run in history.runs]
     names = [_name_run(run, is_alone=models.count(run.model) == 1) for run in history.runs]
     timelines = [
-        prepare_timeline(replace(history, runs=history.runs[start : start + _ABREAST]), names[start : start + _ABREAST])
+        prepare_timeline(
+            replace(history, runs=history.runs[start : start + _ABREAST]),
+            names[start : start + _ABREAST],
+        )
         for start in range(0, len(history.runs), _ABREAST)
     ]
     return render_page(
@@ -84,7 +87,9 @@ def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:
 def _draw_runs(history: ScoreHistory) -> dict[str, Any] | None:
     """Return the picture of the recorded scores in order of time, on one line, with the releases between the runs."""
     runs = (
-        ChartRun(run.time, "", run.recorded_totals.score, f"{run.model} ({run.run.rpartition('/')[2]})")
+        ChartRun(
+            run.time, "", run.recorded_totals.score, f"{run.model} ({run.run.rpartition('/')[2]})"
+        )
         for run in history.runs
         if run.time and run.recorded_totals.score is not None and not run.ungraded
     )

@@ -18,7 +18,8 @@ from evalstore.report.text_layout import format_percent
 from evalstore.text import count_noun, make_excerpt, make_printable
 
 MOST_CHARACTERS = 20_000  # of an output or what was asked: of more the rest is counted
-# Beside the characters of markup: a CI system reads `##[…]` and, where a line begins, `::…` in its log as commands.
+# Beside the characters of markup: a CI system reads `##[…]` and, where a line begins, `::…` in its
+# log as commands.
 _ESCAPES = str.maketrans({char: f"&#{ord(char)};" for char in "&<>\"'#"})
 _COLON = re.compile(r"^(\s*):", re.MULTILINE)
 
@@ -37,7 +38,8 @@ def render_template(name: str, /, **values: Any) -> Markup:
 def render_page(name: str, /, *, title: str, rules: str = "", **values: Any) -> str:
     """Return a whole page; `rules` is CSS of our own beside the style that all pages share."""
     style = read_style("style") + rules
-    # The policy names the one style by its hash: no script, no image, no font, no form and no other style.
+    # The policy names the one style by its hash: no script, no image, no font, no form and no other
+    # style.
     digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     markup = Markup(style)  # noqa: S704  # ours: the keys in its rules are numbered

@@ -37,11 +37,15 @@ def write_page(view: QuestionView, notes: Sequence[str]) -> str:
     return render_page("question", title=f"Question {view.id}", view=view, found=found, notes=notes)
 
 
-def prepare_question(rows: tuple[GradedRow, GradedRow], cells: Sequence[QuestionCell]) -> dict[str, Any]:
+def prepare_question(
+    rows: tuple[GradedRow, GradedRow], cells: Sequence[QuestionCell]
+) -> dict[str, Any]:
     """Return the square of outputs and rulers, the reasons of each check, and the answers side by side."""
     return {
         "rulers": {cell.ruler: cell.rubric for cell in cells},
-        "square": {one.output: [cell for cell in cells if cell.output == one.output] for one in cells},
+        "square": {
+            one.output: [cell for cell in cells if cell.output == one.output] for one in cells
+        },
         "checks": [_prepare_check(id_, cells, results) for id_, results in list_checks(cells)],
         "input": rows[1].input,
         "rows": rows,
@@ -49,7 +53,9 @@ def prepare_question(rows: tuple[GradedRow, GradedRow], cells: Sequence[Question
     }
 
 
-def _prepare_check(id_: str, cells: Sequence[QuestionCell], results: Sequence[CheckResult | None]) -> dict[str, Any]:
+def _prepare_check(
+    id_: str, cells: Sequence[QuestionCell], results: Sequence[CheckResult | None]
+) -> dict[str, Any]:
     """Return what one check says in each cell; cells with the same result share a line."""
     places: dict[CheckResult | None, list[QuestionCell]] = {}
     for cell, result in zip(cells, results, strict=True):
@@ -63,13 +69,21 @@ def _name_alike(result: CheckResult | None) -> CheckResult | None:
     return result and result._replace(replies="", reply_digests=(), engine="", unscored=None)
 
 
-def _describe_result(result: CheckResult | None, cells: Sequence[QuestionCell]) -> tuple[str, str, str]:
+def _describe_result(
+    result: CheckResult | None, cells: Sequence[QuestionCell]
+) -> tuple[str, str, str]:
     """Return in which cells a check says so, its score and verdict, and its reason."""
     where = ", ".join(f"{cell.output} under {cell.ruler}" for cell in cells)
     where = "all four" if len(cells) == _SQUARE else where
     if result is None:
-        return where, "not judged" if any(cell.missing for cell in cells) else "not in this rubric", ""
-    verdict = "unscored" if result.score is None else f"{format_percent(result.score)} {result.verdict}"
+        return (
+            where,
+            "not judged" if any(cell.missing for cell in cells) else "not in this rubric",
+            "",
+        )
+    verdict = (
+        "unscored" if result.score is None else f"{format_percent(result.score)} {result.verdict}"
+    )
     return where, verdict, result.reason
 
 
@@ -84,7 +98,9 @@ class FilterChoices:
     def list_classes(self, question: MovedQuestion) -> Iterator[str]:
         """Yield the classes that a question has, by which filters find it."""
         yield from (self.players[name] for name in question.shares)
-        yield from dict.fromkeys(self.edits[source] for source, _ in question.edits if source in self.edits)
+        yield from dict.fromkeys(
+            self.edits[source] for source, _ in question.edits if source in self.edits
+        )
         yield find_flip(question)
         yield from (self.tags[tag] for tag in dict.fromkeys(question.tags) if tag in self.tags)
 
@@ -103,22 +119,33 @@ def filter_moved(audit: Audit, edits: Sequence[EditSource], budget: int) -> Filt
     if not audit.moved:
         return None
     choices = _list_choices(audit.moved, edits)
-    items = select_items(((_render_question(one, choices), _count_answers(one)) for one in audit.moved), budget)
+    items = select_items(
+        ((_render_question(one, choices), _count_answers(one)) for one in audit.moved), budget
+    )
     menus = (
-        FilterMenu("moved by", "anything", {key: name.replace("_", " ") for name, key in choices.players.items()}),
+        FilterMenu(
+            "moved by",
+            "anything",
+            {key: name.replace("_", " ") for name, key in choices.players.items()},
+        ),
         FilterMenu("edit", "any edit", _label_edits(choices)),
         FilterMenu("flip", "any verdict", _FLIPS),
         FilterMenu("tag", "any tag", {key: tag for tag, key in choices.tags.items()}),
     )
     left = audit.moved_count - len(items)
-    more = f" {count_noun(left, 'more question')} moved: evalstore audit A B --question ID shows each." if left else ""
+    more = (
+        f" {count_noun(left, 'more question')} moved: evalstore audit A B --question ID shows each."
+        if left
+        else ""
+    )
     return filter_items(menus, items, f"Flips first, then those that moved most.{more}")
 
 
 def _list_choices(moved: Sequence[MovedQuestion], listed: Sequence[EditSource]) -> FilterChoices:
     players = dict.fromkeys(name for question in moved for name in question.shares)
     edits = dict.fromkeys(source for question in moved for source, _ in question.edits)
-    # The page's table of edits has the numbers, so that a question leads to the people behind its edits.
+    # The page's table of edits has the numbers, so that a question leads to the people behind its
+    # edits.
     numbers = {source: f"e{number}" for number, source in enumerate(listed)}
     tags = Counter(tag for question in moved for tag in dict.fromkeys(question.tags))
     common = sorted(tags, key=lambda tag: (-tags[tag], tag))[:_MOST_TAGS]
@@ -147,7 +174,12 @@ def _render_question(question: MovedQuestion, choices: FilterChoices) -> Markup:
         classes=["q", *choices.list_classes(question)],
         flip="" if flip == "f2" else _FLIPS[flip],
         edits=[
-            (effect, choices.edits.get(source), _describe_source(source), _name_diff(source, choices))
+            (
+                effect,
+                choices.edits.get(source),
+                _describe_source(source),
+                _name_diff(source, choices),
+            )
             for source, effect in question.edits
         ],
         found=prepare_question(question.rows, question.cells),
@@ -161,4 +193,6 @@ def _name_diff(source: EditSource, choices: FilterChoices) -> str:
 
 
 def _count_answers(question: MovedQuestion) -> int:
-    return count_bytes(*(row.output.text for side in question.rows for row in side.outputs), question.rows[1].input)
+    return count_bytes(
+        *(row.output.text for side in question.rows for row in side.outputs), question.rows[1].input
+    )

@@ -11,7 +11,8 @@ from evalstore.report.pages.html import read_style, render_page
 if TYPE_CHECKING:
     from evalstore.site.values import SiteGraph
 
-# All in pixels at the width that each of the two is drawn for, boxes as in `references.html.jinja`; a letter is
+# All in pixels at the width that each of the two is drawn for, boxes as in `references.html.jinja`;
+# a letter is
 # about 7 wide.
 _BOX, _GAP, _ROW, _HEAD = 210, 64, 34, 26
 _ARC = 100  # how far the widest arc leaves the column
@@ -58,7 +59,9 @@ def _place_columns(graph: SiteGraph) -> GraphLayout:
     # Arrows within the last layer leave it on its right.
     width = len(graph.layers) * (_BOX + _GAP)
     height = _HEAD + _ROW * max(map(len, graph.layers))
-    heads = [(number * (_BOX + _GAP), _HEAD // 2, layer) for number, layer in enumerate(graph.layers)]
+    heads = [
+        (number * (_BOX + _GAP), _HEAD // 2, layer) for number, layer in enumerate(graph.layers)
+    ]
     return GraphLayout("columns", width, height, boxes, heads, _GAP)
 
 
@@ -102,7 +105,9 @@ def _draw_reference(user: DrawnBox, used: DrawnBox, room: int) -> tuple[str, str
         start = used.x + _BOX
         # A control point of a cubic curve pulls it three quarters of the way.
         reach = min(12 + abs(user.y - used.y) // 4, room * 5 // 4)
-        curve = f"M{start} {user.y}C{start + reach} {user.y} {start + reach} {used.y} {start} {used.y}"
+        curve = (
+            f"M{start} {user.y}C{start + reach} {user.y} {start + reach} {used.y} {start} {used.y}"
+        )
         return curve, f"M{start} {used.y}l7-3.5v7z"
     onward = user.layer < used.layer
     start, end = (user.x + _BOX, used.x) if onward else (user.x, used.x + _BOX)
@@ -111,7 +116,9 @@ def _draw_reference(user: DrawnBox, used: DrawnBox, room: int) -> tuple[str, str
         # Past the layer between them a line goes where two of its rows meet, not behind a box.
         y = _HEAD + _ROW * round(((user.y + used.y) / 2 - _HEAD) / _ROW)
         passed = _BOX + _GAP
-        points[1:1] = [(passed, y), (passed + _BOX, y)] if onward else [(passed + _BOX, y), (passed, y)]
+        points[1:1] = (
+            [(passed, y), (passed + _BOX, y)] if onward else [(passed + _BOX, y), (passed, y)]
+        )
     curve = f"M{start} {user.y}" + "".join(_draw_curve(*pair) for pair in pairwise(points))
     return curve, f"M{end} {used.y}{'l-7-3.5v7z' if onward else 'l7-3.5v7z'}"
 

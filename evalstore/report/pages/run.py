@@ -50,19 +50,35 @@ def write_page(view: RunView) -> str:
 
 def _filter_outputs(view: RunView) -> FilteredList:
     """Return the outputs with their filters, as many as a page may have."""
-    checks = dict.fromkeys(check.id for row in view.rows for check in _list_troubles(view.choice.list_checks(row)))
+    checks = dict.fromkeys(
+        check.id for row in view.rows for check in _list_troubles(view.choice.list_checks(row))
+    )
     names = {id_: f"c{number}" for number, id_ in enumerate([*checks][:_MOST_CHECKS])}
     refs = dict.fromkeys(row.rubric for row in view.rows if row.rubric)
     rubrics = {ref: f"r{number}" for number, ref in enumerate(refs)}
     items = select_items(_render_outputs(view, names, rubrics), _BUDGET)
     present = {view.choice.find_verdict(row) for row in view.rows}
     menus = (
-        FilterMenu("verdict", "any verdict", {key: str(one) for one, key in _VERDICTS.items() if one in present}),
-        FilterMenu("check that fails or errs", "any check", {key: id_ for id_, key in names.items()}),
-        FilterMenu("rubric", "any rubric", {key: ref for ref, key in rubrics.items()} if len(rubrics) > 1 else {}),
+        FilterMenu(
+            "verdict",
+            "any verdict",
+            {key: str(one) for one, key in _VERDICTS.items() if one in present},
+        ),
+        FilterMenu(
+            "check that fails or errs", "any check", {key: id_ for id_, key in names.items()}
+        ),
+        FilterMenu(
+            "rubric",
+            "any rubric",
+            {key: ref for ref, key in rubrics.items()} if len(rubrics) > 1 else {},
+        ),
     )
     left = view.found - len(items)
-    more = f" {count_noun(left, 'more output')}: evalstore show RUN --question ID shows each." if left else ""
+    more = (
+        f" {count_noun(left, 'more output')}: evalstore show RUN --question ID shows each."
+        if left
+        else ""
+    )
     return filter_items(menus, items, f"The worst first.{more}")
 
 
@@ -73,12 +89,17 @@ def _render_outputs(
         yield _render_output(view, row, names, rubrics), count_bytes(row.output.text, row.input)
 
 
-def _render_output(view: RunView, row: GradedRow, names: Mapping[str, str], rubrics: Mapping[str, str]) -> Markup:
+def _render_output(
+    view: RunView, row: GradedRow, names: Mapping[str, str], rubrics: Mapping[str, str]
+) -> Markup:
     checks = view.choice.list_checks(row)
     verdict = view.choice.find_verdict(row)
     troubles = _list_troubles(checks)
     failed = [check.id for check in troubles if check.verdict is Verdict.FAIL]
-    named = (("fails", failed), ("error", [check.id for check in troubles if check.id not in failed]))
+    named = (
+        ("fails", failed),
+        ("error", [check.id for check in troubles if check.id not in failed]),
+    )
     keys = ["q", _VERDICTS[verdict], *(names[check.id] for check in troubles if check.id in names)]
     return render_template(
         "output",
@@ -86,11 +107,16 @@ def _render_output(view: RunView, row: GradedRow, names: Mapping[str, str], rubr
         classes=[*keys, *([rubrics[row.rubric]] if row.rubric else [])],
         verdict=verdict,
         name=name_output(row),
-        why=row.reason or "; ".join(f"{word}: {join_names(ids, _MOST_NAMES)}" for word, ids in named if ids),
+        why=row.reason
+        or "; ".join(f"{word}: {join_names(ids, _MOST_NAMES)}" for word, ids in named if ids),
         checks=checks,
     )
 
 
 def _list_troubles(checks: Sequence[CheckResult]) -> list[CheckResult]:
     """Return the checks that failed or could not be graded; those that had nothing to grade are not trouble."""
-    return [check for check in checks if check.verdict is Verdict.FAIL or check.unscored is UnscoredReason.ERROR]
+    return [
+        check
+        for check in checks
+        if check.verdict is Verdict.FAIL or check.unscored is UnscoredReason.ERROR
+    ]

@@ -139,7 +139,9 @@ def _place(number: float, count: int) -> float:
     return round(_LEFT + (_RIGHT - _LEFT) * number / (count + 1), 2)
 
 
-def _join_points(points: Sequence[dict[str, Any]], name: str, look: int) -> Iterable[dict[str, Any]]:
+def _join_points(
+    points: Sequence[dict[str, Any]], name: str, look: int
+) -> Iterable[dict[str, Any]]:
     own = [point for point in points if point["run"].series == name]
     return [
         {"x1": old["x"], "y1": old["y"], "x2": new["x"], "y2": new["y"], "look": f"s{look}"}

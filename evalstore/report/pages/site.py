@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from evalstore.release.release_log import ReleaseLogEntry
-    from evalstore.site.values import SiteArtifact, SiteAudit, SiteEntry, SiteIndex, SiteRelease, SiteRun
+    from evalstore.site.values import (
+        SiteArtifact,
+        SiteAudit,
+        SiteEntry,
+        SiteIndex,
+        SiteRelease,
+        SiteRun,
+    )
 
 _FEW = 3  # datasets whose last two runs are told of at the top
 _MOST_PEOPLE = 60  # in a filter
@@ -34,7 +41,11 @@ def write_index(site: SiteIndex) -> str:
     counts = ", ".join(count_noun(kinds[kind], kind) for kind in Kind)
     artifacts, runs = _filter_artifacts(site.artifacts), _filter_runs(site)
     releases = [
-        (read_releases([(one.date, f"{entry.summary.id} {one.version}", one.author)]), entry.summary.name, one)
+        (
+            read_releases([(one.date, f"{entry.summary.id} {one.version}", one.author)]),
+            entry.summary.name,
+            one,
+        )
         for entry in site.artifacts
         for one in entry.releases
     ]
@@ -46,7 +57,9 @@ def write_index(site: SiteIndex) -> str:
         site=site,
         sentence=_describe_release(*timed[-1][1:]) if timed else "Nothing is released yet.",
         moves=[*_list_moves(site, timed[-1][0] if timed else None)],
-        drawn=draw_runs(_list_chart_runs(site.runs), (found[0] for found, _, _ in releases if found)),
+        drawn=draw_runs(
+            _list_chart_runs(site.runs), (found[0] for found, _, _ in releases if found)
+        ),
         counts=f"{counts}; {count_noun(released, 'release')}.",
         artifacts=artifacts,
         runs=runs,
@@ -61,14 +74,21 @@ def _describe_release(name: str, one: SiteRelease) -> str:
         if one.level in _LEVELS
         else "no change"
     )
-    return f"The last release is {name} {one.version}, {level}, on {one.date[:DAY]} by {one.author}."
+    return (
+        f"The last release is {name} {one.version}, {level}, on {one.date[:DAY]} by {one.author}."
+    )
 
 
-def _list_moves(site: SiteIndex, release: datetime | None) -> Iterator[tuple[str, SiteAudit | None]]:
+def _list_moves(
+    site: SiteIndex, release: datetime | None
+) -> Iterator[tuple[str, SiteAudit | None]]:
     """Yield whether scores moved lately: of each dataset the last two runs, those that ran last first."""
     times = [time for one in site.runs if (time := find_run_time(one.run))]
     if release and times and max(times) < release:
-        yield "No run is newer than this release, so whether it moves scores is not known yet.", None
+        yield (
+            "No run is newer than this release, so whether it moves scores is not known yet.",
+            None,
+        )
     last = {pair.b.run.name: pair for pair in site.audits if pair.sentence}
     if not last:
         yield "No dataset has two runs that an audit can compare.", None
@@ -109,8 +129,14 @@ def _filter_artifacts(entries: Sequence[SiteEntry]) -> FilteredList:
 
 def _filter_runs(site: SiteIndex) -> FilteredList:
     """Return a row for each run, the newest first, with the step from the run before and why it moved."""
-    names = {name: f"d{place}" for place, name in enumerate(dict.fromkeys(one.run.name for one in site.runs))}
-    models = {name: f"m{place}" for place, name in enumerate(dict.fromkeys(one.run.model for one in site.runs))}
+    names = {
+        name: f"d{place}"
+        for place, name in enumerate(dict.fromkeys(one.run.name for one in site.runs))
+    }
+    models = {
+        name: f"m{place}"
+        for place, name in enumerate(dict.fromkeys(one.run.model for one in site.runs))
+    }
     pairs = {pair.b.path: pair for pair in site.audits}
     rows = []
     for one in reversed(site.runs):
@@ -119,10 +145,20 @@ def _filter_runs(site: SiteIndex) -> FilteredList:
         step = None if scores[0] is None or scores[1] is None else scores[0] - scores[1]
         day = f"{time:%Y-%m-%d}" if time else ""
         classes = ["q", names[one.run.name], models[one.run.model]]
-        rows.append(render_template("site_run", one=one, pair=pair, step=step, day=day, classes=classes))
+        rows.append(
+            render_template("site_run", one=one, pair=pair, step=step, day=day, classes=classes)
+        )
     menus = (
-        FilterMenu("dataset", "any dataset", {key: name for name, key in names.items()} if len(names) > 1 else {}),
-        FilterMenu("model", "any model", {key: name for name, key in models.items()} if len(models) > 1 else {}),
+        FilterMenu(
+            "dataset",
+            "any dataset",
+            {key: name for name, key in names.items()} if len(names) > 1 else {},
+        ),
+        FilterMenu(
+            "model",
+            "any model",
+            {key: name for name, key in models.items()} if len(models) > 1 else {},
+        ),
     )
     return filter_items(menus, tuple(rows), "The newest first.")
 
@@ -150,7 +186,9 @@ def write_artifact(page: SiteArtifact) -> str:
             }
             for entry in entries
         ],
-        text=text if len(text) <= _TEXT else f"{text[:_TEXT]}\n… {len(text) - _TEXT:,} more characters",
+        text=text
+        if len(text) <= _TEXT
+        else f"{text[:_TEXT]}\n… {len(text) - _TEXT:,} more characters",
     )
 
 
@@ -159,9 +197,15 @@ def add_trail(page: str, path: str, artifact: str = "") -> str:
 
     `path` is its place in the site, `artifact` the one whose page lies beside it.
     """
-    trail = render_template("trail", index="../" * path.count("/") + "index.html", artifact=artifact)
+    trail = render_template(
+        "trail", index="../" * path.count("/") + "index.html", artifact=artifact
+    )
     return page.replace("<main>\n", f"<main>\n{trail}\n", 1)
 
 
 def _describe_change(entry: ReleaseLogEntry) -> str:
-    return list_rules(entry) or entry.problem or ("first release" if entry.before is None else "the same content")
+    return (
+        list_rules(entry)
+        or entry.problem
+        or ("first release" if entry.before is None else "the same content")
+    )

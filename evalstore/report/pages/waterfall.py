@@ -36,7 +36,9 @@ class WaterfallStep:
 
 def prepare_waterfall(audit: Audit) -> dict[str, Any]:
     """Return the steps with a bar for score and passes, the marks of both runs, and a caption with the scales."""
-    steps = sorted(_list_steps(audit), key=lambda step: (-abs(step.effect.score), -abs(step.effect.passes)))
+    steps = sorted(
+        _list_steps(audit), key=lambda step: (-abs(step.effect.score), -abs(step.effect.passes))
+    )
     effects = [step.effect for step in steps]
     a, b = (audit.a.score, audit.a.passes), (audit.b.score, audit.b.passes)
     levels = (
@@ -56,7 +58,12 @@ def prepare_waterfall(audit: Audit) -> dict[str, Any]:
         "a": [*map(draw_mark, a, scales)],
         "b": [*map(draw_mark, b, scales)],
         "steps": [
-            (step, _draw_steps([found[number : number + 2] for found in levels], scales, step, whiskers[number]))
+            (
+                step,
+                _draw_steps(
+                    [found[number : number + 2] for found in levels], scales, step, whiskers[number]
+                ),
+            )
             for number, step in enumerate(steps)
         ],
         "caption": caption,
@@ -64,7 +71,10 @@ def prepare_waterfall(audit: Audit) -> dict[str, Any]:
 
 
 def _draw_steps(
-    levels: Sequence[Sequence[Fraction]], scales: Sequence[BarScale], step: WaterfallStep, ends: Sequence[Fraction]
+    levels: Sequence[Sequence[Fraction]],
+    scales: Sequence[BarScale],
+    step: WaterfallStep,
+    ends: Sequence[Fraction],
 ) -> list[Drawing]:
     """Draw the bar of the score, which alone has an interval, and that of the passes."""
     return [
@@ -82,19 +92,31 @@ def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
     """Yield the steps that lead from A's score to B's: factors that changed, then lines that are not 0."""
     for factor in audit.factors:
         if factor.changed or factor.share or factor.passes:
-            span = f"{format_points(factor.ci[0])} to {format_points(factor.ci[1])}" if factor.ci else ""
+            span = (
+                f"{format_points(factor.ci[0])} to {format_points(factor.ci[1])}"
+                if factor.ci
+                else ""
+            )
             moved = f"{factor.moved:,} of {audit.common:,}"
             effect = LineEffect(factor.share, factor.passes)
             is_open = not is_resolved(factor)
-            claim = describe_certainty(replace(factor, ci=None))  # the interval has a column of its own
+            claim = describe_certainty(
+                replace(factor, ci=None)
+            )  # the interval has a column of its own
             yield WaterfallStep(factor.label, effect, span, moved, claim, is_open, factor.ci)
     lines = audit.lines
     counts = {
-        "mix": count_noun(sum(map(len, (lines.questions.added, lines.questions.removed))), "question"),
+        "mix": count_noun(
+            sum(map(len, (lines.questions.added, lines.questions.removed))), "question"
+        ),
         "no_answer": count_noun(len(lines.silent_a) + len(lines.silent_b), "question"),
         "judge_errors": count_noun(len(lines.errors), "question"),
         "not_reproduced": count_noun(len(audit.drift), "result"),
     }
     for name, effect in lines.told.items():
-        claim = f"{format_points(lines.no_answer_as_zero.score)} if they count 0" if name == "no_answer" else ""
+        claim = (
+            f"{format_points(lines.no_answer_as_zero.score)} if they count 0"
+            if name == "no_answer"
+            else ""
+        )
         yield WaterfallStep(lines.labels[name], effect, "", counts[name], claim)

@@ -40,13 +40,17 @@ class OutputEntry(NamedTuple):
     is_read: bool = True
 
 
-def make_entry(series: Series, id_: str, line: int, answer: Output | str, asked: tuple[str, ...] = ()) -> OutputEntry:
+def make_entry(
+    series: Series, id_: str, line: int, answer: Output | str, asked: tuple[str, ...] = ()
+) -> OutputEntry:
     """Return an entry; a text as `answer` is the reason why there is no output."""
     if isinstance(answer, str):
         return OutputEntry(series, MissingOutput(id_, line, answer))
     # Epochs are counted from 1, samples from 0.
     sample = int(series.epoch) - 1 if series.epoch and _EPOCH.fullmatch(series.epoch) else 0
-    return OutputEntry(series, StoredOutput(id_, answer, line, series.model, sample=sample, asked=asked))
+    return OutputEntry(
+        series, StoredOutput(id_, answer, line, series.model, sample=sample, asked=asked)
+    )
 
 
 def make_unread_entry(error: LoadError, id_: Any = None) -> OutputEntry:
@@ -71,7 +75,11 @@ def read_asked(value: Any) -> str:
     if isinstance(value, str):
         return _read_chat_text(value) if value.lstrip()[:1] == "[" else value
     turns = value if isinstance(value, list) else [value]
-    texts = [_read_content(turn.get("content", turn.get("text"))) for turn in turns if isinstance(turn, dict)]
+    texts = [
+        _read_content(turn.get("content", turn.get("text")))
+        for turn in turns
+        if isinstance(turn, dict)
+    ]
     return "\n".join(filter(None, texts))
 
 

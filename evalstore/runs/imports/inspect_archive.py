@@ -20,7 +20,9 @@ from evalstore.runs.unpack_budget import UnpackBudget
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 _ZSTD = 93
-_VALUE_LIMIT = 16 << 20  # bytes of memory for the text of one value; reading it takes some times as much
+_VALUE_LIMIT = (
+    16 << 20
+)  # bytes of memory for the text of one value; reading it takes some times as much
 _STEPS = 8  # that each byte of an archive may take; logs take about two
 _MEMBER_STEPS = 1_000  # to open a member
 _MEMBER_LIMIT = 1 << 30  # bytes that one member may unpack to, however large the archive is
@@ -42,7 +44,9 @@ class Archive:
 
     def __init__(self, file: zipfile.ZipFile, name: str, budget: UnpackBudget) -> None:
         self.name, self._budget = name, budget
-        self.members: Mapping[str, zipfile.ZipInfo] = {member.filename: member for member in file.infolist()}
+        self.members: Mapping[str, zipfile.ZipInfo] = {
+            member.filename: member for member in file.infolist()
+        }
         self._file = file
 
     @contextmanager
@@ -66,7 +70,9 @@ class ArchiveMember(RawIOBase):
         self._sum, self._read = 0, 0
         self._broken: tuple[type[Exception], ...] = _BROKEN
         with _explain_damage(place, _BROKEN):
-            self._source = self._open_zstandard(file) if member.compress_type == _ZSTD else file.open(member)
+            self._source = (
+                self._open_zstandard(file) if member.compress_type == _ZSTD else file.open(member)
+            )
 
     def read(self, size: int = -1) -> bytes:
         """Read at most `size` bytes."""
@@ -78,7 +84,9 @@ class ArchiveMember(RawIOBase):
         ended = size != 0 and not data
         whole = self._read == self._announced.file_size and self._sum == self._announced.CRC
         if self._read > self._announced.file_size or (ended and not whole):
-            raise LoadError("is damaged: its content does not match the archive's index", place=self._place)
+            raise LoadError(
+                "is damaged: its content does not match the archive's index", place=self._place
+            )
         return data
 
     def _open_zstandard(self, file: zipfile.ZipFile) -> Any:
@@ -95,7 +103,9 @@ class ArchiveMember(RawIOBase):
         packed = copy.copy(self._announced)
         packed.compress_type, packed.file_size = zipfile.ZIP_STORED, packed.compress_size
         del packed.CRC  # it is that of the unpacked bytes
-        return zstandard.ZstdDecompressor().stream_reader(file.open(packed), read_across_frames=True)
+        return zstandard.ZstdDecompressor().stream_reader(
+            file.open(packed), read_across_frames=True
+        )
 
 
 @contextmanager
@@ -106,16 +116,22 @@ def open_archive(path: Path) -> Iterator[Archive]:
             file = zipfile.ZipFile(raw)
         with file:
             size, place = raw.seek(0, 2), Place(str(path))
-            budget = UnpackBudget(size, place, steps=_STEPS, advice="convert the log: inspect log convert --to json")
+            budget = UnpackBudget(
+                size, place, steps=_STEPS, advice="convert the log: inspect log convert --to json"
+            )
             _check_sizes(file.infolist(), size, place, budget)
             yield Archive(file, str(path), budget)
 
 
-def _check_sizes(members: list[zipfile.ZipInfo], size: int, place: Place, budget: UnpackBudget) -> None:
+def _check_sizes(
+    members: list[zipfile.ZipInfo], size: int, place: Place, budget: UnpackBudget
+) -> None:
     """Refuse an archive by what it announces, before anything of it is unpacked."""
     if any(member.flag_bits & 1 for member in members):
         raise LoadError("this archive is encrypted", place=place)
-    packed, unpacked = (sum(getattr(member, key) for member in members) for key in ("compress_size", "file_size"))
+    packed, unpacked = (
+        sum(getattr(member, key) for member in members) for key in ("compress_size", "file_size")
+    )
     largest = max((member.file_size for member in members), default=0)
     if packed > size or largest > _MEMBER_LIMIT:
         raise LimitError("this archive unpacks to far more than a log can have", place=place)
@@ -127,4 +143,6 @@ def _explain_damage(place: Place, broken: tuple[type[Exception], ...]) -> Iterat
     try:
         yield
     except broken as error:
-        raise LoadError(f"cannot be unpacked: {str(error) or 'it is damaged'}", place=place) from None
+        raise LoadError(
+            f"cannot be unpacked: {str(error) or 'it is damaged'}", place=place
+        ) from None

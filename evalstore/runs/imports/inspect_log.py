@@ -1,11 +1,12 @@
 """Reads logs of Inspect AI, as an archive (`.eval`) or as one JSON document, as a stream of samples.
 
-The package `inspect_ai` is not used: it unpacks without bounds (130 KB have filled 4 GB), takes twenty times as long
-(11 s for 2,000 samples), and brings 79 packages. Both forms of a log hold the same samples.
+The package `inspect_ai` is not used: it unpacks without bounds (130 KB have filled 4 GB), takes
+twenty times as long (11 s for 2,000 samples), and brings 79 packages. Both forms of a log hold the
+same samples.
 
-Only a sample's id, epoch, input, messages, output, error and invalidation are read: never its scores, which may be NaN,
-nor its events. The output is what Inspect's own scorers grade: the completion of `output`, else the last message of the
-assistant.
+Only a sample's id, epoch, input, messages, output, error and invalidation are read: never its
+scores, which may be NaN, nor its events. The output is what Inspect's own scorers grade: the
+completion of `output`, else the last message of the assistant.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def read_json_log(path: Path) -> Iterator[OutputEntry]:
             elif key == SAMPLES_KEY and stream.peek() == "[":
                 for _ in stream.iterate_items():
                     place = stream.locate()
-                    yield read_entry(stream.read_fields(_SAMPLE_KEYS), model, place, place.line or 0)
+                    yield read_entry(
+                        stream.read_fields(_SAMPLE_KEYS), model, place, place.line or 0
+                    )
             else:
                 stream.skip()
         stream.expect_end()
@@ -84,7 +87,9 @@ def read_archive_status(path: Path) -> str:
 
 
 def _name_status(status: Any) -> str:
-    return make_excerpt(status, _STATUS_LENGTH) if isinstance(status, str) and status != _WHOLE else ""
+    return (
+        make_excerpt(status, _STATUS_LENGTH) if isinstance(status, str) and status != _WHOLE else ""
+    )
 
 
 def is_log_archive(names: AbstractSet[str]) -> bool:
@@ -96,7 +101,9 @@ def read_log_archive(path: Path) -> Iterator[OutputEntry]:
     """Yield the samples of a log in the order of its archive."""
     with open_archive(path) as archive:
         model, seen = _read_model(archive), set[tuple[str, str | None]]()
-        for number, name in enumerate(filter(_SAMPLE.fullmatch, _require_whole_samples(archive)), 1):
+        for number, name in enumerate(
+            filter(_SAMPLE.fullmatch, _require_whole_samples(archive)), 1
+        ):
             entry = read_entry(_read_sample(archive, name), model, archive.place_of(name), number)
             key = entry.output.id, entry.series.epoch
             if entry.is_read and key in seen:

@@ -23,17 +23,23 @@ from evalstore.runs.record_fields import get_mapping
 _LOG_VERSIONS = (1, 2)
 
 
-def read_sample_entry(sample: Mapping[str, Any], model: str | None, place: Place, number: int) -> OutputEntry:
+def read_sample_entry(
+    sample: Mapping[str, Any], model: str | None, place: Place, number: int
+) -> OutputEntry:
     """Return one sample as an entry; one that failed or was set aside has no output."""
     id_, epoch = read_id(sample.get("id")), read_id(sample.get("epoch", 1))
     if id_ is None or epoch is None:
         raise describe_unexpected_shape("the `id` or the `epoch` of this sample", place)
-    answer = _reason_without_output(sample) or _sample_output(sample, place) or "the model said nothing"
+    answer = (
+        _reason_without_output(sample) or _sample_output(sample, place) or "the model said nothing"
+    )
     asked = read_asked(sample.get("input"))
     return make_entry(Series(model, epoch=epoch), id_, number, answer, (asked,) if asked else ())
 
 
-def read_entry(sample: Mapping[str, Any], model: str | None, place: Place, number: int) -> OutputEntry:
+def read_entry(
+    sample: Mapping[str, Any], model: str | None, place: Place, number: int
+) -> OutputEntry:
     """Return one sample as an entry; one of another shape does not keep the others from being read."""
     try:
         return read_sample_entry(sample, model, place, number)
@@ -71,7 +77,9 @@ def _sample_output(sample: Mapping[str, Any], place: Place) -> Output | None:
         text = _message_text(replies[-1].get("content"), place)
     if text is None:
         return None
-    return Output(text, tuple(_message_calls(replies, place)) if messages else None, _read_end(output))
+    return Output(
+        text, tuple(_message_calls(replies, place)) if messages else None, _read_end(output)
+    )
 
 
 def _read_end(output: Mapping[str, Any]) -> OutputEnd | None:

@@ -1,10 +1,11 @@
 """Reads results of promptfoo, versions 1 to 3, as one JSON document or as JSON Lines, one result at a time.
 
-A result names its question by the `id` in its test's metadata or variables; else by `testIdx`, its row in promptfoo's
-table. Its model is its provider as promptfoo shows it: the label, else the id. Calls that were performed stand in
-`metadata.toolCalls`; calls that a model only requested are its output, in the words of its API: a message or a list of
-calls (OpenAI), or a list of parts (Google). Any other output that is not text is written as JSON. What the graders of
-promptfoo said is not read.
+A result names its question by the `id` in its test's metadata or variables; else by `testIdx`, its
+row in promptfoo's table. Its model is its provider as promptfoo shows it: the label, else the id.
+Calls that were performed stand in `metadata.toolCalls`; calls that a model only requested are its
+output, in the words of its API: a message or a list of calls (OpenAI), or a list of parts (Google).
+Any other output that is not text is written as JSON. What the graders of promptfoo said is not
+read.
 """
 
 from __future__ import annotations
@@ -32,10 +33,34 @@ from evalstore.runs.run_files import read_json_objects
 
 RESULTS_KEY = "results"
 RESULT_KEYS = frozenset(
-    {"testCase", "vars", "testIdx", "promptIdx", "prompt", "promptId", "provider", "response", "error"}
+    {
+        "testCase",
+        "vars",
+        "testIdx",
+        "promptIdx",
+        "prompt",
+        "promptId",
+        "provider",
+        "response",
+        "error",
+    }
 )
-_OWN = frozenset({"provider", "prompt", "vars", "testCase", "response", "success", "gradingResult", "namedScores"})
-_OWN_BELOW = [frozenset(f"{at}[].{key}" for key in _OWN) for at in (RESULTS_KEY, f"{RESULTS_KEY}.{RESULTS_KEY}")]
+_OWN = frozenset(
+    {
+        "provider",
+        "prompt",
+        "vars",
+        "testCase",
+        "response",
+        "success",
+        "gradingResult",
+        "namedScores",
+    }
+)
+_OWN_BELOW = [
+    frozenset(f"{at}[].{key}" for key in _OWN)
+    for at in (RESULTS_KEY, f"{RESULTS_KEY}.{RESULTS_KEY}")
+]
 _ENOUGH = 4
 
 
@@ -111,7 +136,11 @@ def _question_id(result: Mapping[str, Any], place: Place) -> str:
 
 def _find_id(result: Mapping[str, Any]) -> str | None:
     test = result.get("testCase")
-    holders = (get_mapping(test, "metadata"), get_mapping(result, "vars"), get_mapping(test, "vars"))
+    holders = (
+        get_mapping(test, "metadata"),
+        get_mapping(result, "vars"),
+        get_mapping(test, "vars"),
+    )
     candidates = (*(holder.get("id") for holder in holders), result.get("testIdx"))
     return next((id_ for id_ in map(read_id, candidates) if id_ is not None), None)
 
@@ -136,5 +165,10 @@ def _provider_name(provider: Any) -> str | None:
 def _prompt_name(result: Mapping[str, Any]) -> str | None:
     """Return what names a prompt whatever its variables are; `raw` has them filled in."""
     prompt = get_mapping(result, "prompt")
-    names = (prompt.get("label"), prompt.get("display"), result.get("promptId"), result.get("promptIdx"))
+    names = (
+        prompt.get("label"),
+        prompt.get("display"),
+        result.get("promptId"),
+        result.get("promptIdx"),
+    )
     return next((name for name in map(read_id, names) if name), None)

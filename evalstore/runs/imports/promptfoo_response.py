@@ -23,14 +23,22 @@ def read_response_output(response: Any, place: Place) -> Output | None:
         return None
     text, requested = _text_and_requested_calls(raw)
     performed = _read_calls_made(get_mapping(response, "metadata").get("toolCalls"), place)
-    calls = collect_calls([{"tool_calls": requested}], place) if performed is None and requested else performed
+    calls = (
+        collect_calls([{"tool_calls": requested}], place)
+        if performed is None and requested
+        else performed
+    )
     return Output(text, calls, _read_end(response))
 
 
 def _read_end(response: Any) -> OutputEnd | None:
     if not isinstance(response, dict):
         return None
-    return OutputEnd.REFUSED if response.get("isRefusal") is True else read_output_end(response.get("finishReason"))
+    return (
+        OutputEnd.REFUSED
+        if response.get("isRefusal") is True
+        else read_output_end(response.get("finishReason"))
+    )
 
 
 def _read_calls_made(calls: Any, place: Place) -> ToolCalls | None:
@@ -38,11 +46,19 @@ def _read_calls_made(calls: Any, place: Place) -> ToolCalls | None:
         return None
     if not all(isinstance(call, dict) and isinstance(call.get("name"), str) for call in calls):
         raise describe_unexpected_shape("a call in `metadata.toolCalls`", place)
-    return tuple({"name": call["name"], "args": _arguments_of_call(call.get("input"))} for call in calls)
+    return tuple(
+        {"name": call["name"], "args": _arguments_of_call(call.get("input"))} for call in calls
+    )
 
 
 def _arguments_of_call(arguments: Any) -> Mapping[str, Any]:
-    return arguments if isinstance(arguments, dict) else {} if arguments is None else {"arguments": arguments}
+    return (
+        arguments
+        if isinstance(arguments, dict)
+        else {}
+        if arguments is None
+        else {"arguments": arguments}
+    )
 
 
 def _text_and_requested_calls(raw: Any) -> tuple[str, list[Any]]:
@@ -51,7 +67,11 @@ def _text_and_requested_calls(raw: Any) -> tuple[str, list[Any]]:
         return raw, []
     if _is_function(raw):
         return "", [raw]
-    if isinstance(raw, dict) and raw.get("role") == "assistant" and isinstance(raw.get("content"), str | None):
+    if (
+        isinstance(raw, dict)
+        and raw.get("role") == "assistant"
+        and isinstance(raw.get("content"), str | None)
+    ):
         old = raw.get("function_call")
         calls = raw.get("tool_calls") or ([{"function": old}] if old else [])
         if _are_calls(calls):
@@ -66,13 +86,19 @@ def _text_and_requested_calls(raw: Any) -> tuple[str, list[Any]]:
 
 def _are_calls(calls: Any) -> bool:
     return (
-        isinstance(calls, list) and bool(calls) and all(_is_function(get_mapping(call, "function")) for call in calls)
+        isinstance(calls, list)
+        and bool(calls)
+        and all(_is_function(get_mapping(call, "function")) for call in calls)
     )
 
 
 def _is_function(value: Any) -> bool:
     """Whether a value is a function's name with its arguments, which OpenAI writes as the text of a JSON object."""
-    return isinstance(value, dict) and value.keys() == {"name", "arguments"} and isinstance(value["arguments"], str)
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"name", "arguments"}
+        and isinstance(value["arguments"], str)
+    )
 
 
 def _is_part(part: Any) -> bool:

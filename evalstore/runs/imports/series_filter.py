@@ -31,12 +31,16 @@ class SeriesFilter:
 
     def is_wanted(self, series: Series) -> bool:
         """Whether `series` is wanted."""
-        return all(_matches_name(getattr(series, part), wanted) for part, wanted in self.only.items())
+        return all(
+            _matches_name(getattr(series, part), wanted) for part, wanted in self.only.items()
+        )
 
     @property
     def single_parts(self) -> tuple[str, ...]:
         """The parts in which all outputs of a run must agree: all but the epochs, which are samples."""
-        return tuple(part for part in _PARTS if part != "epoch" and not (part == "model" and self.any_model))
+        return tuple(
+            part for part in _PARTS if part != "epoch" and not (part == "model" and self.any_model)
+        )
 
     def describe(self) -> Iterator[str]:
         """Yield the note for the run's record that says which outputs were taken."""
@@ -44,7 +48,9 @@ class SeriesFilter:
             yield f"of the outputs, only those of {self}"
 
     def __str__(self) -> str:
-        return " and ".join(f"{part} '{make_excerpt(name, 60)}'" for part, name in self.only.items())
+        return " and ".join(
+            f"{part} '{make_excerpt(name, 60)}'" for part, name in self.only.items()
+        )
 
 
 @dataclass(slots=True)
@@ -57,15 +63,23 @@ class SeriesNames:
     def join(self, other: SeriesNames, alike: tuple[str, ...]) -> bool:
         """Add the names of another stretch; False where the two differ in one of the parts `alike`."""
         self.wanted |= other.wanted
-        return all(self.first.setdefault(part, name) == name for part, name in other.first.items() if part in alike)
+        return all(
+            self.first.setdefault(part, name) == name
+            for part, name in other.first.items()
+            if part in alike
+        )
 
 
 def filter_entries(
-    read: Callable[[], Iterator[OutputEntry]], choice: SeriesFilter, file: str, names: SeriesNames | None = None
+    read: Callable[[], Iterator[OutputEntry]],
+    choice: SeriesFilter,
+    file: str,
+    names: SeriesNames | None = None,
 ) -> Iterator[OutputEntry]:
     """Yield the wanted entries; raises `RefusedError`, listing the names, when they form several series or none.
 
-    With `names`, the entries are a stretch of the file: `names` collects theirs, and none of them need be wanted.
+    With `names`, the entries are a stretch of the file: `names` collects theirs, and none of them
+    need be wanted.
     """
     found = names or SeriesNames()
     matching: dict[Series, bool] = {}
@@ -110,7 +124,9 @@ def _collect_names(entries: Iterable[OutputEntry], choice: SeriesFilter) -> Name
 def _several_series_error(names: NamesByPart, choice: SeriesFilter, file: str) -> RefusedError:
     differing = {part: names[part] for part in choice.single_parts if len(names[part]) > 1}
     counted = " and ".join(f"{len(several):,} {part}s" for part, several in differing.items())
-    options = "; ".join(f"--only {part}={_list_names(several)}" for part, several in differing.items())
+    options = "; ".join(
+        f"--only {part}={_list_names(several)}" for part, several in differing.items()
+    )
     all_ = "; or take them for one with --model NAME" if list(differing) == ["model"] else ""
     return RefusedError(
         f"contains outputs of {counted}, but a run can have only one",

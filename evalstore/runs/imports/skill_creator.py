@@ -1,8 +1,9 @@
 """Reads gradings of skill-creator (`grading.json` of one run, `benchmark.json` of many) as an aggregate with samples.
 
-They hold what its grader said of each statement, with its evidence, and no output: such a run can be shown and counted,
-and has nothing to grade again. A statement is a check by its own words. Runs of several configurations are told apart
-by their names behind the id of the eval (`1/with_skill`); runs of one eval in one configuration are samples.
+They hold what its grader said of each statement, with its evidence, and no output: such a run can
+be shown and counted, and has nothing to grade again. A statement is a check by its own words. Runs
+of several configurations are told apart by their names behind the id of the eval (`1/with_skill`);
+runs of one eval in one configuration are samples.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class _Grading(NamedTuple):
     @property
     def scores(self) -> list[int]:
         """1 or 0 for each statement with a verdict."""
-        return [int(item["passed"]) for item in self.statements if isinstance(item.get("passed"), bool)]
+        return [
+            int(item["passed"]) for item in self.statements if isinstance(item.get("passed"), bool)
+        ]
 
     @property
     def score(self) -> Fraction | None:
@@ -93,14 +96,18 @@ def _list_gradings(record: Mapping[str, Any], path: Path) -> Iterator[_Grading]:
     for number, run in enumerate(runs, 1):
         id_ = read_id(run.get("eval_id")) or read_id(run.get("eval_name"))
         if id_ is None:
-            raise LoadError(f"its run {number} has no `eval_id`, so its eval is unknown", place=place)
+            raise LoadError(
+                f"its run {number} has no `eval_id`, so its eval is unknown", place=place
+            )
         yield _Grading(id_, read_id(run.get("configuration")) or "", _read_statements(run, place))
 
 
 def _read_statements(holder: Mapping[str, Any], place: Place) -> list[Mapping[str, Any]]:
     statements = holder.get(_STATEMENTS) or []
     if not isinstance(statements, list) or not all(isinstance(item, dict) for item in statements):
-        raise LoadError(f"its `{_STATEMENTS}` are not a list of statements with a verdict", place=place)
+        raise LoadError(
+            f"its `{_STATEMENTS}` are not a list of statements with a verdict", place=place
+        )
     return statements
 
 
@@ -152,7 +159,9 @@ def _name_statements(grading: _Grading) -> Iterator[str]:
     """Yield the words of each statement, as one line; those that are there already with a number."""
     seen: Counter[str] = Counter()
     for item in grading.statements:
-        words = make_excerpt(str(item.get("text") or item.get("name") or "a statement"), LONG_EXCERPT)
+        words = make_excerpt(
+            str(item.get("text") or item.get("name") or "a statement"), LONG_EXCERPT
+        )
         seen[words] += 1
         yield words if seen[words] == 1 else f"{words} ({seen[words]})"
 
@@ -172,7 +181,9 @@ def _summarize(by_question: Mapping[str, Sequence[_Grading]]) -> dict[str, Any]:
         "evalstore_scored": str(sum(one is not None for one in means)),
         "evalstore_unscored": str(sum(one is None for one in means)),
         "evalstore_outputs": str(sum(map(len, by_question.values()))),
-        "evalstore_checks": write_row({id_: _summarize_check(found) for id_, found in checks.items()}),
+        "evalstore_checks": write_row(
+            {id_: _summarize_check(found) for id_, found in checks.items()}
+        ),
     }
 
 

@@ -14,14 +14,16 @@ from evalstore.own_files import FOLDER_MODE, create_own, find_own, open_own_fold
 
 _APPLICATION = 0x65767372  # "evsr", by which `file` knows it too
 _OLD_TABLE = (
-    "CREATE TABLE reply (key TEXT PRIMARY KEY, judge TEXT, model TEXT, served TEXT, finish TEXT, text TEXT, sum TEXT)"
+    "CREATE TABLE reply (key TEXT PRIMARY KEY, judge TEXT, model TEXT, served TEXT, finish TEXT, "
+    "text TEXT, sum TEXT)"
 )
 _TABLE = (
     "CREATE TABLE kept_reply (number INTEGER PRIMARY KEY, key TEXT, judge TEXT, model TEXT, served TEXT, finish TEXT, "
     "text TEXT, at TEXT, prompt_tokens INTEGER, completion_tokens INTEGER, sum TEXT)"
 )
 _INDEX = "CREATE INDEX kept_reply_by_key ON kept_reply (key)"
-# Form 1 kept one reply for a call; form 2 only ever adds. A file of form 1 is read as it is until the first write.
+# Form 1 kept one reply for a call; form 2 only ever adds. A file of form 1 is read as it is until
+# the first write.
 ONE_REPLY, ALL_REPLIES = 1, 2
 _SCHEMAS = {
     ONE_REPLY: [("table", "reply", _OLD_TABLE), ("index", "sqlite_autoindex_reply_1", None)],
@@ -38,18 +40,32 @@ LAST_NUMBER_QUERIES = {
     ALL_REPLIES: "SELECT coalesce(max(number), 0) FROM kept_reply",
 }
 INSERT_REPLY = "INSERT INTO kept_reply VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_PATIENCE = 60.0  # seconds for other processes to finish their writes; each takes about a millisecond
+_PATIENCE = (
+    60.0  # seconds for other processes to finish their writes; each takes about a millisecond
+)
 _SAFE_PRAGMAS = ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL")
 _SIDE_FILES = ("-journal", "-wal", "-shm")
 _ELSEWHERE = "name another file for the replies (--cache), or move this one away"
 _ERROR_MESSAGES = {  # the beginning of SQLite's name for an error -> what happened, what to do
-    "SQLITE_BUSY": ("another process kept it locked for a minute", "run this again when it is done"),
-    "SQLITE_CANTOPEN": ("cannot be opened", "check the permissions of its folder, or name another file (--cache)"),
+    "SQLITE_BUSY": (
+        "another process kept it locked for a minute",
+        "run this again when it is done",
+    ),
+    "SQLITE_CANTOPEN": (
+        "cannot be opened",
+        "check the permissions of its folder, or name another file (--cache)",
+    ),
     "SQLITE_CORRUPT": ("is damaged", _ELSEWHERE),
-    "SQLITE_FULL": ("cannot grow: the disk is full", "free some space and run this again; its content is kept"),
+    "SQLITE_FULL": (
+        "cannot grow: the disk is full",
+        "free some space and run this again; its content is kept",
+    ),
     "SQLITE_IOERR": ("cannot be read or written: the system reports an error", _ELSEWHERE),
     "SQLITE_NOTADB": ("is not a cache of replies", _ELSEWHERE),
-    "SQLITE_READONLY": ("cannot be written: it is read-only", "name another file for the replies (--cache)"),
+    "SQLITE_READONLY": (
+        "cannot be written: it is read-only",
+        "name another file for the replies (--cache)",
+    ),
 }
 
 
@@ -75,19 +91,26 @@ def _find_identity(path: Path) -> _Identity | None:
     except FileNotFoundError:
         return None
     except RefusedError as error:
-        raise RefusedError(error.message, place=error.place, hint=f"{error.hint}, or name another (--cache)") from None
+        raise RefusedError(
+            error.message, place=error.place, hint=f"{error.hint}, or name another (--cache)"
+        ) from None
     return None if status is None else _Identity(status.st_dev, status.st_ino)
 
 
 def open_connection(path: Path) -> sqlite3.Connection:
     """Open the file; triggers and views of a hostile file do not run.
 
-    SQLite opens it by its name: another one that took its place since it was looked at is a `RefusedError`.
+    SQLite opens it by its name: another one that took its place since it was looked at is a
+    `RefusedError`.
     """
     identity = _find_identity(path)
     uri = f"{path.absolute().as_uri()}?mode=rw"
-    database = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False)
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 16 << 20)  # more than any reply that an endpoint may give
+    database = sqlite3.connect(
+        uri, uri=True, isolation_level=None, timeout=_PATIENCE, check_same_thread=False
+    )
+    database.setlimit(
+        sqlite3.SQLITE_LIMIT_LENGTH, 16 << 20
+    )  # more than any reply that an endpoint may give
     database.text_factory = _decode_text
     with _close_on_failure(database):
         for pragma in _SAFE_PRAGMAS:
@@ -111,13 +134,18 @@ def _list_open_files() -> Iterator[_Identity]:
 
 def find_form(database: sqlite3.Connection, path: Path) -> int:
     """Return the form of the file, 0 of an empty one. Anything more or other than the table of a form is refused."""
-    ids = [database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+    ids = [
+        database.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("application_id", "user_version")
+    ]
     schema = database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid").fetchall()
     if (ids, schema) == ([0, 0], []):
         return 0
     form: int = ids[1]
     if ids[0] == _APPLICATION and form not in _SCHEMAS:
-        raise _make_error(path, f"was written by another version of evalstore (cache format {form})", _ELSEWHERE)
+        raise _make_error(
+            path, f"was written by another version of evalstore (cache format {form})", _ELSEWHERE
+        )
     if ids[0] != _APPLICATION or schema != _SCHEMAS[form]:
         raise _make_error(path, "is not a cache of replies", _ELSEWHERE)
     return form
@@ -131,7 +159,8 @@ def create_database(path: Path) -> sqlite3.Connection:
         if (form := find_form(database, path)) != ALL_REPLIES:
             database.execute(_TABLE)
             database.execute(_INDEX)
-            # In one transaction: whatever kills it, the file is whole in its old form or in the new one.
+            # In one transaction: whatever kills it, the file is whole in its old form or in the new
+            # one.
             if form == ONE_REPLY:
                 database.execute(f"INSERT INTO kept_reply {_OLD_ROWS} ORDER BY rowid")
                 database.execute("DROP TABLE reply")
@@ -181,12 +210,16 @@ def translate_errors(path: Path) -> Iterator[None]:
         # Python raises errors without a name for misuse of its module, which is a bug of ours.
         if name is None:
             raise
-        known = next((words for start, words in _ERROR_MESSAGES.items() if name.startswith(start)), None)
+        known = next(
+            (words for start, words in _ERROR_MESSAGES.items() if name.startswith(start)), None
+        )
         raise _make_error(path, *(known or (f"cannot be used: {error}", _ELSEWHERE))) from None
     except UnicodeDecodeError:  # raised where SQLite quotes a damaged name of a table
         raise make_damage_error(path) from None
     except OSError as error:
-        raise _make_error(path, f"cannot be opened: {(error.strerror or str(error)).lower()}", _ELSEWHERE) from None
+        raise _make_error(
+            path, f"cannot be opened: {(error.strerror or str(error)).lower()}", _ELSEWHERE
+        ) from None
 
 
 def make_damage_error(path: Path) -> RefusedError:

@@ -58,7 +58,8 @@ def _open_database() -> sqlite3.Connection:
 class CallQueue:
     """Calls, each once, in memory that does not grow with them, and in a random order of this queue.
 
-    In one order, two processes that ask the same calls at the same time would make every call twice, side by side.
+    In one order, two processes that ask the same calls at the same time would make every call
+    twice, side by side.
     """
 
     _calls: Counter[_GroupKey] = field(default_factory=Counter)
@@ -85,7 +86,10 @@ class CallQueue:
         """Return what asking these calls comes to, beside `reuse_count` answers from the cache."""
         groups = sorted(group for group, calls in self._calls.items() if calls)
         return CallPlan(
-            tuple(CallGroup(*group, self._calls[group], self._characters[group]) for group in groups), reuse_count
+            tuple(
+                CallGroup(*group, self._calls[group], self._characters[group]) for group in groups
+            ),
+            reuse_count,
         )
 
     def clear(self) -> None:

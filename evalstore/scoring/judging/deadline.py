@@ -39,13 +39,16 @@ class ExchangeDeadline(threading.local):
     def trace(self, event: str, info: dict[str, Any]) -> None:
         """Look up a host that is about to be connected to, or bound a stream that was just opened.
 
-        This is the `trace` extension of httpx; `info` are the arguments of the connection, or its stream.
+        This is the `trace` extension of httpx; `info` are the arguments of the connection, or its
+        stream.
         """
         import httpcore
 
         if event.endswith("connect_tcp.started"):
             limit = self.limit(info.get("timeout"))
-            info["host"] = _look_up(info["host"], info["port"], self.end if limit is None else time.monotonic() + limit)
+            info["host"] = _look_up(
+                info["host"], info["port"], self.end if limit is None else time.monotonic() + limit
+            )
         elif isinstance(stream := info.get("return_value"), httpcore.NetworkStream):
             _bound_stream(stream, self)
 

@@ -36,15 +36,19 @@ def ask_all(
     """Ask every call that the cache lacks, and return the problem of each that failed for good.
 
     Replies with numbers up to `since` do not count: their calls are asked again.
-    `on_reply` gets the result of each finished call, in this thread. Raises `EvalstoreError` when all further calls
-    would fail too. A reply is in the cache the moment it comes, whatever ends this.
+    `on_reply` gets the result of each finished call, in this thread. Raises `EvalstoreError` when
+    all further calls would fail too. A reply is in the cache the moment it comes, whatever ends
+    this.
     """
     failures: Failures = {}
     problems: dict[str, str] = {}  # each text once in memory, however many calls have it
     client, stop = JudgeClient(endpoint), threading.Event()
     watch = _FailureWatch(client)
     pool = WorkerPool[JudgeCall, JudgeReply | CallFailure](
-        lambda call: _ask_with_retries(call, client, cache, since, stop), client.close, endpoint.concurrency, stop
+        lambda call: _ask_with_retries(call, client, cache, since, stop),
+        client.close,
+        endpoint.concurrency,
+        stop,
     )
     with closing(pool.map_unordered(calls)) as results:
         for call, result in results:
@@ -52,7 +56,9 @@ def ask_all(
             # Failures are never cached: the next run asks them again.
             if isinstance(result, CallFailure):
                 failures[call.key] = problems.setdefault(result.problem, result.problem)
-            on_reply(JudgeReply(problem=result.problem) if isinstance(result, CallFailure) else result)
+            on_reply(
+                JudgeReply(problem=result.problem) if isinstance(result, CallFailure) else result
+            )
     return failures
 
 
@@ -73,9 +79,15 @@ def _ask_with_retries(
     tries = 1
     while isinstance(result := client.ask_once(call), CallFailure):
         # While an endpoint has never responded, most likely nothing is there.
-        retries = client.endpoint.retries if client.has_response else min(client.endpoint.retries, 2)
+        retries = (
+            client.endpoint.retries if client.has_response else min(client.endpoint.retries, 2)
+        )
         if result.effect is not FailureEffect.RETRY or tries > retries:
-            return replace(result, problem=f"{result.problem}; tried {tries} times") if tries > 1 else result
+            return (
+                replace(result, problem=f"{result.problem}; tried {tries} times")
+                if tries > 1
+                else result
+            )
         if stop.wait(choose_pause(client.endpoint, tries - 1, result.wait)):
             return result
         tries += 1
@@ -107,7 +119,8 @@ class _FailureWatch:
         self._failures_in_row += result.effect is FailureEffect.RETRY or not has_reply
         if self._failures_in_row >= self.client.endpoint.patience:
             raise self._make_error(
-                f"{self._failures_in_row} calls in a row failed; the last: {result.problem}", result.hint
+                f"{self._failures_in_row} calls in a row failed; the last: {result.problem}",
+                result.hint,
             )
 
     def _make_error(self, message: str, hint: str | None) -> EvalstoreError:
@@ -130,7 +143,8 @@ class WorkerPool(Generic[_Item, _Result]):
     def map_unordered(self, items: Iterable[_Item]) -> Generator[tuple[_Item, _Result], None, None]:
         """Yield each item with its result, in the order of completion; an exception of `work` is raised here.
 
-        At most `2 * size` items are in memory. The caller closes the generator, or reads it to its end.
+        At most `2 * size` items are in memory. The caller closes the generator, or reads it to its
+        end.
         """
         pending = 0
         try:
@@ -153,8 +167,11 @@ class WorkerPool(Generic[_Item, _Result]):
     def _submit(self, item: _Item) -> None:
         self._tasks.put((item,))
         if len(self._threads) < self.size:
-            # Daemons: nothing interrupts a thread that waits for a model, and the process must not wait for it either.
-            self._threads.append(threading.Thread(target=self._run_worker, name=_THREAD_NAME, daemon=True))
+            # Daemons: nothing interrupts a thread that waits for a model, and the process must not
+            # wait for it either.
+            self._threads.append(
+                threading.Thread(target=self._run_worker, name=_THREAD_NAME, daemon=True)
+            )
             self._threads[-1].start()
 
     def _next_result(self) -> tuple[_Item, _Result]:

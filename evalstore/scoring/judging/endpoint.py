@@ -16,7 +16,8 @@ _URL = re.compile(
     re.ASCII,
 )
 _URL_HINT = (
-    "give http(s)://host[:port][/v1][?api-version=…], without /chat/completions; the key goes into EVALSTORE_JUDGE_KEY"
+    "give http(s)://host[:port][/v1][?api-version=…], without /chat/completions; the key goes into "
+    "EVALSTORE_JUDGE_KEY"
 )
 _DAY = 86_400  # seconds; a system's clock takes no time of any length
 _BOUNDS = {
@@ -33,9 +34,9 @@ _BOUNDS = {
 class Endpoint:
     """Where judges' models are asked, and how patiently; a value out of bounds is a `UsageError`.
 
-    All times are in seconds. A call is tried up to `retries` times more; the pauses double from `first_wait` to
-    `longest_wait`, which is also the longest pause that the endpoint may ask for. When `patience` calls in a row have
-    failed for good, no more are made.
+    All times are in seconds. A call is tried up to `retries` times more; the pauses double from
+    `first_wait` to `longest_wait`, which is also the longest pause that the endpoint may ask for.
+    When `patience` calls in a row have failed for good, no more are made.
     """
 
     url: str
@@ -57,7 +58,9 @@ class Endpoint:
             )
         for name, (least, most) in _BOUNDS.items():
             if not least <= (value := getattr(self, name)) <= most:
-                raise UsageError(f"the judge's endpoint has {name} {value}; it can be from {least:,} to {most:,}")
+                raise UsageError(
+                    f"the judge's endpoint has {name} {value}; it can be from {least:,} to {most:,}"
+                )
 
     @property
     def base(self) -> str:

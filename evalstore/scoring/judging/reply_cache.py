@@ -28,7 +28,8 @@ from evalstore.scoring.judging.cache_file import (
     translate_errors,
 )
 
-# key, judge, model, served, finish, text, at, the tokens of prompt and completion, and the digest of these nine
+# key, judge, model, served, finish, text, at, the tokens of prompt and completion, and the digest
+# of these nine
 _Row = list[str | int | None]
 _OLD_COLUMNS = 6
 
@@ -39,8 +40,9 @@ class ReplyCache:
 
     Nothing in it is ever changed: another reply to the same call is kept beside the first.
 
-    The file has a rollback journal, not a write-ahead log: one file can be copied, read from a read-only folder, and
-    shared over a network. The cost is a few waits for the disk, which threads that `put` at once share.
+    The file has a rollback journal, not a write-ahead log: one file can be copied, read from a
+    read-only folder, and shared over a network. The cost is a few waits for the disk, which threads
+    that `put` at once share.
     """
 
     path: Path
@@ -59,7 +61,11 @@ class ReplyCache:
     def find_replies(self, call: JudgeCall) -> tuple[JudgeReply, ...]:
         """Return all replies to a call in the order in which they came; one whose digest does not match is absent."""
         with self._lock, translate_errors(self.path):
-            return tuple(_make_reply(row) for row in self._read_rows(REPLY_QUERIES, call.key) if _is_whole(row))
+            return tuple(
+                _make_reply(row)
+                for row in self._read_rows(REPLY_QUERIES, call.key)
+                if _is_whole(row)
+            )
 
     def find_last_number(self) -> int:
         """Return the number of the reply that was kept last; 0 without any."""
@@ -69,7 +75,9 @@ class ReplyCache:
     def put(self, call: JudgeCall, reply: JudgeReply) -> None:
         """Write a reply to disk before returning; earlier ones stay. Raises `RefusedError` where it cannot."""
         if reply.problem:
-            raise ValueError("a call without a reply is to be asked again, so nothing of it is kept")
+            raise ValueError(
+                "a call without a reply is to be asked again, so nothing of it is kept"
+            )
         key, model = call.key, str(call.model.get("id", ""))
         row = [
             *(key, call.judge, model, reply.served, reply.finish, reply.text),
@@ -151,7 +159,8 @@ class ReplyCache:
         return database
 
     def _forget_connection(self) -> None:
-        # A connection does not survive a fork, and even closing it would use it; so keep a reference to it.
+        # A connection does not survive a fork, and even closing it would use it; so keep a
+        # reference to it.
         self._parent_connections += [self._database] if self._database else []
         self._database, self._form, self._pid = None, 0, os.getpid()
 
@@ -180,7 +189,14 @@ def _is_whole(row: tuple[Any, ...]) -> bool:
 def _make_reply(row: tuple[Any, ...]) -> JudgeReply:
     number, _, _, _, served, finish, text, at, prompt, completion, digest = row
     return JudgeReply(
-        text, served, finish, at=at, prompt_tokens=prompt, completion_tokens=completion, digest=digest, number=number
+        text,
+        served,
+        finish,
+        at=at,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        digest=digest,
+        number=number,
     )
 
 

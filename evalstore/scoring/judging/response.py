@@ -13,8 +13,14 @@ from evalstore.model import JudgeReply
 from evalstore.text import hide_url_secrets, make_excerpt
 
 REFUSAL_FINISH = "refusal"  # `finish` of a reply in which the model refuses
-_MAY_BE_EMPTY = {"length", "content_filter", REFUSAL_FINISH}  # such a reply is complete without a text
-LONGEST_REQUESTED_WAIT = 600  # seconds; an endpoint that asks for more has a limit by the hour or by the day
+_MAY_BE_EMPTY = {
+    "length",
+    "content_filter",
+    REFUSAL_FINISH,
+}  # such a reply is complete without a text
+LONGEST_REQUESTED_WAIT = (
+    600  # seconds; an endpoint that asks for more has a limit by the hour or by the day
+)
 LOCATION = "x-location"  # the header into which the client moves the target of a redirect
 _KEY_HINT = "look at EVALSTORE_JUDGE_KEY"
 _URL_HINT = "look at EVALSTORE_JUDGE_URL, which often ends in /v1"
@@ -25,7 +31,9 @@ class FailureEffect(StrEnum):
     """What a failed call says about the calls after it."""
 
     STOP_ALL = "stop"  # every call would fail in the same way
-    STOP_IF_FIRST = "doubt"  # as above before the first reply; after it, only this prompt is refused
+    STOP_IF_FIRST = (
+        "doubt"  # as above before the first reply; after it, only this prompt is refused
+    )
     SKIP = "pass"  # only this call fails
     RETRY = "again"  # this call may succeed in a moment
 
@@ -41,7 +49,11 @@ class CallFailure:
 
 
 _STATUS_MEANINGS = {  # status -> meaning, effect, hint
-    400: ("refuses the request", FailureEffect.SKIP, "check the model's parameters and the length of the prompt"),
+    400: (
+        "refuses the request",
+        FailureEffect.SKIP,
+        "check the model's parameters and the length of the prompt",
+    ),
     401: ("refuses the key", FailureEffect.STOP_ALL, _KEY_HINT),
     402: ("requires payment", FailureEffect.STOP_ALL, "check the account behind the key"),
     403: ("does not allow this", FailureEffect.STOP_IF_FIRST, _KEY_HINT),
@@ -55,7 +67,11 @@ _STATUS_MEANINGS = {  # status -> meaning, effect, hint
 }
 _OTHER_REFUSAL = ("refuses the request", FailureEffect.SKIP, None)
 _SERVER_ERROR = ("fails", FailureEffect.RETRY, None)
-_NO_QUOTA = ("has no quota left for this account", FailureEffect.STOP_ALL, "check the account behind the key")
+_NO_QUOTA = (
+    "has no quota left for this account",
+    FailureEffect.STOP_ALL,
+    "check the account behind the key",
+)
 
 
 def read_completion(body: bytes) -> JudgeReply | CallFailure:
@@ -73,10 +89,12 @@ def read_completion(body: bytes) -> JudgeReply | CallFailure:
 def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:
     message, finish = choice["message"], _read_name(choice.get("finish_reason"))
     text, refusal = _read_content(message.get("content")), message.get("refusal")
-    # The arguments of a tool call are a reply; of several, and of text beside them, its reader finds the one answer.
+    # The arguments of a tool call are a reply; of several, and of text beside them, its reader
+    # finds the one answer.
     if arguments := _list_arguments(message):
         text = "\n".join([text, *arguments] if text else arguments)
-    # A refusal is a reply: to ask again at once would cost as much and say the same. The next job asks again.
+    # A refusal is a reply: to ask again at once would cost as much and say the same. The next job
+    # asks again.
     if not text and isinstance(refusal, str) and refusal:
         text, finish = refusal, REFUSAL_FINISH
     if text is None and finish not in _MAY_BE_EMPTY:
@@ -120,13 +138,18 @@ def _read_name(value: Any) -> str:
 
 def _replace_half_characters(text: str) -> str:
     """Replace half a surrogate pair, left where a reply was cut; no file in UTF-8 can hold one."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return (
+        text
+        if text.isascii()
+        else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    )
 
 
 def _make_body_failure(content: str, body: bytes) -> CallFailure:
     shown = make_excerpt(" ".join(body[:500].decode("utf-8", "replace").split()), 80)
     return CallFailure(
-        f"the endpoint answers {content}: {shown}" if shown else "the endpoint answers nothing", FailureEffect.RETRY
+        f"the endpoint answers {content}: {shown}" if shown else "the endpoint answers nothing",
+        FailureEffect.RETRY,
     )
 
 
@@ -138,7 +161,9 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
     if status // 100 == 3:  # noqa: PLR2004  # redirects
         location = make_excerpt(hide_url_secrets(headers.get(LOCATION, "nowhere")), 100)
         problem = f"the endpoint redirects to {location}, and evalstore does not send the key there"
-        return CallFailure(problem, FailureEffect.STOP_ALL, "if that is the right endpoint, use its URL")
+        return CallFailure(
+            problem, FailureEffect.STOP_ALL, "if that is the right endpoint, use its URL"
+        )
     meaning = _SERVER_ERROR if status >= 500 else _STATUS_MEANINGS.get(status, _OTHER_REFUSAL)  # noqa: PLR2004  # server errors
     # Some endpoints send 429, which may pass, for an empty account, which does not.
     error = _find_error_object(body)
@@ -151,19 +176,26 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
     # To try again before that would be in vain, for this call and for all others.
     if effect is FailureEffect.RETRY and wait is not None and wait > LONGEST_REQUESTED_WAIT:
         problem += f", and wants to be left alone for {_describe_wait(wait)}"
-        return CallFailure(problem, FailureEffect.STOP_ALL, "run the same command again after that", wait)
+        return CallFailure(
+            problem, FailureEffect.STOP_ALL, "run the same command again after that", wait
+        )
     return CallFailure(problem, effect, hint, wait)
 
 
 def _describe_wait(seconds: float) -> str:
     hours = min(seconds, 1e8) / 3600  # some endpoints send a number without any sense
-    return f"{hours:,.0f} hour{'' if round(hours) == 1 else 's'}" if hours >= 1 else f"{seconds / 60:.0f} minutes"
+    return (
+        f"{hours:,.0f} hour{'' if round(hours) == 1 else 's'}"
+        if hours >= 1
+        else f"{seconds / 60:.0f} minutes"
+    )
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds of Retry-After (RFC 9110, 10.2.3); None where it gives none.
 
-    A date is counted from the Date of the same response, so that no clock here need agree with the endpoint's.
+    A date is counted from the Date of the same response, so that no clock here need agree with the
+    endpoint's.
     """
     header = headers.get("retry-after", "")
     for read in (float, lambda text: _parse_date(text) - _parse_date(headers["date"])):
@@ -176,7 +208,11 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
 def read_date(headers: Mapping[str, str]) -> str:
     """Return the Date of a response in ISO 8601, UTC; empty where it gives none."""
     seconds = _try_parse(_parse_date, headers.get("date", ""))
-    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+    return (
+        ""
+        if seconds is None
+        else datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+    )
 
 
 def _try_parse(read: Callable[[str], float], text: str) -> float | None:
@@ -203,7 +239,9 @@ def _find_error_object(body: str) -> Mapping[str, Any]:
 
 
 def _find_error_message(error: Mapping[str, Any], body: str) -> str:
-    message = next((error[name] for name in ("message", "detail") if isinstance(error.get(name), str)), body)
+    message = next(
+        (error[name] for name in ("message", "detail") if isinstance(error.get(name), str)), body
+    )
     return make_excerpt(" ".join(message.split()), 120)
 
 
@@ -216,7 +254,9 @@ def read_shutdown_dates(body: bytes) -> dict[str, date]:
         models = json.loads(body)["data"]
     except (KeyError, RecursionError, TypeError, ValueError):
         return {}
-    known = [model for model in models if isinstance(model, dict)] if isinstance(models, list) else []
+    known = (
+        [model for model in models if isinstance(model, dict)] if isinstance(models, list) else []
+    )
     days = ((model.get("id"), _read_day(model.get("shutdown_date"))) for model in known)
     return {id_: day for id_, day in days if isinstance(id_, str) and day}
 

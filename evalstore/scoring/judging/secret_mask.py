@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass, field
 
 _MASK = "[key]"
-_LEAST_LENGTH = 8  # characters of a key that is one; servers without keys are given a word, as in `none`
+_LEAST_LENGTH = (
+    8  # characters of a key that is one; servers without keys are given a word, as in `none`
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,10 @@ class SecretMask:
 
     def __post_init__(self) -> None:
         # Bounded backslashes: a body of them alone would else take a time of its square.
-        parts = (rf"(?:\\{{0,7}}{re.escape(char)}|\\{{1,7}}[uU]00(?i:{ord(char):02x}))" for char in self.key)
+        parts = (
+            rf"(?:\\{{0,7}}{re.escape(char)}|\\{{1,7}}[uU]00(?i:{ord(char):02x}))"
+            for char in self.key
+        )
         object.__setattr__(self, "_spellings", re.compile("".join(parts)) if self.key else None)
 
     def hide(self, text: str) -> str:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:  # most sessions ask nobody, and find no reply to look up
 _Graded = TypeVar("_Graded")
 _CACHE = "evalstore/replies.db"  # in the git directory
 
-NO_REPLY = JudgeReply(problem="there is no stored reply, and no judge was asked", setting=MissingSetting.ENDPOINT)
+NO_REPLY = JudgeReply(
+    problem="there is no stored reply, and no judge was asked", setting=MissingSetting.ENDPOINT
+)
 
 # Called with the plan before the first call; what it opens is called with every reply.
 Progress = Callable[[CallPlan], AbstractContextManager[Callable[[JudgeReply], None]]]
@@ -46,11 +48,12 @@ def watch_nothing(items: Iterable[Any], _: int) -> Iterable[Any]:
 class Judges:
     """How judges are answered: from the replies in `cache`, and by an endpoint if there is one.
 
-    `model` is what the run says of a judge's model where neither check nor judge does; `cache` None is the file in the
-    repository's git directory; `fresh` asks again what replies are kept for, and keeps both; more than `max_calls`
-    missing replies are refused before the first is asked for; `watch` wraps the iteration over what they and the other
-    checks grade (a progress bar). `offline` says that checks may go without what is missing to grade them. An
-    impossible name of a model is a `UsageError`.
+    `model` is what the run says of a judge's model where neither check nor judge does; `cache` None
+    is the file in the repository's git directory; `fresh` asks again what replies are kept for, and
+    keeps both; more than `max_calls` missing replies are refused before the first is asked for;
+    `watch` wraps the iteration over what they and the other checks grade (a progress bar).
+    `offline` says that checks may go without what is missing to grade them. An impossible name of a
+    model is a `UsageError`.
     """
 
     endpoint: Endpoint | None = None
@@ -108,17 +111,25 @@ class JudgeSession:
                 self.missing.add_call(call)
 
     def find_reply(
-        self, call: JudgeCall, *, wanted: Collection[str] = (), served: Collection[str] | None = None
+        self,
+        call: JudgeCall,
+        *,
+        wanted: Collection[str] = (),
+        served: Collection[str] | None = None,
     ) -> JudgeReply | None:
         """Return the cached reply, or why its call failed; None where it was not asked yet.
 
-        Of several, the first whose digest is in `wanted`, whatever it says, else the newest that can be read; if
-        `fresh`, of those since the start. Where none can be read, the newest counts if it came since the start or
-        nobody can be asked; else the call was not asked yet. Only those of a model in `served` count, unless that is
-        None.
+        Of several, the first whose digest is in `wanted`, whatever it says, else the newest that
+        can be read; if `fresh`, of those since the start. Where none can be read, the newest counts
+        if it came since the start or nobody can be asked; else the call was not asked yet. Only
+        those of a model in `served` count, unless that is None.
         """
         start = self.start
-        kept = [one for one in self.replies().find_replies(call) if served is None or one.served in served]
+        kept = [
+            one
+            for one in self.replies().find_replies(call)
+            if served is None or one.served in served
+        ]
         wanted_reply = next((one for one in kept if one.digest in wanted), None)
         if reply := wanted_reply or self._choose_reply(call, kept):
             self.reuse_count += reply.number <= start
@@ -127,14 +138,17 @@ class JudgeSession:
         return JudgeReply(problem=self.failures[call.key]) if call.key in self.failures else None
 
     def _choose_reply(self, call: JudgeCall, kept: Collection[JudgeReply]) -> JudgeReply | None:
-        # What other processes keep while outputs are graded may not change an answer: it counts after the next asking.
+        # What other processes keep while outputs are graded may not change an answer: it counts
+        # after the next asking.
         last = self.start if self._last is None else self._last
         since = self.start if self.judges.fresh else 0
         newest_first = [one for one in reversed(tuple(kept)) if since < one.number <= last]
         if readable := next(filter(call.is_readable, newest_first), None):
             return readable
         newest = next(iter(newest_first), None)
-        can_ask = self.judges.endpoint is not None and (newest is None or newest.number <= self.start)
+        can_ask = self.judges.endpoint is not None and (
+            newest is None or newest.number <= self.start
+        )
         return None if can_ask else newest
 
     @cached_property
@@ -154,7 +168,8 @@ class JudgeSession:
     def ask_missing(self) -> None:
         """Ask for all missing replies; what fails for good is not asked for again.
 
-        Raises `RefusedError` before the first call where that would be too many, or their replies could not be kept.
+        Raises `RefusedError` before the first call where that would be too many, or their replies
+        could not be kept.
         """
         if self.judges.endpoint is None:
             return
@@ -165,19 +180,26 @@ class JudgeSession:
         self.judges.check_limit(plan)
         self.replies().check_writable()
         with self.judges.progress(plan) as on_reply:
-            # What was kept before the start did not answer these calls; what came since did, whoever asked.
+            # What was kept before the start did not answer these calls; what came since did,
+            # whoever asked.
             self.failures |= ask_all(
-                self.missing, self.judges.endpoint, self.replies(), since=self.start, on_reply=on_reply
+                self.missing,
+                self.judges.endpoint,
+                self.replies(),
+                since=self.start,
+                on_reply=on_reply,
             )
         self._last = self.replies().find_last_number()
-        # The caller grades again: what was answered is found in the cache, what failed in `failures`.
+        # The caller grades again: what was answered is found in the cache, what failed in
+        # `failures`.
         self.missing.clear()
         self.reuse_count = self.new_count = 0
 
     def repeat_until_answered(self, grade: Callable[[], _Graded]) -> _Graded:
         """Return what `grade` returns once every judge that can be asked was; it starts anew each time.
 
-        Each pass notes the calls that it lacks; the loop ends because all of them are asked after it.
+        Each pass notes the calls that it lacks; the loop ends because all of them are asked after
+        it.
         """
         graded = grade()
         while self.can_ask:
@@ -193,7 +215,9 @@ class JudgeSession:
 
     def ask_again(self, call: JudgeCall) -> None:
         """Note a call as missing although replies to it are kept, unless it was asked in this job already."""
-        if call.key in self.failures or any(one.number > self.start for one in self.replies().find_replies(call)):
+        if call.key in self.failures or any(
+            one.number > self.start for one in self.replies().find_replies(call)
+        ):
             return
         self.missing.add_call(call)
 

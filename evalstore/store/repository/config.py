@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 from evalstore.store.repository.git import NAME_ENCODING, USER_CONFIG, CommandError, Git
 
-_TRUE = frozenset({"true", "yes", "on", "1", "input"})  # values of core.autocrlf that convert on commit
+_TRUE = frozenset(
+    {"true", "yes", "on", "1", "input"}
+)  # values of core.autocrlf that convert on commit
 
 
 class ConfigSetting(NamedTuple):
@@ -32,7 +34,9 @@ def find_remote(git: Git) -> tuple[str, str]:
 
     git takes the one that is called origin, where it is the only one.
     """
-    keys = (key for key, _ in read_config(git) if key.startswith("remote.") and key.endswith(".url"))
+    keys = (
+        key for key, _ in read_config(git) if key.startswith("remote.") and key.endswith(".url")
+    )
     names = dict.fromkeys(key.removeprefix("remote.").removesuffix(".url") for key in keys)
     name = next((name for name in ("upstream", "origin", *names) if name in names), "")
     return name, "" if [*names] in ([], ["origin"]) else f"{shlex.quote(name)} "
@@ -73,7 +77,9 @@ def has_merge_driver(git: Git) -> bool:
 
 def _find_settings(git: Git, *options: str) -> list[ConfigSetting]:
     try:
-        out = git.run("config", "--includes", "--null", *options, env=USER_CONFIG).decode(*NAME_ENCODING)
+        out = git.run("config", "--includes", "--null", *options, env=USER_CONFIG).decode(
+            *NAME_ENCODING
+        )
     except CommandError as failure:
         if failure.status == 1:  # no setting matches
             return []

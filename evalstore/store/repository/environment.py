@@ -1,7 +1,7 @@
 """The two environments that git is started in: sealed, so that nothing of a repository runs, or as its user has it.
 
-The second is only for scratch repositories, which have no repository config: there the user's global config chooses
-programs and keys.
+The second is only for scratch repositories, which have no repository config: there the user's
+global config chooses programs and keys.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-# A repository's config names programs in dozens of places. These settings and the short list of subcommands that
-# evalstore uses leave it none to run (git(1), SECURITY; filters and drivers have no override and are never reached).
+# A repository's config names programs in dozens of places. These settings and the short list of
+# subcommands that evalstore uses leave it none to run (git(1), SECURITY; filters and drivers have
+# no override and are never reached).
 _SEALED_CONFIG = (
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -85,7 +86,14 @@ _USER_VARIABLES = {
 _USER_INHERITED = (
     *_SEALED_INHERITED,
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_TERMINAL_PROMPT"),
-    *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"),
+    *(
+        "GIT_SSH",
+        "GIT_SSH_COMMAND",
+        "GIT_SSH_VARIANT",
+        "GIT_ASKPASS",
+        "GIT_SSL_CAINFO",
+        "GIT_SSL_CAPATH",
+    ),
     *("SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "SSL_CERT_FILE", "SSL_CERT_DIR"),
     *("GNUPGHOME", "GPG_TTY", "TERM", "USER", "LOGNAME", "DISPLAY", "WAYLAND_DISPLAY", "TMPDIR"),
     *("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"),

@@ -26,7 +26,8 @@ USER_CONFIG = {
 
 REFETCH = "git fetch {}--refetch --no-filter --tags, in a partial clone; else clone again in full"
 
-# Subcommands that only read. They are started without GitPython, whose import takes longer than most of them.
+# Subcommands that only read. They are started without GitPython, whose import takes longer than
+# most of them.
 _READING = frozenset(
     {
         "cat-file",
@@ -54,13 +55,25 @@ _EXPLANATIONS = (
     ),
     ("not a git repository", "not a git repository", "create one: evalstore init"),
     *(
-        (text, "the repository has dangerous ref names", "clean packed-refs; until then evalstore reads no tag")
+        (
+            text,
+            "the repository has dangerous ref names",
+            "clean packed-refs; until then evalstore reads no tag",
+        )
         for text in ("bad ref name", "refname is dangerous")
     ),
     ("from promisor remote", "an object is missing from this clone", REFETCH.format("")),
-    ("shallow file has changed", "the repository changed during the command", "run the command again"),
+    (
+        "shallow file has changed",
+        "the repository changed during the command",
+        "run the command again",
+    ),
     *(
-        (text, "another git process has a lock", "wait for it, or remove the .lock file it left behind")
+        (
+            text,
+            "another git process has a lock",
+            "wait for it, or remove the .lock file it left behind",
+        )
         for text in ("Unable to create", "could not lock config file")
     ),
     ("No space left on device", "the disk is full", "free some space and run the command again"),
@@ -89,8 +102,8 @@ class CommandError(GitError):
 class Git(NamedTuple):
     """Git for one repository, named by its git directory: git never searches for one.
 
-    `common` is the git directory that all working trees of the repository share. A lock on one of `inherited_fds` lasts
-    as long as the last command that a killed process had started.
+    `common` is the git directory that all working trees of the repository share. A lock on one of
+    `inherited_fds` lasts as long as the last command that a killed process had started.
     """
 
     directory: Path
@@ -99,7 +112,9 @@ class Git(NamedTuple):
     timeout: float | None = None
     environment: GitEnvironment = SEALED
 
-    def run(self, *argv: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None) -> bytes:
+    def run(
+        self, *argv: str, stdin: bytes = b"", env: Mapping[str, str | None] | None = None
+    ) -> bytes:
         """Run one git subcommand and return its stdout; raises `CommandError`, or `GitError` when git is missing."""
         return run_git(
             (f"--git-dir={self.directory}", *argv),
@@ -119,10 +134,14 @@ class Git(NamedTuple):
                 return None
             raise
 
-    def start(self, *argv: str, stdin: IO[bytes] | int, env: Mapping[str, str | None] | None = None) -> Any:
+    def start(
+        self, *argv: str, stdin: IO[bytes] | int, env: Mapping[str, str | None] | None = None
+    ) -> Any:
         """Start a subcommand that keeps running; it ends when what is returned, with its `proc`, is collected."""
         words = (f"--git-dir={self.directory}", *argv)
-        return _start_process(self.environment, words, env or {}, stdin=stdin, inherited_fds=self.inherited_fds)
+        return _start_process(
+            self.environment, words, env or {}, stdin=stdin, inherited_fds=self.inherited_fds
+        )
 
 
 class _ReadingProcess:
@@ -155,13 +174,21 @@ def run_git(  # noqa: PLR0913  # how a process is started, each by its name
     """Run git without a named repository and return its stdout; `env` adds variables, and None removes one."""
     with _open_stdin(stdin) as file:
         # It ends when it is collected: after Ctrl-C, too.
-        started = _start_process(environment, argv, env or {}, stdin=file, inherited_fds=inherited_fds)
+        started = _start_process(
+            environment, argv, env or {}, stdin=file, inherited_fds=inherited_fds
+        )
         answer = read_output(started.proc, limit := timeout or TIMEOUT)
     status = started.proc.returncode
     if answer is None:
-        raise CommandError(_find_subcommand(argv), -signal.SIGKILL, f"Timeout: git did nothing for {limit:g} seconds")
+        raise CommandError(
+            _find_subcommand(argv),
+            -signal.SIGKILL,
+            f"Timeout: git did nothing for {limit:g} seconds",
+        )
     if status:
-        raise CommandError(_find_subcommand(argv), status, answer[1].decode("utf-8", "replace"), answer[0])
+        raise CommandError(
+            _find_subcommand(argv), status, answer[1].decode("utf-8", "replace"), answer[0]
+        )
     return answer[0]
 
 
@@ -179,7 +206,10 @@ def _open_stdin(data: bytes) -> IO[bytes]:
 
 def _find_subcommand(argv: Sequence[str]) -> str:
     pairs = pairwise(("", *argv))
-    return next((word for flag, word in pairs if not word.startswith("-") and flag not in {"-C", "-c"}), "git")
+    return next(
+        (word for flag, word in pairs if not word.startswith("-") and flag not in {"-C", "-c"}),
+        "git",
+    )
 
 
 def _start_process(
@@ -190,23 +220,35 @@ def _start_process(
     stdin: IO[bytes] | int,
     inherited_fds: Sequence[int],
 ) -> Any:
-    command, variables = environment.build_command(find_executable(), argv), environment.build_variables(env)
+    command, variables = (
+        environment.build_command(find_executable(), argv),
+        environment.build_variables(env),
+    )
     if _find_subcommand(argv) not in _READING:
-        # GitPython hands its own environment on and can only add to it: `env -i` starts git from nothing.
+        # GitPython hands its own environment on and can only add to it: `env -i` starts git from
+        # nothing.
         pairs = [f"{name}={value}" for name, value in variables.items()]
         words = ["/usr/bin/env", "-i", *pairs, *command]
-        return _load_gitpython().execute(words, istream=stdin, as_process=True, shell=False, pass_fds=inherited_fds)
+        return _load_gitpython().execute(
+            words, istream=stdin, as_process=True, shell=False, pass_fds=inherited_fds
+        )
     pipe = subprocess.PIPE
     return _ReadingProcess(
         subprocess.Popen(  # noqa: S603  # an absolute path, and words of ours
-            command, env=variables, stdin=stdin, stdout=pipe, stderr=pipe, pass_fds=tuple(inherited_fds)
+            command,
+            env=variables,
+            stdin=stdin,
+            stdout=pipe,
+            stderr=pipe,
+            pass_fds=tuple(inherited_fds),
         )
     )
 
 
 @cache
 def _load_gitpython() -> Any:
-    # At import GitPython runs `git version` twice, to find a git that it is never asked for: it gets whole commands.
+    # At import GitPython runs `git version` twice, to find a git that it is never asked for: it
+    # gets whole commands.
     before = {name: os.environ.get(name) for name in _AT_IMPORT}
     os.environ.update(_AT_IMPORT)
     try:
@@ -225,7 +267,9 @@ def find_executable() -> str:
     """Return the absolute path of git; relative entries of PATH are not searched."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = Path(folder, "git")
-        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():  # unlike is_file, access never raises
+        if (
+            path.is_absolute() and os.access(path, os.X_OK) and path.is_file()
+        ):  # unlike is_file, access never raises
             return str(path)
     raise GitError("git is not installed", hint="install git 2.31 or newer, and put it on PATH")
 
@@ -241,5 +285,9 @@ def _explain_failure(command: str, status: int, stderr: str) -> tuple[str, str |
         if text in stderr:
             return message, hint
     lines = [line for line in stderr.splitlines() if line.strip()]
-    words = lines[-1].removeprefix("fatal: ").removeprefix("error: ") if lines else f"exit code {status}"
+    words = (
+        lines[-1].removeprefix("fatal: ").removeprefix("error: ")
+        if lines
+        else f"exit code {status}"
+    )
     return f"git {command} failed: {make_excerpt(hide_url_secrets(words))}", None

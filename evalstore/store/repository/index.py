@@ -16,7 +16,8 @@ from evalstore.store.repository.trees import TreeEntry
 
 _TRIES, _PAUSE = 300, 0.01
 _TOKEN = "index.evalstore"
-# A file of the git directory -> what is going on while it exists, and the command of git that aborts it.
+# A file of the git directory -> what is going on while it exists, and the command of git that
+# aborts it.
 _UNFINISHED = {
     "MERGE_HEAD": ("a merge", "git merge --abort"),
     "CHERRY_PICK_HEAD": ("a cherry-pick", "git cherry-pick --abort"),
@@ -48,10 +49,14 @@ class IndexState(NamedTuple):
 
 def read_index(git: Git, index: Path | None = None) -> IndexState:
     """Return what is in the index, or in a copy of it."""
-    stamp = _find_stamp(index or git.directory / "index")  # before it is read: whoever comes between has another stamp
+    stamp = _find_stamp(
+        index or git.directory / "index"
+    )  # before it is read: whoever comes between has another stamp
     env = {"GIT_INDEX_FILE": str(index)} if index else None
     out = git.run("ls-files", "--stage", "--full-name", "-z", env=env).decode(*NAME_ENCODING)
-    entries = [line.partition("\t")[::2] for line in out.split("\0") if line]  # `<mode> <blob> <stage>`, and the path
+    entries = [
+        line.partition("\t")[::2] for line in out.split("\0") if line
+    ]  # `<mode> <blob> <stage>`, and the path
     conflict = next((path for head, path in entries if not head.endswith(" 0")), None)
     return IndexState({path: head.split(" ")[1] for head, path in entries}, conflict, stamp)
 
@@ -72,7 +77,11 @@ def describe_abort(git: Git) -> str:
     if unfinished is None or read_index(git).conflict is None:
         return ""
     _, abort = unfinished
-    register = "" if has_merge_driver(git) else ", else evalstore init --merge-driver, and merge again, now by item"
+    register = (
+        ""
+        if has_merge_driver(git)
+        else ", else evalstore init --merge-driver, and merge again, now by item"
+    )
     return f"{abort}; then evalstore bump --again if your release is unpushed{register}"
 
 
@@ -85,7 +94,8 @@ def add_abort(git: Git, hint: str | None) -> str:
 def lock_index(git: Git) -> Iterator[None]:
     """Hold git's lock of the index; `ConflictError` when another process does not release it within three seconds.
 
-    Whoever commits between the move of a branch and that of the index would take the branch's new files out again.
+    Whoever commits between the move of a branch and that of the index would take the branch's new
+    files out again.
     """
     _acquire_lock(git.directory)
     try:
@@ -111,10 +121,13 @@ class IndexCopy(NamedTuple):
     stamp: IndexStamp | None
 
 
-def copy_index(git: Git, entries: Mapping[str, StagedEntry], known: IndexState | None = None) -> IndexCopy:
+def copy_index(
+    git: Git, entries: Mapping[str, StagedEntry], known: IndexState | None = None
+) -> IndexCopy:
     """Copy the index with new entries, without a lock; everything else that is staged stays.
 
-    `known` is the index as it was read a moment ago, which is not read again where it is still the same.
+    `known` is the index as it was read a moment ago, which is not read again where it is still the
+    same.
     """
     from shutil import copyfileobj
     from tempfile import TemporaryDirectory
@@ -123,19 +136,27 @@ def copy_index(git: Git, entries: Mapping[str, StagedEntry], known: IndexState |
     _make_token(git.directory)  # a killed process leaves a copy that is known by it
     copy.unlink(missing_ok=True)
     status, stamp = None, None
-    with suppress(FileNotFoundError), index.open("rb") as old, copy.open("xb") as new:  # "x" follows no link
+    with (
+        suppress(FileNotFoundError),
+        index.open("rb") as old,
+        copy.open("xb") as new,
+    ):  # "x" follows no link
         status = os.fstat(old.fileno())
         stamp = _make_stamp(status)
         copyfileobj(old, new)
     staged = (known if known and known.stamp == stamp else read_index(git, copy)).blobs
-    files = {path: one.new for path, one in entries.items() if staged.get(path) == one.old != one.new.oid}
+    files = {
+        path: one.new for path, one in entries.items() if staged.get(path) == one.old != one.new.oid
+    }
     if files:
-        # Without a working tree git cannot compare files, so that no filter of the repository runs …
+        # Without a working tree git cannot compare files, so that no filter of the repository runs
+        # …
         with TemporaryDirectory(prefix="evalstore-") as nowhere:
             command = (f"--work-tree={nowhere}", "update-index", "-z", "--index-info")
             git.run(*command, stdin=format_index_info(files), env={"GIT_INDEX_FILE": str(copy)})
         if status:
-            # … and with the old time stamp git still compares the files that it would have compared before.
+            # … and with the old time stamp git still compares the files that it would have compared
+            # before.
             os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
     return IndexCopy(copy if files else None, stamp)
 
@@ -186,7 +207,8 @@ def release_index_lock(directory: Path) -> None:
 
 
 def _acquire_lock(directory: Path) -> None:
-    # The lock is a hard link to a file of ours: whoever comes after a crash can tell whose lock it was.
+    # The lock is a hard link to a file of ours: whoever comes after a crash can tell whose lock it
+    # was.
     _make_token(directory)
     for _ in range(_TRIES):
         with suppress(FileExistsError):
@@ -212,4 +234,6 @@ def _build_busy_error(directory: Path) -> ConflictError:
 
 def format_index_info(files: Mapping[str, TreeEntry]) -> bytes:
     """Return the lines that `update-index -z --index-info` reads."""
-    return "".join(f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items()).encode(*NAME_ENCODING)
+    return "".join(f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items()).encode(
+        *NAME_ENCODING
+    )

@@ -64,7 +64,9 @@ def start_object_hash(type_: str, size: int, hex_digits: int) -> Any:
 def compute_object_id(type_: str, data: bytes, hex_digits: int) -> str:
     """Return the id of an object, `type_` being blob, tree, commit or tag; its bytes go through no filter."""
     algorithm = hashlib.sha256 if hex_digits == _SHA256_DIGITS else hashlib.sha1
-    return algorithm(b"%b %d\0%b" % (type_.encode(), len(data), data), usedforsecurity=False).hexdigest()
+    return algorithm(
+        b"%b %d\0%b" % (type_.encode(), len(data), data), usedforsecurity=False
+    ).hexdigest()
 
 
 @dataclass(slots=True)
@@ -105,7 +107,8 @@ class ObjectReader:
     def expect(self, oids: Iterable[str]) -> None:
         """Say which objects will be read, in this order: git is asked for many at once, which never fails.
 
-        What is missing, damaged or large is left to `read`. A few thousand are kept until others take their place.
+        What is missing, damaged or large is left to `read`. A few thousand are kept until others
+        take their place.
         """
         sequence = [oid for oid in dict.fromkeys(oids) if is_oid(oid)]
         with self._lock:
@@ -149,14 +152,18 @@ class ObjectReader:
             return
         process, wrapper.proc = wrapper.proc, None
         for pipe in (process.stdin, process.stdout, process.stderr):
-            with suppress(OSError):  # of a question that git did not take, and that is written once more
+            with suppress(
+                OSError
+            ):  # of a question that git did not take, and that is written once more
                 pipe.close()
         if self._pid == os.getpid():  # after a fork the process belongs to the parent
             process.kill()
             process.wait()
 
     def _read_ahead(self, sequence: Sequence[str], start: int) -> None:
-        batch = [oid for oid in sequence[start : start + _LIMITS.asked] if self._expected.pop(oid, None)]
+        batch = [
+            oid for oid in sequence[start : start + _LIMITS.asked] if self._expected.pop(oid, None)
+        ]
         try:
             self._ahead |= self._read_batch(batch)
         except BaseException as error:
@@ -215,7 +222,9 @@ class ObjectReader:
         if header is None or header[1].decode("ascii") != oid:
             raise GitError(f"git answered with the wrong object instead of {oid[:12]}")
         if int(header[3]) > limit:
-            raise LoadError(f"object {oid[:12]} is larger than {limit:,} bytes, the limit for one file")
+            raise LoadError(
+                f"object {oid[:12]} is larger than {limit:,} bytes, the limit for one file"
+            )
         return header[2].decode("ascii"), int(header[3])
 
     def _send(self, oids: Sequence[str]) -> None:
@@ -260,7 +269,8 @@ class ObjectReader:
         process = self._process.proc
         if not wait_for_output(process, TIMEOUT):
             raise GitError(
-                f"git cat-file did not answer within {TIMEOUT:g} seconds", hint="look for a FIFO among git's objects"
+                f"git cat-file did not answer within {TIMEOUT:g} seconds",
+                hint="look for a FIFO among git's objects",
             )
         piece = os.read(process.stdout.fileno(), CHUNK)
         if not piece:
@@ -276,8 +286,12 @@ class ObjectReader:
         return GitError(f"git cannot read object {oid[:12]}", hint=hint)
 
     def _build_missing_error(self, oid: str) -> GitError:
-        self._missing_hint = self._missing_hint or describe_missing_history(self.git)  # of thousands, asked once
-        return MissingObjectError(f"object {oid[:12]} is missing from this clone", hint=self._missing_hint)
+        self._missing_hint = self._missing_hint or describe_missing_history(
+            self.git
+        )  # of thousands, asked once
+        return MissingObjectError(
+            f"object {oid[:12]} is missing from this clone", hint=self._missing_hint
+        )
 
 
 def _verify_hash(oid: str, hash_: Any, data: bytes = b"") -> None:

@@ -55,8 +55,12 @@ def read_commit(objects: ObjectReader, oid: str) -> Commit:
     """Return a commit; an unreadable author or date does not raise."""
     headers, message = _split_headers(read_object(objects, oid, "commit"))
     author, email, date = _parse_person(headers.get(b"author", b""))
-    co_authors = tuple(dict.fromkeys(_decode(name) for name in _CO_AUTHOR.findall(message.partition(b"\n")[2])))
-    return Commit(oid, author, email, date, _decode(message.strip().partition(b"\n")[0]), co_authors)
+    co_authors = tuple(
+        dict.fromkeys(_decode(name) for name in _CO_AUTHOR.findall(message.partition(b"\n")[2]))
+    )
+    return Commit(
+        oid, author, email, date, _decode(message.strip().partition(b"\n")[0]), co_authors
+    )
 
 
 def read_parents(objects: ObjectReader, oid: str) -> list[str]:
@@ -160,7 +164,9 @@ def _find_entry(objects: ObjectReader, tree: str, name: str) -> TreeEntry | None
     return objects.trees.find(tree, read_object(objects, tree, "tree"), os.fsencode(name))
 
 
-def find_committed_blobs(objects: ObjectReader, files: Iterable[tuple[str, str]]) -> list[str | None]:
+def find_committed_blobs(
+    objects: ObjectReader, files: Iterable[tuple[str, str]]
+) -> list[str | None]:
     """Return the blob of each (commit, path), or None; where many trees are asked for a few files each, git answers."""
     asked = list(files)
     by_folder: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
@@ -171,9 +177,12 @@ def find_committed_blobs(objects: ObjectReader, files: Iterable[tuple[str, str]]
     found: dict[tuple[str, str], str | None] = {}
     for (commit, _), paths in by_folder.items():
         if has_few or len(paths) >= _MANY_FILES:
-            with suppress(EvalstoreError):  # a link on the way, or what this clone lacks: git says None
+            with suppress(
+                EvalstoreError
+            ):  # a link on the way, or what this clone lacks: git says None
                 found |= {(commit, path): _find_blob(objects, commit, path) for path in paths}
-    # Each once: a judge is asked for by every rubric that pins it, and git reads the whole commit for each answer.
+    # Each once: a judge is asked for by every rubric that pins it, and git reads the whole commit
+    # for each answer.
     rest = [file for file in dict.fromkeys(asked) if file not in found]
     found |= zip(rest, _ask_for_blobs(objects.git, rest), strict=True)
     return [found[file] for file in asked]
@@ -183,7 +192,9 @@ def find_sizes(git: Git, oids: Iterable[str]) -> dict[str, int]:
     """Return the sizes of objects, without those that this clone lacks; git answers, and no hash is checked."""
     if not (lines := "".join(f"{oid}\n" for oid in oids)):
         return {}
-    out = git.run("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=lines.encode("ascii")).decode("ascii")
+    out = git.run(
+        "cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=lines.encode("ascii")
+    ).decode("ascii")
     pairs = (line.split(" ") for line in out.split("\n") if line)
     return {oid: int(size) for oid, size in pairs if size.isdecimal()}
 
@@ -197,7 +208,9 @@ def _ask_for_blobs(git: Git, files: Sequence[tuple[str, str]]) -> list[str | Non
     names = [f"{commit}:{path}\n" for commit, path in files]
     if not names:
         return []
-    out = git.run("cat-file", "--batch-check=%(objecttype) %(objectname)", stdin=os.fsencode("".join(names)))
+    out = git.run(
+        "cat-file", "--batch-check=%(objecttype) %(objectname)", stdin=os.fsencode("".join(names))
+    )
     lines = out.decode("utf-8", "replace").split("\n")[:-1]
     if len(lines) != len(names):
         raise GitError("git answered for the wrong files", hint="a folder's name holds a line feed")
@@ -239,7 +252,11 @@ def _parse_person(line: bytes) -> tuple[str, str, str]:
     if match is None:
         return "(unreadable)", "", ""
     name, email, seconds, sign, hours, minutes = match.groups()
-    return _decode(name), _decode(email), format_iso_date(seconds, sign, hours, minutes) if seconds else ""
+    return (
+        _decode(name),
+        _decode(email),
+        format_iso_date(seconds, sign, hours, minutes) if seconds else "",
+    )
 
 
 def format_iso_date(seconds: bytes, sign: bytes, hours: bytes, minutes: bytes) -> str:

@@ -21,16 +21,22 @@ _KEEP_MARK = "evalstore bump"  # in the .keep file of a pack (git-index-pack(1))
 _PACK_SIZE = 64 << 20  # bytes of content, before they are compressed
 
 
-def write_packed_objects(git: Git, type_: str, contents: Iterable[bytes], *, hex_digits: int) -> list[str]:
+def write_packed_objects(
+    git: Git, type_: str, contents: Iterable[bytes], *, hex_digits: int
+) -> list[str]:
     """Write objects of one type and return their ids, of `hex_digits`, in order.
 
-    git keeps their packs until `release_packs`: it would drop what nothing refers to yet, were it repacked meanwhile.
+    git keeps their packs until `release_packs`: it would drop what nothing refers to yet, were it
+    repacked meanwhile.
     """
     oids: list[str] = []
     for group in _split_by_size(contents):
         keys = [compute_object_id(type_, content, hex_digits) for content in group]
         # A pack holds each object once.
-        pack = build_pack([(type_, content) for content in dict(zip(keys, group, strict=True)).values()], hex_digits)
+        pack = build_pack(
+            [(type_, content) for content in dict(zip(keys, group, strict=True)).values()],
+            hex_digits,
+        )
         # git hashes every object again, and refuses one that is malformed or refers to nothing.
         git.run("index-pack", "--stdin", "--strict", f"--keep={_KEEP_MARK}", stdin=pack)
         oids += keys
@@ -51,7 +57,9 @@ def release_packs(common: Path) -> None:
 
 def build_pack(objects: Sequence[tuple[str, bytes]], hex_digits: int) -> bytes:
     """Return the pack of some objects, each with its type; `hex_digits` are those of the repository's ids."""
-    entries = b"".join(_format_header(type_, len(content)) + zlib.compress(content) for type_, content in objects)
+    entries = b"".join(
+        _format_header(type_, len(content)) + zlib.compress(content) for type_, content in objects
+    )
     pack = struct.pack(">4sLL", b"PACK", 2, len(objects)) + entries
     return pack + hashlib.new(FORMATS[hex_digits], pack, usedforsecurity=False).digest()
 

@@ -32,10 +32,13 @@ def init_like(common: Path, folder: Path, hex_digits: int, *, is_bare: bool) -> 
 
 
 @contextmanager
-def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[ConfigSetting] = ()) -> Iterator[Git]:
+def open_scratch_repository(
+    git: Git, hex_digits: int, settings: Iterable[ConfigSetting] = ()
+) -> Iterator[Git]:
     """Make an empty repository without hooks or refs, which reads and writes the objects of `git`'s repository.
 
-    Its config holds what the user's global config has for the repository of `git` alone (`includeIf`), and `settings`.
+    Its config holds what the user's global config has for the repository of `git` alone
+    (`includeIf`), and `settings`.
     """
     common = git.common
     with tempfile.TemporaryDirectory(prefix="evalstore-") as folder:
@@ -44,7 +47,9 @@ def open_scratch_repository(git: Git, hex_digits: int, settings: Iterable[Config
         # What the global config sets for every repository holds there anyhow.
         conditional = Counter(find_global_settings(git)) - Counter(find_global_settings(scratch))
         with Path(folder, "config").open("a", encoding="utf-8", errors="surrogateescape") as config:
-            config.writelines(_format_setting(setting) for setting in (*conditional.elements(), *settings))
+            config.writelines(
+                _format_setting(setting) for setting in (*conditional.elements(), *settings)
+            )
         variables = {**USER.variables, "GIT_OBJECT_DIRECTORY": str(common / "objects")}
         yield scratch._replace(environment=USER._replace(variables=variables))
 
@@ -60,6 +65,7 @@ def _escape_value(text: str) -> str:
     escaped = "".join(_ESCAPES.get(character, character) for character in text)
     if any(ord(character) < ord(" ") for character in escaped):
         raise GitError(
-            "git's config contains a control character, which evalstore does not pass on", hint="git config --list"
+            "git's config contains a control character, which evalstore does not pass on",
+            hint="git config --list",
         )
     return escaped

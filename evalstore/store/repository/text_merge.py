@@ -32,7 +32,9 @@ def merge_texts_marked(base: bytes, ours: bytes, theirs: bytes) -> MergedText:
             path.write_bytes(data)
         labels = (word for path in paths for word in ("-L", path.name))
         try:
-            return MergedText(run_git(("merge-file", "-p", "-q", *labels, "--", *map(str, paths))), is_clean=True)
+            return MergedText(
+                run_git(("merge-file", "-p", "-q", *labels, "--", *map(str, paths))), is_clean=True
+            )
         except CommandError as failure:
             if 0 < failure.status <= _MOST_CONFLICTS:
                 return MergedText(failure.stdout, is_clean=False)

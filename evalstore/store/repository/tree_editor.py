@@ -26,7 +26,8 @@ class TreeEditor:
     def edit(self, tree: str | None, files: Mapping[str, TreeEntry | None]) -> str | None:
         """Return a tree with files added, replaced or removed (None), by path; None where nothing is left.
 
-        Raises `GitError` for a file in the place of a folder, and for a tree that git would not write so.
+        Raises `GitError` for a file in the place of a folder, and for a tree that git would not
+        write so.
         """
         entries = self._read_entries(tree) if tree else {}
         below: dict[bytes, dict[str, TreeEntry | None]] = {}
@@ -39,7 +40,9 @@ class TreeEditor:
         for name, part in below.items():
             old = entries.get(name)
             if old and old.mode != FOLDER_MODE:
-                raise GitError(f"{os.fsdecode(name)} is not a folder in the commit, and files of the release lie in it")
+                raise GitError(
+                    f"{os.fsdecode(name)} is not a folder in the commit, and files of the release lie in it"
+                )
             folder = self.edit(old.oid if old else None, part)
             _put_entry(entries, name, TreeEntry(FOLDER_MODE, folder) if folder else None)
         if not entries:
@@ -66,5 +69,9 @@ def _put_entry(entries: dict[bytes, TreeEntry], name: bytes, entry: TreeEntry | 
 
 def _write_entries(entries: Mapping[bytes, TreeEntry]) -> bytes:
     # git sorts a folder as if its name ended in a slash.
-    ordered = sorted(entries.items(), key=lambda item: item[0] + b"/" * (item[1].mode == FOLDER_MODE))
-    return b"".join(b"%b %b\0%b" % (mode.encode(), name, bytes.fromhex(oid)) for name, (mode, oid) in ordered)
+    ordered = sorted(
+        entries.items(), key=lambda item: item[0] + b"/" * (item[1].mode == FOLDER_MODE)
+    )
+    return b"".join(
+        b"%b %b\0%b" % (mode.encode(), name, bytes.fromhex(oid)) for name, (mode, oid) in ordered
+    )

@@ -6,10 +6,15 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-# A tree has no separators, and a binary id may look like a name: a name counts only after whole entries.
+# A tree has no separators, and a binary id may look like a name: a name counts only after whole
+# entries.
 _ENTRIES = {size: rb"(?:[0-7]{5,6} [^\0]++\0.{%d})*+" % size for size in (20, 32)}
-_MODE = {size: re.compile(entries + rb"([0-7]{5,6})", re.DOTALL) for size, entries in _ENTRIES.items()}
-_ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL) for size in _ENTRIES}
+_MODE = {
+    size: re.compile(entries + rb"([0-7]{5,6})", re.DOTALL) for size, entries in _ENTRIES.items()
+}
+_ENTRY = {
+    size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL) for size in _ENTRIES
+}
 
 _INDEXED = 200_000  # entries of all indexes: some 50 MiB
 
@@ -33,7 +38,8 @@ class TreeIndexes:
         """Return the entry of exactly this name in `data`, the bytes of the tree with the id `tree`."""
         index = self._indexes.get(tree)
         if index is None:
-            # Trees of a long history are asked for one name each: to index them would cost more than it saves.
+            # Trees of a long history are asked for one name each: to index them would cost more
+            # than it saves.
             if tree not in self._asked:
                 self._asked = dict.fromkeys((*list(self._asked)[1 - 64 :], tree))
                 return _scan_tree(data, name, len(tree) // 2)
@@ -41,7 +47,9 @@ class TreeIndexes:
         entry = index.get(name)
         return TreeEntry(entry[0].decode("ascii"), entry[1].hex()) if entry else None
 
-    def _add_index(self, tree: str, index: dict[bytes, tuple[bytes, bytes]]) -> dict[bytes, tuple[bytes, bytes]]:
+    def _add_index(
+        self, tree: str, index: dict[bytes, tuple[bytes, bytes]]
+    ) -> dict[bytes, tuple[bytes, bytes]]:
         self._indexes[tree] = index
         self._size += len(index) + 1
         while self._size > _INDEXED and len(self._indexes) > 1:
@@ -53,7 +61,8 @@ class TreeIndexes:
 def list_entries(data: bytes, size: int) -> dict[bytes, TreeEntry]:
     """Return all entries of a tree by name; `size` is the number of bytes of an id."""
     return {
-        name: TreeEntry(mode.decode("ascii"), oid.hex()) for name, (mode, oid) in _index_entries(data, size).items()
+        name: TreeEntry(mode.decode("ascii"), oid.hex())
+        for name, (mode, oid) in _index_entries(data, size).items()
     }
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# States of a process that works, waits for a disk or is stopped (proc(5), ps(1)); the others wait for an event.
+# States of a process that works, waits for a disk or is stopped (proc(5), ps(1)); the others wait
+# for an event.
 _BUSY = frozenset("RDUT")
 
 
@@ -36,7 +37,8 @@ class IdleWatch:
     def look(self) -> bool:
         """Return whether the process has been idle for too long; call it once a step."""
         now = _measure(self.pid)
-        # Steps are counted, and not the clock: time in which this process was stopped, too, is nobody's fault.
+        # Steps are counted, and not the clock: time in which this process was stopped, too, is
+        # nobody's fault.
         self._idle = self._idle + self.step if now is not None and now == self._last else 0.0
         self._last = now
         return self._idle >= self.limit
@@ -69,8 +71,8 @@ def read_output(process: subprocess.Popen[bytes], limit: float) -> tuple[bytes, 
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    # Its children are found before it ends, and die after it: a parent that outlives them would go on without them, and
-    # a child that lives on would keep the pipes open.
+    # Its children are found before it ends, and die after it: a parent that outlives them would go
+    # on without them, and a child that lives on would keep the pipes open.
     children = list(_list_family(process.pid))[1:]
     process.kill()
     for pid in children:
@@ -86,11 +88,16 @@ def _measure(pid: int) -> object:
     for member in _list_family(pid):
         for task in _list_tasks(member):
             with suppress(OSError):
-                # After the name, which may hold spaces: the state, then numbers of which 11 and 12 are processor time.
+                # After the name, which may hold spaces: the state, then numbers of which 11 and 12
+                # are processor time.
                 fields = (task / "stat").read_text().rpartition(")")[2].split()
                 if fields[0] in _BUSY:
                     return None
-                switches = [line for line in (task / "status").read_text().splitlines() if "ctxt_switches" in line]
+                switches = [
+                    line
+                    for line in (task / "status").read_text().splitlines()
+                    if "ctxt_switches" in line
+                ]
                 found.append((task.name, fields[11], fields[12], *switches))
     return found
 

@@ -43,7 +43,9 @@ def write_objects(git: Git, objects: Iterable[tuple[str, bytes]], *, hex_digits:
     written = list(objects)
     counts = Counter(type_ for type_, _ in written)
     for type_ in (type_ for type_, count in counts.items() if count >= MANY):
-        write_packed_objects(git, type_, [data for other, data in written if other == type_], hex_digits=hex_digits)
+        write_packed_objects(
+            git, type_, [data for other, data in written if other == type_], hex_digits=hex_digits
+        )
     if few := [(type_, data) for type_, data in written if counts[type_] < MANY]:
         git.run("unpack-objects", "-q", stdin=build_pack(few, hex_digits))
     return [compute_object_id(type_, data, hex_digits) for type_, data in written]
@@ -77,10 +79,12 @@ def write_tree(
 def _edit_tree(
     objects: ObjectReader, commit: str | None, files: Mapping[str, TreeEntry | None]
 ) -> tuple[str, list[bytes]]:
-    # Only the folders on the way are read: a partial clone may lack the rest, and no index is built for it.
+    # Only the folders on the way are read: a partial clone may lack the rest, and no index is built
+    # for it.
     digits = len(commit) if commit else next(len(entry.oid) for entry in files.values() if entry)
     editor = TreeEditor(
-        lambda oid: read_object(objects, oid, "tree"), lambda data: compute_object_id("tree", data, digits)
+        lambda oid: read_object(objects, oid, "tree"),
+        lambda data: compute_object_id("tree", data, digits),
     )
     root = editor.edit(find_folder(objects, commit, "") if commit else None, files)
     if root is None:
@@ -89,7 +93,12 @@ def _edit_tree(
 
 
 def write_on_tip(  # noqa: PLR0913, PLR0917  # git, and what is written where
-    git: Git, objects: ObjectReader, commit: str, tip: str, files: Mapping[str, TreeEntry], tags: Mapping[str, str]
+    git: Git,
+    objects: ObjectReader,
+    commit: str,
+    tip: str,
+    files: Mapping[str, TreeEntry],
+    tags: Mapping[str, str],
 ) -> tuple[str, dict[str, str]]:
     """Write an unsigned commit and its tags again, on another tip, by one process; return both, tags by name."""
     root, trees = _edit_tree(objects, tip, files)
@@ -99,25 +108,39 @@ def write_on_tip(  # noqa: PLR0913, PLR0917  # git, and what is written where
     new = b"\n".join(lines) + b"\n\n" + message
     moved = compute_object_id("commit", new, len(tip))
     texts = {
-        name: b"object %b\n%b" % (moved.encode(), read_object(objects, oid, "tag").partition(b"\n")[2])
+        name: b"object %b\n%b"
+        % (moved.encode(), read_object(objects, oid, "tag").partition(b"\n")[2])
         for name, oid in tags.items()
     }
-    written = [*(("tree", data) for data in trees), ("commit", new), *(("tag", text) for text in texts.values())]
+    written = [
+        *(("tree", data) for data in trees),
+        ("commit", new),
+        *(("tag", text) for text in texts.values()),
+    ]
     write_objects(git, written, hex_digits=len(tip))
     return moved, {name: compute_object_id("tag", text, len(tip)) for name, text in texts.items()}
 
 
-def write_commit(git: Git, tree: str, parents: Iterable[str], *, message: str, signature: Mapping[str, str]) -> str:
+def write_commit(
+    git: Git, tree: str, parents: Iterable[str], *, message: str, signature: Mapping[str, str]
+) -> str:
     """Write a commit and return its id; `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables."""
     parent_args = (word for parent in parents for word in ("-p", parent))
-    return git.run("commit-tree", tree, *parent_args, stdin=message.encode(), env=signature).decode().strip()
+    return (
+        git.run("commit-tree", tree, *parent_args, stdin=message.encode(), env=signature)
+        .decode()
+        .strip()
+    )
 
 
-def write_tags(git: Git, objects: ObjectReader, commit: str, messages: Mapping[str, str]) -> dict[str, str]:
+def write_tags(
+    git: Git, objects: ObjectReader, commit: str, messages: Mapping[str, str]
+) -> dict[str, str]:
     """Write annotated tag objects of a commit and return them by name; the tagger is its committer, to the second."""
     tagger = read_committer(objects, commit)
     texts = [
-        b"object %s\ntype commit\ntag %s\ntagger %s\n\n%s" % (commit.encode(), name.encode(), tagger, message.encode())
+        b"object %s\ntype commit\ntag %s\ntagger %s\n\n%s"
+        % (commit.encode(), name.encode(), tagger, message.encode())
         for name, message in messages.items()
     ]
     oids = write_objects(git, [("tag", text) for text in texts], hex_digits=len(commit))
@@ -127,10 +150,16 @@ def write_tags(git: Git, objects: ObjectReader, commit: str, messages: Mapping[s
 def read_committer(objects: ObjectReader, commit: str) -> bytes:
     """Return the committer and time of a commit, as git writes them."""
     head = read_object(objects, commit, "commit").partition(b"\n\n")[0]
-    return next(line.removeprefix(b"committer ") for line in head.split(b"\n") if line.startswith(b"committer "))
+    return next(
+        line.removeprefix(b"committer ")
+        for line in head.split(b"\n")
+        if line.startswith(b"committer ")
+    )
 
 
-def update_refs(git: Git, updates: Iterable[RefUpdate], *, reason: str, signature: Mapping[str, str]) -> None:
+def update_refs(
+    git: Git, updates: Iterable[RefUpdate], *, reason: str, signature: Mapping[str, str]
+) -> None:
     """Update refs in order in one transaction, which fails as a whole when a ref is not at its old value."""
     lines = ["start", *(_format_update(update) for update in updates), "prepare"]
     prepared = ("\n".join(lines) + "\n").encode(*NAME_ENCODING)
@@ -153,12 +182,16 @@ def _write_batch(git: Git, files: Sequence[BinaryIO]) -> list[str]:
             with path.open("wb") as copy:
                 shutil.copyfileobj(file, copy)
         lines = b"".join(os.fsencode(path) + b"\n" for path in paths)
-        return git.run("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin-paths", stdin=lines).decode().split()
+        return (
+            git.run("hash-object", "-w", "-t", "blob", "--no-filters", "--stdin-paths", stdin=lines)
+            .decode()
+            .split()
+        )
 
 
 def _update_many_refs(git: Git, prepared: bytes, reason: str, signature: Mapping[str, str]) -> None:
-    # git syncs each ref before it renames it into place. Here all of them are written, then synced at once, and only
-    # then renamed: the same order, with one wait.
+    # git syncs each ref before it renames it into place. Here all of them are written, then synced
+    # at once, and only then renamed: the same order, with one wait.
     argv = ("-c", "core.fsync=all,-reference", "update-ref", "-m", reason, "--stdin")
     started = git.start(*argv, stdin=subprocess.PIPE, env=signature)
     process = started.proc
@@ -177,7 +210,11 @@ def _update_many_refs(git: Git, prepared: bytes, reason: str, signature: Mapping
             process.stdin.flush()
     # Without a commit the end of its input makes git undo what it has prepared.
     answer = read_output(process, limit)
-    stderr = answer[1].decode("utf-8", "replace") if answer else f"Timeout: git did nothing for {limit:g} seconds"
+    stderr = (
+        answer[1].decode("utf-8", "replace")
+        if answer
+        else f"Timeout: git did nothing for {limit:g} seconds"
+    )
     if process.returncode:
         raise CommandError("update-ref", process.returncode, stderr)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import mlflow
 import pytest
-
 from evalstore.integrations.mlflow import make_mlflow_scorer
 
 STORE = sys.argv[1]

@@ -12,7 +12,13 @@ from evalstore.documents import Document, Pointer, format_json_pointer
 from evalstore.lint.notes import suggest_name
 from evalstore.migration.artifact_names import UniqueLabels
 from evalstore.migration.case_reading import refuse_source
-from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource, MigrationNote
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    MigrationNote,
+)
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
 from evalstore.migration.readers.agentevals.case_questions import build_question, find_input
 from evalstore.migration.readers.agentevals.dialects import (
@@ -44,8 +50,13 @@ _UNSCORED = "none of its checks can be said here, so nothing of it is scored"
 _BORDERLINE = "a score from 0.6 up to 0.8, which the runner called borderline, does not pass"
 _NOTHING = "no check: any answer that is not empty passes"
 _SPECIFIED = frozenset({"D1", "D2s"})  # the dialects that have a specification
-_NAME = re.compile(r"(?=.{2,64}\Z)[a-z](?:-?[a-z0-9])+")  # the specification's; the runner takes any name
-_ODD_NAME = "the name {!r} is not 2 to 64 small letters, digits and single hyphens, as the specification has it"
+_NAME = re.compile(
+    r"(?=.{2,64}\Z)[a-z](?:-?[a-z0-9])+"
+)  # the specification's; the runner takes any name
+_ODD_NAME = (
+    "the name {!r} is not 2 to 64 small letters, digits and single hyphens, as the specification "
+    "has it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +97,11 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     suite = SuiteContext(root, load_dialect(name, table), legacy, table)
     results = list(_read_cases(places, suite))
     shared = [replace(note, document=sidecar) for result in results for note in result.notes]
-    own = (*_note_conflicts(evidence, name), *_note_root_keys(value, key, table), *_note_name(value, name))
+    own = (
+        *_note_conflicts(evidence, name),
+        *_note_root_keys(value, key, table),
+        *_note_name(value, name),
+    )
     notes = dict.fromkeys([*own, *place_notes, *shared])
     drafts = {draft.ref: draft for result in results for draft in result.drafts}
     cases = tuple(result.case for result in results)
@@ -97,10 +112,14 @@ def _note_name(root: Any, dialect: str) -> Iterator[MigrationNote]:
     """Yield a note on a name that is not in the form of the specification, which the runner does not ask for."""
     name = root.get("name") if isinstance(root, dict) and dialect in _SPECIFIED else None
     if isinstance(name, str) and not _NAME.fullmatch(name):
-        yield MigrationNote(("name",), MigrationOutcome.MIGRATED, _ODD_NAME.format(make_excerpt(name)))
+        yield MigrationNote(
+            ("name",), MigrationOutcome.MIGRATED, _ODD_NAME.format(make_excerpt(name))
+        )
 
 
-def _find_places(items_or_path: Any, at: Pointer, legacy: LegacySource) -> tuple[list[_CasePlace], list[MigrationNote]]:
+def _find_places(
+    items_or_path: Any, at: Pointer, legacy: LegacySource
+) -> tuple[list[_CasePlace], list[MigrationNote]]:
     """Return the cases in order, those of included files in place, and notes on files that cannot be included."""
     places: list[_CasePlace] = []
     notes: list[MigrationNote] = []
@@ -115,10 +134,14 @@ def _find_places(items_or_path: Any, at: Pointer, legacy: LegacySource) -> tuple
         # Each file is included once, so that no two questions come from one case.
         if document is None or not isinstance(document.value, list) or document in documents:
             problem = "is named before" if document in documents else _NO_CASES
-            notes.append(MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"{make_excerpt(path)} {problem}"))
+            notes.append(
+                MigrationNote(pointer, MigrationOutcome.UNMAPPED, f"{make_excerpt(path)} {problem}")
+            )
             continue
         documents.append(document)
-        places += [_CasePlace(item, (index,), document) for index, item in enumerate(document.value)]
+        places += [
+            _CasePlace(item, (index,), document) for index, item in enumerate(document.value)
+        ]
     return places, notes
 
 
@@ -145,7 +168,9 @@ def _draft_head(suite: SuiteContext, at: Pointer) -> ArtifactDraft:
     name = root.get("name", root.get("dataset"))
     value = {
         **({"title": name} if isinstance(name, str) else {}),
-        **({"description": root["description"]} if isinstance(root.get("description"), str) else {}),
+        **(
+            {"description": root["description"]} if isinstance(root.get("description"), str) else {}
+        ),
         **({} if suite.dialect.limits else {"x_migration": {"notes": [_BORDERLINE]}}),
     }
     return ArtifactDraft(Kind.DATASET, "suite", value, at, name=find_suite_name(root, suite.table))
@@ -154,14 +179,19 @@ def _draft_head(suite: SuiteContext, at: Pointer) -> ArtifactDraft:
 def _note_conflicts(evidence: list[DialectEvidence], name: str) -> Iterator[MigrationNote]:
     for other in evidence:
         if name not in {other.dialect, *other.also}:
-            reason = f"it is read as {name}, but {other.because} speaks for {other.dialect}; --dialect decides"
+            reason = (
+                f"it is read as {name}, but {other.because} speaks for {other.dialect}; --dialect "
+                "decides"
+            )
             yield MigrationNote((), MigrationOutcome.UNMAPPED, reason)
 
 
 def _note_root_keys(value: Any, key: str, table: FormatTable) -> Iterator[MigrationNote]:
     for other in table.lists if isinstance(value, dict) else ():
         if other and other in value and other not in {key, _SCENARIOS}:
-            yield MigrationNote((other,), MigrationOutcome.UNMAPPED, f"the runner never reads it: {key} comes first")
+            yield MigrationNote(
+                (other,), MigrationOutcome.UNMAPPED, f"the runner never reads it: {key} comes first"
+            )
     if isinstance(value, dict) and _SCENARIOS in value:
         yield MigrationNote((_SCENARIOS,), MigrationOutcome.UNMAPPED, _MULTIPLIED)
     if key and not isinstance(value[key], str | list):
@@ -175,13 +205,21 @@ def _read_cases(places: list[_CasePlace], suite: SuiteContext) -> Iterator[_Case
     for place in places:
         raw, pointer = place.raw, place.pointer
         if reason := _find_skip_reason(raw, suite):
-            yield _CaseResult(LegacyCase(pointer, raw, MigrationOutcome.UNMAPPED, (reason,), document=place.document))
+            yield _CaseResult(
+                LegacyCase(
+                    pointer, raw, MigrationOutcome.UNMAPPED, (reason,), document=place.document
+                )
+            )
             continue
-        label = name = raw["id"] if isinstance(raw.get("id"), str) and raw["id"] else f"test_{len(first) + 1}"
+        label = name = (
+            raw["id"] if isinstance(raw.get("id"), str) and raw["id"] else f"test_{len(first) + 1}"
+        )
         notes: tuple[str, ...] = ()
         if label in first:
             name = names.claim(label)
-            notes = (f"{label} is also the case at {format_json_pointer(first[label])}; here it is {name}",)
+            notes = (
+                f"{label} is also the case at {format_json_pointer(first[label])}; here it is {name}",
+            )
         # Every label is used once, so that a numbered one never repeats it.
         names.used.add(name)
         first.setdefault(name, pointer)
@@ -189,7 +227,9 @@ def _read_cases(places: list[_CasePlace], suite: SuiteContext) -> Iterator[_Case
             yield _read_case(place, suite, label=name, notes_before=notes)
         except CrashError as crash:
             reasons = (f"the runner stops here: {crash}",)
-            yield _CaseResult(LegacyCase(pointer, raw, MigrationOutcome.REFUSED, reasons, document=place.document))
+            yield _CaseResult(
+                LegacyCase(pointer, raw, MigrationOutcome.REFUSED, reasons, document=place.document)
+            )
 
 
 def _find_skip_reason(raw: Any, suite: SuiteContext) -> str:
@@ -200,17 +240,25 @@ def _find_skip_reason(raw: Any, suite: SuiteContext) -> str:
         return "it includes another file, which is not read" if "include" in raw else ""
     if not isinstance(raw.get("id"), str) or not raw["id"]:
         return "the runner skips it: its id is not text"
-    return "" if find_input(raw, suite.root) is not None or "turns" in raw else "the runner skips it: it has no input"
+    return (
+        ""
+        if find_input(raw, suite.root) is not None or "turns" in raw
+        else "the runner skips it: it has no input"
+    )
 
 
-def _read_case(place: _CasePlace, suite: SuiteContext, *, label: str, notes_before: tuple[str, ...]) -> _CaseResult:
+def _read_case(
+    place: _CasePlace, suite: SuiteContext, *, label: str, notes_before: tuple[str, ...]
+) -> _CaseResult:
     raw, pointer = place.raw, place.pointer
     scope = build_scope(raw, suite)
     grading = grade_case(SuitePart(raw, pointer, scope))
     result = compile_rubric(grading.terms, grading.unmapped, scope.passes, pointer)
     judges = {judge.ref: judge for judge in grading.judges}
     input_ = find_input(raw, suite.root)
-    question, losses = build_question(raw, scope, input_, reads=_find_template_names(judges.values()))
+    question, losses = build_question(
+        raw, scope, input_, reads=_find_template_names(judges.values())
+    )
     partial = any("x_unmapped" in draft.value for draft in (result.rubric, *result.inner))
     lossy = [
         *grading.lossy,

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalstore.migration.readers.agentevals.grading import VARIABLE, CaseScope, Raw, describe_open_places
+from evalstore.migration.readers.agentevals.grading import (
+    VARIABLE,
+    CaseScope,
+    Raw,
+    describe_open_places,
+)
 from evalstore.migration.remainder import encode_value, is_same_data
-from evalstore.migration.value_readings import is_plain, is_question_value, read_messages, render_input
+from evalstore.migration.value_readings import (
+    is_plain,
+    is_question_value,
+    read_messages,
+    render_input,
+)
 
 _CRITERIA = ("criteria", "expected_outcome", "outcome")
 _SEVERAL = "a judge reads the messages as one text, in another layout than the runner's"
@@ -36,9 +46,15 @@ def find_expected(raw: Raw, root: Raw) -> Any:
     """Return the expected output of a case; a single message stands for its content."""
     keys = ("expected_output", "expected_messages")
     value = next(
-        (raw[key] for key in keys if raw.get(key) is not None), collect_variables(raw, root).get("expected_output")
+        (raw[key] for key in keys if raw.get(key) is not None),
+        collect_variables(raw, root).get("expected_output"),
     )
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and "role" in value[0]:
+    if (
+        isinstance(value, list)
+        and len(value) == 1
+        and isinstance(value[0], dict)
+        and "role" in value[0]
+    ):
         return value[0].get("content")
     return value
 
@@ -57,7 +73,9 @@ def collect_variables(raw: Raw, root: Raw) -> dict[str, Any]:
     return {str(key): value for variables in mappings for key, value in variables.items()}
 
 
-def build_question(raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]) -> tuple[dict[str, Any], list[str]]:
+def build_question(
+    raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]
+) -> tuple[dict[str, Any], list[str]]:
     """Return the question of a case (without its id), and losses where its judges read the fields in `reads`."""
     messages = read_messages(input_)
     expected, criteria = scope.expected, find_criteria(raw)
@@ -69,10 +87,15 @@ def build_question(raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]) 
         **({"expected": expected} if expected is not None and _fits_dataset(expected) else {}),
     }
     metadata = raw.get("metadata")
-    holds = isinstance(metadata, dict) and metadata and is_same_data(encode_value(metadata), metadata)
+    holds = (
+        isinstance(metadata, dict) and metadata and is_same_data(encode_value(metadata), metadata)
+    )
     losses = [_SEVERAL] if "input" in reads and messages and not is_plain(messages) else []
     losses += [_LAYOUT] if "expected" in reads and not isinstance(expected, str | None) else []
-    texts = [question["input"], *(question.get(name) for name in ("context", "expected") if name in reads)]
+    texts = [
+        question["input"],
+        *(question.get(name) for name in ("context", "expected") if name in reads),
+    ]
     losses += [
         f"{open_}; it stays as it is"
         for text in texts
@@ -83,4 +106,6 @@ def build_question(raw: Raw, scope: CaseScope, input_: Any, *, reads: set[str]) 
 
 def _fits_dataset(expected: Any) -> bool:
     """Whether a question can hold an expected value: there, a mapping's `format` has another meaning."""
-    return is_same_data(encode_value(expected), expected) and is_question_value("expected", expected)
+    return is_same_data(encode_value(expected), expected) and is_question_value(
+        "expected", expected
+    )

@@ -21,10 +21,12 @@ from evalstore.text import make_excerpt
 
 ReadMembers = Callable[[SuitePart], Grading]
 _LISTS = ("assertions", "assert", "evaluators")
-# Default thresholds of the specification's aggregators, where a gate or member below one makes the group 0.
+# Default thresholds of the specification's aggregators, where a gate or member below one makes the
+# group 0.
 _BAR = {"safety_gate": Fraction(3, 5), "all_or_nothing": PASSES}
 _PAPER = (
-    "the runner never knew the aggregator {} and skips the composite; here it is graded as the specification says: {}"
+    "the runner never knew the aggregator {} and skips the composite; here it is graded as the "
+    "specification says: {}"
 )
 _SAYS = {
     "minimum": "the lowest score of its members",
@@ -32,7 +34,10 @@ _SAYS = {
     "safety_gate": "0 if a gate is below {bar}, else the mean of all",
     "all_or_nothing": "0 if a member is below {bar}, else the mean of all",
 }
-_LENIENT = "the program passes a member between 0.6 and 0.8 in one place and fails it in another; here it fails"
+_LENIENT = (
+    "the program passes a member between 0.6 and 0.8 in one place and fails it in another; here it "
+    "fails"
+)
 
 
 def read_composite(part: SuitePart, read_members: ReadMembers) -> Grading:
@@ -42,7 +47,9 @@ def read_composite(part: SuitePart, read_members: ReadMembers) -> Grading:
     if not isinstance(kind, str):
         return part.skip("it has no aggregator")
     if kind.replace("-", "_").startswith(("code_", "llm_")):
-        return part.set_aside(f"the aggregator {make_excerpt(kind)} decides by a program or a model of its own")
+        return part.set_aside(
+            f"the aggregator {make_excerpt(kind)} decides by a program or a model of its own"
+        )
     if kind not in _AGGREGATORS:
         return part.skip(f"the aggregator {make_excerpt(kind)} is unknown")
     if kind == "threshold" and parse_bar(aggregator.get("threshold")) is None:
@@ -67,7 +74,14 @@ def read_assert_set(part: SuitePart, read_members: ReadMembers) -> Grading:
         return _read_empty_group(part, inner)
     bar = parse_bar(part.get("threshold"))
     passes = PASSES if bar is None else bar
-    group = Term(part.name, part.pointer, members=inner.terms, passes=passes, steps=0, unmapped=inner.unmapped)
+    group = Term(
+        part.name,
+        part.pointer,
+        members=inner.terms,
+        passes=passes,
+        steps=0,
+        unmapped=inner.unmapped,
+    )
     return replace(inner, terms=(group,), unmapped=())
 
 
@@ -83,11 +97,20 @@ def _average_members(group: Term, aggregator: SuitePart) -> Grading:
     at = aggregator.enter("weights")
     weights = at.raw if isinstance(at.raw, dict) else {}
     members = tuple(
-        replace(member, weight=replace(at, raw={"weight": weights.get(member.name)}).weight) for member in group.members
+        replace(member, weight=replace(at, raw={"weight": weights.get(member.name)}).weight)
+        for member in group.members
     )
     names = {member.name for member in members}
-    ignored = [at.enter(name).ignore("no member that counts has this name") for name in weights if name not in names]
-    note = at.ignore("it is not a mapping of names to weights") if at.raw and not weights else Grading()
+    ignored = [
+        at.enter(name).ignore("no member that counts has this name")
+        for name in weights
+        if name not in names
+    ]
+    note = (
+        at.ignore("it is not a mapping of names to weights")
+        if at.raw and not weights
+        else Grading()
+    )
     return join_gradings([Grading((replace(group, members=members),)), note, *ignored])
 
 
@@ -107,12 +130,20 @@ def _make_binary(member: Term) -> Term | None:
     check = member.check
     if check is None or (check["kind"] == "tool_usage" and not 0 < member.steps < 1 / (1 - PASSES)):
         return None
-    # A jury of one with a majority turns a continuous judge score into pass or fail at the threshold.
+    # A jury of one with a majority turns a continuous judge score into pass or fail at the
+    # threshold.
     if check["kind"] == "llm_judge" and member.steps == 0:
         rest = {key: item for key, item in check.items() if key not in {"kind", "judge_prompt_ref"}}
-        jury = {"members": [{"judge_prompt_ref": check["judge_prompt_ref"]}], "aggregate": "majority"}
-        return replace(member, check={"kind": "llm_judge", "jury": jury, **rest, "threshold": PASSES}, steps=1)
-    return replace(member, check={key: item for key, item in check.items() if key != "partial"}, steps=1)
+        jury = {
+            "members": [{"judge_prompt_ref": check["judge_prompt_ref"]}],
+            "aggregate": "majority",
+        }
+        return replace(
+            member, check={"kind": "llm_judge", "jury": jury, **rest, "threshold": PASSES}, steps=1
+        )
+    return replace(
+        member, check={key: item for key, item in check.items() if key != "partial"}, steps=1
+    )
 
 
 def _apply_specification(group: Term, aggregator: SuitePart) -> Grading | str:
@@ -127,15 +158,20 @@ def _apply_specification(group: Term, aggregator: SuitePart) -> Grading | str:
         return "its threshold is not a number from 0 to 1"
     required = aggregator.get("required")
     # Without a list of names, every member of a safety gate is required.
-    names = set(map(str, required)) if isinstance(required, list) and kind == "safety_gate" else None
+    names = (
+        set(map(str, required)) if isinstance(required, list) and kind == "safety_gate" else None
+    )
     grading = _average_members(group, aggregator)
     members = grading.terms[0].members
     gated_members = tuple(
-        replace(member, gate=bar) if names is None or member.name in names else member for member in members
+        replace(member, gate=bar) if names is None or member.name in names else member
+        for member in members
     )
     if any(member.gate is not None and member.check is None for member in gated_members):
         return "a gate of it is a group itself, and groups go one level deep"
-    return replace(grading, terms=(replace(group, members=gated_members, combine=AVERAGE),), lossy=(loss,))
+    return replace(
+        grading, terms=(replace(group, members=gated_members, combine=AVERAGE),), lossy=(loss,)
+    )
 
 
 _AGGREGATORS: Mapping[str, Callable[[Term, SuitePart], Grading | str]] = {

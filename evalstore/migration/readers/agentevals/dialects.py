@@ -44,7 +44,9 @@ class DialectEvidence:
     cases: frozenset[int]
 
 
-def find_dialects(root: Mapping[str, Any], cases: list[Any], table: FormatTable) -> list[DialectEvidence]:
+def find_dialects(
+    root: Mapping[str, Any], cases: list[Any], table: FormatTable
+) -> list[DialectEvidence]:
     """Return the dialects with evidence, the most certain first; what few cases show comes behind what many do."""
     keys = [frozenset(case) if isinstance(case, dict) else frozenset() for case in cases]
     types = [set(_find_check_types(case)) for case in cases]
@@ -55,15 +57,20 @@ def find_dialects(root: Mapping[str, Any], cases: list[Any], table: FormatTable)
         if "of" in row and row["of"] not in root:
             continue
         whole = _find_evidence(row, root, frozenset(), root_types)
-        parts = {number: _find_evidence(row, {}, *signs) for number, signs in enumerate(zip(keys, types, strict=True))}
+        parts = {
+            number: _find_evidence(row, {}, *signs)
+            for number, signs in enumerate(zip(keys, types, strict=True))
+        }
         shown = frozenset(number for number, because in parts.items() if because or whole)
         if because := whole or next(filter(None, parts.values()), ""):
             first = evidence.setdefault(
-                row["dialect"], DialectEvidence(row["dialect"], because, tuple(row.get("also", ())), frozenset())
+                row["dialect"],
+                DialectEvidence(row["dialect"], because, tuple(row.get("also", ())), frozenset()),
             )
             evidence[row["dialect"]] = replace(first, cases=first.cases | shown)
     most = max((len(found.cases) for found in evidence.values()), default=0)
-    # The sort is stable: among dialects that enough cases speak for, the order of the table decides.
+    # The sort is stable: among dialects that enough cases speak for, the order of the table
+    # decides.
     return sorted(evidence.values(), key=lambda found: len(found.cases) * 2 < most)
 
 
@@ -74,9 +81,12 @@ def describe_tie(evidence: Sequence[DialectEvidence], cases: int) -> str:
             continue
         ours, theirs = len(first.cases - other.cases), len(other.cases - first.cases)
         # A case that shows both is mixed in itself, and decides nothing between them.
-        if ours and theirs and abs(ours - theirs) <= 0.25 * cases:  # closer: the user decides between two dialects
+        if (
+            ours and theirs and abs(ours - theirs) <= 0.25 * cases
+        ):  # closer: the user decides between two dialects
             names = " or ".join(
-                f"{found.dialect} ({found.because}: {len(found.cases)} of {cases})" for found in (first, other)
+                f"{found.dialect} ({found.because}: {len(found.cases)} of {cases})"
+                for found in (first, other)
             )
             return f"it may be {names}; --dialect decides"
     return ""
@@ -86,21 +96,35 @@ def is_in_dialect(name: str, row: Mapping[str, Any]) -> bool:
     """Whether a row of the table applies to a dialect, by its `since` and `until`."""
     # Dialects are ordered by age.
     place = ORDER.index(name)
-    return ORDER.index(row.get("since", ORDER[0])) <= place <= ORDER.index(row.get("until", ORDER[-1]))
+    return (
+        ORDER.index(row.get("since", ORDER[0])) <= place <= ORDER.index(row.get("until", ORDER[-1]))
+    )
 
 
-def _find_evidence(row: Mapping[str, Any], root: Mapping[str, Any], keys: Collection[Any], types: set[str]) -> str:
+def _find_evidence(
+    row: Mapping[str, Any], root: Mapping[str, Any], keys: Collection[Any], types: set[str]
+) -> str:
     at_root = [key for key in row.get("root", ()) if key in root]
     values = [key for key, value in row.get("root_values", {}).items() if root.get(key) == value]
     in_case = [key for key in row.get("case", ()) if key in keys]
-    matching_types = sorted(type_ for type_ in types if any(fnmatchcase(type_, name) for name in row.get("types", ())))
-    return next(iter([*at_root, *values, *in_case, *(f"type {type_}" for type_ in matching_types)]), "")
+    matching_types = sorted(
+        type_ for type_ in types if any(fnmatchcase(type_, name) for name in row.get("types", ()))
+    )
+    return next(
+        iter([*at_root, *values, *in_case, *(f"type {type_}" for type_ in matching_types)]), ""
+    )
 
 
 def _find_check_types(holder: Any) -> Iterator[str]:
     """Yield the types of all checks in a mapping, at any depth."""
-    holders = (holder, *map(holder.get, ("execution", "default_test"))) if isinstance(holder, dict) else ()
+    holders = (
+        (holder, *map(holder.get, ("execution", "default_test")))
+        if isinstance(holder, dict)
+        else ()
+    )
     lists = (inner.get(key) for inner in holders if isinstance(inner, dict) for key in _LISTS)
-    for item in (item for raw in lists if isinstance(raw, list) for item in raw if isinstance(item, dict)):
+    for item in (
+        item for raw in lists if isinstance(raw, list) for item in raw if isinstance(item, dict)
+    ):
         yield from (item["type"],) if isinstance(item.get("type"), str) else ()
         yield from _find_check_types(item)

@@ -20,7 +20,11 @@ from evalstore.migration.readers.agentevals.grading import (
     parse_number,
     parse_share,
 )
-from evalstore.migration.readers.agentevals.model_graders import read_bare_texts, read_model_grader, read_points
+from evalstore.migration.readers.agentevals.model_graders import (
+    read_bare_texts,
+    read_model_grader,
+    read_points,
+)
 from evalstore.migration.readers.agentevals.output_checks import (
     read_fields,
     read_fixed_check,
@@ -57,13 +61,17 @@ def read_list(part: SuitePart, *, inner: bool = False) -> Grading:
     dialect = part.scope.dialect
     if dialect.custom and (dialect.name == "D4" or not inner):  # a composite has no bare texts
         return join_gradings([*gradings, read_bare_texts(texts)])
-    return join_gradings([*gradings, *(one.skip("it is a text, and no evaluator") for one in texts)])
+    return join_gradings(
+        [*gradings, *(one.skip("it is a text, and no evaluator") for one in texts)]
+    )
 
 
 def _read_evaluator(part: SuitePart, *, inner: bool) -> Grading:
     type_, dialect, include = part.get("type"), part.scope.dialect, part.get("include")
     if type_ is None and isinstance(include, str):
-        return part.set_aside(f"it includes the checks of {make_excerpt(include)}, which are not read")
+        return part.set_aside(
+            f"it includes the checks of {make_excerpt(include)}, which are not read"
+        )
     if not isinstance(type_, str):
         return part.skip("it has no type")
     gate = _read_gate(part) if dialect.gates and not inner else None
@@ -79,7 +87,9 @@ def _read_evaluator(part: SuitePart, *, inner: bool) -> Grading:
         grading += key_notes if grading.terms else replace(key_notes, lossy=())
     # Types with `not-` are the negation of the type without.
     if row.get("negate"):
-        grading = replace(grading, terms=tuple(replace(term, negate=not term.negate) for term in grading.terms))
+        grading = replace(
+            grading, terms=tuple(replace(term, negate=not term.negate) for term in grading.terms)
+        )
     return _grade_member(grading, part) if inner else _grade_weighted(grading, part, gate)
 
 
@@ -88,10 +98,16 @@ def _read_unknown_type(part: SuitePart, row: Mapping[str, Any]) -> Grading:
     if "refused" in row:
         raise CrashError(f"{format_json_pointer(part.pointer)}: {row['refused']}")
     if row:
-        return part.skip(f"{type_}: {row['removed']}" if "removed" in row else f"{dialect.name} has no type {type_}")
+        return part.skip(
+            f"{type_}: {row['removed']}"
+            if "removed" in row
+            else f"{dialect.name} has no type {type_}"
+        )
     if dialect.custom:
         alternative = ", or one that the runner rejects" if dialect.name == "D4" else ""
-        return part.set_aside(f"the type {type_} is one of the project's own, decided by code{alternative}")
+        return part.set_aside(
+            f"the type {type_} is one of the project's own, decided by code{alternative}"
+        )
     return part.skip(f"it does not know the type {type_}")
 
 
@@ -101,13 +117,19 @@ def _grade_member(grading: Grading, part: SuitePart) -> Grading:
     has_weight = dialect == "D4"
     ignored_keys = ["negate", "required", *(() if has_weight else ("weight",))]
     notes = [
-        part.enter(key).ignore(f"{key} of a member") for key in ignored_keys if part.raw.get(key, False) is not False
+        part.enter(key).ignore(f"{key} of a member")
+        for key in ignored_keys
+        if part.raw.get(key, False) is not False
     ]
     weight = part.weight if has_weight else Fraction(1)
     old = dialect == "D3" and "_" in part.raw["type"]
-    unsure = bool(grading.terms) and not has_weight and (old or not isinstance(part.get("name"), str))
+    unsure = (
+        bool(grading.terms) and not has_weight and (old or not isinstance(part.get("name"), str))
+    )
     terms = tuple(replace(term, weight=weight) for term in grading.terms)
-    return join_gradings([replace(grading, terms=terms), note_losses(_NAMELESS if unsure else ""), *notes])
+    return join_gradings(
+        [replace(grading, terms=terms), note_losses(_NAMELESS if unsure else ""), *notes]
+    )
 
 
 def _grade_weighted(grading: Grading, part: SuitePart, gate: Fraction | None) -> Grading:
@@ -115,7 +137,8 @@ def _grade_weighted(grading: Grading, part: SuitePart, gate: Fraction | None) ->
     # Dialects without gates do not read `negate` either.
     is_negated = gates and part.get("negate") is True
     terms = tuple(
-        replace(term, weight=weight, gate=gate, negate=term.negate is not is_negated) for term in grading.terms
+        replace(term, weight=weight, gate=gate, negate=term.negate is not is_negated)
+        for term in grading.terms
     )
     nameless = bool(terms) and not gates and not isinstance(part.get("name"), str)
     return replace(grading, terms=terms) + note_losses(_UNNAMED if nameless else "")

@@ -36,8 +36,9 @@ class CrashError(Exception):
 class Term:
     """One part of a score: a check, or a group of terms with its own `combine`.
 
-    `gate` is the score that a required term must reach. `passes` is the threshold of a group. `steps` is the number of
-    scores above 0 that a check can have; 0 for any score. `unmapped` are the parts of a group that no check expresses.
+    `gate` is the score that a required term must reach. `passes` is the threshold of a group.
+    `steps` is the number of scores above 0 that a check can have; 0 for any score. `unmapped` are
+    the parts of a group that no check expresses.
     """
 
     name: str
@@ -141,13 +142,22 @@ class SuitePart:
         inner: Any = self.raw
         for step in steps:
             is_place = isinstance(inner, list) and isinstance(step, int)
-            inner = inner[step] if is_place else inner.get(step) if isinstance(inner, dict) else None
+            inner = (
+                inner[step] if is_place else inner.get(step) if isinstance(inner, dict) else None
+            )
         return SuitePart(inner, (*self.pointer, *steps), self.scope)
 
     @property
     def name(self) -> str:
         """Its name, else its type."""
-        return next((self.raw[key] for key in ("metric", "name", "id", "type") if isinstance(self.get(key), str)), "")
+        return next(
+            (
+                self.raw[key]
+                for key in ("metric", "name", "id", "type")
+                if isinstance(self.get(key), str)
+            ),
+            "",
+        )
 
     @property
     def weight(self) -> Fraction:
@@ -157,7 +167,9 @@ class SuitePart:
         weight = parse_number(self.raw["weight"])
         if weight is None or weight < 0:
             written = make_excerpt(str(self.raw["weight"]))
-            raise CrashError(f"{format_json_pointer(self.pointer)}: the weight {written} is not a number of 0 or more")
+            raise CrashError(
+                f"{format_json_pointer(self.pointer)}: the weight {written} is not a number of 0 or more"
+            )
         return weight
 
     def grade(self, check: Check, *lossy: str, steps: int = 1) -> Grading:
@@ -179,18 +191,35 @@ class SuitePart:
 
     def check_keys(self, *places: str) -> Grading:
         """Return losses and notes for its keys, checked against the table's keys for these `places`."""
-        known = {key: row or {} for place in places for key, row in self.scope.form["keys"].get(place, {}).items()}
+        known = {
+            key: row or {}
+            for place in places
+            for key, row in self.scope.form["keys"].get(place, {}).items()
+        }
         dialect = self.scope.dialect.name
         # A key with null counts as absent, as in the runner.
         raw = self.raw if isinstance(self.raw, dict) else {}
         keys = [key for key, value in raw.items() if value is not None]
         unknown = [key for key in keys if key not in known]
         too_early = [key for key in keys if key in known and not is_in_dialect(dialect, known[key])]
-        misfits = [key for key in keys if key in known and key not in too_early and not _fits_row(raw[key], known[key])]
+        misfits = [
+            key
+            for key in keys
+            if key in known and key not in too_early and not _fits_row(raw[key], known[key])
+        ]
         return join_gradings(
             [
-                note_losses(*(known[key].get("lost", "") for key in keys if key in known and key not in too_early)),
-                *(Grading(notes=(note_unknown_key((*self.pointer, key), known),)) for key in unknown),
+                note_losses(
+                    *(
+                        known[key].get("lost", "")
+                        for key in keys
+                        if key in known and key not in too_early
+                    )
+                ),
+                *(
+                    Grading(notes=(note_unknown_key((*self.pointer, key), known),))
+                    for key in unknown
+                ),
                 *(self.enter(key).ignore(f"{dialect} has no {key}") for key in too_early),
                 *(self.enter(key).ignore(f"it takes {known[key]['takes']}") for key in misfits),
             ]
@@ -226,7 +255,9 @@ def fill_variables(text: str, scope: CaseScope) -> str:
 def describe_open_places(text: str, scope: CaseScope) -> str:
     """Return a sentence on places of a text that only the runner can fill when it starts; empty for none."""
     has_templates = scope.dialect.name == "D4"
-    is_open = _ENVIRONMENT.search(text) or (has_templates and (_TEMPLATE.search(text) or text.startswith(FILE_PREFIX)))
+    is_open = _ENVIRONMENT.search(text) or (
+        has_templates and (_TEMPLATE.search(text) or text.startswith(FILE_PREFIX))
+    )
     return f"nobody can say here what fills {make_excerpt(text, SHORT_EXCERPT)}" if is_open else ""
 
 

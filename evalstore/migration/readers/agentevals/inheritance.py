@@ -7,7 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from evalstore.documents import format_json_pointer
-from evalstore.migration.readers.agentevals.case_questions import collect_variables, find_criteria, find_expected
+from evalstore.migration.readers.agentevals.case_questions import (
+    collect_variables,
+    find_criteria,
+    find_expected,
+)
 from evalstore.migration.readers.agentevals.evaluators import read_list
 from evalstore.migration.readers.agentevals.grading import (
     PASSES,
@@ -21,12 +25,21 @@ from evalstore.migration.readers.agentevals.grading import (
     note_losses,
     parse_bar,
 )
-from evalstore.migration.readers.agentevals.model_graders import grade_by_criteria, read_bare_texts, read_points
+from evalstore.migration.readers.agentevals.model_graders import (
+    grade_by_criteria,
+    read_bare_texts,
+    read_points,
+)
 from evalstore.text import make_excerpt
 
-_ALONE = "versions of the runner leave a test that has an execution of its own without the checks of its suite"
+_ALONE = (
+    "versions of the runner leave a test that has an execution of its own without the checks of "
+    "its suite"
+)
 _OTHER = "{} grades it in the runner, as nothing else does; here a judge does"
-_LISTS = tuple(f"{at}{key}" for at in ("", "execution.") for key in ("assertions", "assert", "evaluators"))
+_LISTS = tuple(
+    f"{at}{key}" for at in ("", "execution.") for key in ("assertions", "assert", "evaluators")
+)
 
 
 def build_scope(raw: Raw, suite: SuiteContext) -> CaseScope:
@@ -44,7 +57,9 @@ def _find_threshold(raw: Raw, suite: SuiteContext) -> Fraction:
             value = inner.get("threshold") if isinstance(inner, dict) else None
             if value is not None:
                 if (bar := parse_bar(value)) is None:
-                    raise CrashError(f"the threshold {make_excerpt(str(value))} is not a number from 0 to 1")
+                    raise CrashError(
+                        f"the threshold {make_excerpt(str(value))} is not a number from 0 to 1"
+                    )
                 return bar
     return PASSES
 
@@ -70,13 +85,19 @@ def grade_case(case: SuitePart) -> Grading:
         parts.append(read_bare_texts([replace(case.enter("criteria"), raw=criteria)]))
     loses_suite = isinstance(case.get("execution"), dict) and not appends and not own and shared
     key_notes = _check_all_keys(case, root)
-    grading = join_gradings([*parts, own_notes, suite_notes, *key_notes, note_losses(_ALONE if loses_suite else "")])
+    grading = join_gradings(
+        [*parts, own_notes, suite_notes, *key_notes, note_losses(_ALONE if loses_suite else "")]
+    )
     # Without any evaluator, older dialects grade a case by its criteria.
     if grading.terms or grading.unmapped or is_d4 or criteria is None:
         return grading
     grader = case.raw.get("evaluator", root.get("evaluator"))
     is_program = isinstance(grader, str) and not grader.startswith("llm")
-    return grade_by_criteria(case) + grading + note_losses(_OTHER.format(make_excerpt(grader)) if is_program else "")
+    return (
+        grade_by_criteria(case)
+        + grading
+        + note_losses(_OTHER.format(make_excerpt(grader)) if is_program else "")
+    )
 
 
 def _find_list(holder: SuitePart) -> tuple[list[SuitePart], Grading]:
@@ -87,7 +108,9 @@ def _find_list(holder: SuitePart) -> tuple[list[SuitePart], Grading]:
     if dialect.name == "D4" and "assertions" in holder.raw:
         raise CrashError("assertions is a key that its runner rejects; --dialect D3 reads it")
     lists = [place for place in places if place.raw is not None]
-    notes = [other.ignore(f"{format_json_pointer(lists[0].pointer)} comes first") for other in lists[1:]]
+    notes = [
+        other.ignore(f"{format_json_pointer(lists[0].pointer)} comes first") for other in lists[1:]
+    ]
     where = ", then at ".join(dialect.evaluators)
     others = [holder.enter(*path.split(".")) for path in _LISTS if path not in dialect.evaluators]
     unread = [other for other in others if other.raw is not None]
@@ -97,7 +120,9 @@ def _find_list(holder: SuitePart) -> tuple[list[SuitePart], Grading]:
 
 def _check_all_keys(case: SuitePart, root: SuitePart) -> Iterator[Grading]:
     """Yield notes on the keys of a test, and on the keys that its suite sets for all tests."""
-    known = {key: value for key, value in root.raw.items() if key in case.scope.form["keys"]["root"]}
+    known = {
+        key: value for key, value in root.raw.items() if key in case.scope.form["keys"]["root"]
+    }
     yield case.check_keys("case")
     yield case.enter("execution").check_keys("execution")
     yield replace(root, raw=known).check_keys("root")

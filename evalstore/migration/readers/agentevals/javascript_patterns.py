@@ -38,7 +38,8 @@ def translate_pattern(pattern: str, flags: str) -> tuple[str, str] | None:
     if None in words:
         return None
     text = "".join(word for word in words if word)
-    # Without (?a) the letters k and s would match the Kelvin sign and the long s, which they do not in JavaScript.
+    # Without (?a) the letters k and s would match the Kelvin sign and the long s, which they do not
+    # in JavaScript.
     fold = "(?a)" if "i" in flags or "\\b" in text else ""
     return fold + text, "i" if "i" in flags else ""
 
@@ -74,7 +75,12 @@ def _is_well_formed(tokens: list[tuple[str, str]]) -> bool:
     names: set[str] = set()
     single = False
     for kind, text in tokens:
-        if kind == "unknown" or (kind == "close" and not groups) or (kind == "repeat" and not single) or text in names:
+        if (
+            kind == "unknown"
+            or (kind == "close" and not groups)
+            or (kind == "repeat" and not single)
+            or text in names
+        ):
             return False
         if kind == "group":
             groups.append(text)
@@ -96,7 +102,11 @@ def _needs_no_half_characters(tokens: list[tuple[str, str]], following: list[str
 
 
 def _takes_unknown_character(kind: str, text: str) -> bool:
-    return (kind == "plain" and text == ".") or text.startswith("[^") or (kind == "escape" and text[1] in "DWS")
+    return (
+        (kind == "plain" and text == ".")
+        or text.startswith("[^")
+        or (kind == "escape" and text[1] in "DWS")
+    )
 
 
 def _translate_token(kind: str, text: str, flags: str, *, many: bool) -> str | None:
@@ -159,7 +169,9 @@ def _has_set_in_range(items: list[str | None]) -> bool:
     """Whether a set of characters ends a range, which JavaScript reads as three single items."""
     sets = set(_SETS.values())
     return any(
-        item == "-" and 0 < place < len(items) - 1 and (items[place - 1] in sets or items[place + 1] in sets)
+        item == "-"
+        and 0 < place < len(items) - 1
+        and (items[place - 1] in sets or items[place + 1] in sets)
         for place, item in enumerate(items)
     )
 

@@ -13,7 +13,12 @@ from evalstore.documents import Pointer, compute_digest, format_json_pointer
 from evalstore.migration.artifact_names import make_slug, take_first_words
 from evalstore.migration.extraction import ArtifactDraft, make_judge_draft
 from evalstore.migration.outcome import JudgeFacts
-from evalstore.migration.prompts.template_braces import BRACES, escape_braces, escape_literal, find_template_variables
+from evalstore.migration.prompts.template_braces import (
+    BRACES,
+    escape_braces,
+    escape_literal,
+    find_template_variables,
+)
 from evalstore.migration.readers.agentevals.grading import (
     FILE_PREFIX,
     CaseScope,
@@ -43,13 +48,25 @@ _GATES = ("required", "min_score", "required_min_score")
 _OUTCOMES = ("outcome", "expected_outcome", "description")
 _OF_A_POINT = ("id", "operator", "score_ranges")  # keys beside a value that is a text
 _FACTS = JudgeFacts("it ends in a sentence of ours on the form of the reply")
-_ONE_BY_ONE = "each point is asked by itself, where the runner asks for all at once and leaves out what its model skips"
+_ONE_BY_ONE = (
+    "each point is asked by itself, where the runner asks for all at once and leaves out what its "
+    "model skips"
+)
 _ONCE = "before 4.16 the runner weighed all texts together as one check"
-_IGNORED = "the runner ignores {}: {} on a point and takes the weighted mean, whether the point is met or not"
-_BLIND = "a prompt does not show the answer to its judge, so it is added below; it is not known whether the runner did"
+_IGNORED = (
+    "the runner ignores {}: {} on a point and takes the weighted mean, whether the point is met or "
+    "not"
+)
+_BLIND = (
+    "a prompt does not show the answer to its judge, so it is added below; it is not known whether "
+    "the runner did"
+)
 _POINTS = "its points are asked in words of our own, and not by its prompt"
 _VALUE = "it is not known what a prompt makes of the value beside it"
-_BARE = "from 4.0 on the runner takes a prompt without file:// for the words themselves; here it is the file's"
+_BARE = (
+    "from 4.0 on the runner takes a prompt without file:// for the words themselves; here it is "
+    "the file's"
+)
 _OPEN = "nobody can say here what fills {} in a prompt; it stays as it is"
 _AGENT = "the runner's grader could use tools to look around; here a model only reads"
 
@@ -64,7 +81,9 @@ def read_model_grader(part: SuitePart) -> Grading:
     if isinstance(prompt, str) and has_prompt:
         return _read_prompt(prompt, part) + agent + note_losses("" if value is None else _VALUE)
     if prompt is not None and not isinstance(prompt, str):
-        return part.set_aside("a program of its own writes the prompt; it is kept as data and never run")
+        return part.set_aside(
+            "a program of its own writes the prompt; it is kept as data and never run"
+        )
     if part.scope.dialect.name != "D4":
         return grade_by_criteria(part, part.name) + agent
     # Without a prompt or a list, the value of a D4 grader is its single point.
@@ -102,7 +121,9 @@ def read_point(part: SuitePart) -> Grading:
     """Read one rubric point: a text, or a mapping with weight, operator or score ranges."""
     point = replace(part, raw={"outcome": part.raw}) if isinstance(part.raw, str) else part
     outcomes = map(point.get, _OUTCOMES)
-    text = fill_variables(next((one for one in outcomes if isinstance(one, str) and one.strip()), ""), part.scope)
+    text = fill_variables(
+        next((one for one in outcomes if isinstance(one, str) and one.strip()), ""), part.scope
+    )
     ranges = point.get("score_ranges")
     bands = render_bands(ranges, part.pointer) if ranges else ""
     if not text and not bands:
@@ -115,7 +136,9 @@ def read_point(part: SuitePart) -> Grading:
     name = id_ or take_first_words(text)
     term = Term(name, part.pointer, check, weight=point.weight, steps=0 if bands else 1)
     open_ = describe_open_places(text, part.scope)
-    losses = note_losses(f"{open_}; it stays as it is" if open_ else "", *_list_ignored_gates(point))
+    losses = note_losses(
+        f"{open_}; it stays as it is" if open_ else "", *_list_ignored_gates(point)
+    )
     return Grading((term,), judges=(judge,)) + losses
 
 
@@ -132,7 +155,9 @@ def _grade_points(points: Sequence[SuitePart], part: SuitePart) -> Grading:
         return members + part.skip("none of its points can be asked")
     group = Term(part.name, part.pointer, members=members.terms, steps=0)
     grading = Grading((group,), (_ONE_BY_ONE,) if len(members.terms) > 1 else ())
-    return join_gradings([grading, replace(members, terms=()), *(point.check_keys("point") for point in points)])
+    return join_gradings(
+        [grading, replace(members, terms=()), *(point.check_keys("point") for point in points)]
+    )
 
 
 def _read_prompt(prompt: str, part: SuitePart) -> Grading:
@@ -141,13 +166,19 @@ def _read_prompt(prompt: str, part: SuitePart) -> Grading:
     if path is None:
         return _draft_judge(prompt, part, part.name)
     if PurePosixPath(path).suffix.lower() in _PROGRAMS:
-        return part.set_aside(f"the program {make_excerpt(path)} writes the prompt; it is kept as data and never run")
+        return part.set_aside(
+            f"the program {make_excerpt(path)} writes the prompt; it is kept as data and never run"
+        )
     document = scope.suite.legacy.read_companion(path)
     if document is None or not isinstance(document.value, str):
-        return part.set_aside(f"its prompt {make_excerpt(path)} is not there, or is outside of what was named")
+        return part.set_aside(
+            f"its prompt {make_excerpt(path)} is not there, or is outside of what was named"
+        )
     # Releases of D3 differ: older ones read the file, later ones take the path for the prompt.
     is_bare = scope.dialect.name == "D3" and not is_file
-    return _draft_judge(document.value, part, PurePosixPath(path).stem) + note_losses(_BARE if is_bare else "")
+    return _draft_judge(document.value, part, PurePosixPath(path).stem) + note_losses(
+        _BARE if is_bare else ""
+    )
 
 
 def _find_prompt_path(prompt: str, scope: CaseScope) -> str | None:
@@ -156,7 +187,11 @@ def _find_prompt_path(prompt: str, scope: CaseScope) -> str | None:
         return None
     path = prompt.strip()
     is_single_word = "\n" not in path and " " not in path
-    return path if is_single_word and PurePosixPath(path).suffix.lower() in _TEXTS | _PROGRAMS else None
+    return (
+        path
+        if is_single_word and PurePosixPath(path).suffix.lower() in _TEXTS | _PROGRAMS
+        else None
+    )
 
 
 def _draft_judge(text: str, part: SuitePart, name: str) -> Grading:
@@ -190,7 +225,9 @@ def _split_prompt(text: str, scope: CaseScope) -> Iterator[tuple[str, dict[str, 
         # `${{` is an environment variable of the runner, no placeholder.
         if not match[1] and name in placeholders:
             yield f"{{{{ {placeholders[name]} }}}}", {}, ""
-        elif not match[1] and "." not in name and isinstance(value := scope.variables.get(name), str):
+        elif (
+            not match[1] and "." not in name and isinstance(value := scope.variables.get(name), str)
+        ):
             # A variable of a test must not hide one that every template has.
             variable = f"own_{name}" if name in _TEMPLATE_NAMES else name
             yield f"{{{{ {variable} }}}}", {variable: value}, ""
@@ -212,9 +249,15 @@ def render_bands(raw: Any, pointer: Pointer) -> str:
     bands = sorted(_read_bands(raw, pointer))
     ends = [(low, high) for low, high, _ in bands]
     covers_all = bool(ends) and ends[0][0] == 0 and ends[-1][1] == _TOP
-    if not covers_all or any(high + 1 != low for (_, high), (low, _) in pairwise(ends)) or any(a > b for a, b in ends):
+    if (
+        not covers_all
+        or any(high + 1 != low for (_, high), (low, _) in pairwise(ends))
+        or any(a > b for a, b in ends)
+    ):
         raise _make_crash(pointer, "do not cover 0 to 10 once each")
-    return "\n".join(f"{low if low == high else f'{low} to {high}'}: {text}" for low, high, text in bands)
+    return "\n".join(
+        f"{low if low == high else f'{low} to {high}'}: {text}" for low, high, text in bands
+    )
 
 
 def _read_bands(raw: Any, pointer: Pointer) -> Iterator[tuple[int, int, str]]:
@@ -235,7 +278,12 @@ def _read_bands(raw: Any, pointer: Pointer) -> Iterator[tuple[int, int, str]]:
 
 def _read_whole_number(raw: Any, pointer: Pointer) -> int:
     text = str(raw)
-    if isinstance(raw, bool) or not text.isdecimal() or int(text[:3]) > _TOP or len(text) > len(str(_TOP)):
+    if (
+        isinstance(raw, bool)
+        or not text.isdecimal()
+        or int(text[:3]) > _TOP
+        or len(text) > len(str(_TOP))
+    ):
         raise _make_crash(pointer, f"name {text[:20]}, which is not a whole number from 0 to 10")
     return int(text)
 

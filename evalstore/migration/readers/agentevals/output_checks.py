@@ -29,7 +29,9 @@ _FLAGS = "ims"
 _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
 _PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
 _MISSING = object()
-_FIELDS_IN_TEXT = "the expected answer is a text, and it is not known whether the runner reads fields in it"
+_FIELDS_IN_TEXT = (
+    "the expected answer is a text, and it is not known whether the runner reads fields in it"
+)
 _AS_IT_IS = "the pattern {} is JavaScript's, and run as it is: {}"
 _KNOWN = ("exact", "numeric_tolerance", "date")  # a tuple: raw values may not be hashable
 _LOSSY = (
@@ -47,7 +49,9 @@ def read_substrings(part: SuitePart) -> Grading:
     if not texts:
         return at.skip(f"its value is not a {'list of texts' if several else 'text'}")
     values = [fill_variables(text, part.scope) for text in texts]
-    if open_ := next(filter(None, (describe_open_places(text, part.scope) for text in values)), None):
+    if open_ := next(
+        filter(None, (describe_open_places(text, part.scope) for text in values)), None
+    ):
         return part.set_aside(open_)
     grading = part.grade(_build_contains(values, row["check"], every=row.get("all", False)))
     misfits = [index for index, text in enumerate(items) if not isinstance(text, str)]
@@ -79,19 +83,28 @@ def read_trimmed_text(part: SuitePart) -> Grading:
 
 def read_pattern(part: SuitePart) -> Grading:
     """Read a JavaScript pattern: translated exactly where that is possible, else unchanged with a loss."""
-    value, flags = part.get("value"), part.get("flags") if isinstance(part.get("flags"), str) else ""
+    value, flags = (
+        part.get("value"),
+        part.get("flags") if isinstance(part.get("flags"), str) else "",
+    )
     if not isinstance(value, str) or not value:
         return part.enter("value").skip("its value is not text")
     if open_ := describe_open_places(value, part.scope):
         return part.set_aside(open_)
     known_flags = "".join(flag for flag in _FLAGS if flag in flags)
-    unknown_flags = "".join(sorted({flag for flag in flags if flag not in known_flags or flags.count(flag) > 1}))
+    unknown_flags = "".join(
+        sorted({flag for flag in flags if flag not in known_flags or flags.count(flag) > 1})
+    )
     # Other flags are not translated, and JavaScript rejects repeated ones: no translation is exact.
     exact = None if unknown_flags else translate_pattern(value, known_flags)
     pattern, own_flags = exact or (value, known_flags)
     if isinstance(problem := compile_pattern(pattern, own_flags), str):
         return part.set_aside(f"it is not a pattern that evalstore can run: {problem}")
-    check: Check = {"kind": "regex", "pattern": pattern, **({"flags": own_flags} if own_flags else {})}
+    check: Check = {
+        "kind": "regex",
+        "pattern": pattern,
+        **({"flags": own_flags} if own_flags else {}),
+    }
     if exact is not None and find_dialect_difference(pattern, own_flags) is None:
         return part.grade(check)
     why = "it has words that JavaScript and Python read otherwise"
@@ -118,7 +131,14 @@ def read_fields(part: SuitePart) -> Grading:
     if not grading.terms:
         return grading
     combine = "all_pass" if part.get("aggregation") == "all_or_nothing" else "weighted_avg"
-    group = Term(part.name, part.pointer, members=grading.terms, combine=combine, steps=0, unmapped=grading.unmapped)
+    group = Term(
+        part.name,
+        part.pointer,
+        members=grading.terms,
+        combine=combine,
+        steps=0,
+        unmapped=grading.unmapped,
+    )
     return Grading((group,), _LOSSY, grading.notes)
 
 
@@ -127,9 +147,13 @@ def _read_field(part: SuitePart) -> Grading:
     if not isinstance(path, str) or not path:
         return part.skip("it has no path of a field")
     if match not in _KNOWN:
-        return part.skip(f"it does not know the way {make_excerpt(str(match), SHORT_EXCERPT)} to compare")
+        return part.skip(
+            f"it does not know the way {make_excerpt(str(match), SHORT_EXCERPT)} to compare"
+        )
     if not _PATH.fullmatch(path):
-        return part.set_aside(f"it is not known where the runner finds {make_excerpt(path, SHORT_EXCERPT)}")
+        return part.set_aside(
+            f"it is not known where the runner finds {make_excerpt(path, SHORT_EXCERPT)}"
+        )
     steps: list[str | int] = [name or int(index) for name, index in _STEP.findall(path)]
     expected = _find_value(part.scope.expected, steps)
     if expected is not _MISSING and match == "date":
@@ -143,7 +167,9 @@ def _read_field(part: SuitePart) -> Grading:
     if expected is _MISSING:
         # A field without an expected value always counts as right, with its weight.
         check = {**_ALWAYS, "description": "the test expects nothing of this field"}
-    return Grading((Term(path, part.pointer, check, weight=part.weight),)) + part.check_keys("field")
+    return Grading((Term(path, part.pointer, check, weight=part.weight),)) + part.check_keys(
+        "field"
+    )
 
 
 def _build_value_schema(expected: Any, raw: Raw) -> dict[str, Any] | None:
@@ -155,10 +181,14 @@ def _build_value_schema(expected: Any, raw: Raw) -> dict[str, Any] | None:
     # A relative tolerance is a share of the expected value.
     width *= abs(middle) if raw.get("relative") is True else 1
     low, high = _to_decimal(middle - width), _to_decimal(middle + width)
-    return None if low is None or high is None else {"type": "number", "minimum": low, "maximum": high}
+    return (
+        None if low is None or high is None else {"type": "number", "minimum": low, "maximum": high}
+    )
 
 
-def _build_path_schema(steps: list[str | int], value: dict[str, Any], *, required: bool) -> dict[str, Any]:
+def _build_path_schema(
+    steps: list[str | int], value: dict[str, Any], *, required: bool
+) -> dict[str, Any]:
     for step in reversed(steps):
         if isinstance(step, str):
             limits: dict[str, Any] = {"required": [step]} if required else {}

@@ -16,7 +16,10 @@ from evalstore.migration.extraction import ArtifactDraft, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.readers.agentevals.grading import AVERAGE, Check, Term
 
-_COUNTED = {"missing": "zero", "errors": "zero"}  # a grader that fails counts as 0 and keeps its weight
+_COUNTED = {
+    "missing": "zero",
+    "errors": "zero",
+}  # a grader that fails counts as 0 and keeps its weight
 _NEVER: Check = {
     "kind": "regex",
     "pattern": "(?!)",
@@ -45,22 +48,34 @@ def compile_rubric(
 ) -> CompiledRubric:
     """Return the rubric of the weighted mean of these terms, with the threshold `passes`."""
     set_aside = list(unmapped)
-    # Rubrics nest one level: plain averages are folded into their parents, which is exact, before groups are counted.
+    # Rubrics nest one level: plain averages are folded into their parents, which is exact, before
+    # groups are counted.
     top = list(_spread_groups(_unwrap_single_group(terms, set_aside), set_aside))
     too_deep = [term for term in top if term.check is None and _is_deep(term)]
     set_aside += [{"reason": _DEEP, "raw": term.name} for term in too_deep]
-    notes = tuple(MigrationNote(term.pointer, MigrationOutcome.UNMAPPED, _DEEP) for term in too_deep)
+    notes = tuple(
+        MigrationNote(term.pointer, MigrationOutcome.UNMAPPED, _DEEP) for term in too_deep
+    )
     inner: list[ArtifactDraft] = []
-    leaves = [_refer_to_inner(term, inner) if term.check is None else term for term in top if term not in too_deep]
+    leaves = [
+        _refer_to_inner(term, inner) if term.check is None else term
+        for term in top
+        if term not in too_deep
+    ]
     if not leaves:
-        value: dict[str, Any] = {"checks": [_UNSCORED if set_aside else _ANYTHING], "scoring": {"combine": AVERAGE}}
+        value: dict[str, Any] = {
+            "checks": [_UNSCORED if set_aside else _ANYTHING],
+            "scoring": {"combine": AVERAGE},
+        }
     else:
         value = _build_value(leaves, AVERAGE, passes)
     value |= {"x_unmapped": set_aside} if set_aside else {}
     return CompiledRubric(_make_draft(value, pointer), tuple(inner), notes)
 
 
-def _unwrap_single_group(terms: Sequence[Term], set_aside: list[Mapping[str, Any]]) -> Sequence[Term]:
+def _unwrap_single_group(
+    terms: Sequence[Term], set_aside: list[Mapping[str, Any]]
+) -> Sequence[Term]:
     """Return the terms, or the members of a plain group that is the only term."""
     while len(terms) == 1 and terms[0].weight and _is_plain(terms[0]):
         set_aside += terms[0].unmapped
@@ -71,9 +86,15 @@ def _unwrap_single_group(terms: Sequence[Term], set_aside: list[Mapping[str, Any
 def _spread_groups(terms: Iterable[Term], set_aside: list[Mapping[str, Any]]) -> Iterator[Term]:
     """Yield the terms of the top level; a plain group that contains groups is replaced by its members."""
     for term in terms:
-        flat = term if term.check is not None else replace(term, members=tuple(_flatten_members(term)))
+        flat = (
+            term if term.check is not None else replace(term, members=tuple(_flatten_members(term)))
+        )
         if flat.check is None and _is_plain(flat) and _is_deep(flat):
-            set_aside += flat.unmapped if any(member.weight for member in flat.members) else _list_unmapped(flat)
+            set_aside += (
+                flat.unmapped
+                if any(member.weight for member in flat.members)
+                else _list_unmapped(flat)
+            )
             yield from _spread_groups(_scale_members(flat), set_aside)
         else:
             yield flat
@@ -82,7 +103,12 @@ def _spread_groups(terms: Iterable[Term], set_aside: list[Mapping[str, Any]]) ->
 def _flatten_members(group: Term) -> Iterator[Term]:
     """Yield the members of a group; plain groups among them are replaced by their members."""
     for member in group.members:
-        if member.check is None and group.combine == AVERAGE and _is_plain(member) and not _list_unmapped(member):
+        if (
+            member.check is None
+            and group.combine == AVERAGE
+            and _is_plain(member)
+            and not _list_unmapped(member)
+        ):
             yield from _flatten_members(replace(member, members=tuple(_scale_members(member))))
         else:
             yield member
@@ -129,7 +155,11 @@ def _build_value(leaves: Sequence[Term], combine: str, passes: Fraction) -> dict
             "scoring": {"combine": combine, "threshold": _to_number(passes)},
         }
     ids = list(_make_ids(leaves))
-    weights = dict(zip(ids, _make_exact_weights([term.weight for term in leaves]), strict=True)) if weighs else {}
+    weights = (
+        dict(zip(ids, _make_exact_weights([term.weight for term in leaves]), strict=True))
+        if weighs
+        else {}
+    )
     equal = len(set(weights.values())) == 1
     unequal = {} if equal else {id_: weight for id_, weight in weights.items() if weight != 1}
     required = [id_ for id_, term in zip(ids, leaves, strict=True) if term.gate is not None]
@@ -140,7 +170,10 @@ def _build_value(leaves: Sequence[Term], combine: str, passes: Fraction) -> dict
         "threshold": _to_number(passes),
         **_COUNTED,
     }
-    return {"checks": [_build_check(id_, term) for id_, term in zip(ids, leaves, strict=True)], "scoring": scoring}
+    return {
+        "checks": [_build_check(id_, term) for id_, term in zip(ids, leaves, strict=True)],
+        "scoring": scoring,
+    }
 
 
 def _build_check(id_: str, term: Term) -> Check:
@@ -184,4 +217,8 @@ def _make_exact_weights(weights: Sequence[Fraction]) -> list[int | Decimal]:
 
 
 def _to_number(value: Fraction) -> int | Decimal:
-    return int(value) if value.denominator == 1 else (Decimal(value.numerator) / value.denominator).normalize()
+    return (
+        int(value)
+        if value.denominator == 1
+        else (Decimal(value.numerator) / value.denominator).normalize()
+    )

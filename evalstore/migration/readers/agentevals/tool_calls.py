@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from evalstore.migration.readers.agentevals.grading import Check, Grading, Raw, SuitePart, join_gradings
+from evalstore.migration.readers.agentevals.grading import (
+    Check,
+    Grading,
+    Raw,
+    SuitePart,
+    join_gradings,
+)
 from evalstore.text import make_excerpt
 
 # The runner's modes to compare arguments, and ours; "ignore" compares none.
@@ -13,8 +19,14 @@ _ARGS = {"exact": "exact", "superset": "subset", "partial": "subset"}
 # The runner's trajectory modes, each with ours and the loss.
 _MODES = {
     "in_order": ("in_order", "where calls are missing, the share that is found may differ"),
-    "exact": ("exact", "further calls behind the expected ones were no fault to the runner; here they score 0"),
-    "superset": ("any_order", "where calls are missing, or one is expected twice, the share that is found may differ"),
+    "exact": (
+        "exact",
+        "further calls behind the expected ones were no fault to the runner; here they score 0",
+    ),
+    "superset": (
+        "any_order",
+        "where calls are missing, or one is expected twice, the share that is found may differ",
+    ),
 }
 _ANY = "any"
 _BOUNDED = frozenset({"name", "tool", "min", "max"})
@@ -27,16 +39,22 @@ def read_trajectory(part: SuitePart) -> Grading:
         return part.skip("it has no mode")
     ignored_keys = ("expected", "args_match") if mode == "any_order" else ("minimums",)
     notes = (
-        part.enter(key).ignore(f"its mode is {make_excerpt(mode)}") for key in ignored_keys if part.get(key) is not None
+        part.enter(key).ignore(f"its mode is {make_excerpt(mode)}")
+        for key in ignored_keys
+        if part.get(key) is not None
     )
-    return join_gradings([_read_minimums(part) if mode == "any_order" else _read_calls(part, mode), *notes])
+    return join_gradings(
+        [_read_minimums(part) if mode == "any_order" else _read_calls(part, mode), *notes]
+    )
 
 
 def _read_calls(part: SuitePart, mode: str) -> Grading:
     expected = part.get("expected")
     if not isinstance(expected, list):
         return part.skip("it has no list of expected tools")
-    if not expected or not all(isinstance(item, dict) and _is_text(item.get("tool")) for item in expected):
+    if not expected or not all(
+        isinstance(item, dict) and _is_text(item.get("tool")) for item in expected
+    ):
         return part.set_aside("an expected call names no tool, or none is expected")
     tools = [_read_expected_call(item, part) for item in expected]
     if mode not in _MODES:
@@ -47,7 +65,9 @@ def _read_calls(part: SuitePart, mode: str) -> Grading:
     slow = any(item.get("max_duration_ms") is not None for item in expected)
     lossy = [f"of tools that are expected {mode.replace('_', ' ')}: {loss}"]
     lossy += ["how long a call took is not looked at"] if slow else []
-    grading = part.grade({"kind": "tool_usage", "tools": tools, "mode": ours, "partial": True}, *lossy, steps=0)
+    grading = part.grade(
+        {"kind": "tool_usage", "tools": tools, "mode": ours, "partial": True}, *lossy, steps=0
+    )
     calls = (part.enter("expected", index) for index in range(len(expected)))
     return join_gradings([grading, *(call.check_keys("call") for call in calls)])
 
@@ -57,7 +77,11 @@ def read_tools_used(part: SuitePart) -> Grading:
     value = part.get("value")
     items: list[Any] = value if isinstance(value, list) else [value]
     tools = [_read_bounds(item) for item in items]
-    if not tools or None in tools or any(isinstance(item, dict) and item.keys() - _BOUNDED for item in items):
+    if (
+        not tools
+        or None in tools
+        or any(isinstance(item, dict) and item.keys() - _BOUNDED for item in items)
+    ):
         return part.set_aside("its value names no tool, or asks of it what no check kind says")
     return part.grade({"kind": "tool_usage", "tools": tools})
 
@@ -73,7 +97,9 @@ def read_tool_sequence(part: SuitePart) -> Grading:
         return part.set_aside("its value asks more of the sequence than its steps and their mode")
     if mode not in ("in_order", "exact"):
         return part.set_aside(f"no check kind knows the mode {make_excerpt(str(mode))}")
-    return part.grade({"kind": "tool_usage", "tools": [{"name": step} for step in steps], "mode": mode})
+    return part.grade(
+        {"kind": "tool_usage", "tools": [{"name": step} for step in steps], "mode": mode}
+    )
 
 
 def read_tool_arguments(part: SuitePart) -> Grading:
@@ -81,10 +107,14 @@ def read_tool_arguments(part: SuitePart) -> Grading:
     source = part.get("value")
     value: dict[str, Any] = source if isinstance(source, dict) else {}
     tool, match = _read_bounds(value), _ARGS.get(str(value.get("mode", "partial")))
-    has_known_keys = value.keys() <= {"name", "tool", "args", "mode"} and isinstance(value.get("args"), dict)
+    has_known_keys = value.keys() <= {"name", "tool", "args", "mode"} and isinstance(
+        value.get("args"), dict
+    )
     if tool is None or match is None or not has_known_keys:
         return part.set_aside("no check kind compares arguments this way")
-    return part.grade({"kind": "tool_usage", "tools": [tool | {"args": value["args"], "args_match": match}]})
+    return part.grade(
+        {"kind": "tool_usage", "tools": [tool | {"args": value["args"], "args_match": match}]}
+    )
 
 
 def read_skill_use(part: SuitePart) -> Grading:
@@ -93,9 +123,14 @@ def read_skill_use(part: SuitePart) -> Grading:
     if not _is_text(name):
         return part.set_aside("it names no single skill")
     check: Check = {"kind": "tool_usage", "tools": [{"name": "Skill", "args": {"skill": name}}]}
-    loss = "a skill is known by a call of the tool Skill whose argument is its name; the runner looked at more, or less"
+    loss = (
+        "a skill is known by a call of the tool Skill whose argument is its name; the runner "
+        "looked at more, or less"
+    )
     grading = part.grade(check, loss)
-    return replace(grading, terms=(replace(grading.terms[0], negate=part.get("should_trigger") is False),))
+    return replace(
+        grading, terms=(replace(grading.terms[0], negate=part.get("should_trigger") is False),)
+    )
 
 
 def _read_minimums(part: SuitePart) -> Grading:
@@ -104,8 +139,14 @@ def _read_minimums(part: SuitePart) -> Grading:
         return part.skip("its mode is any_order, and it has no minimums")
     if not least or not all(_is_text(name) and _is_count(number) for name, number in least.items()):
         return part.set_aside("a minimum is not a whole number from 1 up")
-    tools = [{"name": name, **({"min": number} if number > 1 else {})} for name, number in least.items()]
-    check: Check = {"kind": "tool_usage", "tools": tools, **({"partial": True} if len(tools) > 1 else {})}
+    tools = [
+        {"name": name, **({"min": number} if number > 1 else {})} for name, number in least.items()
+    ]
+    check: Check = {
+        "kind": "tool_usage",
+        "tools": tools,
+        **({"partial": True} if len(tools) > 1 else {}),
+    }
     return part.grade(check, steps=len(tools))
 
 
@@ -125,9 +166,14 @@ def _read_expected_call(item: Raw, part: SuitePart) -> dict[str, Any] | None:
         return tool
     if not isinstance(args, dict) or not isinstance(mode, str):
         return None
-    # Until D1 calls may have more arguments than expected; since then, `subset` means that they have no more.
+    # Until D1 calls may have more arguments than expected; since then, `subset` means that they
+    # have no more.
     match = mode if mode == "subset" == own else _ARGS.get(mode)
-    return None if match is None else tool | {"args": args, **({"args_match": match} if match == "exact" else {})}
+    return (
+        None
+        if match is None
+        else tool | {"args": args, **({"args_match": match} if match == "exact" else {})}
+    )
 
 
 def _read_bounds(item: Any) -> dict[str, Any] | None:
@@ -137,7 +183,10 @@ def _read_bounds(item: Any) -> dict[str, Any] | None:
     if not _is_name(name):
         return None
     bounds = {key: item[key] for key in ("min", "max") if item.get(key) is not None}
-    fits = all(isinstance(bound, int) and not isinstance(bound, bool) and bound >= 0 for bound in bounds.values())
+    fits = all(
+        isinstance(bound, int) and not isinstance(bound, bool) and bound >= 0
+        for bound in bounds.values()
+    )
     if not fits or ("max" in bounds and not bounds.get("min", bounds["max"] + 1) <= bounds["max"]):
         return None  # no count satisfies the bounds, or the minimum is unknown
     return None if bounds == {"min": 0} else {"name": name, **bounds}

@@ -9,7 +9,12 @@ from typing import Any
 from evalstore.documents import Document, OpaqueValue, Pointer
 from evalstore.migration.case_reading import refuse_source
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
-from evalstore.migration.readers.every_eval_ever.results import SAMPLES, find_result_notes, list_rubrics, pair_results
+from evalstore.migration.readers.every_eval_ever.results import (
+    SAMPLES,
+    find_result_notes,
+    list_rubrics,
+    pair_results,
+)
 from evalstore.migration.readers.every_eval_ever.samples import extract_questions
 from evalstore.migration.table import FormatTable
 from evalstore.migration.value_readings import describe_type
@@ -32,7 +37,9 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
         return _extract_aggregate(root, legacy, table)
     cases, notes = extract_questions(root, (), legacy.document, problems)
     has_questions = any(not case.is_set_aside for case in cases)
-    return Extraction(dialect, ArtifactDraft(Kind.DATASET, "suite", {}), cases, notes=notes, is_run=has_questions)
+    return Extraction(
+        dialect, ArtifactDraft(Kind.DATASET, "suite", {}), cases, notes=notes, is_run=has_questions
+    )
 
 
 def _find_json_problems(document: Document) -> dict[Any, str]:
@@ -40,8 +47,15 @@ def _find_json_problems(document: Document) -> dict[Any, str]:
 
     It takes no key twice, so that it is unknown which counts, and no number like NaN.
     """
-    twice = [(key.pointer, f"duplicate key {make_excerpt(str(key.pointer[-1]))!r}") for key in document.doubled]
-    numbers = [(at, "NaN and numbers without end are not JSON") for at in document.opaque if _is_number(document, at)]
+    twice = [
+        (key.pointer, f"duplicate key {make_excerpt(str(key.pointer[-1]))!r}")
+        for key in document.doubled
+    ]
+    numbers = [
+        (at, "NaN and numbers without end are not JSON")
+        for at in document.opaque
+        if _is_number(document, at)
+    ]
     return {pointer[0]: problem for pointer, problem in [*twice, *numbers]}
 
 
@@ -54,16 +68,33 @@ def _is_number(document: Document, pointer: Pointer) -> bool:
 
 def _find_file_problem(root: Any, suffix: str) -> str:
     if isinstance(root, list):
-        return "" if suffix in _LINES else "these rows are one list; write one row per line in a .jsonl file"
+        return (
+            ""
+            if suffix in _LINES
+            else "these rows are one list; write one row per line in a .jsonl file"
+        )
     if suffix != ".json":
-        return f"an aggregate is one JSON object in a file that ends in .json; this one ends in {suffix or 'nothing'}"
+        return (
+            "an aggregate is one JSON object in a file that ends in .json; this one ends in "
+            f"{suffix or 'nothing'}"
+        )
     results = root["evaluation_results"]
-    return "" if isinstance(results, list) else f"evaluation_results is {describe_type(results)} where a list belongs"
+    return (
+        ""
+        if isinstance(results, list)
+        else f"evaluation_results is {describe_type(results)} where a list belongs"
+    )
 
 
-def _extract_aggregate(root: Mapping[str, Any], legacy: LegacySource, table: FormatTable) -> Extraction:
+def _extract_aggregate(
+    root: Mapping[str, Any], legacy: LegacySource, table: FormatTable
+) -> Extraction:
     samples = root.get(SAMPLES)
-    cases, notes = extract_questions(samples, (SAMPLES,), legacy.document) if isinstance(samples, list) else ((), ())
+    cases, notes = (
+        extract_questions(samples, (SAMPLES,), legacy.document)
+        if isinstance(samples, list)
+        else ((), ())
+    )
     has_questions = any(not case.is_set_aside for case in cases)
     results = pair_results(root, table.form)
     rubric_cases, judges = list_rubrics(results)

@@ -20,7 +20,9 @@ from evalstore.text import make_excerpt
 
 SAMPLES = "detailed_evaluation_results_per_samples"
 _ALONE = "a score without the rows behind it: it is kept in the run, and nothing can grade it again"
-_FACTS = JudgeFacts("it is kept letter by letter, and what belongs in its places follows it in our words")
+_FACTS = JudgeFacts(
+    "it is kept letter by letter, and what belongs in its places follows it in our words"
+)
 _KEPT = "it is kept in the run"
 
 
@@ -49,9 +51,15 @@ def pair_results(root: Mapping[str, Any], form: Mapping[str, Any]) -> list[Resul
     return pairs
 
 
-def list_rubrics(results: Iterable[Result]) -> tuple[tuple[LegacyCase, ...], tuple[ArtifactDraft, ...]]:
+def list_rubrics(
+    results: Iterable[Result],
+) -> tuple[tuple[LegacyCase, ...], tuple[ArtifactDraft, ...]]:
     """Return a rubric case for each result that models scored, and their judges, each once."""
-    with_rubric = [(pointer, result, rubric) for pointer, result, rubric in results if isinstance(rubric, ResultRubric)]
+    with_rubric = [
+        (pointer, result, rubric)
+        for pointer, result, rubric in results
+        if isinstance(rubric, ResultRubric)
+    ]
     cases = tuple(
         LegacyCase(
             pointer,
@@ -64,17 +72,29 @@ def list_rubrics(results: Iterable[Result]) -> tuple[tuple[LegacyCase, ...], tup
         for pointer, result, rubric in with_rubric
     )
     # Reversed twice: the first of equal judges stays, in the order of the results.
-    judges = {judge.ref: judge for _, _, rubric in reversed(with_rubric) for judge in reversed(rubric.judges)}
+    judges = {
+        judge.ref: judge
+        for _, _, rubric in reversed(with_rubric)
+        for judge in reversed(rubric.judges)
+    }
     return cases, tuple(reversed(judges.values()))
 
 
-def find_result_notes(root: Mapping[str, Any], results: Iterable[Result]) -> Iterator[MigrationNote]:
+def find_result_notes(
+    root: Mapping[str, Any], results: Iterable[Result]
+) -> Iterator[MigrationNote]:
     """Yield a note on every result without a rubric, and on a schema version that the aggregate does not fit."""
     if doubt := find_aggregate_doubt(root):
         yield MigrationNote(("schema_version",), MigrationOutcome.MIGRATED, doubt, in_run=True)
     if not root["evaluation_results"]:
-        yield MigrationNote(("evaluation_results",), MigrationOutcome.UNMAPPED, "it has no result; it is kept as a run")
-    with_rows = isinstance(root.get(SAMPLES), list) or bool(get_mapping(root, "detailed_evaluation_results"))
+        yield MigrationNote(
+            ("evaluation_results",),
+            MigrationOutcome.UNMAPPED,
+            "it has no result; it is kept as a run",
+        )
+    with_rows = isinstance(root.get(SAMPLES), list) or bool(
+        get_mapping(root, "detailed_evaluation_results")
+    )
     for pointer, result, rubric in results:
         if isinstance(rubric, ResultRubric):
             continue
@@ -114,13 +134,20 @@ def _build_result_rubric(
     if problem := _find_scoring_problem(scoring):
         return f"{problem}; {_KEPT}"
     at = (*pointer, "metric_config", "llm_scoring", "judges")
-    drafts = (_draft_judge(scoring["input_prompt"], member, answer, form) for member in scoring["judges"])
+    drafts = (
+        _draft_judge(scoring["input_prompt"], member, answer, form) for member in scoring["judges"]
+    )
     title = result.get("evaluation_name")
     head = f"{title} " if isinstance(title, str) else ""
     judges = tuple(
-        replace(draft, pointer=(*at, index), name=f"{head}{draft.name}") for index, draft in enumerate(drafts)
+        replace(draft, pointer=(*at, index), name=f"{head}{draft.name}")
+        for index, draft in enumerate(drafts)
     )
-    graders = {"judge_prompt_ref": judges[0].ref} if len(judges) == 1 else _build_jury(scoring, judges, form)
+    graders = (
+        {"judge_prompt_ref": judges[0].ref}
+        if len(judges) == 1
+        else _build_jury(scoring, judges, form)
+    )
     if isinstance(graders, str):
         return f"{graders}; {_KEPT}"
     variables = find_template_variables(judges[0].value["template"])
@@ -136,7 +163,11 @@ def _find_scoring_problem(scoring: Any) -> str:
     if not isinstance(scoring.get("input_prompt"), str) or not scoring["input_prompt"].strip():
         return "llm_scoring has no input_prompt"
     members = scoring.get("judges")
-    if not isinstance(members, list) or not members or not all(isinstance(member, dict) for member in members):
+    if (
+        not isinstance(members, list)
+        or not members
+        or not all(isinstance(member, dict) for member in members)
+    ):
         return "llm_scoring has no list of judges"
     return ""
 
@@ -147,13 +178,19 @@ def _read_answer_form(metric: Mapping[str, Any], form: Mapping[str, Any]) -> dic
     if type_ is None:
         return "it has no score_type, so it is unknown what its judges answer"
     if not isinstance(type_, str) or type_ not in form["replies"]:
-        return f"its score_type is {make_excerpt(str(type_), 40)}, so it is unknown what its judges answer"
+        return (
+            f"its score_type is {make_excerpt(str(type_), 40)}, so it is unknown what its judges "
+            "answer"
+        )
     if type_ == "binary":
         return {"score_type": type_}
     if type_ == "continuous":
         low, high = metric.get("min_score"), metric.get("max_score")
         if not (is_number(low) and is_number(high) and low < high):
-            return f"its bounds {make_excerpt(str(low), 40)} and {make_excerpt(str(high), 40)} are not a scale"
+            return (
+                f"its bounds {make_excerpt(str(low), 40)} and {make_excerpt(str(high), 40)} are "
+                "not a scale"
+            )
         return {"score_type": type_, "scale": {"min": low, "max": high}}
     levels = metric.get("level_names")
     names = levels if isinstance(levels, list) else []
@@ -177,7 +214,9 @@ def _draft_judge(
         **({"model": model} if model else {}),
     }
     word = make_slug(str(model.get("id", "")).rpartition("/")[2]) or "judge"
-    return ArtifactDraft(Kind.JUDGE, f"judge_{compute_digest(value)[:32]}", value, facts=_FACTS, name=word)
+    return ArtifactDraft(
+        Kind.JUDGE, f"judge_{compute_digest(value)[:32]}", value, facts=_FACTS, name=word
+    )
 
 
 def _read_judge_model(member: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,10 +255,19 @@ def _list_jury_losses(scoring: Mapping[str, Any]) -> list[str]:
     if len(scoring["judges"]) == 1:
         return []
     method = scoring.get("aggregation_method")
-    reasons = [] if method else ["it does not say how its judges' scores became one; here it is their mean"]
+    reasons = (
+        []
+        if method
+        else ["it does not say how its judges' scores became one; here it is their mean"]
+    )
     if method == "majority_vote":
-        reasons.append("a majority is more than half of the judges whose score reaches 0.7; the record names no bar")
-    if method != "weighted_average" and len({str(_read_member_weight(member)) for member in scoring["judges"]}) > 1:
+        reasons.append(
+            "a majority is more than half of the judges whose score reaches 0.7; the record names no bar"
+        )
+    if (
+        method != "weighted_average"
+        and len({str(_read_member_weight(member)) for member in scoring["judges"]}) > 1
+    ):
         reasons.append(f"its judges have weights, which {method or 'no method'} does not read")
     return reasons
 
@@ -231,7 +279,10 @@ def _list_judge_losses(metric: Mapping[str, Any], scoring: Mapping[str, Any]) ->
     models = [(member, _read_judge_model(member)) for member in scoring["judges"]]
     if not all("id" in model for _, model in models):
         reasons.append("a judge names no model; here the model of the run that scores is asked")
-    if any(member.get("temperature") is not None and "temperature" not in model for member, model in models):
+    if any(
+        member.get("temperature") is not None and "temperature" not in model
+        for member, model in models
+    ):
         reasons.append("the temperature of a judge is not a number of 0 or more; here none is sent")
     if scoring.get("expert_baseline") is not None:
         reasons.append("its expert_baseline has no place in a rubric and stays in the run")
@@ -240,7 +291,10 @@ def _list_judge_losses(metric: Mapping[str, Any], scoring: Mapping[str, Any]) ->
 
 def _draft_rubric(result: Mapping[str, Any], check: dict[str, Any]) -> ArtifactDraft:
     title = result.get("evaluation_name")
-    value = {"checks": [{"id": "judged", "kind": "llm_judge", **check}], "scoring": {"combine": "weighted_avg"}}
+    value = {
+        "checks": [{"id": "judged", "kind": "llm_judge", **check}],
+        "scoring": {"combine": "weighted_avg"},
+    }
     head = {"title": title} if isinstance(title, str) and title else {}
     draft = draft_rubric(value, str(title) if head else "judged")
     return replace(draft, value=head | value)  # a title is no part of what is asked

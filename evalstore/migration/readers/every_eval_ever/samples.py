@@ -30,8 +30,8 @@ def extract_questions(
 ) -> tuple[tuple[LegacyCase, ...], tuple[MigrationNote, ...]]:
     """Return the questions of the rows below the pointer `at`, and a note on each further row of a question.
 
-    Rows of the same evaluation and sample with the same content are one question. `problems` says by its place why a
-    row is refused.
+    Rows of the same evaluation and sample with the same content are one question. `problems` says
+    by its place why a row is refused.
     """
     items = list(_read_samples(rows, at, document, problems or {}))
     cases = tuple(item for item in items if isinstance(item, LegacyCase))
@@ -74,9 +74,15 @@ def _find_row_problem(row: Any) -> str:
     id_ = row.get("sample_id")
     if isinstance(id_, bool) or not isinstance(id_, str | int) or id_ == "":
         near = find_nearest("sample_id", row.keys() - {"sample_id"})
-        hint = f"; it has {make_excerpt(near, 60)!r}, which no version has" if "sample_id" not in row and near else ""
+        hint = (
+            f"; it has {make_excerpt(near, 60)!r}, which no version has"
+            if "sample_id" not in row and near
+            else ""
+        )
         doubt = find_row_doubt(row)
-        return "; ".join(filter(None, [f"it has no sample_id that is a text or a whole number{hint}", doubt]))
+        return "; ".join(
+            filter(None, [f"it has no sample_id that is a text or a whole number{hint}", doubt])
+        )
     if not isinstance(_read_input(row).get("raw"), str):
         return "it does not say in a text what the model was asked (input.raw)"
     return ""
@@ -86,7 +92,12 @@ def _read_input(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the input of a row as a mapping; the samples in early aggregates are flat."""
     # Samples within early aggregates: flat, with other names.
     if isinstance(row.get("input"), str):
-        flat = {"raw": "input", "reference": "ground_truth", "formatted": "prompt", "choices": "choices"}
+        flat = {
+            "raw": "input",
+            "reference": "ground_truth",
+            "formatted": "prompt",
+            "choices": "choices",
+        }
         return {name: row.get(key) for name, key in flat.items()}
     value = row.get("input")
     return value if isinstance(value, dict) else {}
@@ -96,22 +107,38 @@ def _map_question(row: Mapping[str, Any]) -> dict[str, Any]:
     source = _read_input(row)
     reference = source.get("reference")
     expected = reference[0] if isinstance(reference, list) and len(reference) == 1 else reference
-    optional = {"expected": expected, "choices": source.get("choices"), "formatted": source.get("formatted")}
+    optional = {
+        "expected": expected,
+        "choices": source.get("choices"),
+        "formatted": source.get("formatted"),
+    }
     return {
         "input": source["raw"],
         **{key: value for key, value in optional.items() if value is not None and value != []},
     }
 
 
-def _map_source(row: Mapping[str, Any], pointer: Pointer, question_fields: Mapping[str, Any]) -> dict[str, Any]:
-    name, sample_hash, metadata = row.get("evaluation_name"), row.get("sample_hash"), row.get("metadata")
+def _map_source(
+    row: Mapping[str, Any], pointer: Pointer, question_fields: Mapping[str, Any]
+) -> dict[str, Any]:
+    name, sample_hash, metadata = (
+        row.get("evaluation_name"),
+        row.get("sample_hash"),
+        row.get("metadata"),
+    )
     source = {
         "pointer": format_json_pointer(pointer),
         **({"evaluation_name": name} if name is not None else {}),
     }
     if sample_hash is not None:
-        source |= {"sample_hash": sample_hash, "recipe": _find_hash_recipe(sample_hash, question_fields)}
-    return {**({"metadata": metadata} if isinstance(metadata, dict) and metadata else {}), "x_source": source}
+        source |= {
+            "sample_hash": sample_hash,
+            "recipe": _find_hash_recipe(sample_hash, question_fields),
+        }
+    return {
+        **({"metadata": metadata} if isinstance(metadata, dict) and metadata else {}),
+        "x_source": source,
+    }
 
 
 def _find_hash_recipe(sample_hash: Any, question_fields: Mapping[str, Any]) -> str:
@@ -125,11 +152,22 @@ def _find_hash_recipe(sample_hash: Any, question_fields: Mapping[str, Any]) -> s
     texts = {
         "helm": [raw + text for text in several[:1]],
         "inspect": [raw + "".join(several)],
-        "lm_eval": [json.dumps({"raw": raw, "reference": text}, sort_keys=True) for text in several[:1]],
-        "openeval": [json.dumps({"raw": raw, "reference": several}, sort_keys=True, separators=(",", ":"))],
+        "lm_eval": [
+            json.dumps({"raw": raw, "reference": text}, sort_keys=True) for text in several[:1]
+        ],
+        "openeval": [
+            json.dumps({"raw": raw, "reference": several}, sort_keys=True, separators=(",", ":"))
+        ],
     }
-    coded = {name: [text.encode("utf-8", "surrogatepass") for text in found] for name, found in texts.items()}
-    names = [name for name, found in coded.items() if sample_hash in [hashlib.sha256(one).hexdigest() for one in found]]
+    coded = {
+        name: [text.encode("utf-8", "surrogatepass") for text in found]
+        for name, found in texts.items()
+    }
+    names = [
+        name
+        for name, found in coded.items()
+        if sample_hash in [hashlib.sha256(one).hexdigest() for one in found]
+    ]
     return " or ".join(names) or "unknown"
 
 
