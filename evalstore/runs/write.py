@@ -125,13 +125,14 @@ class DraftFolder:
 
     def remove_hidden(self, path: str) -> None:
         """Remove a hidden file and the folder that was made for it, as far as they are there."""
-        here, name = self.descriptor, path.removesuffix(f"/{UNSEEN_DATA}")
         with suppress(FileNotFoundError):
-            os.unlink(path, dir_fd=here)
-        with suppress(FileNotFoundError):
-            os.rmdir(f"{name}/{UNSEEN}", dir_fd=here)
-        with suppress(FileNotFoundError):
-            os.rmdir(name, dir_fd=here)
+            os.unlink(path, dir_fd=self.descriptor)
+        self._remove_folder(path.removesuffix(f"/{UNSEEN_DATA}"))
+
+    def _remove_folder(self, name: str) -> None:
+        for folder in (f"{name}/{UNSEEN}", name):
+            with suppress(FileNotFoundError):
+                os.rmdir(folder, dir_fd=self.descriptor)
 
     def make_intrusion_error(self, name: str) -> RefusedError:
         """Return the `RefusedError` for a file that another program wrote or replaced."""
@@ -167,8 +168,10 @@ class DraftFolder:
     def _remove_if_unlocked(self, hidden: str) -> None:
         try:
             descriptor = os.open(hidden, _OPEN, dir_fd=self.descriptor)
-        except FileNotFoundError:  # the process was killed before it made the file
-            self.remove_hidden(hidden)
+        except FileNotFoundError:
+            # The process was killed before it made the file, or is about to: then the folder is not
+            # empty any more, or is gone, and is made again.
+            self._remove_folder(hidden.removesuffix(f"/{UNSEEN_DATA}"))
             return
         try:
             if stat.S_ISREG(os.fstat(descriptor).st_mode):

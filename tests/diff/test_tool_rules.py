@@ -157,7 +157,7 @@ def prove(old: Mapping, new: Mapping) -> list[DiffFinding]:
 def test_what_is_claimed_of_an_edit_holds_on_every_short_record(seed: int, samples: Callable[[int], int]) -> None:
     random = Random(seed)  # noqa: S311  # chance, not secrets
     claims: list[DiffFinding] = []
-    for _ in range(samples(120)):
+    for _ in range(samples(240)):
         old = rubric(random)
         claims += prove(old, edited(random, old))
     found = {(claim.rule, claim.directions[0]) for claim in claims}
