@@ -174,7 +174,7 @@ def test_a_damaged_file_is_one_sentence(table: Callable[..., Path], samples: Cal
     path = table(*({"id": f"q{number}", "output": "text " * number} for number in range(40)), row_group_size=16)
     whole, draw = path.read_bytes(), random.Random(16)  # noqa: S311
     damaged = [b"", b"PAR1", whole[:-9], whole[: len(whole) // 2], b'{"id": "a", "output": "x"}\n', whole[4:]]
-    for _ in range(samples(200)):
+    for _ in range(samples(80)):
         data = bytearray(whole)
         for _ in range(draw.randint(1, 4)):
             data[draw.randrange(len(data))] = draw.randrange(256)
