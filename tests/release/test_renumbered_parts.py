@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from evalstore.documents import read_yaml
+from evalstore.errors import EvalstoreError
+from evalstore.release.rebase_releases import bump_again
+from evalstore.release.step import BumpOptions
+from evalstore.store import ArtifactStore
 from tests.release.conftest import Shop, check_sound
-from tests.release.test_again import add_check
+from tests.release.test_again import STEPS, add_check
 
 pytestmark = pytest.mark.process  # git starts the merge driver
 
@@ -60,6 +68,84 @@ def check_whole(cli: Cli, shop: Shop) -> None:
     run(cli, shop, "bump", "--all", "--push")
     run(cli, shop, "gate", "--base", "origin/main")
     check_sound(shop)
+
+
+def number_anew(shop: Shop) -> None:
+    with ArtifactStore.open(shop.root) as store:
+        bump_again(store, BumpOptions())
+
+
+def end_here() -> None:
+    os._exit(9)
+
+
+def refuse_to_write() -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def is_write(event: str, argv: tuple[Any, ...]) -> bool:
+    """Whether an event of the interpreter writes, or starts a git, which may."""
+    if event == "open":
+        return isinstance(argv[2], int) and bool(argv[2] & (os.O_WRONLY | os.O_RDWR))
+    return event in STEPS
+
+
+def number_anew_with_a_fault(shop: Shop, number: int, fault: Callable[[], None]) -> bool:
+    """Number anew in a process with a fault at its n-th write; return whether it came so far."""
+    child = os.fork()
+    if not child:
+        left = iter(range(number))
+        met: list[int] = []
+
+        def look(event: str, argv: tuple[Any, ...]) -> None:
+            if not met and is_write(event, argv) and next(left, None) is None:
+                met.append(number)
+                fault()
+
+        sys.addaudithook(look)
+        try:
+            number_anew(shop)
+        except (EvalstoreError, OSError):
+            pass
+        finally:
+            os._exit(9 if met else 0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+@pytest.mark.slow
+@pytest.mark.chaos
+@pytest.mark.parametrize("fault", [end_here, refuse_to_write])
+def test_a_fault_anywhere_leaves_all_of_it_or_nothing(
+    pair: tuple[Shop, Shop], cli: Cli, tmp_path: Path, fault: Callable[[], None]
+) -> None:
+    """The same again finishes: lock, pins and acceptances go with the release that they name."""
+    _, ben = pair
+    release_other(ben, cli)
+    ben.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@2.0.0"))
+    commit(ben)
+    run(cli, ben, "lock")
+    commit(ben)
+    ends = {True: 0, False: 0}
+    for number in range(2, 2000, 13):
+        there = Shop(tmp_path / f"ben{number}", ben.run)
+        shutil.copytree(ben.top, there.top)
+        head = there.git("rev-parse", "HEAD")
+        met = number_anew_with_a_fault(there, number, fault)
+        is_done = "rubric/tone@3.0.0" in there.tags()
+        ends[is_done] += 1
+        assert is_done or there.git("rev-parse", "HEAD") == head
+        number_anew(there)
+        assert b"rubric/tone@3.0.0" in there.read("datasets/web.yaml")
+        assert there.git("status", "--porcelain") == ""
+        said = json.loads(run(cli, there, "verify", "--format", "json", code=1).out)
+        found = [(one["rule"], one["file"]) for one in said["findings"]]  # the draft is not released yet
+        assert found == [("release-content-differs", "datasets/web.yaml")]
+        run(cli, there, "lock", "--check")
+        check_sound(there)
+        shutil.rmtree(there.top)
+        if not met:
+            break
+    assert min(ends.values()) > 0, ends
 
 
 def test_the_lock_follows_the_number(pair: tuple[Shop, Shop], cli: Cli) -> None:
