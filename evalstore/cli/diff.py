@@ -36,6 +36,8 @@ from evalstore.model import Artifact
 if TYPE_CHECKING:
     from evalstore.api import CallPlan, ChangeSide, Diff, Judges, RunMeasurement, Store, StoreDiff
 
+_ASKED = "evalstore diff REF --ask N --run RUN"
+
 
 @click.command(
     cls=SectionedCommand,
@@ -181,7 +183,6 @@ class _Refusal(NamedTuple):
     hint: str
 
 
-_ASKED = "evalstore diff REF --ask N --run RUN"
 _REFUSALS = (
     _Refusal(
         lambda given: len(given.sides) > len(("A", "B")),

@@ -28,6 +28,20 @@ if TYPE_CHECKING:
     from evalstore.api import Endpoint, Judges
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_add_against = click.option(
+    "--against",
+    metavar="REF",
+    type=CONTENT_REF,
+    help="The dataset that the rows are of, as in dataset/gold@1.0.0.",
+)
+_add_no_write = click.option(
+    "--no-write", is_flag=True, help="Only measure; the judge's file stays as it is."
+)
+_add_dry_run = click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Ask nobody, write nothing: say which calls it takes, or show the diff.",
+)
 
 
 @click.group(
@@ -67,12 +81,6 @@ def _parse_variables(
     return variables
 
 
-_add_against = click.option(
-    "--against",
-    metavar="REF",
-    type=CONTENT_REF,
-    help="The dataset that the rows are of, as in dataset/gold@1.0.0.",
-)
 _add_variables = click.option(
     "--var",
     "variables",
@@ -80,14 +88,6 @@ _add_variables = click.option(
     metavar="NAME=TEXT",
     callback=_parse_variables,
     help="Fill a variable.",
-)
-_add_no_write = click.option(
-    "--no-write", is_flag=True, help="Only measure; the judge's file stays as it is."
-)
-_add_dry_run = click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Ask nobody, write nothing: say which calls it takes, or show the diff.",
 )
 
 

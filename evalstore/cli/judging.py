@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from evalstore.model import JudgeReply
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_JUDGE_PARAMETERS = (
+    "judge_url",
+    "judge_key",
+    "judge_model",
+    "judge_timeout",
+    "judge_retries",
+    "judge_jobs",
+    "max_calls",
+    "cache",
+)
 
 
 class JudgeOption(click.Option):
@@ -105,16 +115,6 @@ _OPTIONS = (
         is_flag=True,
         help="Ask nobody, whatever the environment says: kept replies only, and no error where a check cannot grade.",
     ),
-)
-_JUDGE_PARAMETERS = (
-    "judge_url",
-    "judge_key",
-    "judge_model",
-    "judge_timeout",
-    "judge_retries",
-    "judge_jobs",
-    "max_calls",
-    "cache",
 )
 
 

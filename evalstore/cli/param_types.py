@@ -33,6 +33,7 @@ _LIMIT = 1 << 20
 _FILE = re.compile(rf"({ID})\.yaml")
 _LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # of a ledger
 _NAME = re.compile(rf"(?:{'|'.join(KINDS)})/{ID}")
+MOST_UNGRADED = 0.02  # what checks may fail to grade by default, in every gate that reads scores
 
 
 def check_ref(word: str, directory: Path, *, of_content: bool = False) -> str:
@@ -132,7 +133,6 @@ class NumberRange(click.FloatRange):
 
 
 SHARE = NumberRange(0, 1)
-MOST_UNGRADED = 0.02  # what checks may fail to grade by default, in every gate that reads scores
 
 
 class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not
