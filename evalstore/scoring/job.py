@@ -45,6 +45,15 @@ from evalstore.store.revisions import find_head
 from evalstore.store.rows import compute_rows_sha256
 from evalstore.text import find_nearest, make_excerpt
 
+# What the resolver of references notes, with what each means today.
+_NOTED = frozenset({"reference-floating", "reference-unpinned", "rubric-partial"})
+# What is no matter for a score: whether something could be released, and questions' rubrics where
+# one is given.
+_OF_RELEASES = frozenset({"reference-unreleasable"})
+_OF_OWN_RUBRICS = frozenset({"dataset-unscored", "question-unscored"})
+# Where the files grade, whatever a pin says, or a rubric of the command line.
+_OF_PINS = frozenset({"pin-behind"})
+
 
 def score(  # noqa: PLR0913  # what a command line can say, each by its name
     dataset: str,
@@ -285,16 +294,6 @@ def open_job(  # noqa: PLR0913  # as `score` has them
             yield ScoringJob(
                 run, samples, choice, rubric, questions, resolver, session, max_ungraded, by_input
             )
-
-
-# What the resolver of references notes, with what each means today.
-_NOTED = frozenset({"reference-floating", "reference-unpinned", "rubric-partial"})
-# What is no matter for a score: whether something could be released, and questions' rubrics where
-# one is given.
-_OF_RELEASES = frozenset({"reference-unreleasable"})
-_OF_OWN_RUBRICS = frozenset({"dataset-unscored", "question-unscored"})
-# Where the files grade, whatever a pin says, or a rubric of the command line.
-_OF_PINS = frozenset({"pin-behind"})
 
 
 def _note_joining(status: str, *, by_input: bool) -> Iterator[str]:

@@ -20,6 +20,10 @@ from evalstore.scoring.judging import NO_REPLY
 from evalstore.statistics import ExactMean
 from evalstore.text import make_excerpt
 
+_SHOWN_CHECKS = 3  # in notes; the run's table has all checks
+_SHOWN_REASONS, _SHOWN_IDS, _KEPT_REASONS = 3, 5, 100
+_LINE = re.compile(r"(?<=\bline )\d+")  # of the question, within a reason
+
 
 class QuestionTotals(NamedTuple):
     """The exact means over questions; `unscored` counts those of which no sample has a score."""
@@ -81,11 +85,6 @@ class QuestionSums:
             self._counts.append(0)
             number = self._known[score, verdict] = len(self._outcomes)
         return number
-
-
-_SHOWN_CHECKS = 3  # in notes; the run's table has all checks
-_SHOWN_REASONS, _SHOWN_IDS, _KEPT_REASONS = 3, 5, 100
-_LINE = re.compile(r"(?<=\bline )\d+")  # of the question, within a reason
 
 
 class CountedRow(Protocol):
