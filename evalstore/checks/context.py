@@ -14,6 +14,9 @@ from evalstore.model import Artifact, Grade, JudgeCall, JudgeReply, Kind, Sample
 
 # A check with everything that its parameters alone decide done once, before the first output.
 GradeFunction = Callable[[Sample], Grade]
+STEP_LIMIT = 1 << 32  # characters that are looked at, each once for each phrase: some two seconds
+PHRASE_LIMIT = STEP_LIMIT // OUTPUT_LIMIT
+_PHRASE_KINDS = frozenset({"must_contain_any", "must_not_contain"})
 
 
 def grade_always(graded: Grade) -> GradeFunction:
@@ -66,11 +69,6 @@ class CheckContext:
 
 
 NO_CONTEXT = CheckContext()
-
-STEP_LIMIT = 1 << 32  # characters that are looked at, each once for each phrase: some two seconds
-PHRASE_LIMIT = STEP_LIMIT // OUTPUT_LIMIT
-
-_PHRASE_KINDS = frozenset({"must_contain_any", "must_not_contain"})
 
 
 class Phrase(NamedTuple):

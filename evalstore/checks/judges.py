@@ -38,6 +38,8 @@ _REQUEST_TYPES: Mapping[str, tuple[type, str]] = {
     "system": (str, "text"),
     "extra": (dict, "mapping"),
 }
+_ZERO = Fraction(0)
+WEIGHTED_AGGREGATES = frozenset({"mean", "majority"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +243,6 @@ def describe_answer(judge: str, parsed: ParsedReply) -> str:
     return f"{judge} {grade}" + (f": {parsed.words}" if parsed.words else "")
 
 
-_ZERO = Fraction(0)
-
-
 @dataclass(frozen=True, slots=True)
 class JudgeVote:
     """The score that one judge gives, and the weight of that judge."""
@@ -279,4 +278,3 @@ AGGREGATES: Mapping[str, Callable[[Sequence[JudgeVote], Fraction], Fraction]] = 
     "max": lambda votes, _: max(vote.score for vote in votes),
     "majority": _ask_majority,
 }
-WEIGHTED_AGGREGATES = frozenset({"mean", "majority"})

@@ -48,6 +48,8 @@ _CUT = {
     "content_filter": "the reply was held back by the endpoint's content filter",
     "refusal": "the model refused to answer",
 }
+# The keys that answer for each score type, and how a value under them becomes a score.
+_Read = Callable[[Judge, Any], Fraction | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,8 +337,6 @@ def _read_level(judge: Judge, value: Any) -> Fraction | str:
     return f"the level {_describe_value(value)} is none of {make_excerpt(', '.join(levels))}"
 
 
-# The keys that answer for each score type, and how a value under them becomes a score.
-_Read = Callable[[Judge, Any], Fraction | str]
 _KEYS: Mapping[ScoreType, Mapping[str, _Read]] = {
     ScoreType.BINARY: {"verdict": _read_verdict, "score": _read_verdict_score},
     ScoreType.CONTINUOUS: {"score": _read_score},

@@ -12,6 +12,8 @@ from evalstore.model import Grade, Question, Sample
 from evalstore.model.outcome import grade_binary, grade_error, grade_missing
 from evalstore.text import EXCERPT, find_nearest, make_excerpt
 
+_FORMATS = frozenset({"json", "text"})
+
 
 def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
     """Return the grade of the JSON's value; text that is not JSON fails, JSON beyond the limits is unscored (error).
@@ -34,9 +36,6 @@ def grade_json(text: str, grade_value: Callable[[Any], Grade]) -> Grade:
             f"not JSON{line}: {make_excerpt(broken.message.removeprefix('not JSON: '), EXCERPT)}",
         )
     return grade_value(value)
-
-
-_FORMATS = frozenset({"json", "text"})
 
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
