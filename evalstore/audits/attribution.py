@@ -54,6 +54,7 @@ Block = tuple[int, ...]  # the numbers of the players that move together
 # enough for it.
 EXACT_EDITS = 10
 _EXACT_CELLS = 1 << 12
+_NONE_ALIKE: Alike = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +80,6 @@ def _list_item_levels(size: int, decisive: int, adds: bool) -> Levels:  # noqa: 
 
 
 Alike = Mapping[int, EditClass]
-_NONE_ALIKE: Alike = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,20 @@ if TYPE_CHECKING:
     from evalstore.audits.records import RecordComparison
     from evalstore.audits.score_history import Timelines
 
+_ESTIMATED = "estimated"
+_OPERATORS: dict[str, Callable[[Fraction, Fraction], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_CONDITION = re.compile(r"\s*([a-z_@]+)(\.mean)?\s*(<=|>=|<|>)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*")
+_OWN = {"own": "shapley", "own@old": "old", "own@new": "new"}
+_INTERVALS = {"own": "ci", "own@old": "ci_old", "own@new": "ci_new"}
+_SHARES = (*_OWN, *map(str, PlayerName))
+RECORD_METRICS = ("flips", "delta")  # what two records alone can answer
+METRICS = (*_SHARES, *LINE_LABELS, *RECORD_METRICS)
+
 
 class _Value(NamedTuple):
     """A value that a condition is about, where it comes from, and the interval of what was sampled."""
@@ -40,19 +54,6 @@ class _Ungraded(NamedTuple):
 
 _Values = Sequence[_Value]  # they have to agree
 _JOINT = _Value(None, "cannot be separated from the other changes")
-_ESTIMATED = "estimated"
-_OPERATORS: dict[str, Callable[[Fraction, Fraction], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_CONDITION = re.compile(r"\s*([a-z_@]+)(\.mean)?\s*(<=|>=|<|>)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*")
-_OWN = {"own": "shapley", "own@old": "old", "own@new": "new"}
-_INTERVALS = {"own": "ci", "own@old": "ci_old", "own@new": "ci_new"}
-_SHARES = (*_OWN, *map(str, PlayerName))
-RECORD_METRICS = ("flips", "delta")  # what two records alone can answer
-METRICS = (*_SHARES, *LINE_LABELS, *RECORD_METRICS)
 
 
 class Answer(StrEnum):

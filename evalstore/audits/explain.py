@@ -63,6 +63,8 @@ _POOR = {
     OutputEnd.CUT: "outputs cut off at their longest length",
     OutputEnd.REFUSED: "refused outputs",
 }
+_SHOWN_DRIFTS = 5
+_ZERO = Fraction(0)
 
 
 @dataclass(slots=True)
@@ -171,10 +173,6 @@ def _word_engines(kind: str, old: set[str], new: set[str]) -> str:
     return (
         f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
     )
-
-
-_SHOWN_DRIFTS = 5
-_ZERO = Fraction(0)
 
 
 def audit(  # noqa: PLR0913  # what a command line can say, each by its name

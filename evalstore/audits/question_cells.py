@@ -30,6 +30,10 @@ from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow
 from evalstore.runs.question_mean import QuestionMean, compute_question_mean
 
+# Called with the calls that a cell lacks; the flag says that they are to be asked although replies
+# are kept.
+NoteCalls = Callable[[Sequence[JudgeCall], bool], None]
+
 
 class Content(NamedTuple):
     """What a grader looks at: which question's reference, whose answer, and which sample of it."""
@@ -86,11 +90,6 @@ class _GradedRubric(NamedTuple):
     verdict: Verdict
     results: tuple[CheckResult, ...]
     is_complete: bool
-
-
-# Called with the calls that a cell lacks; the flag says that they are to be asked although replies
-# are kept.
-NoteCalls = Callable[[Sequence[JudgeCall], bool], None]
 
 
 @dataclass(slots=True)

@@ -51,6 +51,13 @@ from evalstore.runs.run_search import find_run_time
 from evalstore.scoring.judging import JudgeSession
 from evalstore.text import make_excerpt
 
+_CONTEXT_BITS = {
+    PlayerName.JUDGE_SERVICE: SERVICE,
+    PlayerName.DATASET: DATASET,
+    PlayerName.INPUT: INPUT,
+    PlayerName.OUTPUTS: OUTPUTS,
+}
+
 
 def _describe_drift(
     row: GradedRow, question: Question, recorded: Mapping[str, CheckResult], replayed: RubricResult
@@ -80,14 +87,6 @@ def _describe_drift(
 
 def _describe(score: Fraction | None, verdict: Verdict) -> str:
     return "unscored" if score is None else f"{score} ({verdict})"
-
-
-_CONTEXT_BITS = {
-    PlayerName.JUDGE_SERVICE: SERVICE,
-    PlayerName.DATASET: DATASET,
-    PlayerName.INPUT: INPUT,
-    PlayerName.OUTPUTS: OUTPUTS,
-}
 
 
 @dataclass(frozen=True, slots=True)

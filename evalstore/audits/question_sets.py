@@ -33,6 +33,11 @@ from evalstore.runs import GradedRow
 from evalstore.statistics import ExactMean
 from evalstore.text import make_excerpt
 
+_REFERENCE_RULE = "question-reference-changed"
+_MOST_RENAMES = 1_000  # questions that are looked at for a rename: nobody writes more by hand
+_REFERENCE_KEYS = frozenset(REFERENCE_KEYS)
+_REFERENCE_MESSAGE = "the expected answer changed"
+
 
 class PairSet(Enum):
     """What became of a question: compared, or behind a line (of errors, of no answer in A or in B, or of the mix)."""
@@ -49,10 +54,6 @@ class PairSet(Enum):
 # A question of one of these says something of both runs.
 COMPARABLE = (PairSet.COMPARED, PairSet.ERRORS, PairSet.SILENT_A, PairSet.SILENT_B)
 _SILENT = (PairSet.SILENT_A, PairSet.SILENT_B)
-_REFERENCE_RULE = "question-reference-changed"
-_MOST_RENAMES = 1_000  # questions that are looked at for a rename: nobody writes more by hand
-_REFERENCE_KEYS = frozenset(REFERENCE_KEYS)
-_REFERENCE_MESSAGE = "the expected answer changed"
 
 
 class QuestionPair(NamedTuple):

@@ -21,6 +21,10 @@ from evalstore.runs.question_mean import QuestionMean
 _IDLE_SCORES: Mapping[str, Fraction] = {"must_contain_any": Fraction(0)}
 _TRIED_EDITS = 8
 MOST_VARIED_EDITS = 3  # of one check, whose variants are all graded
+Channels = tuple[Fraction, Fraction]  # of the score, and of the verdict (1 is pass)
+Trees = Mapping[PlayerName, Coalition]
+Players = tuple[PlayerName, ...]
+_MERGED = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE})
 
 
 def find_idle_edits(rubric: PlannedRubric, cells: QuestionCells, contexts: Sequence[int]) -> int:
@@ -184,12 +188,6 @@ def _list_outcomes(
                 for one in cells.grade_outcomes(check, mask | context)
             }
     return found
-
-
-Channels = tuple[Fraction, Fraction]  # of the score, and of the verdict (1 is pass)
-Trees = Mapping[PlayerName, Coalition]
-Players = tuple[PlayerName, ...]
-_MERGED = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE})
 
 
 @dataclass(frozen=True, slots=True)

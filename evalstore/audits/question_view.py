@@ -41,6 +41,9 @@ from evalstore.scoring.judging import Judges, JudgeSession
 from evalstore.store import ArtifactStore
 from evalstore.text import find_nearest
 
+_Rank = tuple[bool, Fraction, str]
+_NOTHING = LineEffect()
+
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
@@ -156,10 +159,6 @@ def list_checks(
                 next((check for check in cell.checks if check.id == id_), None) for cell in cells
             ),
         )
-
-
-_NOTHING = LineEffect()
-_Rank = tuple[bool, Fraction, str]
 
 
 @dataclass(slots=True)

@@ -51,6 +51,10 @@ from evalstore.store import ArtifactStore, Resolved
 Load = Callable[[str], Artifact]
 # The scoring of a rubric, and its checks, each with its content as one text.
 GradingRule = tuple[Scoring, tuple[EncodedCheck, ...]]
+_Answer = TypeVar("_Answer")
+# What a run's outputs get under one ruler, by question; None where a judge's reply or an artifact
+# is missing.
+RunResults = Mapping[str, QuestionMean | None]
 
 
 def measure_change(
@@ -327,14 +331,6 @@ def _build_loader(side: ChangeSide, recorded: Load) -> Load:
             return side.load(text)
 
     return load
-
-
-_Answer = TypeVar("_Answer")
-
-
-# What a run's outputs get under one ruler, by question; None where a judge's reply or an artifact
-# is missing.
-RunResults = Mapping[str, QuestionMean | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,8 @@ from evalstore.store.rows import list_renames
 from evalstore.versions import find_version
 
 _Item = TypeVar("_Item")
+_STEADY = frozenset({PinType.EXACT, PinType.REVISION})
+RecordedResults = Mapping[str, CheckResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +170,6 @@ def is_judged(a: StoredRun, b: StoredRun) -> bool:
         for check, _ in one.checks
         for _ in find_check_pins((), check.params)
     )
-
-
-_STEADY = frozenset({PinType.EXACT, PinType.REVISION})
-RecordedResults = Mapping[str, CheckResult]
 
 
 class ReplyChoice(NamedTuple):

@@ -16,6 +16,16 @@ from evalstore.runs import GradedRow
 from evalstore.statistics import Conclusion, Interval
 from evalstore.text import make_excerpt
 
+# The rule of an edit that gave a question other values for the checks that take them from it.
+VALUE_RULE = "question-value-changed"
+# The lines that sum to what no player moved, by name, each as people read it.
+LINE_LABELS: Mapping[str, str] = {
+    "mix": "question mix",
+    "no_answer": "no answer",
+    "judge_errors": "checks not graded",
+    "not_reproduced": "not reproduced",
+}
+
 
 class PlayerName(StrEnum):
     """Who can have moved a score, in the order of the report; `JUDGE_SERVICE` is what answered as the judge."""
@@ -33,8 +43,6 @@ class PlayerName(StrEnum):
         return self.replace("_", " ")
 
 
-# The rule of an edit that gave a question other values for the checks that take them from it.
-VALUE_RULE = "question-value-changed"
 # Who has a part in what the outputs themselves did.
 OWN_PLAYERS = frozenset({PlayerName.INPUT, PlayerName.OUTPUTS})
 
@@ -183,15 +191,6 @@ class FailedCheck:
     kind: str
     questions: int
     error: str
-
-
-# The lines that sum to what no player moved, by name, each as people read it.
-LINE_LABELS: Mapping[str, str] = {
-    "mix": "question mix",
-    "no_answer": "no answer",
-    "judge_errors": "checks not graded",
-    "not_reproduced": "not reproduced",
-}
 
 
 @dataclass(frozen=True, slots=True)
