@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.agreement.noise import NO_ENDPOINT_HINT
-from evalstore.audits.edits.rubric_edits import EncodedCheck, match_checks
+from evalstore.audits.edits.check_matching import EncodedCheck, match_checks
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.side_replay import ChangeSide, GradingRule, SideReplay
 from evalstore.audits.stored_run import (

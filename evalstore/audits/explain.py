@@ -12,11 +12,8 @@ from evalstore.audits.claims import list_noise_notes
 from evalstore.audits.edits.rubric_plan import RunRulers, TokenLoader
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
-from evalstore.audits.judge_evidence import (
-    JudgeNoiseReader,
-    estimate_judge_noise,
-    has_other_engines,
-)
+from evalstore.audits.judge_evidence import has_other_engines
+from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
 from evalstore.audits.question_grid import AttributedQuestion, QuestionAttributor
 from evalstore.audits.question_sets import (
     COMPARABLE,

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from evalstore.audits.attribution import EditClass
-from evalstore.audits.edits.rubric_edits import EncodedCheck
+from evalstore.audits.edits.check_matching import EncodedCheck
 from evalstore.audits.edits.rubric_plan import (
     ANSWERS,
     DATASET,

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from itertools import chain
 
 from evalstore.audits.attribution import Coalition, find_blocks
-from evalstore.audits.edits.edit_history import prove_direction
 from evalstore.audits.edits.rubric_plan import (
     DATASET,
     INPUT,
@@ -20,6 +19,7 @@ from evalstore.audits.edits.rubric_plan import (
     RunRulers,
     TokenLoader,
 )
+from evalstore.audits.edits.version_comparison import prove_direction
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.question_cells import PriceList, QuestionCells

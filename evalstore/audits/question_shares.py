@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from evalstore.audits.attribution import Block, Coalition, attribute_change
-from evalstore.audits.edits.rubric_edits import ItemProbe
+from evalstore.audits.edits.item_probe import ItemProbe
 from evalstore.audits.edits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.audits.edits.version_path import join_sources
 from evalstore.audits.question_cells import AlikeItems, Content, QuestionCells

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
-from evalstore.audits.edits.rubric_edits import EncodedCheck
+from evalstore.audits.edits.check_matching import EncodedCheck
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.stored_run import (
     Grader,

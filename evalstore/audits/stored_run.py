@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from evalstore.audits.edits.rubric_edits import EncodedCheck
+from evalstore.audits.edits.check_matching import EncodedCheck
 from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.documents import read_row

@@ -10,95 +10,21 @@ same check; weights that were only rescaled did not change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, NamedTuple
 
-from evalstore.checks.context import Phrase, read_phrase
-from evalstore.documents import write_canonical
+from evalstore.audits.edits.check_matching import CHECK_KEYS, CheckNames, trace_check_names
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 from evalstore.model.question_params import list_question_values
 
-# The id of a check in one version -> its name along the path, which is its first id.
-CheckNames = Mapping[str, str]
-CHECK_KEYS = frozenset(
-    {"id", "threshold", "negate"}
-)  # keys of a check that are not parameters of its kind
-
-
-def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:
-    """Yield for each version the ids of its checks with the names that they keep along the path."""
-    before: CheckNames = {check.id: check.id for check in versions[0].checks}
-    yield before
-    for old, new in pairwise(versions):
-        now = {after: before[earlier] for earlier, after in match_checks(old.checks, new.checks)}
-        for check in new.checks:
-            if check.id not in now:
-                now[check.id] = _make_fresh_name(check.id, {*before.values(), *now.values()})
-        yield now
-        before = now
-
-
-def encode_check(check: Check) -> str:
-    """Return the content of a check as one text, whatever its id, title and layout."""
-    params = {
-        key: value
-        for key, value in check.params.items()
-        if key not in CHECK_KEYS and not is_cosmetic(key)
-    }
-    return write_canonical([check.kind, params, str(check.threshold), check.negate])
-
-
-class EncodedCheck(NamedTuple):
-    """A check, and its content as one text: those of equal content are graded alike."""
-
-    check: Check
-    content: str
-
-    @classmethod
-    def from_check(cls, check: Check) -> EncodedCheck:
-        """Return a check with its content."""
-        return cls(check, encode_check(check))
-
-
-def match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
-    """Yield the ids of the same check in both versions; an id derived from the order says less than the content."""
-    before, after = list(old), list(new)
-    # From the surest evidence to the weakest; a matched check is not matched again.
-    for alike in _MATCHERS:
-        for check in tuple(before):
-            if (twin := next((other for other in after if alike(check, other)), None)) is not None:
-                before.remove(check)
-                after.remove(twin)
-                yield check.id, twin.id
-
-
-def _has_equal_content(old: Check, new: Check) -> bool:
-    return encode_check(old) == encode_check(new)
-
-
-def _has_same_id(old: Check, new: Check) -> bool:
-    return old.id == new.id
-
-
-# From same id and content, over equal content without ids, to the same id, and at last equal
-# content (a rename).
-_MATCHERS: tuple[Callable[[Check, Check], bool], ...] = (
-    lambda old, new: _has_same_id(old, new) and _has_equal_content(old, new),
-    lambda old, new: (
-        "id" not in old.params and "id" not in new.params and _has_equal_content(old, new)
-    ),
-    _has_same_id,
-    _has_equal_content,
-)
-
-
-def _make_fresh_name(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "'"
-    return name
+# Parameters whose value is a list in which neither order nor repetition counts.
+SETS = frozenset({"values", "required_sections", "forbidden_patterns"})
+# Kinds that are never taken apart, for their parameters depend on each other.
+_WHOLE_KINDS = frozenset({"json_schema", "fact_match", "llm_judge", "composite"})
+_SCORING_KEYS = ("combine", "missing", "errors", "threshold")
+_GRADING_AREAS = frozenset({"check", "param", "item"})
 
 
 class RubricPart(NamedTuple):
@@ -111,12 +37,6 @@ class RubricPart(NamedTuple):
 
 
 Parts = Mapping[RubricPart, Any]
-# Parameters whose value is a list in which neither order nor repetition counts.
-SETS = frozenset({"values", "required_sections", "forbidden_patterns"})
-# Kinds that are never taken apart, for their parameters depend on each other.
-_WHOLE_KINDS = frozenset({"json_schema", "fact_match", "llm_judge", "composite"})
-_SCORING_KEYS = ("combine", "missing", "errors", "threshold")
-_GRADING_AREAS = frozenset({"check", "param", "item"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,36 +282,3 @@ def _fill_gaps(part: RubricPart, old: Any, new: Any) -> tuple[Any, Any]:
     if part.area == "param" and part.key in SETS:
         return (), ()  # its items say what changed
     return old, new
-
-
-# What decides whether an item of a list hits; other parameters would fail by themselves.
-_PROBED_PARAMS = frozenset({"kind", "case_sensitive", "dialect"})
-
-
-@dataclass(frozen=True, slots=True)
-class ItemProbe:
-    """One item that an edit adds or removes, and checks that hold it alone: one for each idea of what a hit is.
-
-    `phrases` are what these checks look for, None of one that is not a phrase.
-    """
-
-    bit: int
-    key: str
-    adds: bool
-    variants: tuple[EncodedCheck, ...]
-    phrases: tuple[Phrase | None, ...]
-
-
-def build_probe(bit: int, edit: Edit, bases: Sequence[Check]) -> ItemProbe:
-    """Return the checks that hold one item and nothing else that could fail, with each setting that says what hits."""
-    key, item = edit.part.key, edit.part.item
-    found: dict[str, EncodedCheck] = {}
-    for base in bases:
-        kept = {name: value for name, value in base.params.items() if name in _PROBED_PARAMS}
-        probe = EncodedCheck.from_check(
-            Check(base.id, base.kind, {**kept, key: [item]}, Fraction(1))
-        )
-        found[probe.content] = probe
-    variants = tuple(found.values())
-    phrases = tuple(read_phrase(one.check.kind, item, one.check.params) for one in variants)
-    return ItemProbe(bit, key, bool(edit.after[edit.part]), variants, phrases)

@@ -16,21 +16,12 @@ from itertools import pairwise
 from typing import Any
 
 from evalstore.audits.attribution import Coalition
-from evalstore.audits.edits.edit_history import (
-    EditHistory,
-    insert_check_pins,
-    list_slots,
-    trace_edits,
-    trace_judge,
-    trace_repin,
-)
-from evalstore.audits.edits.rubric_edits import (
-    Edit,
-    EncodedCheck,
-    ItemProbe,
-    RubricEdits,
-    build_probe,
-)
+from evalstore.audits.edits.check_matching import EncodedCheck
+from evalstore.audits.edits.check_pins import insert_check_pins, list_slots
+from evalstore.audits.edits.edit_history import EditHistory, trace_edits, trace_repin
+from evalstore.audits.edits.item_probe import ItemProbe, build_probe
+from evalstore.audits.edits.judge_history import trace_judge
+from evalstore.audits.edits.rubric_edits import Edit, RubricEdits
 from evalstore.audits.edits.version_path import (
     ArtifactVersion,
     VersionFinder,

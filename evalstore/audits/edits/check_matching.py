@@ -1,0 +1,89 @@
+"""Matches the checks of two versions of a rubric, by id and by content; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from evalstore.documents import write_canonical
+from evalstore.model import Check, Rubric, is_cosmetic
+
+# The id of a check in one version -> its name along the path, which is its first id.
+CheckNames = Mapping[str, str]
+CHECK_KEYS = frozenset(
+    {"id", "threshold", "negate"}
+)  # keys of a check that are not parameters of its kind
+
+
+def trace_check_names(versions: Sequence[Rubric]) -> Iterator[CheckNames]:
+    """Yield for each version the ids of its checks with the names that they keep along the path."""
+    before: CheckNames = {check.id: check.id for check in versions[0].checks}
+    yield before
+    for old, new in pairwise(versions):
+        now = {after: before[earlier] for earlier, after in match_checks(old.checks, new.checks)}
+        for check in new.checks:
+            if check.id not in now:
+                now[check.id] = _make_fresh_name(check.id, {*before.values(), *now.values()})
+        yield now
+        before = now
+
+
+def encode_check(check: Check) -> str:
+    """Return the content of a check as one text, whatever its id, title and layout."""
+    params = {
+        key: value
+        for key, value in check.params.items()
+        if key not in CHECK_KEYS and not is_cosmetic(key)
+    }
+    return write_canonical([check.kind, params, str(check.threshold), check.negate])
+
+
+class EncodedCheck(NamedTuple):
+    """A check, and its content as one text: those of equal content are graded alike."""
+
+    check: Check
+    content: str
+
+    @classmethod
+    def from_check(cls, check: Check) -> EncodedCheck:
+        """Return a check with its content."""
+        return cls(check, encode_check(check))
+
+
+def match_checks(old: Sequence[Check], new: Sequence[Check]) -> Iterator[tuple[str, str]]:
+    """Yield the ids of the same check in both versions; an id derived from the order says less than the content."""
+    before, after = list(old), list(new)
+    # From the surest evidence to the weakest; a matched check is not matched again.
+    for alike in _MATCHERS:
+        for check in tuple(before):
+            if (twin := next((other for other in after if alike(check, other)), None)) is not None:
+                before.remove(check)
+                after.remove(twin)
+                yield check.id, twin.id
+
+
+def _has_equal_content(old: Check, new: Check) -> bool:
+    return encode_check(old) == encode_check(new)
+
+
+def _has_same_id(old: Check, new: Check) -> bool:
+    return old.id == new.id
+
+
+# From same id and content, over equal content without ids, to the same id, and at last equal
+# content (a rename).
+_MATCHERS: tuple[Callable[[Check, Check], bool], ...] = (
+    lambda old, new: _has_same_id(old, new) and _has_equal_content(old, new),
+    lambda old, new: (
+        "id" not in old.params and "id" not in new.params and _has_equal_content(old, new)
+    ),
+    _has_same_id,
+    _has_equal_content,
+)
+
+
+def _make_fresh_name(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name

@@ -1,0 +1,44 @@
+"""Builds checks that hold a single item of a list, to learn in which outputs the item hits; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from evalstore.audits.edits.check_matching import EncodedCheck
+from evalstore.audits.edits.rubric_edits import Edit
+from evalstore.checks.context import Phrase, read_phrase
+from evalstore.model import Check
+
+# What decides whether an item of a list hits; other parameters would fail by themselves.
+_PROBED_PARAMS = frozenset({"kind", "case_sensitive", "dialect"})
+
+
+@dataclass(frozen=True, slots=True)
+class ItemProbe:
+    """One item that an edit adds or removes, and checks that hold it alone: one for each idea of what a hit is.
+
+    `phrases` are what these checks look for, None of one that is not a phrase.
+    """
+
+    bit: int
+    key: str
+    adds: bool
+    variants: tuple[EncodedCheck, ...]
+    phrases: tuple[Phrase | None, ...]
+
+
+def build_probe(bit: int, edit: Edit, bases: Sequence[Check]) -> ItemProbe:
+    """Return the checks that hold one item and nothing else that could fail, with each setting that says what hits."""
+    key, item = edit.part.key, edit.part.item
+    found: dict[str, EncodedCheck] = {}
+    for base in bases:
+        kept = {name: value for name, value in base.params.items() if name in _PROBED_PARAMS}
+        probe = EncodedCheck.from_check(
+            Check(base.id, base.kind, {**kept, key: [item]}, Fraction(1))
+        )
+        found[probe.content] = probe
+    variants = tuple(found.values())
+    phrases = tuple(read_phrase(one.check.kind, item, one.check.params) for one in variants)
+    return ItemProbe(bit, key, bool(edit.after[edit.part]), variants, phrases)

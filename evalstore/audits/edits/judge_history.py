@@ -1,0 +1,80 @@
+"""Traces what a new version of a judge changed, edit by edit, and who made each."""
+
+from __future__ import annotations
+
+from evalstore.audits.edits.version_comparison import find_diff_findings
+from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
+from evalstore.audits.values import EditSource, Origin
+from evalstore.diff import DiffFinding
+from evalstore.model import Kind
+from evalstore.release.artifact_parts import ArtifactPart, PartTable, read_parts
+from evalstore.text import make_excerpt
+
+_LONG_KEYS = frozenset(
+    {"template", "reply_pattern"}
+)  # of a judge: texts of which no line shows what changed
+_VALUE = 40
+_JUDGE_RULE = "judge-released"
+_SHORT_COMMIT = 7
+
+
+def trace_judge(
+    finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion, origin: Origin
+) -> EditSource:
+    """Return what a release of a judge changed, edit by edit; where several people did it, each with their commit.
+
+    All of it has one share, for nobody is asked as a judge that never existed; `origin` is that of
+    the whole step.
+    """
+    tables = [
+        read_parts(Kind.JUDGE, side.resolved.artifact.value) or PartTable() for side in (old, new)
+    ]
+    before, after = (table.meanings for table in tables)
+    changed = [
+        part
+        for part in {**before, **after}
+        if part.area == "key" and before.get(part) != after.get(part)
+    ]
+    origins = finder.find_origins(old, new, changed) if changed else {}
+    makers = dict.fromkeys((found.commit, found.author) for found in origins.values())
+    if len(makers) == 1:
+        origin = next(iter(origins.values()))
+    edits = [
+        _describe_judge_edit(part, before.get(part), after.get(part))
+        + (_sign_edit(origins[part]) if len(makers) > 1 and part in origins else "")
+        for part in changed
+    ]
+    what = "; ".join(edits) or f"{origin.old} → {origin.new}, which ask alike"
+    findings: tuple[DiffFinding, ...] = ()
+    if not finder.find_line(old, new):
+        what = f"{old.resolved.name} → {new.resolved.name}; {what}"
+    elif edits:
+        findings = find_diff_findings(finder, old.resolved.artifact, new.resolved.artifact)
+    return EditSource(
+        _JUDGE_RULE, origin, str(origin.ref), (_JUDGE_RULE,), f"judge: {what}", findings
+    )
+
+
+def _describe_judge_edit(part: ArtifactPart, before: str | None, after: str | None) -> str:
+    """Return one edit of a judge: `model a → b`, `scale.max 5 → 10`, or of what is too long its name alone."""
+    label = (
+        part.name
+        if (part.name, part.key) == ("model", "id")
+        else ".".join(filter(None, [part.name, part.key]))
+    )
+    if part.name in _LONG_KEYS:
+        return (
+            f"{label} edited" if before and after else f"{label} {'added' if after else 'removed'}"
+        )
+    # A judge that names no model is asked by that of the run.
+    absent = "the run's" if label == "model" else "none"
+    ends = (
+        absent if text is None else make_excerpt(text.strip('"'), _VALUE)
+        for text in (before, after)
+    )
+    return f"{label} {' → '.join(ends)}"
+
+
+def _sign_edit(origin: Origin) -> str:
+    who = " ".join(filter(None, [origin.author, (origin.commit or "")[:_SHORT_COMMIT]]))
+    return f" ({make_excerpt(who, _VALUE)})" if who else ""

@@ -1,0 +1,45 @@
+"""Compares two versions by the rules of the diff; versions that cannot be compared leave a note."""
+
+from __future__ import annotations
+
+from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
+from evalstore.diff import Detail, DiffFinding
+from evalstore.diff.direction import join_directions
+from evalstore.diff.findings import Certainty, Direction
+from evalstore.errors import EvalstoreError
+from evalstore.model import Artifact
+from evalstore.release.comparison import compare_by_rules
+
+
+def find_diff_findings(
+    finder: VersionFinder, old: Artifact, new: Artifact
+) -> tuple[DiffFinding, ...]:
+    """Return the findings between two versions, by the rules alone; none where they cannot be compared."""
+    try:
+        return compare_by_rules(finder.store, old, new, detail=Detail.RULES).findings
+    except EvalstoreError as error:
+        finder.notes.append(
+            f"{new.name} {old.version} and {new.version} cannot be compared: {error.message}"
+        )
+        return ()
+
+
+def prove_direction(finder: VersionFinder, old: ArtifactVersion, new: ArtifactVersion) -> Direction:
+    """Return where the edits between two rubrics, and any of them together, can move a score."""
+    if not finder.find_line(old, new):
+        return Direction.EITHER
+    try:
+        findings = compare_by_rules(
+            finder.store, old.resolved, new.resolved, detail=Detail.FINDINGS
+        ).findings
+    except EvalstoreError as error:
+        finder.notes.append(
+            f"{old.resolved.ref} and {new.resolved.ref} cannot be compared: {error.message}"
+        )
+        return Direction.EITHER
+    return join_directions(
+        *(
+            Direction.EITHER if one.certainty is Certainty.ASSUMED else one.direction
+            for one in findings
+        )
+    )
