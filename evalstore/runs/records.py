@@ -7,7 +7,8 @@ from pathlib import Path
 
 from evalstore.errors import LoadError, Place
 from evalstore.runs.graded_rows import BareRow
-from evalstore.runs.outputs import EVERY_EVAL_EVER, detect_format, is_bare_outputs
+from evalstore.runs.output_formats import EVERY_EVAL_EVER, detect_format
+from evalstore.runs.outputs import is_bare_outputs
 from evalstore.runs.read import read_bare_rows, read_lone_rows, read_run
 from evalstore.runs.values import Run
 

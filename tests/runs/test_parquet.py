@@ -26,7 +26,7 @@ from evalstore.runs import (
     write_run,
 )
 from evalstore.runs import parquet as parquet_rows
-from evalstore.runs.outputs import OUTPUT_FORMATS, detect_format
+from evalstore.runs.output_formats import OUTPUT_FORMATS, detect_format
 from evalstore.runs.row_formats import ROW_FORMATS, read_lines
 from evalstore.runs.row_index import RowIndex
 

@@ -12,7 +12,7 @@ import pytest
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
 from evalstore.runs import MissingOutput, Run, SeriesFilter, StoredOutput, read_outputs
 from evalstore.runs.eee_rows import OUTPUT_SHAPES
-from evalstore.runs.outputs import OUTPUT_FORMATS, detect_format
+from evalstore.runs.output_formats import OUTPUT_FORMATS, detect_format
 from tests.runs.conftest import find_unread
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
