@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from evalstore.checks.context import CheckContext, find_median
+from evalstore.checks.context import CheckContext
 from evalstore.checks.reply import ParsedReply, build_reply_schema, read_reply
 from evalstore.checks.template import Template, compile_template, fill_template
 from evalstore.documents import compute_digest, write_canonical
@@ -38,8 +38,6 @@ _REQUEST_TYPES: Mapping[str, tuple[type, str]] = {
     "system": (str, "text"),
     "extra": (dict, "mapping"),
 }
-_ZERO = Fraction(0)
-WEIGHTED_AGGREGATES = frozenset({"mean", "majority"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,40 +239,3 @@ def describe_answer(judge: str, parsed: ParsedReply) -> str:
     score = "" if parsed.score is None else format_decimal(parsed.score)
     grade = f"{parsed.level} ({score})" if parsed.level else score
     return f"{judge} {grade}" + (f": {parsed.words}" if parsed.words else "")
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeVote:
-    """The score that one judge gives, and the weight of that judge."""
-
-    score: Fraction
-    weight: Fraction
-
-
-def compute_mean_score(scores: Sequence[Fraction]) -> Fraction:
-    """Return the plain mean of at least one score."""
-    return sum(scores, _ZERO) / len(scores)
-
-
-def _average_by_weight(votes: Sequence[JudgeVote], _: Fraction) -> Fraction:
-    return sum((vote.weight * vote.score for vote in votes), _ZERO) / _sum_weights(votes)
-
-
-def _ask_majority(votes: Sequence[JudgeVote], threshold: Fraction) -> Fraction:
-    passing = sum((vote.weight for vote in votes if vote.score >= threshold), _ZERO)
-    return Fraction(int(passing * 2 > _sum_weights(votes)))
-
-
-def _sum_weights(votes: Sequence[JudgeVote]) -> Fraction:
-    return sum((vote.weight for vote in votes), _ZERO)
-
-
-# Of at least one vote and the check's threshold; those of `WEIGHTED_AGGREGATES` need a total weight
-# above 0.
-AGGREGATES: Mapping[str, Callable[[Sequence[JudgeVote], Fraction], Fraction]] = {
-    "mean": _average_by_weight,
-    "median": lambda votes, _: find_median([vote.score for vote in votes]),
-    "min": lambda votes, _: min(vote.score for vote in votes),
-    "max": lambda votes, _: max(vote.score for vote in votes),
-    "majority": _ask_majority,
-}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from evalstore.checks import CheckContext, evaluate
-from evalstore.checks.judges import AGGREGATES, JudgeVote
+from evalstore.checks.votes import AGGREGATES, JudgeVote
 from evalstore.documents import Document, compute_digest
 from evalstore.errors import RefError, SchemaError
 from evalstore.languages.patterns.matcher import compile_matcher

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evalstore.checks import KINDS, context
+from evalstore.checks import KINDS, phrases
 from evalstore.checks.context import NO_CONTEXT
 from evalstore.diff.kinds import KINDS as COMPARED
 from evalstore.errors import RefError
@@ -202,7 +202,7 @@ def test_a_name_that_is_no_kind_is_not_in_the_table() -> None:
 
 @pytest.mark.parametrize("kind", ["must_contain_any", "must_not_contain", "fact_match"])
 def test_more_phrases_than_steps_allow_are_unscored_and_counted(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "STEP_LIMIT", 4097 * 50)
+    monkeypatch.setattr(phrases, "STEP_LIMIT", 4097 * 50)
     many = [f"phrase {number:04}" for number in range(4097)]
     params = {"facts": many} if kind == "fact_match" else {"values": many}
     grade = KINDS[kind].prepare_grading(params, NO_CONTEXT)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from evalstore.checks import CheckContext, evaluate
-from evalstore.checks.judges import AGGREGATES, JudgeVote
+from evalstore.checks.votes import AGGREGATES, JudgeVote
 from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.change import Change
 from evalstore.diff.changes.rubric import find_rubric_changes

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from evalstore.audits.edits.check_matching import EncodedCheck
 from evalstore.audits.edits.rubric_edits import Edit
-from evalstore.checks.context import Phrase, read_phrase
+from evalstore.checks.phrases import Phrase, read_phrase
 from evalstore.model import Check
 
 # What decides whether an item of a list hits; other parameters would fail by themselves.

@@ -6,20 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.context import (
-    CheckContext,
-    CheckProblem,
-    GradeFunction,
-    find_excess,
-    grade_always,
-)
-from evalstore.checks.judges import (
-    CALL_LIMIT,
-    ask_judge,
-    compute_mean_score,
-    grade_answers,
-    prepare_judge,
-)
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, grade_always
+from evalstore.checks.judges import CALL_LIMIT, ask_judge, grade_answers, prepare_judge
+from evalstore.checks.phrases import find_excess
+from evalstore.checks.votes import compute_mean_score
 from evalstore.model import Grade, Sample
 from evalstore.model.judge import FACT_VARIABLE
 from evalstore.model.outcome import grade_error, grade_missing

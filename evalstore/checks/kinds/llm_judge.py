@@ -9,14 +9,10 @@ from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, grade_always
 from evalstore.checks.judges import (
-    AGGREGATES,
     CALL_LIMIT,
-    WEIGHTED_AGGREGATES,
     JudgeAnswer,
-    JudgeVote,
     PreparedJudge,
     ask_judge,
-    compute_mean_score,
     grade_answers,
     prepare_judge,
 )
@@ -26,6 +22,7 @@ from evalstore.checks.statements import (
     find_weight_problem,
     read_statements,
 )
+from evalstore.checks.votes import AGGREGATES, WEIGHTED_AGGREGATES, JudgeVote, compute_mean_score
 from evalstore.documents import Pointer
 from evalstore.model import Grade, Sample, parse_fraction
 from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA, STATEMENT_VARIABLE

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, find_excess
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.phrases import find_excess
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 

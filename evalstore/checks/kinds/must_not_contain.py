@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, find_excess
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.phrases import find_excess
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 from evalstore.text import make_excerpt

@@ -9,12 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.budget import SharedBudget
-from evalstore.checks.context import PHRASE_LIMIT
+from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.limits import PROOFS
 from evalstore.diff.rubric_state import CheckState
 from evalstore.languages import (
-    pattern_comparison,
-)  # its names are imported where a pattern is compared
+    pattern_comparison,  # its names are imported where a pattern is compared
+)
 from evalstore.languages.patterns import compile_matcher
 from evalstore.model import Output, Sample
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from operator import eq
 from typing import Any, NamedTuple
 
-from evalstore.checks.judges import WEIGHTED_AGGREGATES
+from evalstore.checks.votes import WEIGHTED_AGGREGATES
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes.edit_script import EditScript, Paths, find_key_changes, set_param
 from evalstore.diff.deciders.judges import find_template_names, is_variable_unread

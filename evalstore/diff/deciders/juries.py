@@ -27,7 +27,8 @@ from itertools import combinations
 from math import lcm
 from typing import Any, NamedTuple
 
-from evalstore.checks.judges import CALL_LIMIT, WEIGHTED_AGGREGATES
+from evalstore.checks.judges import CALL_LIMIT
+from evalstore.checks.votes import WEIGHTED_AGGREGATES
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import (
     EITHER,

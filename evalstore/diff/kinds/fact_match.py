@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evalstore.checks.context import PHRASE_LIMIT
+from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.kinds import (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from evalstore.checks.judges import AGGREGATES
 from evalstore.checks.statements import STATEMENT_AGGREGATES
+from evalstore.checks.votes import AGGREGATES
 from evalstore.diff.change import Change
 from evalstore.diff.changes.check_judging import (
     find_jury_changes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evalstore.checks.context import PHRASE_LIMIT
+from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.kinds import (
     CASE_SENSITIVE,
     CheckKind,

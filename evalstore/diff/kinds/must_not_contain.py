@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalstore.checks.context import PHRASE_LIMIT
+from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.diff.kinds import (
     CASE_SENSITIVE,
     CheckKind,
