@@ -9,12 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.claims import list_noise_notes
-from evalstore.audits.edits.rubric_plan import RunRulers, TokenLoader
+from evalstore.audits.edits.rubric_plan import ContentLoader, RunReferences
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.judge_evidence import has_other_engines
 from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
-from evalstore.audits.question_grid import AttributedQuestion, QuestionAttributor
+from evalstore.audits.question_attribution import AttributedQuestion, QuestionAttributor
 from evalstore.audits.question_sets import (
     COMPARABLE,
     PairSet,
@@ -365,7 +365,7 @@ def _open_runs(
     a, b = open_stored_run(run_a, finder, session), open_stored_run(run_b, finder, session)
     a = follow_renames(a, b, finder)
     loaders = [RunArtifactLoader.from_runs(finder, stored.run) for stored in (a, b)]
-    tokens = TokenLoader(RunArtifactLoader.from_runs(finder, a.run, b.run))
+    tokens = ContentLoader(RunArtifactLoader.from_runs(finder, a.run, b.run))
     models = [read_judge_model(stored.run) for stored in (a, b)]
     # Under one ruler for both: an error that only `strict` made is taken as recorded, and has a
     # line of its own.
@@ -379,7 +379,7 @@ def _open_runs(
         finder=finder,
         session=session,
         tokens=tokens,
-        rulers=(RunRulers(loaders[0], models[0]), RunRulers(loaders[1], models[1])),
+        rulers=(RunReferences(loaders[0], models[0]), RunReferences(loaders[1], models[1])),
         graders=(graders[0], graders[1]),
         history=read_question_history(a, b, finder),
         asks_service=ask,

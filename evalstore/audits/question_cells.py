@@ -21,7 +21,7 @@ from evalstore.audits.edits.rubric_plan import (
 )
 from evalstore.audits.edits.version_path import mix_questions
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
-from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, has_other_base
+from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, can_be_replayed
 from evalstore.audits.values import Price
 from evalstore.checks.evaluate import apply_threshold
 from evalstore.checks.kinds.composite import grade_inner_result
@@ -93,7 +93,7 @@ class _GradedRubric(NamedTuple):
 
 
 @dataclass(slots=True)
-class PriceList:
+class MissingCalls:
     """The calls that are missing: those that would tell players apart, and those for the steps of judges as well."""
 
     players: set[str] = field(default_factory=set)
@@ -110,7 +110,7 @@ class PriceList:
 
 
 @dataclass(slots=True)
-class QuestionCells:
+class MixedGrades:
     """The cells of one question; each is graded once. `is_estimated` says that some rest on anchors.
 
     `rows` are the samples of run A and of run B, `recorded` what each of them recorded by content
@@ -155,9 +155,9 @@ class QuestionCells:
 
     def find_score(self, mask: int) -> Fraction | None:
         """Return the score in one cell; None where it has none, or replies of judges are missing."""
-        return self.find_cell(mask).score
+        return self.grade_mix(mask).score
 
-    def find_cell(self, mask: int) -> QuestionMean:
+    def grade_mix(self, mask: int) -> QuestionMean:
         """Return the mean of one cell, which is of nothing where it has no score."""
         if mask in self._scores:
             return self._scores[mask]
@@ -282,7 +282,7 @@ class QuestionCells:
             graded = RubricResult(found.score, found.verdict, found.results)
             grade = grade_inner_result(variant.check.id, inner.build_scoring(mask), graded)
             result = apply_threshold(variant.check, grade, strict=self.graders[0].strict)
-        if recorded and (result is None or has_other_base(recorded, result)):
+        if recorded and (result is None or not can_be_replayed(recorded, result)):
             self.graders[0].note_reuse(variant.content, self.get_sample(content), recorded)
             return recorded._replace(id=variant.check.id)
         return result

@@ -10,7 +10,7 @@ from evalstore.audits.attribution import Block, Coalition, attribute_change
 from evalstore.audits.edits.item_probe import ItemProbe
 from evalstore.audits.edits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.audits.edits.version_path import join_sources
-from evalstore.audits.question_cells import AlikeItems, Content, QuestionCells
+from evalstore.audits.question_cells import AlikeItems, Content, MixedGrades
 from evalstore.audits.shapley import Estimate, list_bits, list_unions
 from evalstore.audits.values import OWN_PLAYERS, EditSource, PlayerName
 from evalstore.languages.patterns import OUTPUT_LIMIT
@@ -27,7 +27,7 @@ Players = tuple[PlayerName, ...]
 _MERGED = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE})
 
 
-def find_idle_edits(rubric: PlannedRubric, cells: QuestionCells, contexts: Sequence[int]) -> int:
+def find_idle_edits(rubric: PlannedRubric, cells: MixedGrades, contexts: Sequence[int]) -> int:
     """Return the edits of a rubric that no cell of this question can tell from not made.
 
     `contexts` are the mixes of question and answer. Leaves in `cells` which items act alike.
@@ -56,7 +56,7 @@ def prune_tree(node: Coalition, idle: int) -> Coalition | None:
     return Coalition(tuple(members), node.ordered) if members else None
 
 
-def _find_idle_items(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int]) -> int:
+def _find_idle_items(check: PlannedCheck, cells: MixedGrades, contexts: Sequence[int]) -> int:
     if not check.probes:
         return 0
     if _is_decided_without(check, cells, contexts):
@@ -81,7 +81,7 @@ def _find_idle_items(check: PlannedCheck, cells: QuestionCells, contexts: Sequen
     return idle
 
 
-def _is_decided_without(check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int]) -> bool:
+def _is_decided_without(check: PlannedCheck, cells: MixedGrades, contexts: Sequence[int]) -> bool:
     """Whether a check whose items alone are edited says the same with all of them as with none."""
     if len(check.probes) < len(check.edits):
         return False
@@ -96,7 +96,7 @@ def _is_decided_without(check: PlannedCheck, cells: QuestionCells, contexts: Seq
 
 
 def _list_hits(
-    probes: Sequence[ItemProbe], cells: QuestionCells, sample: Sample
+    probes: Sequence[ItemProbe], cells: MixedGrades, sample: Sample
 ) -> Iterator[tuple[int, int]]:
     """Yield the places of the probes that hit one text, each with the number of its variant that does."""
     is_long = len(sample.text) > OUTPUT_LIMIT
@@ -117,7 +117,7 @@ def _list_hits(
 
 
 def _find_idle_variants(
-    check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], held: int
+    check: PlannedCheck, cells: MixedGrades, contexts: Sequence[int], held: int
 ) -> int:
     """Return the edits of one check that change its result in none of its variants; of many, items are not tried."""
     bits = list_bits(held)
@@ -142,7 +142,7 @@ def _find_idle_variants(
 
 
 def _find_idle_scoring(
-    rubric: PlannedRubric, cells: QuestionCells, contexts: Sequence[int], idle: int
+    rubric: PlannedRubric, cells: MixedGrades, contexts: Sequence[int], idle: int
 ) -> int:
     """Return weights that weigh equal scores, and gates that no variant of their check closes."""
     edits = [(bit, edit) for bit, edit in enumerate(rubric.owner.edits, rubric.first)]
@@ -173,7 +173,7 @@ def _find_idle_scoring(
 
 
 def _list_outcomes(
-    check: PlannedCheck, cells: QuestionCells, contexts: Sequence[int], idle: int
+    check: PlannedCheck, cells: MixedGrades, contexts: Sequence[int], idle: int
 ) -> set[tuple[object, ...]]:
     """Return the scores and verdicts that a check can have; a judged or large one may have any."""
     bits = list_bits(check.grading & ~idle)
@@ -215,20 +215,20 @@ class QuestionShares:
 class _WidenedCells:
     """The cells of a question in which some bits stand for several; `lacks_replies` says whether one was unasked."""
 
-    cells: QuestionCells
+    cells: MixedGrades
     widths: Mapping[int, int]
     lacks_replies: bool = False
 
     def find_score(self, mask: int) -> Fraction | None:
-        return self._find_cell(mask).score
+        return self._grade_mix(mask).score
 
     def find_passes(self, mask: int) -> Fraction | None:
-        return self._find_cell(mask).pass_share
+        return self._grade_mix(mask).pass_share
 
-    def _find_cell(self, mask: int) -> QuestionMean:
+    def _grade_mix(self, mask: int) -> QuestionMean:
         for bit, width in self.widths.items():
             mask |= width if mask >> bit & 1 else 0
-        found = self.cells.find_cell(mask)
+        found = self.cells.grade_mix(mask)
         self.lacks_replies |= found.score is None and self.cells.is_unasked(mask)
         return found
 
@@ -236,7 +236,7 @@ class _WidenedCells:
 def share_question(
     trees: Trees,
     blocks: Sequence[Block],
-    cells: QuestionCells,
+    cells: MixedGrades,
     find_source: Callable[[PlayerName, int], EditSource],
 ) -> QuestionShares:
     """Return the shares of one question, whose players move in `blocks`."""
@@ -281,13 +281,13 @@ def share_question(
     )
 
 
-def grade_mixes(trees: Trees, cells: QuestionCells) -> None:
+def grade_mixes(trees: Trees, cells: MixedGrades) -> None:
     """Grade every mix of whole players, so that all calls that they lack are noted."""
     for mask in list_unions(tree.edits for tree in trees.values()):
         cells.find_score(mask)
 
 
-def grade_steps(trees: Trees, cells: QuestionCells) -> None:
+def grade_steps(trees: Trees, cells: MixedGrades) -> None:
     """Grade the steps of judges in every mix of the other players, so that the calls that they lack are noted."""
     judge = trees.get(PlayerName.JUDGE)
     chains = [one for one in judge.members if isinstance(one, Coalition)] if judge else []

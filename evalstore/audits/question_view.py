@@ -12,8 +12,8 @@ from typing import Any
 from evalstore.audits.edits.rubric_plan import ANSWERS
 from evalstore.audits.edits.version_path import VersionFinder, mix_questions
 from evalstore.audits.inference import open_stored_run
-from evalstore.audits.question_cells import QuestionCells
-from evalstore.audits.question_grid import AttributedQuestion
+from evalstore.audits.question_attribution import AttributedQuestion
+from evalstore.audits.question_cells import MixedGrades
 from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.side_replay import grade_with_judges
 from evalstore.audits.slices import read_tags
@@ -204,13 +204,13 @@ class MovedQuestions:
 
 
 def build_question_cells(
-    cells: QuestionCells, whole: int, rubrics: tuple[str, str]
+    cells: MixedGrades, whole: int, rubrics: tuple[str, str]
 ) -> Iterator[QuestionCell]:
     """Yield the four cells of outputs and rulers, A's first; `whole` is the mask of run B."""
     for output, answers in enumerate("AB"):
         for ruler, rules in enumerate("AB"):
             mask = (whole & ANSWERS) * output | (whole & ~ANSWERS) * ruler
-            mean, missing = cells.find_cell(mask), int(cells.is_unasked(mask))
+            mean, missing = cells.grade_mix(mask), int(cells.is_unasked(mask))
             samples = range(len(cells.list_contents(mask)))
             checks = tuple(
                 number_samples([cells.grade_all(mask, sample).checks for sample in samples])

@@ -231,7 +231,7 @@ class Grader:
             )
         if result.id != check.id:
             result = result._replace(id=check.id)
-        if recorded and (self.lacking or self.has_failure or has_other_base(recorded, result)):
+        if recorded and (self.lacking or self.has_failure or not can_be_replayed(recorded, result)):
             self.lacking.clear()
             self.note_reuse(content, sample, recorded)
             return recorded._replace(id=check.id)
@@ -277,11 +277,11 @@ def read_recorded_results(rubric: RunRubric, row: GradedRow) -> RecordedResults:
     }
 
 
-def has_other_base(recorded: CheckResult, result: CheckResult) -> bool:
-    """Whether a recorded result rests on replies that are not kept, or on an engine that was not there."""
+def can_be_replayed(recorded: CheckResult, result: CheckResult) -> bool:
+    """Whether a recorded result rests on no reply that is not kept, and on no engine that was not there."""
     if recorded.unscored is UnscoredReason.ERROR or recorded.inner_errors:
-        return True
-    return bool(recorded.replies) and recorded.replies != result.replies
+        return False
+    return not recorded.replies or recorded.replies == result.replies
 
 
 @dataclass(frozen=True, slots=True)

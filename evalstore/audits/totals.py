@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from evalstore.audits.claims import choose_claim
-from evalstore.audits.question_grid import AttributedQuestion
+from evalstore.audits.question_attribution import AttributedQuestion
 from evalstore.audits.question_shares import BlockShare, Players
 from evalstore.audits.values import (
     OWN_PLAYERS,

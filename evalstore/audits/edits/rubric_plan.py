@@ -57,7 +57,7 @@ _SCORING_AREAS = frozenset({"scoring", "weight", "required", "check"})
 
 
 @dataclass(frozen=True, slots=True)
-class RunRulers:
+class RunReferences:
     """What the checks of one run referred to, and the model that it named for judges that name none."""
 
     loader: RunArtifactLoader
@@ -71,7 +71,7 @@ class RunRulers:
 
 
 @dataclass(slots=True)
-class TokenLoader:
+class ContentLoader:
     """Loads artifacts by tokens (`judge/<id>@<digest>`), which say more than a reference: that content and no other."""
 
     fallback: RunArtifactLoader
@@ -253,8 +253,8 @@ class PlanBuilder:
     """Builds one plan: gives the edits their bits, and finds the released versions between two pins of a judge."""
 
     finder: VersionFinder
-    tokens: TokenLoader
-    sides: tuple[RunRulers, RunRulers]
+    tokens: ContentLoader
+    sides: tuple[RunReferences, RunReferences]
     sources: dict[int, EditSource] = field(default_factory=dict)
     silent: list[EditSource] = field(default_factory=list)
     floats: bool = False

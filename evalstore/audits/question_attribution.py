@@ -14,15 +14,15 @@ from evalstore.audits.edits.rubric_plan import (
     INPUT,
     OUTPUTS,
     SERVICE,
+    ContentLoader,
     PlanBuilder,
     RubricPlan,
-    RunRulers,
-    TokenLoader,
+    RunReferences,
 )
 from evalstore.audits.edits.version_comparison import prove_direction
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
-from evalstore.audits.question_cells import PriceList, QuestionCells
+from evalstore.audits.question_cells import MissingCalls, MixedGrades
 from evalstore.audits.question_sets import (
     QuestionHistory,
     QuestionPair,
@@ -107,7 +107,7 @@ class AttributedQuestion:
     service_keys: tuple[tuple[object, ...], ...]
     silent: tuple[EditSource, ...]
     drift: tuple[Drift, ...]
-    cells: QuestionCells
+    cells: MixedGrades
     whole: int
 
     @property
@@ -182,13 +182,13 @@ class QuestionAttributor:
     b: StoredRun
     finder: VersionFinder
     session: JudgeSession
-    tokens: TokenLoader
-    rulers: tuple[RunRulers, RunRulers]
+    tokens: ContentLoader
+    rulers: tuple[RunReferences, RunReferences]
     graders: tuple[Grader, Grader]
     history: QuestionHistory
     asks_service: bool
     evidence: JudgeEvidence = field(default_factory=JudgeEvidence)
-    price: PriceList = field(default_factory=PriceList)
+    price: MissingCalls = field(default_factory=MissingCalls)
     _plans: dict[tuple[str, str, Origin | None], RubricPlan] = field(default_factory=dict)
 
     @property
@@ -275,9 +275,7 @@ class QuestionAttributor:
         questions = self.a.questions[pair.id], self.b.questions[pair.id]
         return _SharedQuestion(pair.id, (pair.old, pair.new), questions, self._plans[key])
 
-    def _open_cells(
-        self, shared: _SharedQuestion, moved: Mapping[str, JudgedPair]
-    ) -> QuestionCells:
+    def _open_cells(self, shared: _SharedQuestion, moved: Mapping[str, JudgedPair]) -> MixedGrades:
         rows = shared.rows[0].outputs, shared.rows[1].outputs
         recorded = [
             [shared.read_recorded(row.checks, side) for row in rows[side]] for side in (0, 1)
@@ -285,7 +283,7 @@ class QuestionAttributor:
         composites = [
             [shared.read_composites(row.checks, side) for row in rows[side]] for side in (0, 1)
         ]
-        return QuestionCells(
+        return MixedGrades(
             rubric=shared.plan.rubric,
             graders=self.graders,
             questions=shared.questions,
@@ -411,7 +409,7 @@ def _list_contexts(
         yield PlayerName.OUTPUTS
 
 
-def _list_drift(shared: _SharedQuestion, cells: QuestionCells, whole: int) -> Iterator[Drift]:
+def _list_drift(shared: _SharedQuestion, cells: MixedGrades, whole: int) -> Iterator[Drift]:
     for side, run in enumerate("AB"):
         for number, row in enumerate(shared.rows[side].outputs):
             results = cells.grade_all(whole if side else 0, number)
@@ -421,7 +419,7 @@ def _list_drift(shared: _SharedQuestion, cells: QuestionCells, whole: int) -> It
 
 
 def _prune_trees(
-    plan: RubricPlan, cells: QuestionCells, contexts: Trees
+    plan: RubricPlan, cells: MixedGrades, contexts: Trees
 ) -> dict[PlayerName, Coalition]:
     trees = dict(plan.trees)
     if PlayerName.RUBRIC in trees:
