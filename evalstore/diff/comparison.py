@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff.change import Change, Proof, RubricEffect
-from evalstore.diff.changes.by_kind import DatasetRows, find_changes, find_spelling_change
+from evalstore.diff.changes.by_kind import DatasetRows, find_changes
+from evalstore.diff.changes.spelling import find_spelling_change
 from evalstore.diff.classify import classify, restrict_to_rule_set
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.document import Sides, read_document

@@ -10,7 +10,7 @@ import pytest
 from evalstore.diff import ComparisonSettings, Diff, compare
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes import rubric as rubric_changes
-from evalstore.diff.changes.by_kind import KEY_RULES
+from evalstore.diff.changes.judge import KEY_RULES
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS

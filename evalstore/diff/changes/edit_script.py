@@ -7,22 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
-from evalstore.diff.answers.texts import compare_checks
-from evalstore.diff.change import Change, Decision, Proof
-from evalstore.diff.direction import EITHER, LOOSER, STRICTER, flip_direction
-from evalstore.diff.findings import Certainty
+from evalstore.diff.change import Change
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
-from evalstore.languages import (
-    pattern_comparison,
-)  # its names are imported where a pattern is compared
 from evalstore.model import is_cosmetic
 
 if TYPE_CHECKING:
-    from evalstore.languages.pattern_comparison import LanguageComparison
+    pass
 
 
 # Paths from a check to a part of it, old and new; None where that is absent.
@@ -139,104 +133,3 @@ def build_key_change(
         (*place, key) if key in side else None for side, place in zip(sides, at, strict=True)
     )
     return Change(rule, old.get(key), new.get(key), old_pointer, new_pointer, name=key)
-
-
-_PARAMS = ("pattern", "flags", "mode")
-_PATTERN_CHANGED = "regex-pattern-changed"
-_SINGLE_PARAM_RULES = {"flags": "regex-flags-changed", "mode": "regex-mode-changed"}
-_RULES = {STRICTER: "regex-pattern-narrowed", LOOSER: "regex-pattern-widened"}
-# By the relation, as `LanguageRelation` spells it.
-_DIRECTIONS = {
-    "narrower": STRICTER,
-    "wider": LOOSER,
-    "incomparable": EITHER,
-}
-_REASONS = {
-    "narrower": "all outputs that pass now passed before, and some that passed before do not",
-    "wider": "all outputs that passed before still pass, and some more do",
-    "incomparable": "some outputs passed only before, others pass only now",
-}
-_EQUAL_LANGUAGES = Proof("the two languages are equal: the same outputs pass before and after")
-
-
-def find_pattern_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edit of a regex check: its pattern, flags and mode together say what it matches."""
-    check, goal = script.current[token], script.goal[token]
-    changed = [name for name in _PARAMS if check.params[name] != goal.params[name]]
-    # All three parameters are one edit: three edits would compare intermediate rubrics that are in
-    # neither document.
-    if changed:
-        edited = replace(check, params=goal.params)
-        comparison = compare_checks(check, edited, script.pattern_budget)
-        change = apply_comparison(_edit_pattern(script, edited, changed), comparison)
-        yield (
-            change
-            if change.rule in _SINGLE_PARAM_RULES.values()
-            else replace(change, rule=_choose_rule(change))
-        )
-
-
-def _edit_pattern(script: EditScript, edited: CheckState, changed: list[str]) -> Change:
-    name, *more = changed
-    old, new = (
-        {name: one.params[name] for name in changed}
-        for one in (script.current[edited.token], edited)
-    )
-    if more:
-        return script.edit_check(_PATTERN_CHANGED, name, edited, old=old, new=new)
-    unset = {
-        side: "none"
-        for side, value in (("old", old[name]), ("new", new[name]))
-        if name == "flags" and not value
-    }
-    return script.edit_check(
-        _SINGLE_PARAM_RULES.get(name, _PATTERN_CHANGED),
-        name,
-        edited,
-        old=old[name],
-        new=new[name],
-        words=unset,
-    )
-
-
-def _choose_rule(change: Change) -> str:
-    if change.decision is None:
-        return "regex-pattern-equivalent"
-    direction = change.decision.direction
-    return change.rule if direction is None else _RULES.get(direction, change.rule)
-
-
-def compare_kinds(script: EditScript, change: Change) -> Change:
-    """Return a change of kind with the comparison of the outputs that pass under each, where that is possible."""
-    before, after = change.checks
-    if not (before.binary and after.binary):
-        return change
-    comparison = compare_checks(before, after, script.pattern_budget)
-    return (
-        change
-        if comparison.relation is pattern_comparison.LanguageRelation.UNDECIDED
-        else apply_comparison(change, comparison)
-    )
-
-
-def apply_comparison(change: Change, comparison: LanguageComparison) -> Change:
-    """Return a change with what a comparison of its two sets of outputs decides."""
-    if comparison.relation is pattern_comparison.LanguageRelation.EQUAL:
-        return replace(change, proof=_EQUAL_LANGUAGES)
-    outputs = tuple(text for text in (comparison.only_old, comparison.only_new) if text is not None)
-    if comparison.relation is pattern_comparison.LanguageRelation.UNDECIDED:
-        # Modes are ordered by where a match may lie, so the direction is known without a
-        # comparison.
-        by = (
-            Certainty.BY_DEFINITION
-            if change.rule == _SINGLE_PARAM_RULES["mode"]
-            else Certainty.ASSUMED
-        )
-        return replace(change, decision=Decision(by, f"undecided: {comparison.why}", outputs))
-    direction = _DIRECTIONS[comparison.relation.value]
-    # The direction of a rule is that of the match: `classify` flips it for a negated check.
-    found = flip_direction(direction) if change.checks[1].negate else direction
-    return replace(
-        change,
-        decision=Decision(Certainty.PROVED, _REASONS[comparison.relation.value], outputs, found),
-    )

@@ -22,7 +22,6 @@ How one edited rubric becomes changes, and the changes findings:
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -30,130 +29,20 @@ from functools import partial
 from typing import Any
 
 from evalstore.diff.change import Change, Proof
-from evalstore.diff.changes.composites import find_regrouping, inline_composites, reverse_edits
+from evalstore.diff.changes.check import find_check_changes
+from evalstore.diff.changes.composites import inline_composites, reverse_edits
 from evalstore.diff.changes.edit_script import (
     EditScript,
-    compare_kinds,
     find_key_changes,
     point_into_check,
-    set_param,
 )
+from evalstore.diff.changes.regrouping import find_regrouping
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
-from evalstore.diff.kinds import KINDS
-from evalstore.diff.limits import COMPARED
 from evalstore.diff.plain_data import is_same, list_demand, make_canonical_demand, pair_checks
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer, convert_fraction
 from evalstore.model import Combine
-
-
-def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
-    """Yield the edits of a check's kind, parameters and extra keys; not those of its threshold, weight and gate."""
-    check, goal = script.current[token], script.goal[token]
-    if check.kind != goal.kind:
-        edited = replace(goal, weight=check.weight, is_gate=check.is_gate)
-        demands = [make_canonical_demand(check), make_canonical_demand(edited)]
-        change = script.edit_check(
-            "check-kind-changed",
-            "kind",
-            edited,
-            old=check.kind,
-            new=goal.kind,
-            discriminator=demands,
-        )
-        yield compare_kinds(script, change)
-        return
-    for name in sorted(check.params, key=lambda name: _rank_param(check, goal, name)):
-        if not is_same(check.params[name], goal.params[name]):
-            yield from _find_param_changes(script, token, name)
-    check = script.current[token]
-    if check.negate is not goal.negate:
-        edited = replace(check, negate=goal.negate)
-        yield script.edit_check(
-            "check-negate-changed", "negate", edited, old=check.negate, new=goal.negate
-        )
-    check = script.current[token]
-    yield from script.edit_extra_keys(token, (check.extras, goal.extras))
-    script.adopt_check(replace(check, extras=goal.extras))
-
-
-def _rank_param(check: CheckState, goal: CheckState, name: str) -> int:
-    comes_first = KINDS[check.kind].params[name].comes_first
-    if comes_first is None:
-        return 0
-    return -1 if comes_first(check.params[name], goal.params[name]) else 1
-
-
-def _find_param_changes(script: EditScript, token: str, name: str) -> Iterator[Change]:
-    check, goal = script.current[token], script.goal[token]
-    param = KINDS[goal.kind].params[name]
-    # A parameter has a function that lists its edits, is a list whose items change one by one, or
-    # changes as a whole.
-    if param.edits:
-        yield from param.edits(script, token)
-        return
-    if param.items:
-        yield from _find_list_changes(script, token, name)
-        script.adopt_check(set_param(script.current[token], name, goal.params[name]))
-        return
-    edited = set_param(check, name, goal.params[name])
-    rule = param.rule or "unclassified-change"
-    yield script.edit_check(rule, name, edited, old=check.params[name], new=goal.params[name])
-
-
-def _find_list_changes(script: EditScript, token: str, name: str) -> Iterator[Change]:
-    goal = script.goal[token]
-    param = KINDS[goal.kind].params[name]
-    old, new = list(script.current[token].params[name]), list(goal.params[name])
-    more, less = (
-        list((Counter(new) - Counter(old)).elements()),
-        list((Counter(old) - Counter(new)).elements()),
-    )
-    if len(more) + len(less) > COMPARED.items:
-        edited = set_param(script.current[token], name, new)
-        yield script.edit_check("unclassified-change", name, edited, old=old, new=new)
-        return
-    # One phrase exchanged for another is one edit: taken apart it would be a stricter and a looser
-    # one.
-    one_for_one = len(more) == len(less) == 1 and more[0] not in old and less[0] not in new
-    if one_for_one and param.rewording:
-        edited = set_param(
-            script.current[token], name, [more[0] if item == less[0] else item for item in old]
-        )
-        at = ((name, old.index(less[0])), (name, new.index(more[0])))
-        yield script.edit_check(param.rewording, name, edited, old=less[0], new=more[0], at=at)
-    else:
-        added, removed = param.items or ("unclassified-change", "unclassified-change")
-        # Added before removed: so a list that means the same after both is proved equal, whatever
-        # was exchanged.
-        for item in more:
-            edited = set_param(
-                script.current[token], name, [*script.current[token].params[name], item]
-            )
-            yield script.edit_check(
-                added, name, edited, new=item, at=(None, (name, _find_last_index(new, item)))
-            )
-        for item in less:
-            left = list(script.current[token].params[name])
-            left.remove(item)
-            edited = set_param(script.current[token], name, left)
-            yield script.edit_check(
-                removed, name, edited, old=item, at=((name, _find_last_index(old, item)), None)
-            )
-    if _list_common(old, new) != _list_common(new, old):
-        edited = set_param(script.current[token], name, new)
-        yield script.edit_check("list-reordered", name, edited, old=old, new=new)
-
-
-def _list_common(items: list[str], others: list[str]) -> list[str]:
-    common = set(others)
-    return [item for item in dict.fromkeys(items) if item in common]
-
-
-def _find_last_index(items: list[str], item: str) -> int:
-    return len(items) - 1 - items[::-1].index(item)
-
 
 Edits = Iterator[Change]
 _COMPOSITE = "composite"

@@ -9,12 +9,9 @@ from typing import Any
 from evalstore.checks.statements import STATEMENT_AGGREGATES
 from evalstore.checks.votes import AGGREGATES
 from evalstore.diff.change import Change
-from evalstore.diff.changes.check_judging import (
-    find_jury_changes,
-    find_model_changes,
-    find_variable_changes,
-)
+from evalstore.diff.changes.check_judging import find_jury_changes
 from evalstore.diff.changes.edit_script import EditScript, set_param
+from evalstore.diff.changes.judge_inputs import find_model_changes, find_variable_changes
 from evalstore.diff.kinds import (
     CheckKind,
     Param,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evalstore.diff.changes.edit_script import find_pattern_changes
+from evalstore.diff.changes.pattern_edits import find_pattern_changes
 from evalstore.diff.kinds import (
     REQUIRED,
     CheckKind,

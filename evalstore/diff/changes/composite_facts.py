@@ -1,0 +1,59 @@
+"""Reads what the rubric behind each pin of a composite can score, and whether it may lack a score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from evalstore.diff.attainable_scores import find_attainable_scores
+from evalstore.diff.changes.composites import load_inner_rubric
+from evalstore.diff.direction import is_always_scored
+from evalstore.diff.kinds import KINDS
+from evalstore.diff.limits import PROOFS
+from evalstore.diff.references import ArtifactLoader
+from evalstore.diff.rubric_state import CompositeFacts, RubricState
+
+_KIND = "composite"
+
+
+def attach_composite_facts(
+    states: Iterable[RubricState], load: ArtifactLoader | None
+) -> list[RubricState]:
+    """Return rubrics whose composites know the rubric behind every exact pin of both sides, moved or not."""
+    states = list(states)
+    refs = {
+        check.params["rubric_ref"]
+        for state in states
+        for check in state.checks
+        if check.kind == _KIND
+    }
+    known = {ref: facts for ref in sorted(refs) if (facts := _find_facts(ref, load))}
+    if not known:
+        return states
+    return [
+        replace(
+            state,
+            checks=tuple(
+                replace(check, rubrics=known) if check.kind == _KIND else check
+                for check in state.checks
+            ),
+        )
+        for state in states
+    ]
+
+
+def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:
+    inner = load_inner_rubric(ref, load)
+    if inner is None or any(check.kind == _KIND for check in inner.checks):
+        return None
+    is_sure = is_always_scored(inner)
+    # An engine that only comes close answers for no check in strict mode, and so for none that
+    # holds it.
+    is_portable = all(KINDS[check.kind].is_portable for check in inner.checks)
+    scores = find_attainable_scores(inner) or frozenset()
+    return CompositeFacts(
+        scores=tuple(sorted(scores)) if len(scores) <= PROOFS.scores else (),
+        threshold=inner.threshold,
+        may_miss=not is_sure and any(map(inner.may_skip, inner.checks)),
+        may_err=not is_portable or (not is_sure and any(check.may_err for check in inner.checks)),
+    )
