@@ -6,21 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from evalstore.checks.question_values import fill_values
-from evalstore.diff.candidates import PLAIN_TEXT, build_candidates, build_records, order_texts
+from evalstore.diff.candidates.call_records import build_records
+from evalstore.diff.candidates.invented_questions import build_questions
+from evalstore.diff.candidates.texts import PLAIN_TEXT, build_candidates, order_texts
 from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
-from evalstore.diff.kinds import KINDS, UnreadableError, find_plain_kind, read_params
-from evalstore.diff.limits import CANDIDATES, EVIDENCE
-from evalstore.diff.rubric_state import CheckState, RubricState
-from evalstore.documents import Pointer
+from evalstore.diff.limits import EVIDENCE
 from evalstore.errors import Place
 from evalstore.model import Output, Question, Sample
-from evalstore.model.question_params import list_question_values
-
-Row = Mapping[str, Any]
 
 
 class Attempt(NamedTuple):
@@ -47,7 +42,7 @@ def yield_outputs(change: Change) -> Iterator[Attempt]:
 
 def yield_answers(change: Change) -> Iterator[Attempt]:
     """Yield the same as answers to questions that are invented, where a check takes something of the question."""
-    for row, filled in _invent_questions(change):
+    for row, filled in build_questions(change):
         question = Question(row["id"], row["input"], row)
         for attempt in yield_outputs(filled):
             yield Attempt(replace(attempt.sample, question=question))
@@ -64,84 +59,3 @@ def repeat_sample(witness: Witness) -> Attempt:
         None if row is None else Question(str(row.get("id", "")), str(row.get("input", "")), row)
     )
     return Attempt(Sample(Output(witness.output, witness.tool_calls), question), witness.example)
-
-
-# What a question may say, the most telling first: several facts have shares between 0 and 1, two
-# tools an order.
-_FACTS = tuple(
-    [f"fact {number}" for number in range(1, count + 1)] for count in (2, 1, 3, 5, 4, 10)
-)
-_TOOLS = tuple(["search", "fetch", "read", "write", "list"][:count] for count in (2, 1, 3, 5))
-_BY_PART: Mapping[Pointer, tuple[Any, ...]] = {
-    ("expected", "format"): ({"format": "json"}, {"format": "text"}),
-    ("expected_facts",): _FACTS,
-    ("expected_tools",): _TOOLS,
-}
-# The same for a parameter that a check takes from a key of its own.
-_BY_PARAM: Mapping[str, tuple[Any, ...]] = {
-    "values": _FACTS,
-    "facts": _FACTS,
-    "tools": tuple([{"name": name} for name in names] for names in _TOOLS),
-    "forbidden": (["delete"],),
-    "pattern": ("fact",),
-    "required_sections": (["Summary"],),
-    "forbidden_patterns": (["TODO"],),
-    "schema": ({"type": "object", "required": ["answer"]},),
-    **dict.fromkeys(
-        ("min_matches", "min_headings", "min_code_blocks", "min_paragraphs", "max_heading_level"),
-        (1, 2),
-    ),
-    **dict.fromkeys(("min_chars", "max_chars"), (20, 40)),
-}
-
-
-def _invent_questions(change: Change) -> Iterator[tuple[Row, Change]]:
-    """Yield questions that give the checks of a rubric what they read, each with the change as it is for it alone.
-
-    Of what the changed check reads all is tried that a question may say, of every other key the
-    first.
-    """
-    checks = [check for state in change.states for check in state.checks]
-    options = {key: values for check in checks for key, values in _list_options(check).items()}
-    own = {key for check in checks if check.token == change.token for key in _list_options(check)}
-    tried = product(*(values if key in own else values[:1] for key, values in options.items()))
-    for values in islice(tried, CANDIDATES.questions if options else 0):
-        row = {"id": "invented", "input": "A question.", **dict(zip(options, values, strict=True))}
-        filled = _fill_states(change.states, row)
-        if filled is not None:
-            yield row, replace(change, before=filled[0], after=filled[1])
-
-
-def _list_options(check: CheckState) -> dict[str, tuple[Any, ...]]:
-    """Return what a question may say under each key that a check reads; nothing for a judge, whose score is assumed."""
-    if KINDS[check.kind].asks_judges(check.params):
-        return {}
-    if values := list_question_values(check.to_check().params):
-        known = {value.key: _BY_PARAM.get(str(value.pointer[0]), ()) for value in values}
-        return known if all(known.values()) else {}
-    parts = KINDS[check.kind].question_parts(check.params)
-    return {str(part[0]): _BY_PART[part] for part in parts if part in _BY_PART}
-
-
-def _fill_states(
-    states: tuple[RubricState, RubricState], row: Row
-) -> tuple[RubricState, RubricState] | None:
-    """Return both rubrics for one question; None where two checks want one key in two types, which no value has."""
-    try:
-        return _fill_state(states[0], row), _fill_state(states[1], row)
-    except UnreadableError:
-        return None
-
-
-def _fill_state(state: RubricState, row: Row) -> RubricState:
-    return replace(state, checks=tuple(_fill_check(check, row) for check in state.checks))
-
-
-def _fill_check(check: CheckState, row: Row) -> CheckState:
-    if not _list_options(check):
-        return check
-    kind, written = find_plain_kind(check.kind), dict(check.to_check().params)
-    written = fill_values(kind, written, row)
-    written |= KINDS[kind].fill_from_question(written, row)
-    read = read_params(kind, {name: value for name, value in written.items() if value is not None})
-    return replace(check, kind=kind, params=read)

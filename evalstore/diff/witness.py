@@ -16,13 +16,9 @@ from evalstore.diff.attempts import (
     yield_outputs,
     yield_texts,
 )
-from evalstore.diff.candidates import (
-    OutputAssembly,
-    build_records,
-    list_expected_outputs,
-    list_fragments,
-    order_texts,
-)
+from evalstore.diff.candidates.call_records import build_records
+from evalstore.diff.candidates.output_assembly import OutputAssembly
+from evalstore.diff.candidates.texts import list_expected_outputs, list_fragments, order_texts
 from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.direction import EITHER, LOOSER

@@ -1,0 +1,129 @@
+"""Builds records of tool calls that may move a rubric, from what its checks of calls ask for and ban."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain, islice, permutations, product
+from typing import Any
+
+from evalstore.diff.change import Change
+from evalstore.diff.limits import CANDIDATES
+from evalstore.diff.plain_data import is_short
+from evalstore.diff.rubric_state import CheckState
+from evalstore.documents import write_canonical
+
+Call = Mapping[str, Any]
+Record = tuple[Call, ...]
+CALLS = "tool_usage"
+
+
+def build_records(change: Change) -> list[Record]:
+    """Return records to try, the shortest first; none unless the edited check has tools or bans."""
+    checks = [
+        check for state in change.states for check in state.checks if check.token == change.token
+    ]
+    if not checks or any(check.kind != CALLS for check in checks):
+        return []
+    if any(check.params["tools"] is None and not check.params["forbidden"] for check in checks):
+        return []
+    return list_check_records(checks)
+
+
+def list_check_records(checks: list[CheckState]) -> list[Record]:
+    """Return records that these checks of calls tell apart: all that is asked with a banned tool, then the shortest.
+
+    None where they are long.
+    """
+    if not all(is_short(check.params["tools"], CANDIDATES.tools) for check in checks):
+        return []  # nobody would read it, and each record is written many times over
+    calls, bans = _list_calls(checks), _list_banned_calls(checks)
+    banned = [(*_complete_record(check), call) for check in checks for call in bans]
+    variants = chain(
+        (record for check in checks for record in _build_variants(check, calls)),
+        _merge_records(checks),
+    )
+    built = chain(banned, sorted(variants, key=len))
+    # One record may be built in many ways; its canonical JSON tells them apart.
+    found = {
+        write_canonical(list(record)): record
+        for record in built
+        if len(record) <= CANDIDATES.record_length
+    }
+    return list(found.values())[: CANDIDATES.records]
+
+
+def _build_variants(check: CheckState, calls: list[Call]) -> Iterator[Record]:
+    """Yield the record that meets all demands, then it with a call less, a call more and reversed, then short ones."""
+    complete = _complete_record(check)
+    yield from ((), complete, complete[::-1])
+    yield from (complete[:place] + complete[place + 1 :] for place in range(len(complete)))
+    yield from ((*complete, call) for call in calls)
+    for entry in check.params["tools"] or ():
+        most = entry.get("max", 1)
+        counts = {1, 2, most} if most <= CANDIDATES.record_length else {1, 2}
+        yield from ((*complete, *[_make_call(entry)] * more) for more in sorted(counts))
+    yield from ((call,) for call in calls)
+    yield from islice(product(calls, repeat=2), CANDIDATES.records)
+
+
+def _complete_record(check: CheckState) -> Record:
+    """Return the calls that a check asks for."""
+    return tuple(
+        _make_call(entry)
+        for entry in check.params["tools"] or ()
+        for _ in range(min(entry["min"], CANDIDATES.record_length))
+    )
+
+
+def _list_banned_calls(checks: list[CheckState]) -> list[Call]:
+    """Return calls of banned tools, first of those that not all of these checks ban."""
+    bans = [frozenset(check.params["forbidden"]) for check in checks]
+    names = dict.fromkeys(name for check in checks for name in check.params["forbidden"])
+    changed_first = sorted(names, key=lambda name: all(name in banned for banned in bans))
+    return [{"name": name} for name in changed_first[: CANDIDATES.banned]]
+
+
+def _merge_records(checks: list[CheckState]) -> Iterator[Record]:
+    """Yield records for two checks at once: what one asks for, its calls of a tool of the other as that one wants them.
+
+    So many of them as the other asks for, as it allows, and one more.
+    """
+    for one, other in permutations(checks, 2):
+        for entry in other.params["tools"] or ():
+            call, least = _make_call(entry), max(entry["min"], 1)
+            most = entry.get("max", least)
+            for count in sorted(
+                count for count in {least, most, most + 1} if count <= CANDIDATES.record_length
+            ):
+                records = (
+                    [call] * count if asked["name"] == call["name"] else [_make_call(asked)]
+                    for asked in one.params["tools"] or ()
+                )
+                yield tuple(chain.from_iterable(records))
+
+
+def _list_calls(checks: list[CheckState]) -> list[Call]:
+    """Return calls of banned tools, of each entry as it asks, without arguments, with one more, and of another tool."""
+    calls: list[Call] = []
+    for check in checks:
+        for entry in check.params["tools"] or ():
+            args = entry.get("args", {})
+            calls += [
+                _make_call(entry),
+                {"name": entry["name"]},
+                {"name": entry["name"], "args": {**args, "other": True}},
+            ]
+    different = {write_canonical(call): call for call in calls}
+    banned = {name for check in checks for name in check.params["forbidden"]}
+    other = "another_tool"
+    while other in banned or any(call["name"] == other for call in calls):
+        other += "_"
+    return [
+        *_list_banned_calls(checks),
+        *list(different.values())[: CANDIDATES.record_calls],
+        {"name": other},
+    ]
+
+
+def _make_call(entry: Mapping[str, Any]) -> Call:
+    return {"name": entry["name"], **({"args": entry["args"]} if "args" in entry else {})}

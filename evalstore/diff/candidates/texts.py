@@ -1,0 +1,171 @@
+"""Builds texts that may move a rubric, from what its checks look for; grades none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice, permutations, product
+from typing import Any
+
+from evalstore.diff.change import Change
+from evalstore.diff.findings import Witness
+from evalstore.diff.kinds import KINDS, list_json_outputs
+from evalstore.diff.limits import CANDIDATES
+from evalstore.diff.rubric_state import CheckState
+from evalstore.documents import write_canonical
+
+_PHP = "```php\n"
+PLAIN_TEXT = "An answer."
+
+
+def build_candidates(change: Change) -> Iterator[str]:
+    """Yield texts to try: what the changed check looks for, with what the others want or ban; the shortest first.
+
+    A text of blanks comes last: it shows least.
+    """
+    before, after = change.states
+    checks: dict[str, list[CheckState]] = {}
+    for check in (*before.checks, *after.checks):
+        checks.setdefault(check.token, []).append(check)
+    mine = checks.pop(change.token, [])
+    changed = list_expected_outputs(change) or [*_list_sample_texts(mine), *_list_own_json(mine)]
+    others = list(checks.values())[: CANDIDATES.checks]
+    changed += _list_joint_json(mine, [states[-1] for states in others])
+    json = _list_json_outputs(mine, [states[-1] for states in checks.values()])
+    plenty = [
+        _join_texts(
+            (*map(_find_passing_text, (states[-1] for states in checks.values())), *json[:1])
+        )
+    ]
+    parts = [
+        *(_list_sample_texts(states)[: CANDIDATES.options] for states in others),
+        ["", *json],
+        changed,
+    ]
+    together = islice(product(*map(_drop_long_texts, parts)), CANDIDATES.built)
+    built = (*(_join_texts((*plenty, part)) for part in changed), *map(_join_texts, together))
+    short = order_texts([text for text in built if len(text) <= CANDIDATES.text_length])[
+        : CANDIDATES.texts
+    ]
+    yield from short
+    # Where an output has to be JSON, the same texts are tried as JSON strings.
+    if any(
+        check.params.get("format") == "json" for state in change.states for check in state.checks
+    ):
+        yield from map(write_canonical, short[: CANDIDATES.quoted])
+        yield from map(_write_lines, [text for text in short if _PHP in text][: CANDIDATES.quoted])
+    yield from sorted(set(built[: len(changed)]) - set(short), key=lambda text: (len(text), text))
+
+
+def order_texts(
+    texts: Iterable[str], rank: Callable[[str], tuple[bool, ...]] = lambda _: ()
+) -> list[str]:
+    """Return texts in the order in which they are tried: by `rank`, the shortest first, and blanks last of all.
+
+    Before a blank one stands a text that says as little, and looks like an output.
+    """
+    told = sorted(
+        (text for text in dict.fromkeys(texts) if text.strip()),
+        key=lambda text: (*rank(text), len(text)),
+    )
+    blanks = sorted({text for text in texts if not text.strip()}, key=len)
+    return [*told, *([PLAIN_TEXT] if blanks else []), *blanks]
+
+
+def _write_lines(text: str) -> str:
+    """Return JSON with a block of PHP in it: the lines of a text as strings, each on a line of its own."""
+    lines = ",\n".join(map(write_canonical, text.split("\n")))
+    return f"[{lines}]"
+
+
+def _drop_long_texts(parts: list[str]) -> list[str]:
+    return [part for part in parts if len(part) <= CANDIDATES.text_length]
+
+
+def list_expected_outputs(change: Change) -> list[str]:
+    """Return what a decider expects to move, or what the diff of another artifact shows."""
+    if change.imported_diff:
+        shown = (finding.witness for finding in change.imported_diff.findings)
+        return [witness.output for witness in shown if isinstance(witness, Witness)]
+    return list(change.decision.outputs) if change.decision else []
+
+
+def _list_schemas(checks: Iterable[CheckState]) -> list[Any]:
+    return [check.params["schema"] for check in checks if check.params.get("schema") is not None]
+
+
+def _list_own_json(mine: list[CheckState]) -> list[str]:
+    """Return JSON that the changed check wants, by itself and in a fence: it may be looked for elsewhere now."""
+    schemas = dict.fromkeys(map(write_canonical, _list_schemas(mine)))
+    return [
+        output
+        for text in schemas
+        for value in _find_instances(text)
+        for output in list_json_outputs(value, "auto")
+    ]
+
+
+def _list_joint_json(mine: list[CheckState], others: list[CheckState]) -> list[str]:
+    """Return JSON that the changed check takes otherwise now, and that all other checks of JSON take, or none does."""
+    schemas, beside = _list_schemas(mine), _list_schemas(others)
+    if not beside or len(schemas) != len(mine) or len(mine) != CANDIDATES.sides:
+        return []
+    moved = ([schema, {"not": other}] for schema, other in permutations(schemas))
+    joint = (
+        {"allOf": [*pair, *rest]}
+        for pair in moved
+        for rest in (beside, [{"not": one} for one in beside])
+    )
+    values = [
+        value
+        for schema in joint
+        for value in islice(_find_instances(write_canonical(schema)), CANDIDATES.joint)
+    ]
+    return [
+        output for value in values for output in list_json_outputs(value, mine[0].params["extract"])
+    ]
+
+
+def _list_json_outputs(mine: list[CheckState], others: list[CheckState]) -> list[str]:
+    """Return JSON for the first check that reads it, unless that is the changed one: `_list_joint_json` has it."""
+    asks = [check for check in (*mine, *others) if check.params.get("schema") is not None]
+    if not asks or asks[0] in mine:
+        return []
+    instances = _find_instances(write_canonical(asks[0].params["schema"]))
+    return [
+        output
+        for value in instances
+        for output in reversed(list_json_outputs(value, asks[0].params["extract"]))
+    ]
+
+
+def _find_instances(schema: str) -> Iterable[Any]:
+    from evalstore.languages.schema_comparison import find_instances
+
+    return find_instances(schema) if len(schema) <= CANDIDATES.schema else ()
+
+
+def _join_texts(parts: Iterable[str]) -> str:
+    return "\n\n".join(filter(None, parts))
+
+
+def _list_sample_texts(states: list[CheckState]) -> list[str]:
+    wanted = chain([""], _list_exchanged_phrases(states), *map(_yield_sample_texts, states))
+    return list(dict.fromkeys(islice(wanted, CANDIDATES.parts)))
+
+
+def _list_exchanged_phrases(states: list[CheckState]) -> list[str]:
+    lists = [set(check.params.get("values", ())) for check in states]
+    return sorted(set.symmetric_difference(*lists)) if len(lists) == CANDIDATES.sides else []
+
+
+def _find_passing_text(check: CheckState) -> str:
+    return next(_yield_sample_texts(check), "") if check.negate is KINDS[check.kind].bans else ""
+
+
+def _yield_sample_texts(check: CheckState) -> Iterator[str]:
+    return KINDS[check.kind].sample_texts(check.params)
+
+
+def list_fragments(check: CheckState) -> list[str]:
+    """Return texts that make a check pass or fail: what it looks for, and JSON that its schema lets through or not."""
+    return [*islice(_yield_sample_texts(check), CANDIDATES.parts), *_list_own_json([check])]
