@@ -63,7 +63,7 @@ if TYPE_CHECKING:
         write_first_store,
     )
     from evalstore.diff import ComparisonSettings, Diff, Profile, RunMeasurement
-    from evalstore.diff.document import normalize_artifact
+    from evalstore.diff.normal_artifact import normalize_artifact
     from evalstore.migration import (
         LossKind,
         MigrationOutcome,
@@ -164,7 +164,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "write_first_store",
     ),
     "evalstore.diff": ("ComparisonSettings", "Diff", "Profile", "RunMeasurement"),
-    "evalstore.diff.document": ("normalize_artifact",),
+    "evalstore.diff.normal_artifact": ("normalize_artifact",),
     "evalstore.migration": (
         "LossKind",
         "MigrationOutcome",

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
 from evalstore.diff.direction import EITHER, NONE, bound_share, lift_direction, turn_direction
-from evalstore.diff.effects import narrow_effect
+from evalstore.diff.effects.totals import narrow_effect
 from evalstore.diff.findings import (
     Certainty,
     Claim,

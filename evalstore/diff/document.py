@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evalstore.diff.changes.dataset import read_question_set
 from evalstore.diff.findings import Side
-from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain_data import make_plain
-from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
-from evalstore.documents import Pointer, compute_digest, convert_fraction, follow_pointer
+from evalstore.documents import Pointer, compute_digest, follow_pointer
 from evalstore.errors import LoadError, Place
 from evalstore.model import Artifact, Kind, find_kind
 
@@ -72,83 +69,3 @@ def read_document(side: Artifact | Mapping[str, Any]) -> ComparedDocument:
     value: dict[str, Any] = make_plain(side.value if isinstance(side, Artifact) else side)
     kind = artifact.kind if artifact else find_kind(value)
     return ComparedDocument(value, kind, artifact)
-
-
-_JUDGE_DEFAULTS: Mapping[str, Any] = {
-    "template": "",
-    "variables": [],
-    "score_type": None,
-    "scale": {"min": 0, "max": 1},
-}
-_FIRST_KEYS = ("id", "version", "title", "kind", "input")
-
-
-def normalize_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return an artifact's mapping in its one spelling; None where its kind or its parts cannot be read.
-
-    What two spellings of one ruler share is the same: key order, the order of checks, questions and
-    sets, defaults.
-    """
-    data = make_plain(value)
-    # The kind shows in the keys, as in `ComparedDocument`.
-    if "checks" in data:
-        state = read_rubric(data)
-        return (
-            None
-            if state is None
-            else _order_keys(_drop_keys(data, "checks", "scoring")) | _normalise_rubric(state)
-        )
-    if "template" in data:
-        return _order_keys(_drop_keys(data, *_JUDGE_DEFAULTS)) | {
-            key: data.get(key, default) for key, default in _JUDGE_DEFAULTS.items()
-        }
-    questions = read_question_set(data) if "questions" in data or "rows" in data else None
-    if questions is None:
-        return None
-    rows = {
-        id_: _order_keys(_drop_keys(questions.fill_row(id_), "id")) for id_ in sorted(questions.own)
-    }
-    return _order_keys(_drop_keys(data, "questions")) | ({"questions": rows} if rows else {})
-
-
-def _normalise_rubric(state: RubricState) -> dict[str, Any]:
-    checks = {
-        check.id: _normalise_check(check)
-        for check in sorted(state.checks, key=lambda check: check.id)
-    }
-    scoring = {
-        "combine": str(state.combine),
-        "threshold": convert_fraction(state.threshold),
-        "missing": state.missing,
-        "errors": state.errors,
-        **state.extras,
-    }
-    return {"checks": checks, "scoring": scoring}
-
-
-def _normalise_check(check: CheckState) -> dict[str, Any]:
-    params = {
-        name: sorted(value)
-        if KINDS[check.kind].params[name].is_set and value is not None
-        else value
-        for name, value in sorted(check.params.items())
-        if value is not None
-    }
-    return {
-        "kind": check.kind,
-        **params,
-        **({} if check.threshold is None else {"threshold": convert_fraction(check.threshold)}),
-        "negate": check.negate,
-        "weight": convert_fraction(check.weight),
-        "required": check.is_gate,
-        **_order_keys(dict(check.extras)),
-    }
-
-
-def _drop_keys(value: dict[str, Any], *known: str) -> dict[str, Any]:
-    return {key: item for key, item in value.items() if key not in known}
-
-
-def _order_keys(value: dict[str, Any]) -> dict[str, Any]:
-    rank = {key: number for number, key in enumerate(_FIRST_KEYS)}
-    return dict(sorted(value.items(), key=lambda pair: (rank.get(pair[0], len(rank)), pair[0])))

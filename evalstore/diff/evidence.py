@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from evalstore.diff.attempts import Attempt
 from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.document import ComparedDocument, Sides
-from evalstore.diff.effects import join_effects
+from evalstore.diff.effects.totals import join_effects
 from evalstore.diff.findings import (
     Certainty,
     DiffFinding,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalstore.diff.findings import AcceptedLevel, Direction, Profile, SettingChange
-from evalstore.errors import EvalstoreError, LoadError, Place
-from evalstore.lint.notes import list_mappings
-from evalstore.model import Artifact, Kind
+from evalstore.diff.findings import AcceptedLevel, Profile
+from evalstore.errors import LoadError, Place
 from evalstore.versions import Bump
 
 # A published set never judges otherwise: tests/cases/rule_sets keeps its verdicts. What is new is a
@@ -17,60 +15,6 @@ from evalstore.versions import Bump
 # and so has a proof, of a decider or of the facts. The last number judges where evalstore.yaml pins
 # none.
 RULE_SETS = (1,)
-
-
-# The one setting that moves scores, of checks of one kind: what each of its values does.
-_STRICT = "strict"
-_PHP = "php_lint"
-_STRICT_EFFECTS: Mapping[Any, str] = {
-    True: "without PHP, php_lint checks are now unscored",
-    False: "without PHP, an approximation now grades php_lint checks",
-}
-
-
-def find_setting_changes(
-    old: Mapping[str, Any],
-    new: Mapping[str, Any],
-    artifact: Artifact,
-    load: Callable[[str], Artifact],
-) -> Iterator[SettingChange]:
-    """Yield the settings (evalstore.yaml, parsed) that changed and can move a score that `artifact` takes part in."""
-    was, now = (settings.get(_STRICT, False) for settings in (old, new))
-    if was != now and now in _STRICT_EFFECTS and _uses_php(artifact, load):
-        sides = write_setting(was), write_setting(now)
-        yield SettingChange(_STRICT, *sides, Bump.MAJOR, Direction.EITHER, _STRICT_EFFECTS[now])
-
-
-def _uses_php(artifact: Artifact, load: Callable[[str], Artifact]) -> bool:
-    """Whether an artifact, or what it refers to, lints PHP; what cannot be read counts as something that does."""
-    if artifact.kind is Kind.JUDGE:
-        return False
-    if "rows" in artifact.value:
-        return True
-    checks = [check for _, check in list_mappings(artifact.value, "checks")]
-    if any(check.get("kind") == _PHP for check in checks):
-        return True
-    questions = [question for _, question in list_mappings(artifact.value, "questions")]
-    defaults = artifact.value.get("defaults")
-    holders = [*checks, *questions, *([defaults] if isinstance(defaults, dict) else [])]
-    refs = dict.fromkeys(
-        ref for holder in holders if isinstance(ref := holder.get("rubric_ref"), str)
-    )
-    return any(_names_php(ref, load) for ref in refs)
-
-
-def _names_php(ref: str, load: Callable[[str], Artifact]) -> bool:
-    try:
-        return _uses_php(load(ref), load)
-    except EvalstoreError:
-        return True
-
-
-def write_setting(value: Any) -> str:
-    """Return the value of a setting as its file has it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 # The levels of an override: an edit changes the digest, so it needs a patch at least.
 LEVELS: Mapping[str, Bump] = {str(level): level for level in (Bump.MAJOR, Bump.MINOR, Bump.PATCH)}
 SETTINGS_FILE = "evalstore.yaml"

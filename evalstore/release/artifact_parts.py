@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.diff.kinds import KINDS, find_plain_kind, list_written_params
-from evalstore.diff.plain_data import pair_checks
+from evalstore.diff.pairing import pair_checks
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
 from evalstore.documents import Pointer, convert_fraction, write_canonical
 from evalstore.model import (

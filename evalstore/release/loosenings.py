@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from evalstore.diff.settings import write_setting
+from evalstore.diff.setting_changes import write_setting
 from evalstore.documents import Document, Pointer, follow_pointer, format_json_pointer
 from evalstore.errors import Place
 from evalstore.lint import VALIDATION_RULES

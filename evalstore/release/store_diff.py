@@ -232,7 +232,7 @@ def _describe_moves(store: ArtifactStore, old: Resolved, new: Resolved) -> tuple
 def _find_setting_changes(
     store: ArtifactStore, old: Resolved, new: Resolved, load: Callable[[str], Artifact]
 ) -> Iterator[SettingChange]:
-    from evalstore.diff.settings import find_setting_changes
+    from evalstore.diff.setting_changes import find_setting_changes
 
     was, now = (
         read_settings_at(store, side.commit) if side.commit else store.settings

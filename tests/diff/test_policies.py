@@ -12,7 +12,7 @@ from evalstore.checks import combine_results
 from evalstore.diff import DiffFinding
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
-from evalstore.diff.effects import attach_effects
+from evalstore.diff.effects.edits import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import CheckState, read_rubric
 from evalstore.model import CheckResult, Combine, RubricResult, UnscoredReason, Verdict

@@ -16,7 +16,7 @@ from evalstore.checks import prepare_rubric
 from evalstore.diff import DiffFinding, Direction, compare
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
-from evalstore.diff.effects import attach_effects
+from evalstore.diff.effects.edits import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.rubric_state import RubricState, read_rubric
 from evalstore.model import Output, Question, RubricResult, Sample, Verdict

@@ -56,6 +56,7 @@ States = tuple[RubricState, RubricState]
 _Key = int
 # The variable of each check, by the `id()` of the check.
 VariableNumbers = dict[int, _Key]
+_ZERO = Fraction(0)
 
 
 class JointAnswer(NamedTuple):
@@ -359,9 +360,6 @@ def _list_meeting_places(states: States) -> set[Fraction]:
 
 def _reads_verdicts(state: RubricState) -> bool:
     return state.combine in VERDICT_MODES or any(check.is_gate for check in state.checks)
-
-
-_ZERO = Fraction(0)
 
 
 def drop_unchanged(pair: States, numbers: VariableNumbers) -> States:

@@ -23,6 +23,8 @@ Fragments = Callable[[CheckState], Sequence[str]]
 _NOTHING: Any = object()
 # JSON before what can stand beside it, lengths last.
 _ORDER: Mapping[str, int] = {"json_schema": -2, "markdown_structure": -1, "format": 1}
+_Demands = list[tuple[CheckState, Fraction | None]]
+_Wanted = dict[str, _Demands]
 
 
 @dataclass(slots=True)
@@ -97,11 +99,6 @@ class OutputAssembly:
 
     def _holds(self, demands: _Demands, text: str) -> bool:
         return all(self.grade(check, Output(text)) == score for check, score in demands)
-
-
-_Demands = list[tuple[CheckState, Fraction | None]]
-
-_Wanted = dict[str, _Demands]
 
 
 def _list_asked(

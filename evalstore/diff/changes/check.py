@@ -14,7 +14,8 @@ from evalstore.diff.changes.edit_script import (
 from evalstore.diff.changes.pattern_edits import compare_kinds
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.plain_data import is_same, make_canonical_demand
+from evalstore.diff.pairing import make_canonical_demand
+from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState
 
 

@@ -12,7 +12,8 @@ from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, Paths, set_param
 from evalstore.diff.deciders.juries import SINGLE_JUDGE_AGGREGATE, find_aggregation_key, read_jury
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.plain_data import is_same, pair_items
+from evalstore.diff.pairing import pair_items
+from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState
 from evalstore.documents import Pointer
 

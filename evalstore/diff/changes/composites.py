@@ -9,7 +9,8 @@ from fractions import Fraction
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.direction import HIGHEST, LOWEST, VERDICT_MODES
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.plain_data import is_same, make_canonical_demand, make_plain
+from evalstore.diff.pairing import make_canonical_demand
+from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
 from evalstore.documents import write_canonical

@@ -8,9 +8,10 @@ from itertools import combinations, islice
 
 from evalstore.diff.change import Change, Proof, RubricEffect
 from evalstore.diff.deciders.unmoved import explain_same_result
-from evalstore.diff.effects import find_effects
+from evalstore.diff.effects.edits import find_effects
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.plain_data import is_same, list_demand, make_canonical_demand
+from evalstore.diff.pairing import list_demand, make_canonical_demand
+from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import write_canonical
 from evalstore.model import is_cosmetic

@@ -38,7 +38,8 @@ from evalstore.diff.changes.edit_script import (
 )
 from evalstore.diff.changes.regrouping import find_regrouping
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
-from evalstore.diff.plain_data import is_same, list_demand, make_canonical_demand, pair_checks
+from evalstore.diff.pairing import list_demand, make_canonical_demand, pair_checks
+from evalstore.diff.plain_data import is_same
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer, convert_fraction

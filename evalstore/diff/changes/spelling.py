@@ -11,7 +11,8 @@ from evalstore.diff.changes.edit_script import (
 )
 from evalstore.diff.document import Sides
 from evalstore.diff.kinds import KINDS, Row
-from evalstore.diff.plain_data import is_same, pair_checks
+from evalstore.diff.pairing import pair_checks
+from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState, RubricState
 
 _SAME_PARAM = Proof("it is the default, or another spelling of the same value")

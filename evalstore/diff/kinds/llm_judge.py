@@ -26,7 +26,8 @@ from evalstore.diff.kinds import (
     say_always,
     say_never,
 )
-from evalstore.diff.plain_data import describe_value, is_same, pair_items
+from evalstore.diff.pairing import pair_items
+from evalstore.diff.plain_data import describe_value, is_same
 from evalstore.documents import Pointer
 from evalstore.model.question_params import find_question_key, list_question_values
 

@@ -23,7 +23,8 @@ from evalstore.diff.kinds import (
     say_always,
 )
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.plain_data import describe_value, is_same, pair_items
+from evalstore.diff.pairing import pair_items
+from evalstore.diff.plain_data import describe_value, is_same
 from evalstore.diff.rubric_state import CheckState
 from evalstore.documents import Pointer, write_canonical
 
@@ -35,6 +36,10 @@ _NAME = "tools"
 _READ_KEYS = frozenset({"name", "args", "args_match", "min", "max"})
 _DEFAULTS = {"args_match": "subset", "min": 1}
 _DEMAND_KEYS = (("min",), ("max",), ("args", "args_match"))
+# From the one that asks for least.
+_MODES = ("any_order", "in_order", "exact")
+_CONSTRAINT = "tool-constraint-changed"
+_read_args_match = read_one_of("subset", "exact")
 
 
 def find_tool_changes(script: EditScript, token: str) -> Iterator[Change]:
@@ -174,13 +179,6 @@ def _list_ordered_entries(check: CheckState, tools: list[Entry]) -> list[str]:
         for entry in tools
         if entry["min"] or (mode == "exact" and entry.get("max"))
     ]
-
-
-# From the one that asks for least.
-_MODES = ("any_order", "in_order", "exact")
-_CONSTRAINT = "tool-constraint-changed"
-
-_read_args_match = read_one_of("subset", "exact")
 
 
 def count_required_tools(params: Params) -> int | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from evalstore.diff.change import Change, ChangeRule, Proof, Scope
+from evalstore.diff.deciders.judge_rates import prove_rates_not_lower
 from evalstore.diff.deciders.judges import (
     bound_level_shift,
     prove_domain_unread,
     prove_levels_equivalent,
     prove_pattern_equivalent,
-    prove_rates_not_lower,
     prove_scale_equivalent,
     prove_template_equivalent,
     prove_variable_unread,

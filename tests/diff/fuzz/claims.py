@@ -22,7 +22,7 @@ from evalstore.diff import (
 )
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
-from evalstore.diff.effects import attach_effects
+from evalstore.diff.effects.edits import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import import_reference
 from evalstore.diff.rubric_state import read_rubric

@@ -1,0 +1,187 @@
+"""Builds the finding of each change: its rule's level, its place and fingerprint, and which findings stand under it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from evalstore.diff.change import Change
+from evalstore.diff.classify import classify
+from evalstore.diff.direction import VERDICT_MODES
+from evalstore.diff.document import Sides
+from evalstore.diff.findings import DiffFinding
+from evalstore.diff.question_references import VALUE_RULE
+from evalstore.diff.settings import ComparisonSettings
+from evalstore.documents import Pointer, compute_digest, format_json_pointer, write_canonical
+from evalstore.model import list_check_ids
+from evalstore.text import LONG_DIGEST
+
+_NAME_KEYS = ("id", "name", "judge_prompt_ref")
+_QUESTION_KEYS = frozenset({"questions", "rows"})
+_COMBINE_CHANGED = "scoring-combine-changed"
+
+
+def build_finding(change: Change, sides: Sides, settings: ComparisonSettings) -> DiffFinding:
+    """Return the finding of a change by its rule, at the rule's level and without a witness."""
+    finding = build_level_finding(change, settings)
+    places = [
+        side.cut_to_written(at)
+        for side, at in zip(sides, (change.old_pointer, change.new_pointer), strict=True)
+    ]
+    finding = replace(
+        finding,
+        # The finding stands where the new document has it, and where the old one had it if it is
+        # gone.
+        pointer=format_json_pointer(
+            next((place for place in reversed(places) if place is not None), ())
+        ),
+        old=sides[0].find_place(places[0]),
+        new=sides[1].find_place(places[1]),
+        fingerprint=_fingerprint_edit(finding.rule, change, sides),
+        children=change.imported_diff.findings if change.imported_diff else (),
+        before=sides[0].get_written_value(change.old_pointer, change.old),
+        after=sides[1].get_written_value(change.new_pointer, change.new),
+    )
+    return _cover_children(finding)
+
+
+def build_level_finding(change: Change, settings: ComparisonSettings) -> DiffFinding:
+    """Return what a rule says of a change, without where it stands, its values and what a reference imports."""
+    known = classify(change, settings.profile, settings.rule_set)
+    if change.proof is None or change.proof.declared is None:
+        return known
+    # What a setting declares is no proof: the rule's own level is shown beside it.
+    undeclared = classify(replace(change, proof=None), settings.profile, settings.rule_set)
+    return replace(known, level_before=undeclared.level, overridden=change.proof.declared)
+
+
+def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> list[DiffFinding]:
+    """Make the findings on weights and thresholds that one of two combine modes ignores children of the mode's change.
+
+    `findings` are those of `changes`, in the same order.
+    """
+    combine = next(
+        (index for index, change in enumerate(changes) if change.rule == _COMBINE_CHANGED), None
+    )
+    if combine is None:
+        return findings
+    # A finding of a higher level than the mode's would be hidden as its child.
+    children = [
+        index
+        for index, change in enumerate(changes)
+        if _is_ineffective(change, changes[combine])
+        and findings[index].level <= findings[combine].level
+    ]
+    parent = _cover_children(
+        replace(findings[combine], children=tuple(findings[index] for index in children))
+    )
+    return [
+        parent if index == combine else item
+        for index, item in enumerate(findings)
+        if index not in children
+    ]
+
+
+def lift_value_findings(
+    changes: list[Change], findings: list[DiffFinding]
+) -> Iterator[DiffFinding]:
+    """Yield what the kinds' own rules say of a question's values in place of the finding that holds it."""
+    for change, finding in zip(changes, findings, strict=True):
+        if change.rule != VALUE_RULE or not finding.children:
+            yield finding
+            continue
+        for child in finding.children:
+            message = f"{change.words['question']}: {child.message}"
+            print_ = _digest_facts([finding.fingerprint, child.fingerprint])
+            yield replace(
+                child,
+                message=message,
+                pointer=finding.pointer,
+                old=finding.old,
+                new=finding.new,
+                fingerprint=print_,
+            )
+
+
+def number_duplicates(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
+    """Return the findings with a fingerprint each: of the same edit made twice, the second has another one."""
+    seen: Counter[str] = Counter()
+    numbered = []
+    for finding in findings:
+        before = seen[finding.fingerprint]
+        seen[finding.fingerprint] += 1
+        print_ = (
+            _digest_facts([finding.fingerprint, str(before)]) if before else finding.fingerprint
+        )
+        numbered.append(replace(finding, fingerprint=print_))
+    return numbered
+
+
+def _is_ineffective(change: Change, combine: Change) -> bool:
+    if change.rule == "check-weight-changed":
+        return True
+    if not change.rule.startswith("check-threshold-") or change.checks[1].reads_threshold:
+        return False
+    # Both modes read the verdicts of checks, and so their thresholds.
+    both_read = VERDICT_MODES.issuperset({combine.old, combine.new})
+    return not both_read and not change.checks[1].is_gate
+
+
+def _cover_children(finding: DiffFinding) -> DiffFinding:
+    """Return the finding with a fingerprint that its children are part of."""
+    if not finding.children:
+        return finding
+    prints = [child.fingerprint for child in finding.children]
+    return replace(finding, fingerprint=_digest_facts([finding.fingerprint, *prints]))
+
+
+def _fingerprint_edit(rule: str, change: Change, sides: Sides) -> str:
+    """Return the fingerprint of one edit: its rule, artifact, place on both sides by names, and values."""
+    pointers = (change.old_pointer, change.new_pointer)
+    places = [
+        _name_steps(side.value, at, change.words) for side, at in zip(sides, pointers, strict=True)
+    ]
+    values = map(write_canonical, (change.old, change.new, change.discriminator))
+    return _digest_facts([rule, sides[1].name, *places, *values])
+
+
+def _digest_facts(facts: list[Any]) -> str:
+    return compute_digest(facts)[:LONG_DIGEST]
+
+
+def _name_steps(value: Any, pointer: Pointer | None, words: Mapping[str, str]) -> list[str] | None:
+    if pointer is None:
+        return None
+    steps = []
+    for at, step in enumerate(pointer):
+        owner = words.get("question") if at == 1 and pointer[0] in _QUESTION_KEYS else None
+        steps.append(
+            owner or (_name_item(value, step, pointer[at - 1]) if isinstance(step, int) else step)
+        )
+        value = _get_child(value, step)
+    return steps
+
+
+def _get_child(value: Any, step: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(step)
+    return (
+        value[step]
+        if isinstance(value, list) and isinstance(step, int) and step < len(value)
+        else None
+    )
+
+
+def _name_item(items: Any, index: int, key: str | int) -> str:
+    item = _get_child(items, index)
+    if isinstance(item, dict):
+        if key == "checks":
+            return list_check_ids(items)[index]
+        return next(
+            (write_canonical([name, item[name]]) for name in _NAME_KEYS if name in item), str(index)
+        )
+    # An item that is not a mapping goes by its value, so that a shifted list keeps the fingerprints
+    # of its edits.
+    return str(index) if item is None or isinstance(item, list) else write_canonical(item)

@@ -1,0 +1,65 @@
+"""Judge rates: whether a new measurement of a judge is lower than chance explains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from evalstore.diff.change import Change, Proof
+from evalstore.model import parse_fraction
+
+_RATES = ("tpr", "tnr")
+_SQUARED = Fraction("1.96") ** 2  # of the normal distribution, for 95 %
+
+
+def prove_rates_not_lower(change: Change) -> Proof | None:
+    """Show that the judge is measured again, and no rate is lower than chance explains; or that its noise alone is."""
+    old, new = (side if isinstance(side, dict) else {} for side in (change.old, change.new))
+    if _drop_noise(old) == _drop_noise(new):
+        return Proof("only the judge's own noise was measured")
+    before, after = _read_rates(old), _read_rates(new)
+    if len(after) < len(_RATES):
+        return None
+    lower = [name for name, rate in before.items() if after[name] < rate]
+    if not before:
+        return Proof("it was measured for the first time, and scoring does not use it")
+    if not lower:
+        return Proof("it was measured again, and no rate is lower")
+    rows = [size for size in map(_read_sample_size, (old, new)) if size > 0]
+    if len(rows) < len((old, new)) or not all(
+        _are_close(before[name], after[name], rows) for name in lower
+    ):
+        return None
+    within = f"Wilson's 95 % intervals on {rows[0]} and {rows[1]} rows"
+    return Proof(f"it was measured again, and {' and '.join(lower)} is within {within}")
+
+
+def _drop_noise(validation: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: value for key, value in validation.items() if not key.startswith("noise_")}
+
+
+def _read_sample_size(validation: Mapping[str, Any]) -> int:
+    size = validation.get("sample_size")
+    return size if isinstance(size, int) and not isinstance(size, bool) else 0
+
+
+def _are_close(old: Fraction, new: Fraction, rows: list[int]) -> bool:
+    return _is_within_interval(old, new, rows[0]) and _is_within_interval(new, old, rows[1])
+
+
+def _is_within_interval(measured: Fraction, other: Fraction, rows: int) -> bool:
+    # That `other` lies in Wilson's interval, without its root. A rate is measured on a part of the
+    # rows only: then its interval is wider still, and this says "lower" too often rather than too
+    # seldom.
+    return (measured - other) ** 2 * rows <= _SQUARED * other * (1 - other)
+
+
+def _read_rates(validation: Mapping[str, Any]) -> dict[str, Fraction]:
+    return {
+        name: parse_fraction(validation[name])
+        for name in _RATES
+        if isinstance(validation.get(name), int | Decimal)
+        and not isinstance(validation[name], bool)
+    }

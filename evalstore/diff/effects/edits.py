@@ -1,0 +1,134 @@
+"""Finds what each edit of scoring does, alone and all together; of a large rubric only the changed checks are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from evalstore.budget import SharedBudget
+from evalstore.diff.answers.joint import (
+    States,
+    VariableNumbers,
+    drop_unchanged,
+    list_joint_answers,
+    measure_part,
+    number_variables,
+)
+from evalstore.diff.change import Change, RubricEffect
+from evalstore.diff.direction import (
+    VERDICT_MODES,
+)
+from evalstore.diff.effects.rubric_effect import find_effect
+from evalstore.diff.effects.text_search import make_empty_table, search_changed_texts, search_texts
+from evalstore.diff.limits import EFFECTS, PROOFS
+from evalstore.diff.references import ArtifactLoader
+from evalstore.diff.rubric_state import CheckState, RubricState
+
+
+def attach_effects(
+    changes: Sequence[Change], load: ArtifactLoader | None
+) -> tuple[list[Change], RubricEffect | None]:
+    """Return the changes, each edit of scoring with what it does alone, and what all of them do together."""
+    edits = [
+        index
+        for index, change in enumerate(changes)
+        if change.before and is_scoring_edit(*change.states)
+    ]
+    if not edits:
+        return [*changes], None
+    ends = changes[edits[0]].states[0], changes[edits[-1]].states[1]
+    pairs = [*(changes[index].states for index in edits), *([ends] if len(edits) > 1 else [])]
+    effects = find_effects(pairs, load)
+    found = dict(zip(edits, effects, strict=False))
+    return [
+        replace(change, effect=found.get(index)) for index, change in enumerate(changes)
+    ], effects[-1]
+
+
+def is_scoring_edit(before: RubricState, after: RubricState) -> bool:
+    """Whether scoring reads something that differs: not the names of checks, nor keys that it ignores."""
+    if len(before.checks) != len(after.checks) or _list_settings(before) != _list_settings(after):
+        return True
+    # Of many checks an edit leaves all but one as they are.
+    pairs = zip(before.checks, after.checks, strict=True)
+    return any(one is not other and _list_parts(one) != _list_parts(other) for one, other in pairs)
+
+
+def _list_settings(rubric: RubricState) -> tuple[object, ...]:
+    return rubric.combine, rubric.threshold, rubric.missing, rubric.errors
+
+
+def _list_read_settings(rubric: RubricState) -> tuple[object, ...]:
+    """Return the settings without those that nothing reads: a policy for what cannot be, a bar between 0 and 1."""
+    threshold = rubric.threshold
+    if rubric.combine in VERDICT_MODES and threshold:
+        threshold = Fraction(1)
+    missing = rubric.missing if any(check.may_miss for check in rubric.checks) else None
+    return (
+        rubric.combine,
+        threshold,
+        missing,
+        rubric.errors if any(check.may_err for check in rubric.checks) else None,
+    )
+
+
+def _list_parts(check: CheckState) -> tuple[object, ...]:
+    return (
+        check.token,
+        check.kind,
+        check.params,
+        check.threshold,
+        check.negate,
+        check.weight,
+        check.is_gate,
+    )
+
+
+def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[RubricEffect | None]:
+    """Return what each edit, given as the rubric before and after it, does; None where that is too much to find out."""
+    states = [state for pair in pairs for state in pair]
+    if len(pairs) > EFFECTS.edits:
+        return [None] * len(pairs)
+    budget, ways, numbers = SharedBudget(EFFECTS.total_steps), 0, number_variables(states)
+    if any(len(state.checks) > EFFECTS.checks for state in states):
+        return [_prove_still(pair, numbers, budget, load) for pair in pairs]
+    common = search_texts(numbers, states, budget)
+    effects: list[RubricEffect | None] = []
+    for pair in pairs:
+        languages, table = common or search_changed_texts(pair, numbers, budget)
+        answers = list_joint_answers(pair, numbers, languages, table, load)
+        fits = answers is not None and ways + answers.count <= EFFECTS.ways
+        ways += answers.count if answers and fits else 0
+        effects.append(
+            find_effect(answers) if answers and fits else _prove_still(pair, numbers, budget, load)
+        )
+    return effects
+
+
+def _prove_still(
+    pair: States, numbers: VariableNumbers, budget: SharedBudget, load: ArtifactLoader | None
+) -> RubricEffect | None:
+    """Return the effect of an edit that moves nothing, looking only at the checks that it changes; None otherwise.
+
+    What the changed checks give to the rubric's score is the same on both sides, whatever the
+    others answer.
+    """
+    old, new = pair
+    if _list_read_settings(old) != _list_read_settings(new):
+        return None
+    changed = drop_unchanged(pair, numbers)
+    if all(
+        len(state.checks) == len(part.checks) for state, part in zip(pair, changed, strict=True)
+    ):
+        return None  # that is what was looked at
+    languages, table = search_texts(numbers, changed, budget) or ((), make_empty_table())
+    answers = list_joint_answers(changed, numbers, languages, table, load)
+    if answers is None or answers.count > PROOFS.ways:
+        return None
+    for answer in answers:
+        sides = zip((answer.old, answer.new), changed, strict=True)
+        before, after = (measure_part(state, results) for results, state in sides)
+        if before != after:
+            return None
+    return RubricEffect(moves=False, ways=answers.count)

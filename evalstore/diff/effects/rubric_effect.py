@@ -1,0 +1,185 @@
+"""Works out what an edit does, given all that the checks before and after it can answer together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+from evalstore.diff.answers.joint import (
+    JointAnswer,
+    JointAnswers,
+)
+from evalstore.diff.change import AnswerGoal, RubricEffect
+from evalstore.diff.direction import (
+    LOOSER,
+    NONE,
+    STRICTER,
+    VERDICT_MODES,
+    bound_direction,
+    join_directions,
+)
+from evalstore.diff.findings import Direction
+from evalstore.diff.kinds import KINDS
+from evalstore.diff.limits import EFFECTS
+from evalstore.diff.rubric_state import RubricState
+from evalstore.model import CheckResult, UnscoredReason, Verdict, has_failed_check
+
+_ZERO = Fraction(0)
+# How far beside a bar a judge's score lies that is just below or above it.
+_BESIDE = Fraction(1, 1000)
+_ERROR = UnscoredReason.ERROR
+_WHOLE = (Fraction(0), Fraction(1))
+_STAYS = (_ZERO, _ZERO)
+_PASSED = {Verdict.FAIL: 0, Verdict.PASS: 1}
+
+
+class _Outcome(NamedTuple):
+    score: Fraction | None
+    verdict: Verdict
+
+
+def find_effect(answers: JointAnswers) -> RubricEffect:
+    """Return what an edit does, given all that the checks before and after it can answer together."""
+    before, after = map(_Combiner, answers.states)
+    extent, scored, texts = _Extent(), _Extent(), dict[str, _Extent]()
+    moving: list[tuple[JointAnswer, Fraction | None]] = []
+    for answer in answers:
+        old, new = before.combine(answer.old), after.combine(answer.new)
+        extent.add(old, new)
+        if old != new and answer.text is not None:
+            moving.append(
+                (answer, None if old.score is None or new.score is None else new.score - old.score)
+            )
+        results = (*answer.old, *answer.new)
+        if all(result.score is not None for result in results):
+            scored.add(old, new)
+        # No text that can be shown makes a check err; a check of calls has nothing to grade
+        # wherever none are recorded.
+        if answer.text is not None and not has_failed_check(results):
+            texts.setdefault(answer.text, _Extent()).add(old, new)
+    scores, verdicts = extent.directions
+    if answers.continuous and any(state.combine not in VERDICT_MODES for state in answers.states):
+        # The ways are corners: between two of them the score, and so the verdict, may be any other.
+        verdicts = join_directions(
+            scores, _compare_thresholds(*(state.threshold for state in answers.states))
+        )
+    return RubricEffect(
+        moves=extent.lost or {scores, verdicts} != {NONE},
+        direction=scores,
+        verdict_direction=verdicts,
+        max_shift=extent.shift,
+        max_shift_scored=scored.shift,
+        ways=answers.count,
+        texts={text: one.least_shift for text, one in texts.items() if one.moves},
+        goals=tuple(_list_goals(answers, moving)),
+    )
+
+
+def _list_goals(
+    answers: JointAnswers, moving: Sequence[tuple[JointAnswer, Fraction | None]]
+) -> Iterator[AnswerGoal]:
+    """Yield goals of the answers that move, those that are easiest to build first."""
+    for answer, shift in sorted(moving, key=lambda pair: _rank_answer(pair[0]))[: EFFECTS.goals]:
+        judges = {
+            check.token: answer.free[answers.numbers[id(check)]]
+            for state in answers.states
+            for check in state.checks
+            if KINDS[check.kind].asks_judges(check.params)
+            and answers.numbers[id(check)] in answer.free
+        }
+        scores = [{result.id: result.score for result in side} for side in (answer.old, answer.new)]
+        judged = {
+            token: raw.score + raw.side * _BESIDE
+            for token, raw in judges.items()
+            if raw.score is not None
+        }
+        # A judge that fails cannot be shown.
+        if len(judged) == len(judges):
+            yield AnswerGoal(answer.text or "", shift, (scores[0], scores[1]), judged)
+
+
+def _rank_answer(answer: JointAnswer) -> tuple[int, int, int]:
+    """Return how hard an answer is to build: what errs, what is missing, what is between 0 and 1."""
+    results = {*answer.old, *answer.new}
+    errors = sum(result.unscored is _ERROR for result in results)
+    missing = sum(result.score is None for result in results)
+    return errors, missing, sum(result.score not in _WHOLE for result in results) - missing
+
+
+@dataclass(slots=True)
+class _Extent:
+    """How far scores rise at least and at most (a fall is below 0), and whether verdicts do.
+
+    `lost`: an output has a score on one side only.
+    """
+
+    rises: tuple[Fraction, Fraction] | None = None
+    failed: bool = False
+    passed: bool = False
+    lost: bool = False
+
+    def add(self, old: _Outcome, new: _Outcome) -> None:
+        if old.score is None or new.score is None:
+            self.lost = self.lost or old.score is not new.score
+            return
+        rise = new.score - old.score
+        least, most = self.rises or (rise, rise)
+        self.rises = min(least, rise), max(most, rise)
+        self.failed = self.failed or _PASSED[old.verdict] > _PASSED[new.verdict]
+        self.passed = self.passed or _PASSED[old.verdict] < _PASSED[new.verdict]
+
+    @property
+    def shift(self) -> Fraction:
+        least, most = self.rises or _STAYS
+        return max(-least, most)
+
+    @property
+    def directions(self) -> tuple[Direction, Direction]:
+        least, most = self.rises or _STAYS
+        scores = bound_direction(below=least >= 0, above=most <= 0)
+        return scores, bound_direction(below=not self.failed, above=not self.passed)
+
+    @property
+    def moves(self) -> bool:
+        return {*self.directions} != {NONE}
+
+    @property
+    def least_shift(self) -> Fraction | None:
+        """How far every score rises at least, or falls where it is below 0; None where one may stay."""
+        least, most = self.rises or _STAYS
+        return None if self.lost else least if least > 0 else most if most < 0 else None
+
+
+@dataclass(slots=True)
+class _Combiner:
+    """Combines results as scoring does; the order of the checks does not count, so equal sets are combined once."""
+
+    state: RubricState
+    outcomes: dict[tuple[int, ...], _Outcome] = field(default_factory=dict)
+    parts: dict[object, int] = field(default_factory=dict)
+    numbers: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def combine(self, results: tuple[CheckResult, ...]) -> _Outcome:
+        key = tuple(sorted(map(self._number_part, enumerate(results))))
+        if key not in self.outcomes:
+            from evalstore.checks import combine_results
+
+            combined = combine_results(self.state.to_scoring(), results)
+            self.outcomes[key] = _Outcome(combined.score, combined.verdict)
+        return self.outcomes[key]
+
+    def _number_part(self, placed: tuple[int, CheckResult]) -> int:
+        """Return the number of all that a result adds to the score; the same results come again and again."""
+        place, result = placed
+        known = place, id(result)
+        if known not in self.numbers:
+            check = self.state.checks[place]
+            part = check.weight, check.is_gate, result.score, result.verdict, result.unscored
+            self.numbers[known] = self.parts.setdefault(part, len(self.parts))
+        return self.numbers[known]
+
+
+def _compare_thresholds(old: Fraction, new: Fraction) -> Direction:
+    return NONE if old == new else STRICTER if new > old else LOOSER

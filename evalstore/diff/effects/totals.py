@@ -1,0 +1,74 @@
+"""Joins what single edits do into what all of them do together, within what the rules claim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from evalstore.diff.change import Change, RubricEffect
+from evalstore.diff.direction import (
+    EITHER,
+    NONE,
+    intersect_directions,
+    is_always_scored,
+    join_directions,
+)
+from evalstore.diff.effects.edits import is_scoring_edit
+from evalstore.diff.findings import Claim, DiffFinding, TotalEffect
+
+_STILL = TotalEffect(NONE, NONE, Fraction(0), Fraction(0))
+_UNKNOWN = TotalEffect(EITHER, EITHER, None)
+
+
+def join_effects(
+    changes: Sequence[Change], findings: Sequence[DiffFinding], effect: RubricEffect | None
+) -> TotalEffect:
+    """Return what all edits do together; `effect` is that of the edits of scoring, None where it is not known."""
+    edits, others = [], []
+    for change, finding in zip(changes, findings, strict=True):
+        if {*finding.directions} != {NONE}:
+            is_edit = change.before and is_scoring_edit(*change.states)
+            edits += [(change, finding)] if is_edit else []
+            others += [] if is_edit else [finding]
+    return _join([_join_edits(edits, effect), *others])
+
+
+def _join_edits(
+    edits: Sequence[tuple[Change, DiffFinding]], effect: RubricEffect | None
+) -> TotalEffect:
+    states = [state for change, _ in edits for state in change.states]
+    # Between two edits a check may lose its score and get it back: no sum of the two covers that.
+    is_sum = len(edits) < 2 or all(map(is_always_scored, states))  # noqa: PLR2004  # two edits
+    total = _join([finding for _, finding in edits]) if is_sum else _UNKNOWN
+    return (
+        narrow_effect(total, effect)
+        if effect and effect.moves
+        else total
+        if effect is None
+        else _STILL
+    )
+
+
+def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
+    """Return a claim with the directions and bounds that hold by it and by all that the checks can answer."""
+    score = intersect_directions(claim.direction, effect.direction)
+    verdict = intersect_directions(claim.verdict_direction, effect.verdict_direction)
+    # Where no two scores differ, a score itself is lost or won: then the direction is what the rule
+    # says of that.
+    directions = claim.directions if {score, verdict} == {NONE} else (score, verdict)
+    shift = effect.max_shift if claim.max_shift is None else min(effect.max_shift, claim.max_shift)
+    return TotalEffect(*directions, shift, min(shift, effect.max_shift_scored))
+
+
+def _join(parts: Sequence[Claim]) -> TotalEffect:
+    return TotalEffect(
+        join_directions(*(part.direction for part in parts)),
+        join_directions(*(part.verdict_direction for part in parts)),
+        _add([part.max_shift for part in parts]),
+        _add([part.max_shift_scored for part in parts]),
+    )
+
+
+def _add(shifts: Sequence[Fraction | None]) -> Fraction | None:
+    known = [shift for shift in shifts if shift is not None]
+    return min(Fraction(1), sum(known, Fraction(0))) if len(known) == len(shifts) else None
