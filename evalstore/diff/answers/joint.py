@@ -57,6 +57,9 @@ _Key = int
 # The variable of each check, by the `id()` of the check.
 VariableNumbers = dict[int, _Key]
 _ZERO = Fraction(0)
+# What some variables that do not follow from the text answer together: in each way an answer of
+# each, with the most visible characters of an output that they answer so.
+FreeWays = Mapping[tuple[_Key, ...], Mapping[tuple[RawAnswer, ...], int]]
 
 
 class JointAnswer(NamedTuple):
@@ -70,11 +73,6 @@ class JointAnswer(NamedTuple):
     new: tuple[CheckResult, ...]
     text: str | None
     free: Mapping[_Key, RawAnswer]
-
-
-# What some variables that do not follow from the text answer together: in each way an answer of
-# each, with the most visible characters of an output that they answer so.
-FreeWays = Mapping[tuple[_Key, ...], Mapping[tuple[RawAnswer, ...], int]]
 
 
 class TextWay(NamedTuple):

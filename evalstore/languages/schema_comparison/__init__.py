@@ -24,9 +24,10 @@ table knows the everyday keywords one by one, and does not see what several say 
 
 How, a module a step:
 
+    dialects        a schema of an older dialect in the words of the latest
     normalization   references resolved, annotations and order gone; in its own words, or in the
-    latest dialect's;
-                    texts that one pattern is found in and another is not, asked of
+    latest dialect's
+    pattern_texts   texts that one pattern is found in and another is not, asked of
                     `pattern_comparison`
     monotony        keyword -> which way an edit of it moves what is accepted: a direction of the
     whole schema

@@ -31,6 +31,21 @@ from evalstore.text import make_excerpt
 _OUT_OF_STEPS = "it takes too many steps to compare"
 _UNPROVED = "neither could be proved to accept all that the other accepts"
 _SEPARATED = "they accept the same, but one may take too many steps on a long output"
+# What an instance can make cost many steps: keywords that go from item to item, from name to name,
+# or through a text.
+_REPEATING = frozenset(
+    {
+        "items",
+        "additionalItems",
+        "prefixItems",
+        "contains",
+        "uniqueItems",
+        "unevaluatedItems",
+        "pattern",
+    }
+    | {"additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties"}
+)
+_IDLE = (("additionalProperties", True), ("uniqueItems", False))
 
 
 class SchemaRelation(StrEnum):
@@ -151,22 +166,6 @@ def _list_candidates(old: NormalSchema, new: NormalSchema, budget: SharedBudget)
     return [built[text] for text in sorted(built, key=lambda text: (len(text), text))]
 
 
-# What an instance can make cost many steps: keywords that go from item to item, from name to name,
-# or through a text.
-_REPEATING = frozenset(
-    {
-        "items",
-        "additionalItems",
-        "prefixItems",
-        "contains",
-        "uniqueItems",
-        "unevaluatedItems",
-        "pattern",
-    }
-    | {"additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties"}
-)
-
-
 def is_cheap(schema: NormalSchema) -> bool:
     """Whether no JSON that evalstore reads takes a schema, normal in its own words, near the limit of its steps."""
     return _count_values(schema) <= COMPARISON.cheap and not _repeats(schema, in_choice=False)
@@ -188,9 +187,6 @@ def _repeats(value: Any, *, in_choice: bool) -> bool:
     # Long values are compared part by part.
     listed = [*value["enum"]] if isinstance(value.get("enum"), list) else []
     return any(isinstance(item, dict | list) for item in (*listed, value.get("const")))
-
-
-_IDLE = (("additionalProperties", True), ("uniqueItems", False))
 
 
 def _count_values(schema: Any) -> int:

@@ -16,11 +16,10 @@ from evalstore.budget import SharedBudget
 from evalstore.documents import convert_fraction, write_canonical
 from evalstore.languages.limits import EXAMPLES
 from evalstore.languages.schema_comparison.monotony import TYPES, find_type
-from evalstore.languages.schema_comparison.normalization import (
+from evalstore.languages.schema_comparison.normalization import NormalSchema, SchemaObject
+from evalstore.languages.schema_comparison.pattern_texts import (
     ANY_PATTERN,
     NO_PATTERN,
-    NormalSchema,
-    SchemaObject,
     find_text,
     is_pattern_found,
 )

@@ -22,11 +22,8 @@ from typing import Any, NamedTuple
 
 from evalstore.budget import SharedBudget
 from evalstore.documents import write_canonical
-from evalstore.languages.schema_comparison.normalization import (
-    NormalSchema,
-    SchemaObject,
-    is_pattern_found,
-)
+from evalstore.languages.schema_comparison.normalization import NormalSchema, SchemaObject
+from evalstore.languages.schema_comparison.pattern_texts import is_pattern_found
 
 # The seven types, of which each value has one; a number is an integer or has a fraction.
 TYPES = frozenset({"null", "boolean", "integer", "fraction", "string", "array", "object"})

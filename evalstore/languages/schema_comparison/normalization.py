@@ -1,25 +1,26 @@
 """Normalizes a schema: references resolved, annotations and order gone; in its own words, or in the latest dialect's.
 
 Two schemas of one normal form in their own words are applied step by step alike. What is not read
-exactly is refused, with the reason. What its patterns find is asked here, too.
+exactly is refused, with the reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from evalstore.budget import SharedBudget
 from evalstore.documents import write_canonical
 from evalstore.languages.limits import COMPARISON
-from evalstore.languages.pattern_comparison import Expression, compare_patterns
 from evalstore.languages.patterns.engine import count_items
-from evalstore.languages.patterns.matcher import compile_matcher
+from evalstore.languages.schema_comparison.dialects import (
+    LACKED_KEYWORDS,
+    LATER,
+    convert_old_keywords,
+    drop_unread,
+)
 from evalstore.languages.schemas import (
-    LOOKING_KEYWORDS,
     SCHEMA_LIST_KEYWORDS,
     SCHEMA_MAP_KEYWORDS,
     SINGLE_SCHEMA_KEYWORDS,
@@ -27,86 +28,6 @@ from evalstore.languages.schemas import (
     list_keywords,
 )
 from evalstore.text import make_excerpt
-
-# Keywords of the latest dialect that an older one does not know yet.
-_SINCE_2020 = frozenset({"prefixItems"})
-_SINCE_2019 = _SINCE_2020 | {
-    "minContains",
-    "maxContains",
-    "dependentRequired",
-    "dependentSchemas",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-}
-_LACKS: Mapping[str, frozenset[str]] = {
-    "https://json-schema.org/draft/2020-12/schema": frozenset(),
-    "https://json-schema.org/draft/2019-09/schema": _SINCE_2020,
-    "http://json-schema.org/draft-07/schema": _SINCE_2019,
-    "http://json-schema.org/draft-06/schema": _SINCE_2019 | {"if", "then", "else"},
-}
-# Before 2020, `items` may be a list, and `additionalItems` is about what follows it.
-_LATEST, *_BEFORE_2020 = _LACKS
-_LATER = " (of a later dialect)"
-_BEFORE_2019 = frozenset(_BEFORE_2020[1:])
-
-
-def _drop_unread(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
-    """Return a schema without the keywords beside a reference, which older dialects do not read."""
-    if dialect not in _BEFORE_2019:
-        return _simplify_unevaluated(schema)
-    return {"$ref": schema["$ref"]} if "$ref" in schema else schema
-
-
-def _convert_old_keywords(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
-    """Return one schema, without those within it, in the words of the latest dialect; `dialect` is its own.
-
-    A keyword that is newer than the schema's dialect gets a name that no dialect has.
-    """
-    schema = _drop_unread(schema, dialect)
-    keywords = {
-        f"{word}{_LATER}" if word in _LACKS[dialect] else word: schema[word] for word in schema
-    }
-    if dialect in _BEFORE_2020:
-        rest = keywords.pop("additionalItems", True)
-        if isinstance(keywords.get("items"), list):
-            keywords |= {"prefixItems": keywords["items"], "items": rest}
-    if dialect in _BEFORE_2019:
-        keywords |= _split_dependencies(keywords.pop("dependencies", {}))
-    return keywords
-
-
-def _split_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
-    names = {key: item for key, item in value.items() if isinstance(item, list)}
-    schemas = {key: item for key, item in value.items() if key not in names}
-    return {
-        word: item
-        for word, item in (("dependentRequired", names), ("dependentSchemas", schemas))
-        if item
-    }
-
-
-def _simplify_unevaluated(keywords: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a schema; where only its own `properties` look at properties, what is left is additional."""
-    if "unevaluatedProperties" not in keywords or keywords.keys() & (
-        LOOKING_KEYWORDS | {"additionalProperties"}
-    ):
-        return keywords
-    rest = {word: value for word, value in keywords.items() if word != "unevaluatedProperties"}
-    return {**rest, "additionalProperties": keywords["unevaluatedProperties"]}
-
-
-class SchemaObject(dict[str, Any]):
-    """A normal schema with keywords; its demands are kept with it once they are known (see `monotony`)."""
-
-    __slots__ = ("demands",)
-    demands: tuple[Any, ...] | None
-
-    def __init__(self, keywords: dict[str, Any]) -> None:
-        super().__init__(keywords)
-        self.demands = None
-
-
-NormalSchema = bool | dict[str, Any]
 
 ANNOTATIONS = frozenset(
     {
@@ -125,7 +46,6 @@ _WITHOUT_EFFECT = ANNOTATIONS | {"$schema", "$id", "$defs", "definitions"}
 # References by a name, and keywords that give a name: only the whole schema may have one.
 _NAME_REFERENCES = frozenset({"$dynamicRef", "$recursiveRef"})
 _NAMING = _NAME_REFERENCES | {"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}
-
 _SINGLE, _LISTED = frozenset(SINGLE_SCHEMA_KEYWORDS), frozenset(SCHEMA_LIST_KEYWORDS)
 _NAMED = frozenset(SCHEMA_MAP_KEYWORDS) - {"$defs", "definitions"}
 # What is left of all keywords in the words of the latest dialect.
@@ -144,9 +64,20 @@ _KNOWN = (_SINGLE | _LISTED | _NAMED) - {"additionalItems", "dependencies"} | {
     ),
     *("minProperties", "maxProperties"),
 }
-
 _TOO_LARGE = "it is too large to be compared"
 _BACK_REFERENCE = "a reference back"
+NormalSchema = bool | dict[str, Any]
+
+
+class SchemaObject(dict[str, Any]):
+    """A normal schema with keywords; its demands are kept with it once they are known (see `monotony`)."""
+
+    __slots__ = ("demands",)
+    demands: tuple[Any, ...] | None
+
+    def __init__(self, keywords: dict[str, Any]) -> None:
+        super().__init__(keywords)
+        self.demands = None
 
 
 class UnsupportedSchemaError(Exception):
@@ -162,7 +93,7 @@ class NormalForm(NamedTuple):
 
 def check_supported(schema: Any) -> int:
     """Return how many values a schema has; raises `UnsupportedSchemaError` for one that is not compared."""
-    if find_dialect(schema) not in _LACKS:
+    if find_dialect(schema) not in LACKED_KEYWORDS:
         raise UnsupportedSchemaError(
             f"schemas of {make_excerpt(find_dialect(schema))} are not compared"
         )
@@ -191,14 +122,14 @@ def normalize_schema(schema: Any) -> NormalForm:
     A reference is replaced by the normal form of what it leads to, under its keyword; one that
     leads back by a mark.
     """
-    normalizer = _Normalizer(schema, find_dialect(schema), _convert_old_keywords)
+    normalizer = _Normalizer(schema, find_dialect(schema), convert_old_keywords)
     normal = normalizer.normalize(schema, ())
     return NormalForm(normal, normalizer.obstacle)
 
 
 def normalize_as_written(schema: Any) -> NormalSchema:
     """Return the normal form of such a schema in its own words; schemas with the same one take the same steps."""
-    return _Normalizer(schema, find_dialect(schema), _drop_unread).normalize(schema, ())
+    return _Normalizer(schema, find_dialect(schema), drop_unread).normalize(schema, ())
 
 
 @dataclass(slots=True)
@@ -276,7 +207,7 @@ class _Normalizer:
 def _decides(keyword: str) -> bool:
     # A word that no dialect knows is an annotation (Draft 2020-12 Core, 6.5).
     return keyword not in _WITHOUT_EFFECT and (
-        keyword in list_keywords() or keyword.endswith(_LATER)
+        keyword in list_keywords() or keyword.endswith(LATER)
     )
 
 
@@ -294,26 +225,3 @@ def _iterate_values(value: Any) -> Iterator[Any]:
         yield inner
         if isinstance(inner, dict | list):
             waiting.extend(inner.values() if isinstance(inner, dict) else inner)
-
-
-# Found in every text, and in none.
-ANY_PATTERN, NO_PATTERN = "", "(?!)"
-
-
-@lru_cache(maxsize=4096)
-def is_pattern_found(pattern: str, text: str) -> bool:
-    """Whether a pattern is found in a text; `UnsupportedSchemaError` where that takes too many steps."""
-    matcher = compile_matcher(pattern, "", "search")
-    found = None if isinstance(matcher, str) else matcher.is_found(text)
-    if found is None:
-        raise UnsupportedSchemaError("one of its patterns takes too many steps")
-    return found
-
-
-@lru_cache(maxsize=4096)
-def find_text(found: str, unfound: str) -> tuple[str, ...]:
-    """Return a shortest text in which the first pattern is found and the second is not, if one can be found."""
-    text = compare_patterns(
-        Expression(found), Expression(unfound), SharedBudget(COMPARISON.text_steps)
-    ).only_old
-    return () if text is None else (text,)

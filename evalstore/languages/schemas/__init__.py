@@ -14,14 +14,13 @@ if TYPE_CHECKING:
         find_flaws,
     )
     from evalstore.languages.schemas.guard import TRUSTED, Flaw, Guard, SchemaPatterns, Violation
+    from evalstore.languages.schemas.known_keywords import find_unread_keywords, list_keywords
     from evalstore.languages.schemas.predicates import Predicate, compile_predicate
     from evalstore.languages.schemas.subschemas import (
         LOOKING_KEYWORDS,
         SCHEMA_LIST_KEYWORDS,
         SCHEMA_MAP_KEYWORDS,
         SINGLE_SCHEMA_KEYWORDS,
-        find_unread_keywords,
-        list_keywords,
     )
     from evalstore.languages.schemas.untrusted import compile_untrusted, find_untrusted_flaws
 
@@ -63,14 +62,13 @@ __getattr__ = import_lazily(
             "find_flaws",
         ),
         ".guard": ("TRUSTED", "Flaw", "Guard", "SchemaPatterns", "Violation"),
+        ".known_keywords": ("find_unread_keywords", "list_keywords"),
         ".predicates": ("Predicate", "compile_predicate"),
         ".subschemas": (
             "LOOKING_KEYWORDS",
             "SCHEMA_LIST_KEYWORDS",
             "SCHEMA_MAP_KEYWORDS",
             "SINGLE_SCHEMA_KEYWORDS",
-            "find_unread_keywords",
-            "list_keywords",
         ),
         ".untrusted": ("compile_untrusted", "find_untrusted_flaws"),
     },

@@ -17,6 +17,10 @@ from evalstore.budget import SharedBudget
 from evalstore.errors import SchemaError
 from evalstore.languages.limits import SCHEMAS
 
+# Whether a pattern (first) is found in a text (second).
+PatternSearch = Callable[[str, str], bool]
+Pointer = tuple[str | int, ...]
+
 
 class _PlainObject(dict[str, Any]):
     def __repr__(self) -> str:
@@ -95,13 +99,6 @@ def _iterate_items(node: Any) -> Any:
     if isinstance(node, Mapping):
         return node.values()
     return node if isinstance(node, list | tuple) else ()
-
-
-# Whether a pattern (first) is found in a text (second).
-PatternSearch = Callable[[str, str], bool]
-
-
-Pointer = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)

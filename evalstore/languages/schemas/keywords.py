@@ -14,6 +14,7 @@ from evalstore.languages.schemas.guard import make_equality_key
 from evalstore.languages.schemas.subschemas import LOOKING_KEYWORDS, REFERENCES
 
 Errors = Iterator[Any]
+Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
 
 def apply_pattern_properties(
@@ -149,9 +150,6 @@ def _find_evaluated_indexes(
             if _is_valid(validator, schema["contains"], item)
         }
     return evaluated
-
-
-Keyword = Callable[[Any, Any, Any, Any], Iterable[Any] | None]
 
 
 @cache

@@ -16,6 +16,16 @@ _ANNOTATIONS = frozenset(
     {"$schema", "$id", "$defs", "title", "description", "examples", "default", "deprecated"}
 )
 _LOCAL = "#/$defs/"
+# The types that are just a class of Python.
+_CLASSES: Mapping[str, type] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "null": type(None),
+}
+_BRANCHES = ("then", "else")
+_PARTS_OF_OTHERS = frozenset(_BRANCHES)  # without `if` they mean nothing
 
 
 def compile_predicate(schema: Mapping[str, Any]) -> Predicate | None:
@@ -113,16 +123,6 @@ _TYPES: Mapping[str, Predicate] = {
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
-}
-
-
-# The types that are just a class of Python.
-_CLASSES: Mapping[str, type] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "null": type(None),
 }
 
 
@@ -301,9 +301,6 @@ def _compile_condition(
 def _find_branch(whole: Mapping[str, Any]) -> Callable[[str], Any]:
     return lambda name: whole.get(name, True)
 
-
-_BRANCHES = ("then", "else")
-_PARTS_OF_OTHERS = frozenset(_BRANCHES)  # without `if` they mean nothing
 
 _KEYWORDS: Mapping[str, Callable[[_PredicateCompiler, Any, Mapping[str, Any]], Predicate]] = {
     "$ref": lambda compiler, reference, _: compiler.follow(reference),

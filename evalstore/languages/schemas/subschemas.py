@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 from urllib.parse import unquote
@@ -248,50 +247,3 @@ def _iterate_in_place(
     inner = [item for steps, item in iterate_subschemas(schema) if steps[0] in _IN_PLACE_KEYWORDS]
     inner += [targets.get((keyword, id(schema))) for keyword in ("$ref", "$recursiveRef")]
     yield from (id(item) for item in inner if isinstance(item, dict))
-
-
-# Keywords that say something about a schema and never fail a value (Draft 2020-12 Core 8,
-# Validation 9, and earlier).
-_ANNOTATIONS = frozenset(
-    (
-        *(
-            "$anchor",
-            "$comment",
-            "$dynamicAnchor",
-            "$id",
-            "$recursiveAnchor",
-            "$schema",
-            "$vocabulary",
-            "id",
-        ),
-        *("default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"),
-    )
-)
-# Read by the keyword beside them.
-_COMPANIONS = frozenset(("then", "else", "minContains", "maxContains"))
-# `format` is left out: no dialect asserts it unless it is asked to, and nobody asks here.
-_DIALECTS = ("Draft4", "Draft6", "Draft7", "Draft201909", "Draft202012")
-
-
-@cache
-def list_keywords() -> frozenset[str]:
-    """Return the keywords that say something in any dialect."""
-    import jsonschema
-
-    dialects = [getattr(jsonschema, f"{name}Validator") for name in _DIALECTS]
-    asserted = {keyword for dialect in dialects for keyword in dialect.VALIDATORS}
-    return frozenset(asserted | _ANNOTATIONS | _COMPANIONS | {*SCHEMA_MAP_KEYWORDS}) - {"format"}
-
-
-def find_unread_keywords(schema: Any) -> Iterator[tuple[Pointer, str]]:
-    """Yield (pointer, keyword) for `format` and for words that are not a keyword, save those that begin with `x-`."""
-    waiting: list[tuple[Pointer, Any]] = [((), schema)]
-    while waiting:
-        pointer, part = waiting.pop()
-        if not isinstance(part, dict):
-            continue
-        for keyword in part:
-            if keyword not in list_keywords() and not keyword.startswith(("x-", "x_")):
-                yield (*pointer, keyword), keyword
-        inner = [((*pointer, *steps), item) for steps, item in iterate_subschemas(part)]
-        waiting.extend(reversed(inner))

@@ -27,6 +27,7 @@ _OF_ECMA = (
     (re.compile(r"\\[pP]\{\w+(?:=\w+)?\}"), r"\\w"),
     (re.compile(r"\(\?<(?=[A-Za-z_])"), "(?P<"),
 )
+_TOO_MANY = f"together, the patterns of the schema expand to more than {PATTERNS.items:,} items"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,6 @@ def _compile_patterns(patterns: Iterable[str], *, strict: bool = False) -> _Sche
     return _SchemaPatterns(matchers, problems)
 
 
-_TOO_MANY = f"together, the patterns of the schema expand to more than {PATTERNS.items:,} items"
 _GUARD = Guard(STEPS, _compile_patterns)
 _STRICT = Guard(STEPS, lambda patterns: _compile_patterns(patterns, strict=True))
 

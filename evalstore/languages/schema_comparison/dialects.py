@@ -1,0 +1,77 @@
+"""Writes one schema of an older dialect in the words of the latest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evalstore.languages.schemas import (
+    LOOKING_KEYWORDS,
+)
+
+# Keywords of the latest dialect that an older one does not know yet.
+_SINCE_2020 = frozenset({"prefixItems"})
+_SINCE_2019 = _SINCE_2020 | {
+    "minContains",
+    "maxContains",
+    "dependentRequired",
+    "dependentSchemas",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+}
+LACKED_KEYWORDS: Mapping[str, frozenset[str]] = {
+    "https://json-schema.org/draft/2020-12/schema": frozenset(),
+    "https://json-schema.org/draft/2019-09/schema": _SINCE_2020,
+    "http://json-schema.org/draft-07/schema": _SINCE_2019,
+    "http://json-schema.org/draft-06/schema": _SINCE_2019 | {"if", "then", "else"},
+}
+# Before 2020, `items` may be a list, and `additionalItems` is about what follows it.
+_LATEST, *_BEFORE_2020 = LACKED_KEYWORDS
+LATER = " (of a later dialect)"
+_BEFORE_2019 = frozenset(_BEFORE_2020[1:])
+
+
+def drop_unread(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
+    """Return a schema without the keywords beside a reference, which older dialects do not read."""
+    if dialect not in _BEFORE_2019:
+        return _simplify_unevaluated(schema)
+    return {"$ref": schema["$ref"]} if "$ref" in schema else schema
+
+
+def convert_old_keywords(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
+    """Return one schema, without those within it, in the words of the latest dialect; `dialect` is its own.
+
+    A keyword that is newer than the schema's dialect gets a name that no dialect has.
+    """
+    schema = drop_unread(schema, dialect)
+    keywords = {
+        f"{word}{LATER}" if word in LACKED_KEYWORDS[dialect] else word: schema[word]
+        for word in schema
+    }
+    if dialect in _BEFORE_2020:
+        rest = keywords.pop("additionalItems", True)
+        if isinstance(keywords.get("items"), list):
+            keywords |= {"prefixItems": keywords["items"], "items": rest}
+    if dialect in _BEFORE_2019:
+        keywords |= _split_dependencies(keywords.pop("dependencies", {}))
+    return keywords
+
+
+def _split_dependencies(value: Mapping[str, Any]) -> dict[str, Any]:
+    names = {key: item for key, item in value.items() if isinstance(item, list)}
+    schemas = {key: item for key, item in value.items() if key not in names}
+    return {
+        word: item
+        for word, item in (("dependentRequired", names), ("dependentSchemas", schemas))
+        if item
+    }
+
+
+def _simplify_unevaluated(keywords: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema; where only its own `properties` look at properties, what is left is additional."""
+    if "unevaluatedProperties" not in keywords or keywords.keys() & (
+        LOOKING_KEYWORDS | {"additionalProperties"}
+    ):
+        return keywords
+    rest = {word: value for word, value in keywords.items() if word != "unevaluatedProperties"}
+    return {**rest, "additionalProperties": keywords["unevaluatedProperties"]}
