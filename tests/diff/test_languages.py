@@ -25,10 +25,11 @@ from evalstore.languages.pattern_comparison import (
 from evalstore.languages.pattern_comparison.automaton import AlternatingAutomaton, make_literal
 from evalstore.languages.pattern_comparison.languages import CASED_CODES
 from evalstore.languages.patterns.alphabet import build_alphabet, find_ranges
+from evalstore.languages.patterns.anchors import NOTHING
 from evalstore.languages.patterns.engine import OUTPUT_LIMIT, compile_pattern
 from evalstore.languages.patterns.matcher import compile_matcher
 from evalstore.languages.patterns.pattern_graph import PatternGraph
-from evalstore.languages.patterns.syntax_tree import NOTHING, CharClass, Chars, FoldedChar, RegexTree
+from evalstore.languages.patterns.syntax_tree import CharClass, Chars, FoldedChar, RegexTree
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.rows import each

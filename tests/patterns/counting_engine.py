@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from evalstore.budget import OutOfStepsError
+from evalstore.languages.patterns.anchors import HOLDS_AT, LAST, NEWLINE, NOTHING, WORD, Neighbour
 from evalstore.languages.patterns.atoms import build_reader
 from evalstore.languages.patterns.syntax_tree import (
-    HOLDS_AT,
-    LAST,
-    NEWLINE,
-    NOTHING,
-    WORD,
     Alternation,
     Anchor,
     AnchorKind,
@@ -24,7 +20,6 @@ from evalstore.languages.patterns.syntax_tree import (
     Group,
     Lookahead,
     Lookbehind,
-    Neighbour,
     RegexTree,
     Repetition,
 )

@@ -24,6 +24,20 @@ from evalstore.text import make_excerpt
 Params = Mapping[str, Any]
 Typed = TypeVar("Typed")
 REQUIRED: Any = ...  # the default of a parameter that has none
+_UPWARDS = frozenset({1})
+# JSON that is nested deeper than any that is read.
+DEEP_JSON = "[" * (DEPTH_LIMIT + 1) + "]" * (DEPTH_LIMIT + 1)
+# The end of the kind of a check that takes values from the question: no decider knows such a kind.
+_OF_QUESTION = " with values of the question"
+_PARAMS = "params"
+_JUDGE_REF = "judge_prompt_ref"
+# What a question may read, whatever the check takes of it beside its values.
+_REFERENCE_PARTS: tuple[Pointer, ...] = (
+    ("expected",),
+    ("also_valid",),
+    ("expected_facts",),
+    ("expected_tools",),
+)
 
 
 class UnreadableError(ValueError):
@@ -87,11 +101,6 @@ Predicate = Callable[[Params], bool]
 # (EditScript, the check's token) -> its Changes. The types cannot be named: both are built on what
 # kinds say here.
 EditFinder = Callable[[Any, str], Iterator[Any]]
-
-_UPWARDS = frozenset({1})
-
-# JSON that is nested deeper than any that is read.
-DEEP_JSON = "[" * (DEPTH_LIMIT + 1) + "]" * (DEPTH_LIMIT + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,19 +219,6 @@ class CheckKind:
     reads_more_than_text: Predicate = say_never
     is_portable: bool = True
     cost: int = 10
-
-
-# The end of the kind of a check that takes values from the question: no decider knows such a kind.
-_OF_QUESTION = " with values of the question"
-_PARAMS = "params"
-_JUDGE_REF = "judge_prompt_ref"
-# What a question may read, whatever the check takes of it beside its values.
-_REFERENCE_PARTS: tuple[Pointer, ...] = (
-    ("expected",),
-    ("also_valid",),
-    ("expected_facts",),
-    ("expected_tools",),
-)
 
 
 class _Kinds(KindTable[CheckKind]):

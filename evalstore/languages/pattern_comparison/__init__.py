@@ -29,9 +29,9 @@ How, a module a step:
     patterns.pattern_graph   both trees -> one graph of "what must follow", in which equal parts are
     one node
     automaton           a graph and a letter -> what the rest must meet; worked example at its top
-    compare             all languages at once, breadth first -> the combinations of them that texts
-                        have, with a shortest text each; of two, texts of one side only, or the
-                        proof of none, and their confirmation
+    memberships         all languages at once, breadth first -> the combinations of them that texts
+                        have, with a shortest text each
+    compare             of two, texts of one side only, or the proof of none, and their confirmation
 
 Steps, not time: a question may take `QUESTION_STEPS`, and questions that belong together share a
 budget (`evalstore.budget`). The same pair ends at the same step on every machine; 200,000 are about
@@ -53,11 +53,8 @@ if TYPE_CHECKING:
         QUESTION_STEPS,
         LanguageComparison,
         LanguageRelation,
-        Membership,
-        MembershipTable,
         compare_languages,
         compare_patterns,
-        find_memberships,
     )
     from evalstore.languages.pattern_comparison.languages import (
         Expression,
@@ -67,6 +64,11 @@ if TYPE_CHECKING:
         build_phrase_language,
         build_words_language,
         count_visible,
+    )
+    from evalstore.languages.pattern_comparison.memberships import (
+        Membership,
+        MembershipTable,
+        find_memberships,
     )
     from evalstore.languages.patterns.syntax_tree import RegexTree, UndecidedError
 
@@ -99,15 +101,14 @@ __getattr__ = import_lazily(
                 "QUESTION_STEPS",
                 "LanguageComparison",
                 "LanguageRelation",
-                "Membership",
-                "MembershipTable",
             ),
-            *("compare_languages", "compare_patterns", "find_memberships"),
+            *("compare_languages", "compare_patterns"),
         ),
         ".languages": (
             *("Expression", "build_complement", "build_group_language", "build_pattern_language"),
             *("build_phrase_language", "build_words_language", "count_visible"),
         ),
+        ".memberships": ("Membership", "MembershipTable", "find_memberships"),
         "evalstore.languages.patterns.syntax_tree": ("RegexTree", "UndecidedError"),
     },
 )

@@ -43,8 +43,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from evalstore.languages.patterns.anchors import HOLDS_AT, NOTHING, Neighbour
 from evalstore.languages.patterns.pattern_graph import NodeKind, PatternGraph
-from evalstore.languages.patterns.syntax_tree import HOLDS_AT, NOTHING, Neighbour
 
 # A literal is a node by its number; one below 0 denies a formula that the automaton keeps
 # (`_denied[~number]`).

@@ -17,17 +17,15 @@ from sys import maxunicode
 from typing import NamedTuple
 
 from evalstore.budget import SharedBudget
+from evalstore.languages.patterns.anchors import NEWLINE, WORD, Neighbour
 from evalstore.languages.patterns.engine import compile_pattern
 from evalstore.languages.patterns.syntax_tree import (
-    NEWLINE,
-    WORD,
     Anchor,
     AnchorKind,
     Atom,
     CharClass,
     Chars,
     FoldedChar,
-    Neighbour,
     RegexTree,
     UndecidedError,
     iterate_tree,

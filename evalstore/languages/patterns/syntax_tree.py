@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
@@ -180,23 +180,6 @@ def can_be_empty(tree: RegexTree) -> bool:
 
 
 ANY_TEXT = Repetition(CharClass(".", "s"), 0, None)
-
-
-# As bits; 0 is any other letter, NOTHING an end of the text, LAST beside NEWLINE that no letter
-# follows.
-NEWLINE, WORD, NOTHING, LAST = 1, 2, 4, 8
-Neighbour = int
-
-# Whether an anchor holds, by what stands before it and after it: no bit says that it does not.
-HOLDS_AT: Mapping[AnchorKind, Callable[[Neighbour, Neighbour], int]] = {
-    AnchorKind.TEXT_START: lambda before, _: before & NOTHING,
-    AnchorKind.LINE_START: lambda before, _: before & (NOTHING | NEWLINE),
-    AnchorKind.TEXT_END: lambda _, after: after & NOTHING,
-    AnchorKind.LINE_END: lambda _, after: after & (NOTHING | NEWLINE),
-    AnchorKind.LAST_LINE_END: lambda _, after: after & (NOTHING | LAST),
-    AnchorKind.WORD_EDGE: lambda before, after: (before ^ after) & WORD,
-    AnchorKind.NO_WORD_EDGE: lambda before, after: ~(before ^ after) & WORD,
-}
 
 
 class UndecidedError(Exception):
