@@ -1,4 +1,10 @@
-"""Searches the texts that some languages hold: a shortest one for each combination of in and out."""
+"""Searches several languages at once for the combinations of them that texts have, each with its shortest text.
+
+A text is in some of the languages and not in the others: a combination. Every language becomes an
+automaton that is made deterministic as it is read; the search goes through the product of all of
+them, breadth first, what people can type before anything else. A combination that a complete search
+does not find, no text has.
+"""
 
 from __future__ import annotations
 
