@@ -19,12 +19,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
+import pytest
+from hypothesis import is_hypothesis_test, settings
+
 import evalstore.api
 import evalstore.demo
-import pytest
 from evalstore.__main__ import run as run_evalstore
 from evalstore.demo import CommandResult
-from hypothesis import is_hypothesis_test, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"

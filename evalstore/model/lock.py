@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -142,6 +142,35 @@ def write_lock(lock: Lock) -> bytes:
             message, place=Place(LOCK_FILE), hint="keep the artifacts in several stores"
         )
     return data
+
+
+def merge_locks(base: Lock, ours: Lock, theirs: Lock, withdrawn: Collection[str]) -> Lock:
+    """Return the lock of both sides, without what ours says of releases that are `withdrawn`; theirs wins a conflict.
+
+    Entries are merged by reference. A ledger is locked as theirs has it: the next `lock` adds the
+    lines that are new.
+    """
+    mine = {ref: entry for ref, entry in ours.refs.items() if not _is_of(ref, entry, withdrawn)}
+    names = dict.fromkeys([*theirs.refs, *mine])
+    merged = {
+        ref: _merge_entry(base.refs.get(ref), mine.get(ref), theirs.refs.get(ref)) for ref in names
+    }
+    gone = {ref.partition("@")[0] for ref in withdrawn}
+    ledgers = {name: locked for name, locked in ours.ledgers.items() if name not in gone}
+    refs = {ref: entry for ref, entry in merged.items() if entry}
+    return Lock(refs, {**ledgers, **theirs.ledgers}, ours.exists or theirs.exists)
+
+
+def _is_of(text: str, entry: LockEntry, releases: Collection[str]) -> bool:
+    return f"{text.partition('@')[0]}@{entry.version}" in releases
+
+
+def _merge_entry(
+    base: LockEntry | None, ours: LockEntry | None, theirs: LockEntry | None
+) -> LockEntry | None:
+    if ours == base:
+        return theirs
+    return ours if theirs == base else theirs or ours
 
 
 @dataclass(slots=True)

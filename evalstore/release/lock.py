@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,35 +167,6 @@ def _lock_ledgers(store: ArtifactStore, old: Lock) -> dict[str, LockedLedger]:
         for name, length in lengths.items()
         if length
     }
-
-
-def merge_locks(base: Lock, ours: Lock, theirs: Lock, withdrawn: Collection[str]) -> Lock:
-    """Return the lock of both sides, without what ours says of releases that are `withdrawn`; theirs wins a conflict.
-
-    Entries are merged by reference. A ledger is locked as theirs has it: the next `lock` adds the
-    lines that are new.
-    """
-    mine = {ref: entry for ref, entry in ours.refs.items() if not _is_of(ref, entry, withdrawn)}
-    names = dict.fromkeys([*theirs.refs, *mine])
-    merged = {
-        ref: _merge_entry(base.refs.get(ref), mine.get(ref), theirs.refs.get(ref)) for ref in names
-    }
-    gone = {ref.partition("@")[0] for ref in withdrawn}
-    ledgers = {name: locked for name, locked in ours.ledgers.items() if name not in gone}
-    refs = {ref: entry for ref, entry in merged.items() if entry}
-    return Lock(refs, {**ledgers, **theirs.ledgers}, ours.exists or theirs.exists)
-
-
-def _is_of(text: str, entry: LockEntry, releases: Collection[str]) -> bool:
-    return f"{text.partition('@')[0]}@{entry.version}" in releases
-
-
-def _merge_entry(
-    base: LockEntry | None, ours: LockEntry | None, theirs: LockEntry | None
-) -> LockEntry | None:
-    if ours == base:
-        return theirs
-    return ours if theirs == base else theirs or ours
 
 
 def _make_locked_ref(ref: str, entry: LockEntry, old: LockEntry | None) -> LockedRef:

@@ -15,11 +15,10 @@ from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.files import write_below
 from evalstore.model import parse_ref
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
-from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock, write_lock
+from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, merge_locks, read_lock, write_lock
 from evalstore.release.bump import build_write_error, release_under_lock
 from evalstore.release.checkout import Checkout, complete_signature, find_checkout
 from evalstore.release.journal import REMOVED, FileChange, Journal
-from evalstore.release.lock import merge_locks
 from evalstore.release.locking import LockedRepository, lock_repository
 from evalstore.release.publish import publish_once
 from evalstore.release.push import (

@@ -11,6 +11,7 @@ from evalstore.about import REPOSITORY, UNDECIDED
 from evalstore.documents import encode_document, read_yaml, write_yaml
 from evalstore.documents.edit import put_item
 from evalstore.errors import RefusedError
+from evalstore.model.lock import LOCK_FILE
 from evalstore.places import LEDGER_FOLDER
 
 GITHUB = ".github/workflows/evalstore.yml"
@@ -24,14 +25,14 @@ DIFF_DRIVER = {
     "diff.evalstore.command": "evalstore git-driver diff --",
 }
 MERGE_DRIVER = {
-    "merge.evalstore.name": "rubrics, judges and datasets by item, ledgers by line",
+    "merge.evalstore.name": "rubrics, judges and datasets by item, ledgers by line, the lock by reference",
     "merge.evalstore.driver": "evalstore git-driver merge -- %O %A %B %P",
 }
 _ARTIFACTS = tuple(f"{folder}/*.yaml" for folder in ("rubrics", "judges", "datasets"))
 _DIFFED = tuple((pattern, "diff=evalstore") for pattern in _ARTIFACTS)
 _MERGED = tuple(
     (pattern, "merge=evalstore")
-    for pattern in (*_ARTIFACTS, "datasets/*.jsonl", f"{LEDGER_FOLDER}/*/*")
+    for pattern in (*_ARTIFACTS, "datasets/*.jsonl", f"{LEDGER_FOLDER}/*/*", LOCK_FILE)
 )
 _INCLUDE = f"local: {GITLAB}"
 _HOOK = "evalstore-gate"

@@ -8,9 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from evalstore import compare
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from evalstore import compare
 
 _SPEC = importlib.util.spec_from_file_location("contract", Path(__file__).with_name("test_scoring.py"))
 assert _SPEC

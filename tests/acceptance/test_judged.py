@@ -7,11 +7,12 @@ from statistics import median
 from typing import Any
 from zlib import crc32
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document
 from evalstore.model import Artifact, JudgeCall, JudgeReply, parse_ref
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 Check = dict[str, Any]
 Answer = Fraction | str  # a score, or why there is none

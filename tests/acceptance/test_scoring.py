@@ -10,9 +10,10 @@ from statistics import median
 from typing import Any
 
 import pytest
-from evalstore import EvalstoreError, evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from evalstore import EvalstoreError, evaluate
 
 Rubric = dict[str, Any]
 

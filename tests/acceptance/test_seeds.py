@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft7Validator, Draft202012Validator
+
 from evalstore import evaluate
 from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.runs import read_outputs, read_run
 from evalstore.runs.read import read_bare_rows
-from jsonschema import Draft7Validator, Draft202012Validator
 
 ROOT = Path(__file__).resolve().parents[2]
 SEEDS = ROOT.parent / "shared/seeds"

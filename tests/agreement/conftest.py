@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.places import find_resource_folder
 
 RULERS = "history/02-own-rulers"

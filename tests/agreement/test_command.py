@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.documents import read_yaml
 from evalstore.places import find_resource_folder
 from evalstore.store import ArtifactStore
-from jsonschema import Draft202012Validator
 from tests.audits.test_page import require_inert
 
 ARGV = ("judge", "validate", "judge/accuracy", "--labels", "labels.jsonl")

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import pytest
+
 from evalstore.agreement import Agreement, Confusion
 from evalstore.agreement.comparison import Judgement, JudgementPair, LabelledSides, PairTally
 from evalstore.agreement.correction import read_rates

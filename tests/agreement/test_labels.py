@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.agreement.labels import LabelledRow, read_labels
 from evalstore.errors import LoadError
 from evalstore.model import Verdict

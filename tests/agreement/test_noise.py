@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.agreement import RepeatedJudgement
 from evalstore.places import find_resource_folder
-from jsonschema import Draft202012Validator
 
 Cli = Callable[..., Any]
 JUDGE = (

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.documents import read_yaml
 from evalstore.places import find_resource_folder
-from jsonschema import Draft202012Validator
 
 Cli = Callable[..., Any]
 JUDGE = """id: tone

@@ -8,12 +8,13 @@ from math import isclose
 from statistics import NormalDist
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evalstore.agreement import Confusion
 from evalstore.agreement.validation_block import round_rate
 from evalstore.model import Verdict
 from evalstore.statistics import Rate
-from hypothesis import given
-from hypothesis import strategies as st
 
 Z = NormalDist().inv_cdf(0.975)
 COUNTS = st.builds(Confusion, *[st.integers(0, 40)] * 4)

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
-import evalstore
 import pytest
+
+import evalstore
 from evalstore import Bump, Run, Store, audit, compare, evaluate, export, migrate, score
 from evalstore.about import VERSION
 from evalstore.runs.tables import build_columns

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore import Diff, Store, compare
 from evalstore.cli.diff_sides import parse_file_side
 from evalstore.diff import Detail

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.audits import Audit, Factor, audit
 from evalstore.documents import write_canonical
 from evalstore.runs import Run

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+
 from evalstore.audits import Audit
 from evalstore.audits.explain import RunNotes
 from evalstore.audits.wording import format_points, write_answer

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
+
 from evalstore.audits import Audit, Cause
 from evalstore.audits.wording import format_points
 from tests.audits import (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
 from evalstore.audits.attribution import Attribution, Coalition, attribute_change, find_blocks
 from evalstore.audits.edits.rubric_edits import find_edits
 from evalstore.checks import evaluate
 from evalstore.diff import Certainty, Direction, compare
 from evalstore.model import Combine, read_rubric
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 from tests.audits.test_rubric_edits import build_hybrid
 
 WORDS = ["a", "b", "ab", "c"]

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evalstore.api import audit
-from evalstore.store import ArtifactStore
 from pyarrow import json as json_tables
 from pyarrow import parquet
+
+from evalstore.api import audit
+from evalstore.store import ArtifactStore
 from tests.audits.conftest import SAMPLE, Sample
 
 OUTPUTS = [json.loads(line) for line in (SAMPLE / "outputs" / "model_b.jsonl").read_text().splitlines()]

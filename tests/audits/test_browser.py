@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.audits.conftest import Desk
 from tests.audits.test_other_pages import Ask, write_pages
 from tests.audits.test_page import attack, make, worsen, write

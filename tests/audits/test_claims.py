@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.audits.conftest import Repo, factor
 
 RUBRIC = """id: clean

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.audits.inference import Inference, RulerSearch
 from evalstore.audits.side_replay import grade_with_judges
 from evalstore.model import Artifact
 from evalstore.places import find_resource_folder
 from evalstore.runs import Run, read_run
 from evalstore.store import ArtifactStore
-from jsonschema import Draft202012Validator
 from tests.audits.conftest import Desk, Repo
 
 RELEASES = {

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.audits.conftest import Desk
 from tests.audits.test_acceptance import JUDGED
 

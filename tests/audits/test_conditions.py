@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.audits.conditions import Answer, decide_conditions, find_worst_answer, parse_condition
 from evalstore.audits.values import OwnShare, PlayerName, Price
 from evalstore.errors import UsageError
 from evalstore.places import find_resource_folder
-from jsonschema import Draft202012Validator
 from tests.audits.conftest import Desk, Repo
 from tests.audits.test_acceptance import BAN, JUDGED
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.audits import Audit
 from evalstore.audits.conditions import Answer, decide_conditions, parse_condition
 from evalstore.runs import Run

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.audits import Audit
 from evalstore.runs import Run
 from evalstore.scoring import score

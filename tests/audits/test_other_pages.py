@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.diff import compare
 from evalstore.report import render
 from tests.audits.conftest import Desk

@@ -8,6 +8,9 @@ from fractions import Fraction
 from itertools import permutations, product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evalstore.audits import attribution
 from evalstore.audits.attribution import (
     EXACT_EDITS,
@@ -19,8 +22,6 @@ from evalstore.audits.attribution import (
     list_partitions,
 )
 from evalstore.audits.question_cells import AlikeItems
-from hypothesis import given
-from hypothesis import strategies as st
 
 RUBRIC = Coalition((Coalition((0, 1)), Coalition((2,)), 3))
 JUDGE = Coalition((Coalition((4, 5), ordered=True),))

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+
 from evalstore.audits import Audit
 from evalstore.audits.claims import describe_certainty
 from evalstore.audits.conditions import AuditReport

@@ -11,6 +11,7 @@ from math import factorial
 from typing import Any
 
 import pytest
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.model import Artifact, JudgeReply, Verdict
 from evalstore.report import render

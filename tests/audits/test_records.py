@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.audits.conditions import decide_record_conditions, parse_condition
 from evalstore.audits.records import RecordComparison, compare_records
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.places import find_resource_folder
-from jsonschema import Draft202012Validator
 from tests.audits.conftest import Desk, Sample
 from tests.audits.test_acceptance import BAN, JUDGED
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.report import render
 from evalstore.runs import Run

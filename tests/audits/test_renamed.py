@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.scoring.judging import Endpoint, Judges
 from tests.audits.conftest import JUDGE, factor
 from tests.audits.test_edit_history import questions, tone

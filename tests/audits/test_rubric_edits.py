@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+
 from evalstore.audits.edits.check_pins import insert_check_pins, remove_check_pins, remove_rubric_pins
 from evalstore.audits.edits.rubric_edits import RubricEdits, RubricPart, find_edits
 from evalstore.checks import evaluate

@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.audits import Audit, Cause, LineEffect, audit
 from evalstore.audits.values import LINE_LABELS, PlayerName
 from evalstore.audits.wording import write_answer
@@ -19,7 +21,6 @@ from evalstore.report.audit import text
 from evalstore.report.text_layout import COLOURS, Screen
 from evalstore.statistics import Conclusion
 from evalstore.store import ArtifactStore
-from jsonschema import Draft202012Validator
 from tests.audits.conftest import factor
 
 

@@ -7,9 +7,10 @@ from fractions import Fraction
 from itertools import accumulate, permutations
 
 import pytest
-from evalstore.audits.shapley import compute_shapley, list_weighted_coalitions, sample_shares, share_by_class
 from hypothesis import given
 from hypothesis import strategies as st
+
+from evalstore.audits.shapley import compute_shapley, list_weighted_coalitions, sample_shares, share_by_class
 
 sizes = st.integers(1, 5)
 seeds = st.integers(0, 2**32)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.audits import ChangeSide, measure_change
 from evalstore.checks import evaluate
 from evalstore.diff import RunMeasurement

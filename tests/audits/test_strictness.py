@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from evalstore.audits.stored_run import list_strictness_notes
 from evalstore.checks.kinds import php_lint
 from evalstore.checks.php import LintResult, PhpEngine

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.audits import Audit, audit
 from evalstore.errors import RefusedError
 from evalstore.runs import Run

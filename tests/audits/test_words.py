@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import pytest
+
 from evalstore.audits.claims import describe_conclusion
 from evalstore.report import audit as report
 from evalstore.report.text_layout import Screen

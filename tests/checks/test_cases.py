@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.checks.question_values import find_value_problems
 from evalstore.documents import Document, read_yaml

@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from evalstore.checks import combine_results
-from evalstore.model import CheckResult, Combine, RubricResult, Scoring, UnscoredReason, Verdict
 from hypothesis import given
 from hypothesis import strategies as st
+
+from evalstore.checks import combine_results
+from evalstore.model import CheckResult, Combine, RubricResult, Scoring, UnscoredReason, Verdict
 
 IDS = [f"c{n}" for n in range(6)]
 scores = st.fractions(0, 1, max_denominator=60)

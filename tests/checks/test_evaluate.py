@@ -9,13 +9,14 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evalstore.checks import KINDS, CheckContext, evaluate
 from evalstore.checks import php as php_module
 from evalstore.documents import read_yaml
 from evalstore.errors import SchemaError
 from evalstore.model import Artifact, Kind, Output, Question, UnscoredReason, Verdict, read_rubric
-from hypothesis import given
-from hypothesis import strategies as st
 
 SAYS_A: dict[str, Any] = {"id": "says_a", "kind": "must_contain_any", "values": ["a"]}
 SAYS_B: dict[str, Any] = {"id": "says_b", "kind": "must_contain_any", "values": ["b"]}

@@ -8,14 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.checks.votes import AGGREGATES, JudgeVote
 from evalstore.documents import Document, compute_digest
 from evalstore.errors import RefError, SchemaError
 from evalstore.languages.patterns.matcher import compile_matcher
 from evalstore.model import Artifact, CheckResult, JudgeCall, JudgeReply, Verdict, parse_ref
-from hypothesis import given
-from hypothesis import strategies as st
 
 REF = "judge/j@1.0.0"
 JUDGE: Mapping[str, Any] = {"template": "{{ output }}", "model": {"id": "m"}}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evalstore.checks import markdown
 from evalstore.checks.markdown import DIALECTS, MarkdownShape, count_by_commonmark, count_by_lines
 from evalstore.errors import LimitError
-from hypothesis import given
-from hypothesis import strategies as st
 
 marks = st.lists(
     st.sampled_from(

@@ -8,14 +8,15 @@ import time
 import warnings
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evalstore.checks import KINDS
 from evalstore.checks.context import NO_CONTEXT
 from evalstore.languages.limits import PATTERNS
 from evalstore.languages.patterns.engine import compile_pattern, find_dialect_difference, name_engine
 from evalstore.languages.patterns.matcher import compile_matcher
 from evalstore.model import Output, Sample
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.rows import each
 
 MODES = ("search", "match", "fullmatch")

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evalstore.checks import evaluate, php
 from evalstore.errors import RefusedError
 from evalstore.model import UnscoredReason, Verdict
-from hypothesis import given
-from hypothesis import strategies as st
 
 needs_php = pytest.mark.skipif(shutil.which("php") is None, reason="no php here")
 RUBRIC = {"checks": [{"kind": "php_lint"}], "scoring": {"combine": "min"}}

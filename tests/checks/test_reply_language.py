@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from evalstore.checks.reply import is_pattern_idle, read_reply
 from evalstore.model import Judge, JudgeReply, read_judge
 

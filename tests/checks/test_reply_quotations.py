@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+
 from evalstore.checks.reply import read_reply
 from evalstore.model import Judge, JudgeReply, read_judge
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+
 from evalstore.checks.reply import read_reply
 from evalstore.model import Judge, JudgeReply, read_judge
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from evalstore.checks.template import PROMPT_LIMIT, Template, compile_template, fill_template, find_tags
-from evalstore.errors import LimitError
 from hypothesis import given
 from hypothesis import strategies as st
+
+from evalstore.checks.template import PROMPT_LIMIT, Template, compile_template, fill_template, find_tags
+from evalstore.errors import LimitError
 
 VALUES = {"a": "A", "b": "B", "code": '<?php & "q" {{ a }} {{! x }} {{# a }}', "none": "", "long_name": "L"}
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import islice, product
 
 import pytest
+
 from evalstore.checks.tools import TOOL_LIMIT, ToolDemands, ToolEntry, grade_calls
 from evalstore.model import ToolCall, UnscoredReason
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import jsonschema
 import pytest
-from evalstore.errors import SchemaError
-from evalstore.languages.schemas import untrusted as untrusted_schemas
-from evalstore.languages.schemas.untrusted import STEPS, compile_untrusted, find_untrusted_flaws
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from referencing import Registry
+
+from evalstore.errors import SchemaError
+from evalstore.languages.schemas import untrusted as untrusted_schemas
+from evalstore.languages.schemas.untrusted import STEPS, compile_untrusted, find_untrusted_flaws
 
 SLOW = r"^(a*)(a*)(a*)\1\2\3$"
 NEVER = "a" * 85 + "b"

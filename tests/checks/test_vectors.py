@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.checks import evaluate
 from evalstore.model import Verdict
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore import Store
 
 RUBRIC = """# a comment

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.cli.main import COMMANDS
 from evalstore.places import find_resource_folder
-from jsonschema import Draft202012Validator
 
 LABELS = "labels/accuracy.jsonl"
 LEGACY = "legacy/drupal-forms/evals.json"

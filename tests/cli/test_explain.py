@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.catalogue import explain_name, find_topics, list_names
 from evalstore.catalogue.schema_topics import TopicSort, load_topics, read_schema
 from evalstore.catalogue.schemas import list_schema_names

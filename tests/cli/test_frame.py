@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+
 from evalstore.cli.main import COMMANDS, FIRST, GONE_OPTIONS, MOVED
 from evalstore.migration.table import list_formats
 from tests.rows import mark_slow

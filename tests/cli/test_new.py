@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from evalstore.checks import KINDS
 
 Cli = Callable[..., Any]

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evalstore.places import find_resource_folder
 from jsonschema import Draft202012Validator
+
+from evalstore.places import find_resource_folder
 
 Cli = Callable[..., Any]
 Git = Callable[..., str]

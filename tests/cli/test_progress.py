@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.cli import main, progress, streams
 from evalstore.cli.progress import make_count_watch, make_stream_watch, make_watch
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.rows import mark_slow
 
 Cli = Callable[..., Any]

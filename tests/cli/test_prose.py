@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from evalstore.cli.main import main
 from evalstore.cli.param_types import PROSE
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.cli.main import main
 from evalstore.errors import ExitCode
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.catalogue import explain_name
 from evalstore.catalogue.rule_catalogue import RuleSubject, render_template
 from evalstore.diff.rules import RULES as CHANGES

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.cli.streams import needs_pager
 
 LONG = "a line\n" * 200

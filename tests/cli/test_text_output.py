@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 import pytest
+
 from evalstore.cli.main import COMMANDS, group
 from evalstore.cli.option_sections import SectionedCommand
 from evalstore.report.folding import measure_columns

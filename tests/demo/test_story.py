@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.cli.demo import _own_command_line as own_command_line
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError

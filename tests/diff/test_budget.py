@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+
 from evalstore.diff import Certainty, Diff, compare
 from evalstore.versions import Bump
 

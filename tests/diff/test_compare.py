@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+
 from evalstore.diff import Certainty, Direction, Witness, compare
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError, RefError

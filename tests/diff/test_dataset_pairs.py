@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import islice
 
 import pytest
+
 from tests.diff.fuzz.claims import Held, hold
 from tests.diff.fuzz.draw import draw_datasets, randomness
 from tests.diff.fuzz.outputs import samples as draw_samples

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from evalstore.checks import prepare_rubric
 from evalstore.diff import DiffFinding, Direction, compare
 from evalstore.diff.changes.rubric import find_rubric_changes

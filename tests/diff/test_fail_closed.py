@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from evalstore.diff import compare
 from evalstore.documents import read_yaml, write_canonical
 from evalstore.versions import Bump

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+
 from evalstore.diff import compare
 from evalstore.documents import read_yaml
 from evalstore.model import Artifact, parse_ref

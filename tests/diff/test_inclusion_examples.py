@@ -6,6 +6,7 @@ import doctest
 from types import ModuleType
 
 import pytest
+
 from evalstore.languages import pattern_comparison, schema_comparison
 from evalstore.languages.pattern_comparison import automaton
 from evalstore.languages.schema_comparison import monotony

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.diff import DiffFinding, compare
 from evalstore.documents import read_yaml
 from evalstore.errors import SchemaError

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.errors import SchemaError
 from evalstore.languages.schema_comparison import SchemaComparison, SchemaRelation, compare_schemas

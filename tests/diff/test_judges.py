@@ -7,14 +7,15 @@ import zlib
 from fractions import Fraction
 from typing import Any
 
+from hypothesis import HealthCheck, example, given, seed, settings
+from hypothesis import strategies as st
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.diff import Direction, compare
 from evalstore.diff.direction import join_directions
 from evalstore.documents import read_yaml
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind, RubricResult, UnscoredReason
 from evalstore.versions import Bump
-from hypothesis import HealthCheck, example, given, seed, settings
-from hypothesis import strategies as st
 
 Mapping = dict[str, Any]
 REPLIES = ['{"score": 0}', '{"score": 1}', '{"score": 3}', '{"score": 0.5}', '{"level": "a"}', '{"level": "b"}', "b"]

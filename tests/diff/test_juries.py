@@ -11,6 +11,9 @@ from itertools import product
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.checks.votes import AGGREGATES, JudgeVote
 from evalstore.diff import Diff, Direction, compare
@@ -33,8 +36,6 @@ from evalstore.documents import read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind, RubricResult, UnscoredReason, parse_ref
 from evalstore.versions import Bump
-from hypothesis import HealthCheck, given, seed, settings
-from hypothesis import strategies as st
 from tests.diff.case_pairs import make_rubric
 
 Mapping = dict[str, Any]

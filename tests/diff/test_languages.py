@@ -7,6 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
 from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.checks import evaluate
 from evalstore.diff import Certainty, compare
@@ -30,8 +33,6 @@ from evalstore.languages.patterns.engine import OUTPUT_LIMIT, compile_pattern
 from evalstore.languages.patterns.matcher import compile_matcher
 from evalstore.languages.patterns.pattern_graph import PatternGraph
 from evalstore.languages.patterns.syntax_tree import CharClass, Chars, FoldedChar, RegexTree
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import strategies as st
 from tests.rows import each
 
 EQUAL, NARROWER, WIDER, INCOMPARABLE, UNDECIDED = LanguageRelation

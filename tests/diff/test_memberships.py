@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 import regex
+
 from evalstore.budget import SharedBudget
 from evalstore.languages.pattern_comparison import (
     Expression,

@@ -8,6 +8,7 @@ from itertools import permutations, product
 from typing import Any
 
 import pytest
+
 from evalstore.checks import combine_results
 from evalstore.diff import DiffFinding
 from evalstore.diff.changes.rubric import find_rubric_changes

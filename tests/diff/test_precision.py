@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from evalstore.checks import evaluate
 from evalstore.diff import Witness, compare
 from tests.diff.fuzz.pair import Value

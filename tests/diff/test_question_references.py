@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.diff import Diff, Direction, compare
 from evalstore.diff.direction import join_directions

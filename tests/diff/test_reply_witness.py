@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from evalstore.checks.reply import read_reply
 from evalstore.diff import Diff, ReplyWitness, compare
 from evalstore.model import JudgeReply, read_judge

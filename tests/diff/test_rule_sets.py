@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from evalstore.diff import ComparisonSettings, Diff, compare
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.changes import rubric as rubric_changes

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from evalstore.diff import Diff, DiffFinding, Direction, Witness, compare
 from evalstore.diff.direction import flip_direction
 from evalstore.diff.kinds import KINDS

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+
 from evalstore.diff import (
     LEVELS,
     AcceptedLevel,

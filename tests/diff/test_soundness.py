@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.diff import Diff
 from evalstore.diff.rules import RULES
 from evalstore.versions import Bump

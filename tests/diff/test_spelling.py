@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from evalstore.diff import DiffFinding, compare
 from evalstore.documents import compute_digest, read_yaml
 from evalstore.model import Artifact, Kind

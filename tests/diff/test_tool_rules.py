@@ -12,6 +12,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.checks import prepare_rubric
 from evalstore.diff import DiffFinding, Direction, compare
 from evalstore.diff.changes.rubric import find_rubric_changes
@@ -22,7 +24,6 @@ from evalstore.diff.rubric_state import RubricState, read_rubric
 from evalstore.model import Output, Question, RubricResult, Sample, Verdict
 from evalstore.places import find_resource_folder
 from evalstore.versions import Bump
-from jsonschema import Draft202012Validator
 from tests.diff.case_pairs import make_rubric
 
 Mapping = dict[str, Any]

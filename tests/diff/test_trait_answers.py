@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from evalstore.checks import prepare_check
 from evalstore.diff.answers.traits import RawAnswer, list_trait_answers
 from evalstore.diff.kinds import DEEP_JSON, read_params

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from evalstore.checks import evaluate
 from evalstore.diff import Diff, compare
 from evalstore.versions import Bump

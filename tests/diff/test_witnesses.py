@@ -8,8 +8,9 @@ import shutil
 from fractions import Fraction
 from typing import Any
 
-import evalstore
 import pytest
+
+import evalstore
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document
 from evalstore.model import Artifact, JudgeReply, Kind, parse_ref

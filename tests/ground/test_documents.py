@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
 from evalstore.documents import (
     compute_digest,
     encode_document,
@@ -25,8 +28,6 @@ from evalstore.documents import (
     write_yaml,
 )
 from evalstore.errors import LoadError, RefusedError
-from hypothesis import example, given
-from hypothesis import strategies as st
 from tests.rows import mark_slow
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from evalstore.documents import encode_document, read_yaml, write_yaml
 from evalstore.documents.edit import put_item
 from evalstore.errors import RefusedError

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+
 from evalstore.documents import encode_document, read_yaml
 from evalstore.documents.edit_entries import set_entries, set_root_entry
 from evalstore.errors import RefusedError

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from evalstore.errors import LoadError, RefusedError
 from evalstore.files import list_below, read_below, read_user_file, write_below
 

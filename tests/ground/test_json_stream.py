@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+
 from evalstore.documents import JsonStream, read_json
 from evalstore.documents.json_reader import LIMIT
 from evalstore.errors import LimitError, LoadError, Place

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from evalstore.documents.jsonc import add_members, read_jsonc
-from evalstore.errors import EvalstoreError
 from hypothesis import given
 from hypothesis import strategies as st
+
+from evalstore.documents.jsonc import add_members, read_jsonc
+from evalstore.errors import EvalstoreError
 
 NEW = {"./a.json": "a/*.yaml", "./b.json": "b/*.yaml"}
 KEY = "yaml.schemas"

@@ -8,12 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from evalstore.documents import read_legacy_yaml, read_yaml, write_legacy_yaml, write_yaml
-from evalstore.errors import LoadError
-from evalstore.migration.remainder import is_same_data
 from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
+
+from evalstore.documents import read_legacy_yaml, read_yaml, write_legacy_yaml, write_yaml
+from evalstore.errors import LoadError
+from evalstore.migration.remainder import is_same_data
 
 
 def value(text: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
 from evalstore.model import (

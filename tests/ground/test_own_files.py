@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from evalstore.errors import RefusedError
 from evalstore.own_files import create_own, has_own, open_lock, open_own, read_own, write_own
 

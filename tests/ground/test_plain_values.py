@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+
 from evalstore.documents import Document, document_builder, read_yaml, yaml_values
 from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.documents.yaml_reader import _parse_yaml

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Any
 
 import pytest
+
 from evalstore.budget import OutOfStepsError
 from evalstore.errors import SchemaError
 from evalstore.languages.limits import SCHEMAS

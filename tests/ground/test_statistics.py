@@ -10,6 +10,9 @@ from math import comb, hypot, sqrt
 from operator import mul
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evalstore.statistics import (
     AnchorShift,
     Conclusion,
@@ -26,8 +29,6 @@ from evalstore.statistics import (
     find_student_quantile,
 )
 from evalstore.statistics.student import compute_student_middle
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.ground.null_populations import ESTIMATED, NULLS, SKEWED, Shares, measure_answers, measure_rates
 from tests.rows import mark_slow
 

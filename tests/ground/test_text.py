@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from evalstore.text import find_nearest, hide_url_secrets, make_excerpt, make_printable
 from hypothesis import given
 from hypothesis import strategies as st
+
+from evalstore.text import find_nearest, hide_url_secrets, make_excerpt, make_printable
 
 
 @given(st.text())

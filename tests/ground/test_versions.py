@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import semver
 import yaml
-from evalstore.errors import RefError
-from evalstore.versions import Bump, Version, bump_version, compute_bump, find_range, find_version, parse_version
 from hypothesis import given
 from hypothesis import strategies as st
+
+from evalstore.errors import RefError
+from evalstore.versions import Bump, Version, bump_version, compute_bump, find_range, find_version, parse_version
 from tests.rows import each
 
 NUMBER = st.integers(0, 12)

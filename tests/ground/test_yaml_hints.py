@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from evalstore.release.impact import Impact, find_impact
 from evalstore.store import ArtifactStore
 

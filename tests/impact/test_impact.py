@@ -4,6 +4,7 @@ import shutil
 from typing import Any
 
 import pytest
+
 from evalstore.errors import EvalstoreError
 from evalstore.release.impact import Impact
 from evalstore.store import ArtifactStore

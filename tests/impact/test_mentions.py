@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from evalstore.documents import read_yaml
 from evalstore.model import Kind, find_pins, parse_ref
 from evalstore.release.mentions import scan_mentions

@@ -1,9 +1,10 @@
 """A task as a user writes it, except for the mock model, whose replies are given."""
 
-from evalstore.integrations.inspect import dataset_samples, rubric_scorer
 from inspect_ai import Task, task
 from inspect_ai.model import ChatMessage, ModelOutput, ModelUsage, get_model
 from inspect_ai.solver import generate
+
+from evalstore.integrations.inspect import dataset_samples, rubric_scorer
 
 SAID = {"Say one.": "please", "Say two.": "moreover! thanks", "And then?": "nothing"}
 

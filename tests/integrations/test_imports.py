@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from evalstore.about import suggest_install
 
 pytestmark = pytest.mark.process

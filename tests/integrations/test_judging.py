@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.integrations.conftest import of_inspect
 from tests.rows import mark_slow
 
 pytest.importorskip("inspect_ai", reason="Inspect AI is not installed: pip install 'evalstore[inspect]'")
+
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.util import LimitExceededError
 
 from evalstore import Store
 from evalstore.checks.reply import build_reply_schema
 from evalstore.documents import compute_digest
 from evalstore.integrations.inspect import ask_inspect_model, rubric_scorer
 from evalstore.model import JudgeCall, read_judge
-from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from inspect_ai.util import LimitExceededError
 
 JUDGED, HOUSE = "rubric/judged@1.0.0", "rubric/house@1.0.0"
 TWO = '{"score": 2, "rationale": "Nearly."}'

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.runs import read_rows, read_run
 from tests.integrations.conftest import of_inspect
 from tests.rows import mark_slow

@@ -11,15 +11,16 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="Inspect AI is not installed: pip install 'evalstore[inspect]'")
 
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, ModelName, ModelOutput
+from inspect_ai.scorer import Target
+from inspect_ai.solver import TaskState
+
 from evalstore import Store
 from evalstore.errors import RefError, RefusedError
 from evalstore.integrations.inspect import dataset_samples
 from evalstore.integrations.inspect.samples import read_output, read_question
 from evalstore.model import Output, Question
-from inspect_ai.dataset import Sample
-from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, ModelName, ModelOutput
-from inspect_ai.scorer import Target
-from inspect_ai.solver import TaskState
 
 SMALL = "dataset/small@1.0.0"
 

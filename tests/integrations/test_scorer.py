@@ -13,14 +13,15 @@ import pytest
 
 pytest.importorskip("inspect_ai", reason="Inspect AI is not installed: pip install 'evalstore[inspect]'")
 
-from evalstore import Store
-from evalstore.errors import GitError, RefError
-from evalstore.integrations.inspect import dataset_samples, rubric_scorer
-from evalstore.integrations.rubric_scorer import Ruler
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
 from inspect_ai.solver import Generate, TaskState, chain, generate, solver, use_tools
 from inspect_ai.tool import Tool, ToolCall, tool
+
+from evalstore import Store
+from evalstore.errors import GitError, RefError
+from evalstore.integrations.inspect import dataset_samples, rubric_scorer
+from evalstore.integrations.rubric_scorer import Ruler
 
 SAID = {"Say one.": "please", "Say two.": "moreover! thanks", "And then?": "nothing"}
 

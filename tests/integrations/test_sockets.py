@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from evalstore import Endpoint, Judges, Store, evaluate
 from evalstore.errors import RefError, UsageError
 from evalstore.integrations import scorer

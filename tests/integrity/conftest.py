@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import EvalstoreError
 from evalstore.model import Finding
 from evalstore.model.lock import NO_LOCK, Lock

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from evalstore.diff import ComparisonSettings, compare
 from evalstore.store import ArtifactStore
 

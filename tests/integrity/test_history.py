@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable
 
 import pytest
+
 from evalstore.diff import compare
 
 from .conftest import TONE, World, only, rubric, rules

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError, LimitError, LoadError, RefError, RefusedError
 from evalstore.lint import find_store_sources, validate
 from evalstore.model.lock import Lock, LockedLedger, LockEntry, read_lock, write_lock
 from evalstore.places import find_resource_folder
 from evalstore.store import ArtifactStore
-from jsonschema import Draft202012Validator
 
 from .conftest import DATASET, JUDGE, TONE, World, only, rubric, rules
 

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+
 from evalstore.model import Kind, PinType, Ref
 from evalstore.release.release_bumps import BumpChecker
 from evalstore.release.release_tags import ReleaseTag

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+
 from evalstore.errors import EvalstoreError
 from evalstore.release.verify import Verification, verify
 from evalstore.store import ArtifactStore

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
+
 from evalstore.errors import EvalstoreError, GitError
 from evalstore.store import ArtifactStore
 from tests.rows import thin

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
 from tests.rows import thin
 
 from .conftest import TONE, World, each_in_a_format, rubric, rules

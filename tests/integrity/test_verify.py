@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.errors import GitError, RefError
 from evalstore.places import find_resource_folder
-from jsonschema import Draft202012Validator
 
 from .conftest import ROWS, TONE, World, only, rubric, rules
 

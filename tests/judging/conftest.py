@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.model import JudgeCall
 from evalstore.scoring.judging import Endpoint, ReplyCache
 

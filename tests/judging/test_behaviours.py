@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+
 from evalstore.errors import EvalstoreError
 from evalstore.model import JudgeReply
 from evalstore.scoring.judging import REFUSAL_FINISH, Endpoint, ReplyCache, ask_all

@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+
 from evalstore.model import JudgeCall
 from evalstore.scoring.judging import CallGroup, CallPlan, CallQueue
 

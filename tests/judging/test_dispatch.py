@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.scoring.judging import Endpoint, ReplyCache, ask_all

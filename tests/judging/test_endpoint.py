@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.about import suggest_install
 from evalstore.errors import EvalstoreError, RefusedError, UsageError
 from evalstore.model import JudgeCall

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from evalstore.errors import RefusedError
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.scoring.judging import ReplyCache

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
 from evalstore.errors import EvalstoreError
 from evalstore.model import JudgeCall, JudgeReply
 from evalstore.scoring.judging import ReplyCache

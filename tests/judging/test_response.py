@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from evalstore.scoring.judging import Endpoint
 from evalstore.scoring.judging.dispatch import choose_pause
 from evalstore.scoring.judging.response import FailureEffect, read_failure, read_retry_after, read_shutdown_dates

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import RefusedError, UsageError
 from evalstore.scoring.judging import CallPlan, Endpoint, Judges, open_session
 from tests.judging.conftest import CALL

@@ -16,6 +16,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document, read_json, write_json
 from evalstore.languages.patterns.engine import compile_pattern
@@ -28,8 +31,6 @@ from evalstore.migration.readers.agentevals.javascript_patterns import translate
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind
 from evalstore.places import find_resource_folder
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 TABLE = load_tables("agentevals")[0]
 LISTS = {"D1": "evaluators", "D2": "assert", "D3": "assertions", "D4": "assert"}

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from evalstore.checks import evaluate
 from evalstore.documents import read_json, write_json, write_yaml
 from evalstore.migration import MigrationOutcome
@@ -12,8 +15,6 @@ from evalstore.migration.extraction import LegacyCase, LegacySource
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Verdict
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 TABLE = load_tables("ai_agents_test")[0]
 TOOLS = ["a:x", "a:y", "b"]

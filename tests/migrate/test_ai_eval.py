@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_json, write_json
 from evalstore.migration import MigrationOutcome, export, migrate
@@ -15,8 +18,6 @@ from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySour
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 TABLE = load_tables("ai_eval")[0]
 WORDS = ["theme", "Theme", "hook", "ß", "İ", ""]

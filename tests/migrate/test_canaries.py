@@ -17,6 +17,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from evalstore.documents import Document
 from evalstore.errors import LoadError
 from evalstore.migration import export, migrate
@@ -26,8 +29,6 @@ from evalstore.migration.legacy_files import SUFFIXES, parse_whole, render_legac
 from evalstore.migration.readers import run_reader
 from evalstore.migration.remainder import is_same_data
 from evalstore.migration.table import load_tables
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from tests.rows import each, thin
 
 CASES = Path(__file__).resolve().parents[1] / "cases/migrations"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.migration import FileState, MigrationOutcome, MigrationReport, export, list_formats, migrate
 from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.planned_writes import render_rows

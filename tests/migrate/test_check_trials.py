@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.migration.check_trials import try_checks
 from evalstore.migration.extraction import ArtifactDraft, LegacyCase
 from evalstore.migration.outcome import MigrationOutcome

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.languages.schemas import compile_schema
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.migration import MigrationOutcome, MigrationReport, list_formats, migrate
 from evalstore.migration.table import load_tables
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import yaml
+
 from evalstore.documents import read_legacy_json, read_legacy_yaml
 from evalstore.migration import MigrationOutcome, export, migrate
 

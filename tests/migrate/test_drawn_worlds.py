@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evalstore.migration import FileState, MigrationReport, migrate
 from ruamel.yaml import YAML
+
+from evalstore.migration import FileState, MigrationReport, migrate
 from tests.rows import thin
 
 LOAD = YAML(typ="safe").load

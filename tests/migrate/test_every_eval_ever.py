@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_json, read_yaml, write_json
 from evalstore.errors import RefusedError
@@ -26,8 +29,6 @@ from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Verdict
 from evalstore.runs import read_outputs, read_rows, read_run
 from evalstore.runs.run_names import decode_path, encode_name, encode_whole_name
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 TABLE = load_tables("every_eval_ever")[0]
 VERSIONS = Path(__file__).resolve().parents[1] / "runs/versions"

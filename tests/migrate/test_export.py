@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import EvalstoreError, RefError, RefusedError
 from evalstore.migration import export, migrate
 from tests.migrate.planning import copy_legacy

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from evalstore.documents import read_yaml
 from evalstore.errors import RefusedError
 from evalstore.migration import export, migrate
 from evalstore.migration.folded_values import fold_value, has_references, restore_parts
 from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.remainder import decode_value, encode_value, is_same_data
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 LONG = "a statement that is longer than a reference to it would be"
 TREE = st.recursive(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_yaml
 from evalstore.migration import MigrationOutcome, MigrationReport, export, migrate

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.documents import Document, read_yaml
 from evalstore.errors import LoadError
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
 from evalstore.documents import Pointer, read_yaml, replace_scalar
 from evalstore.documents.document import follow_pointer
 from evalstore.documents.edit import replace_value

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
 from evalstore.documents import read_yaml
 from evalstore.migration.merging.merge_driver import MergeSides, merge_file
+from evalstore.model.lock import Lock, LockedLedger, LockEntry, read_lock, write_lock
 from tests.rows import each
 
 BASE = """\
@@ -158,3 +161,28 @@ def test_git_merges_two_branches(cli: Callable[..., Any], git: Callable[..., str
     assert file.read_text() == with_checks(BASE, "mine", "yours")
     cli("-C", repo, "bump", "rubric/tone")
     assert cli("-C", repo, "verify").code == 0
+
+
+def make_entry(version: str) -> LockEntry:
+    hex_ = version.replace(".", "").rjust(40, "a")
+    return LockEntry(version, hex_, hex_, hex_, hex_.rjust(64, "b"), hex_.rjust(64, "c"))
+
+
+def test_locks_keep_what_each_side_locked() -> None:
+    base = Lock({"rubric/a": make_entry("1.0.0")}, {"rubric/a": LockedLedger(1, "1" * 64)})
+    ours = replace(base, refs={**base.refs, "rubric/b": make_entry("1.0.0")})
+    theirs = Lock({"rubric/a": make_entry("2.0.0")}, {"rubric/a": LockedLedger(2, "2" * 64)})
+    merged = merge_file("evals/evalstore.lock", MergeSides(*map(write_lock, (base, ours, theirs))))
+    assert merged.is_clean
+    assert read_lock(merged.data) == Lock({**theirs.refs, "rubric/b": make_entry("1.0.0")}, theirs.ledgers)
+
+
+def test_a_reference_that_both_locked_otherwise_is_in_conflict() -> None:
+    sides = [Lock({"rubric/a": make_entry(version)}) for version in ("1.0.0", "2.0.0", "2.0.1")]
+    merged = merge_file("evalstore.lock", MergeSides(*map(write_lock, sides)))
+    assert (merged.is_clean, b"<<<<<<<" in merged.data) == (False, True)
+
+
+def test_a_lock_that_cannot_be_read_is_merged_by_lines() -> None:
+    merged = merge_file("evalstore.lock", MergeSides(b"a\nb\nc\n", b"A\nb\nc\n", b"a\nb\nC\n"))
+    assert (merged.is_clean, merged.data) == (True, b"A\nb\nC\n")

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evalstore.migration import migrate
 from ruamel.yaml import YAML
+
+from evalstore.migration import migrate
 
 Git = Callable[..., str]
 Run = Callable[..., Any]

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
+
 from evalstore.documents import compute_digest
 from evalstore.migration.merging.part_merge import build_parts, merge_parts, note_tree, read_tree
-from ruamel.yaml import YAML
 
 Git = Callable[..., str]
 Run = Callable[..., Any]

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from evalstore.checks import evaluate
 from evalstore.documents import read_json
 from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.migration.extraction import LegacyCase, LegacySource
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 TABLE = load_tables("ai_best_practices")[0]
 MODES = ["recipe", "introspection", "execution"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.documents import OpaqueValue, read_legacy_json, read_legacy_yaml
 from evalstore.documents.opaque import write_flat
 from evalstore.migration import MigrationOutcome, export, migrate

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_json, write_json
 from evalstore.migration import MigrationOutcome
@@ -16,8 +19,6 @@ from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySour
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 OUR_WORDS = "another prompt: its words are ours"
 TABLE = load_tables("openrubricrl")[0]

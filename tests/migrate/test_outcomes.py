@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.migration import MigrationEntry, MigrationOutcome, migrate
 from evalstore.migration.outcome import JudgeFacts, find_judge_loss
 from evalstore.report.migrate import document

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.documents import read_legacy_yaml
 from evalstore.migration import MigrationOutcome, migrate
 from evalstore.report import render

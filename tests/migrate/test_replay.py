@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.migrate.legacy_grader import run_case
 
 SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.cli import progress
 from evalstore.languages.schemas import compile_schema
 from evalstore.migration import FormatGuess, migrate

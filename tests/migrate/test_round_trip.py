@@ -9,11 +9,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from evalstore.documents import read_json, read_row, read_yaml, write_json
 from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.migration.remainder import is_same_data
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 KNOWN = [
     "skill_name", "skill_file", "evals", "behavioral_cases", "id", "prompt", "expected_output", "teaching",

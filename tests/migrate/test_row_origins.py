@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
 from evalstore.documents import write_row, write_yaml
 from evalstore.migration import export, migrate
 from evalstore.migration.merging.artifact_merge import digest_content
 from evalstore.migration.row_origins import fill_rows, fold_rows
-from hypothesis import given
-from hypothesis import strategies as st
-from ruamel.yaml import YAML
 
 LOAD = YAML(typ="safe").load
 

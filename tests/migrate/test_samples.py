@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.migration import MigrationOutcome, MigrationReport, export, list_formats, migrate
 from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.remainder import is_same_data

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from evalstore.documents import write_legacy_yaml
 from evalstore.migration import FileState, export, migrate
 from tests.rows import mark_slow

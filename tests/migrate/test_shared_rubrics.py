@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.documents import read_row, read_yaml
 from evalstore.migration import FileState, MigrationReport, export, migrate
 from evalstore.migration.legacy_files import parse_whole

@@ -9,6 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import Document, read_json, write_json
 from evalstore.migration import MigrationOutcome
@@ -18,8 +21,6 @@ from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.migration.value_readings import describe_unknown_keys
 from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.migrate.planning import plan_alone
 
 OUR_JUDGE = "another prompt: its words are ours, and it does not see the files of a run"

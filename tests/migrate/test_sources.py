@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError, UsageError
 from evalstore.languages.schemas import compile_schema

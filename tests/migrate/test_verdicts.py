@@ -10,14 +10,15 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from evalstore.checks import evaluate
 from evalstore.documents import read_json, read_yaml
 from evalstore.migration import MigrationOutcome, migrate
 from evalstore.migration.extraction import LegacyCase, LegacySource
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import FormatTable, load_tables
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 VECTORS = Path(__file__).resolve().parents[3] / "shared/vectors/legacy_grader_vectors.json"
 SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples/ai_best_practices"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import ConflictError, LoadError, RefusedError
 from evalstore.migration import FileState, migrate
 from evalstore.migration.staging import STAGE, open_stage

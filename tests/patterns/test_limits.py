@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from evalstore.checks import evaluate
 from evalstore.languages.patterns.engine import OUTPUT_LIMIT
 

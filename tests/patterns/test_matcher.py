@@ -8,6 +8,7 @@ import time
 from math import inf, log2
 
 import pytest
+
 from evalstore.budget import OutOfStepsError
 from evalstore.languages.limits import PATTERNS
 from evalstore.languages.patterns.engine import OUTPUT_LIMIT, compile_pattern

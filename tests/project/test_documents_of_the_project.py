@@ -14,9 +14,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import evalstore
 import pytest
 import yaml
+
+import evalstore
 from evalstore.cli.main import COMMANDS, GROUPS
 from tests.project import generate
 from tests.project.sources import list_test_functions

@@ -6,6 +6,7 @@ import json
 from importlib import metadata
 
 import pytest
+
 from evalstore.about import suggest_install
 
 

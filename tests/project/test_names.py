@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import evalstore
 import pytest
+
+import evalstore
 from evalstore.report import RENDERERS
 from tests.project.sources import list_nodes, parse_modules
 

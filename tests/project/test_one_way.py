@@ -8,6 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 import pytest
+
 from tests.project.sources import parse_modules
 
 

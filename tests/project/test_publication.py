@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from evalstore import about
 from tests.project.publication import ROOT, render_files
 

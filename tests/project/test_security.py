@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from tests.project.sources import list_test_functions
 from tests.rows import each
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from tests.project.sources import list_test_functions
 
 ROOT = Path(__file__).resolve().parents[2]

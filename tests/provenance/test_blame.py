@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from evalstore.release import artifact_parts
 from evalstore.release.blame import blame
 from evalstore.report import render

@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+
 from evalstore.release.artifact_parts import ArtifactPart
 from evalstore.release.origins import OriginFinder
 from evalstore.store import ArtifactStore

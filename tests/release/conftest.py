@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.documents import read_yaml
 from evalstore.release.bump import bump
 from evalstore.release.status import read_status

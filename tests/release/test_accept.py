@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.documents import read_yaml
 from evalstore.errors import LoadError
 from evalstore.places import find_resource_folder
@@ -22,7 +24,6 @@ from evalstore.release.status import read_status
 from evalstore.release.step import BumpOptions
 from evalstore.report.json_values import write_json_value as document
 from evalstore.store import ArtifactStore
-from jsonschema import Draft202012Validator
 
 FILE = ".evalstore/accepted.yaml"
 JUDGE = """\

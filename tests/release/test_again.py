@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
 from evalstore.errors import RefusedError
 from evalstore.release.rebase_releases import bump_again
 from evalstore.release.step import BumpOptions

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import LoadError, RefError, RefusedError, UsageError
 from evalstore.model import parse_ref
 from evalstore.release.journal import ReleasedVersion

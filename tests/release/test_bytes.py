@@ -7,6 +7,7 @@ import json
 from random import Random
 
 import pytest
+
 from evalstore.documents import encode_document, read_row, read_yaml
 from evalstore.model import Artifact, Kind
 from evalstore.release.pins import move_artifact_pins, move_pins_in_rows, move_row_pin

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.release import locking, publish, recovery, ref_locks
 from evalstore.release.locking import lock_repository

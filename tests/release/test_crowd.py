@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric
 
 pytestmark = pytest.mark.chaos

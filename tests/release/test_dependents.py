@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from evalstore.errors import RefusedError
 from evalstore.release.values import PinnedVersion
 from evalstore.versions import Bump

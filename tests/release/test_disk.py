@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.release.conftest import Shop, check_sound, rubric
 
 pytestmark = pytest.mark.chaos

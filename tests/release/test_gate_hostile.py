@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.release.conftest import JUDGE, Shop, judged, rubric
 from tests.rows import thin
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.release.conftest import JUDGE, Shop, check_sound, count_killed, judged, rubric
 from tests.release.line import serving
 

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
+
 from evalstore.errors import RefusedError
 from evalstore.release.lock import lock
 from evalstore.release.verify import Verification, check_lock, verify

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.release.loosenings import find_loosenings
 from tests.release.conftest import Shop, rubric
 from tests.rows import mark_slow

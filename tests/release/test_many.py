@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.release import publish, recovery
 from evalstore.store.repository import writing

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import RefError, RefusedError
 from evalstore.model import parse_ref
 from evalstore.release.release_log import read_release_log

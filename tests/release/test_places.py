@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import ConflictError, GitError, RefusedError
 from evalstore.release import mentions
 from evalstore.release.bump import bump

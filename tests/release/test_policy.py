@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+
 from evalstore.errors import Place, RefusedError
 from evalstore.release.commit_files import extend_ledger
 from evalstore.release.validity import check_ledger_complete

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from evalstore.errors import RefusedError, UsageError
 from evalstore.release.version_choice import check_prerelease_label, choose_prerelease
 from evalstore.versions import Bump, parse_version

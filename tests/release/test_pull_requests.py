@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pytest
+
 from tests.release.conftest import JUDGE, Shop, judged, rubric
 from tests.rows import thin
 

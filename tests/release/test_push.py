@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import GitError, RefusedError, UsageError
 from evalstore.languages.schemas import compile_schema
 from evalstore.places import find_resource_folder

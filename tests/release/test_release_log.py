@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from evalstore.languages.schemas import compile_schema
 from evalstore.model import parse_ref
 from evalstore.places import find_resource_folder

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.documents import read_yaml
 from evalstore.errors import EvalstoreError
 from evalstore.release.rebase_releases import bump_again

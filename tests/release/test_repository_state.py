@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import RefError, RefusedError
 from evalstore.release.values import ArtifactState
 from evalstore.store import ArtifactStore

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from evalstore.errors import LoadError, SchemaError
 from evalstore.model.artifact import build_rows_name
 from tests.release.conftest import Shop, rubric

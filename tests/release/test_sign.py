@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import RefusedError, UsageError
 from evalstore.store import ArtifactStore
 from tests.release.conftest import JUDGE, Shop, check_sound, judged, rubric

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import RefusedError
 from evalstore.model import Finding
 from evalstore.release.gate import GateOptions, check_change

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+
 from evalstore.diff.settings import RULE_SETS
 from evalstore.release.status import read_status
 from evalstore.release.values import ArtifactState

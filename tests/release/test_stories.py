@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
 from tests.release.conftest import Shop, rubric
 from tests.release.test_again import Team, add_check, team
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.documents import read_yaml
 from evalstore.store.pipeline_files import write_attributes
 from evalstore.store.scratch_clone import DRIVER

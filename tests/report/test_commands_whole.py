@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import evalstore
 import pytest
+
+import evalstore
 from evalstore.cli.main import COMMANDS
 from evalstore.report.text_layout import wrap_lines
 from tests.rows import thin

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evalstore.lint.source_lines import _cut_line
 from evalstore.model import SourceLine
 from evalstore.report.source_excerpt import format_excerpt
 from evalstore.report.text_layout import COLOURS, Part, Screen
 from evalstore.text import make_printable
-from hypothesis import given
-from hypothesis import strategies as st
 
 Cli = Callable[..., Any]
 SGR = re.compile("\x1b\\[[0-9;]*m")

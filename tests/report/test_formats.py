@@ -10,11 +10,12 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.model import Finding, Findings, Severity
 from evalstore.report import render
 from evalstore.report.formats import FORMATS
 from evalstore.report.problems import strip_revision
-from jsonschema import Draft202012Validator
 
 Cli = Callable[..., Any]
 Git = Callable[..., str]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.rows import mark_slow
 
 pytestmark = pytest.mark.process  # git starts evalstore

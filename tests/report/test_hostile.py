@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from markdown_it import MarkdownIt
+
 from evalstore.diff import Diff, compare
 from evalstore.errors import EvalstoreError, Place
 from evalstore.model import Finding, Findings, Severity
@@ -21,7 +23,6 @@ from evalstore.report.formats.github import format_annotation
 from evalstore.report.problems import ProblemReport
 from evalstore.report.text_layout import COLOURS, Screen
 from evalstore.text import escape_ci_commands
-from markdown_it import MarkdownIt
 from tests.rows import each
 
 _SPEC = importlib.util.spec_from_file_location("payloads", Path(__file__).with_name("payloads.py"))

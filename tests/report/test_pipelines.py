@@ -18,6 +18,7 @@ from zipfile import ZipFile
 
 import pytest
 import yaml
+
 from evalstore.store.pipeline_files import write_github, write_gitlab
 from tests.rows import mark_slow
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from evalstore.report.formats.markdown import escape_prose, format_code
-from evalstore.text import escape_ci_commands, make_printable
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+
+from evalstore.report.formats.markdown import escape_prose, format_code
+from evalstore.text import escape_ci_commands, make_printable
 
 WORDS = st.lists(
     st.one_of(

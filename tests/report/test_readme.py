@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from evalstore.store.pipeline_files import write_github
 
 pytestmark = pytest.mark.process

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 import pytest
+
 from evalstore.report.pages.run_chart import ChartRelease, ChartRun, draw_runs, read_releases
 
 DAY = datetime(2026, 9, 1, tzinfo=UTC)

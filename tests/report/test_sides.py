@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+
 from evalstore.diff import compare
 from evalstore.report.diff import text
 from evalstore.report.diff_words import format_exchange

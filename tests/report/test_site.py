@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.report.pages.reference_graph import write_page
 from evalstore.site.graph import build_graph
 from evalstore.site.values import SiteReference

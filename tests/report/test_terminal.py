@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.report.folding import measure_columns
 from evalstore.report.formats import FORMATS
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
 from evalstore.runs import CheckSummary, GradedRow, MissingOutput, Run, UsedArtifact, read_outputs, write_run
 

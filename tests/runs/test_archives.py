@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+
 from evalstore.about import suggest_install
 from evalstore.errors import EvalstoreError, LimitError, LoadError
 from evalstore.model import Output

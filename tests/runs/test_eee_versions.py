@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft7Validator
+
 from evalstore.model import Output, Verdict
 from evalstore.runs import find_samples, read_outputs, read_rows, read_run
 from evalstore.runs.eee_versions import (
@@ -19,7 +21,6 @@ from evalstore.runs.eee_versions import (
     find_row_doubt,
     parse_label,
 )
-from jsonschema import Draft7Validator
 
 FOLDERS = sorted(path for path in (Path(__file__).parent / "versions").iterdir())
 WITH_ROWS = [folder for folder in FOLDERS if any(folder.glob("*.jsonl"))]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import LoadError
 from evalstore.model import CheckResult, Verdict
 from evalstore.runs import Run, read_outputs, read_rows, read_run

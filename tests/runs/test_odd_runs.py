@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import LoadError
 from evalstore.runs import Run, find_label_doubts, find_samples, read_outputs, read_rows, read_run
 from tests.runs.conftest import find_unread

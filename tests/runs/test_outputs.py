@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import LoadError
 from evalstore.model import Output
 from evalstore.runs import Run, StoredOutput, compute_file_sha256, find_samples, read_outputs

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import EvalstoreError, LimitError, LoadError
 from evalstore.model import Output
 from evalstore.runs import (

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evalstore.errors import LimitError, LoadError
 from evalstore.runs import parquet
 from evalstore.runs.parquet_child import write_lines
-from hypothesis import given
-from hypothesis import strategies as st
 
 pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="Parquet needs pyarrow")

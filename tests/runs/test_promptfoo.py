@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import LoadError, Place, RefusedError
 from evalstore.model import Output
 from evalstore.runs import MissingOutput, SeriesFilter, StoredOutput, find_samples, read_outputs

@@ -11,6 +11,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+
 from evalstore.errors import EvalstoreError, LoadError, UsageError
 from evalstore.runs import GradedRow, Run, read_outputs, read_rows
 from evalstore.runs.remote import UrlBudget, locate_file

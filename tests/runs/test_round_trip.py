@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft7Validator
+
 from evalstore.errors import RefusedError
 from evalstore.model import Output
 from evalstore.runs import GradedRow, Run, read_outputs, read_rows, read_run
 from evalstore.runs.eee_versions import find_aggregate_doubt, find_row_doubt, parse_label
 from evalstore.runs.eee_write import LABELS
-from jsonschema import Draft7Validator
 
 Written = Callable[..., Run]
 VERSIONS = pytest.mark.parametrize("version", tuple(LABELS))

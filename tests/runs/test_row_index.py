@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import LoadError, RefusedError
 from evalstore.runs import Run, read_rows
 from evalstore.runs.row_index import RowIndex

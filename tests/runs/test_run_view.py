@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.model import Verdict
 from evalstore.places import find_resource_folder
 from evalstore.runs import read_rows, read_run
 from evalstore.runs.run_view import RowChoice, view_run
-from jsonschema import Draft202012Validator
 
 
 @pytest.fixture

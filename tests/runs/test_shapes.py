@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
 from evalstore.runs import MissingOutput, Run, SeriesFilter, StoredOutput, read_outputs
 from evalstore.runs.eee_rows import OUTPUT_SHAPES

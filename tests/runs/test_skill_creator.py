@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import LoadError
 from evalstore.model import Verdict
 from evalstore.runs import MissingOutput, Run, read_bare_rows, read_outputs, read_run

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import ConflictError, RefusedError
 from evalstore.files import UNSEEN_DATA
 from evalstore.runs import GradedRow, Run, RunWriter, make_run_name, read_rows, read_run, write_run

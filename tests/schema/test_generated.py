@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.schema.generate import main
 
 HERE = Path(__file__).parent

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.documents import read_yaml
 from evalstore.languages.schemas import compile_predicate, compile_schema
 from evalstore.lint.shapes import CHECK, QUESTION, ROOTS, list_check_kinds, load_open_schema

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.places import find_resource_folder
 from evalstore.runs import read_rows, read_run
 from evalstore.store import ArtifactStore
-from jsonschema import Draft202012Validator
 
 Cli = Callable[..., Any]
 Write = Callable[..., Path]

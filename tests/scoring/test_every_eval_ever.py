@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft7Validator
+
 from evalstore.errors import LoadError, RefusedError
 from evalstore.runs import Run, read_rows, read_run
 from evalstore.runs.eee_write import LABELS
-from jsonschema import Draft7Validator
 
 Scored = Callable[..., Run]
 Write = Callable[..., Path]

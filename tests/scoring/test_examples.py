@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.languages.schemas import compile_schema
 from evalstore.places import find_resource_folder
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.documents import LINE_LIMIT
 from evalstore.errors import LimitError, RefusedError, UsageError
 from evalstore.runs import Run, read_rows

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+
 from evalstore.about import suggest_install
 from evalstore.places import find_resource_folder
 from evalstore.runs import GradedRow, Run, read_rows, read_run
-from jsonschema import Draft202012Validator
 
 Cli = Callable[..., Any]
 Write = Callable[..., Path]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.runs import read_rows, read_run
 
 Cli = Callable[..., Any]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.model import JudgeCall
 from evalstore.runs import GradedRow, read_rows, read_run
 from evalstore.scoring.judging import ReplyCache

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator, Draft202012Validator
+
 from evalstore.errors import RefusedError
 from evalstore.model import Verdict
 from evalstore.places import find_resource_folder
 from evalstore.runs import Run, read_rows, read_run
 from evalstore.runs.question_mean import compute_question_mean
 from evalstore.scoring.tally import QuestionSums
-from hypothesis import given
-from hypothesis import strategies as st
-from jsonschema import Draft7Validator, Draft202012Validator
 
 Scored = Callable[..., Run]
 Write = Callable[..., Path]

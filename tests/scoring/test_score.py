@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+
 from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
 from evalstore.model import JudgeReply, Verdict
 from evalstore.runs import CheckSummary, Run, read_rows, read_run

@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+
 from evalstore.model import CheckResult, Output, Verdict
 from evalstore.runs import GradedRow, Run
 from evalstore.scoring.tally import QuestionSums, RunTally

@@ -9,14 +9,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import evalstore.api
 import pytest
+from jsonschema import Draft7Validator
+
+import evalstore.api
 from evalstore.api import Judges, Store
 from evalstore.checks import php
 from evalstore.errors import RefusedError
 from evalstore.model import has_failed_check
 from evalstore.runs import CheckSummary, Run, read_run
-from jsonschema import Draft7Validator
 
 Cli = Callable[..., Any]
 Score = Callable[..., Any]

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import evalstore
 import pytest
+
+import evalstore
 from evalstore.errors import FindingsError, FindingsWarning, SchemaError
 from evalstore.runs import Run, read_rows
 from evalstore.store import ArtifactStore

@@ -21,6 +21,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+
 from evalstore import api
 from evalstore.errors import EvalstoreError, RefusedError, UsageError
 from evalstore.runs import Run

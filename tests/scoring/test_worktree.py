@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 import pytest
+
 from evalstore import api
 from evalstore.cli.score import command
 from evalstore.errors import RefError, UsageError

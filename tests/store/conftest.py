@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from evalstore.store import ArtifactStore
 
 Git = Callable[..., str]

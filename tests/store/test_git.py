@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from evalstore.errors import GitError
 from evalstore.store.repository import git as git_module
 from evalstore.store.repository.git import CommandError, Git

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.errors import EvalstoreError, GitError, LoadError, RefError, RefusedError
 from evalstore.store import ArtifactStore
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+
 from evalstore.store.pipeline_files import write_github, write_gitlab
 
 Cli = Callable[..., Any]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+
 from evalstore.errors import GitError, LoadError
 from evalstore.store.repository import object_reader as module
 from evalstore.store.repository.git import Git

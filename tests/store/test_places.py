@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from evalstore.errors import GitError, LoadError, RefError
 from evalstore.store import ArtifactStore
 from evalstore.store.locate import find_repository

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evalstore.errors import RefusedError
 from evalstore.model import Question
 from evalstore.store.question_index import on_disk, open_in_memory
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def make_questions(ids: list[str]) -> list[Question]:

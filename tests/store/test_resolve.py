@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from evalstore.errors import LoadError, RefError, RefusedError
 from evalstore.store import ArtifactStore
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from evalstore.errors import EvalstoreError
 from evalstore.release.blame import blame
 from evalstore.release.origins import OriginFinder

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from evalstore.store.repository import objects as objects_module
 from evalstore.store.repository.git import Git
 from evalstore.store.repository.object_reader import ObjectReader

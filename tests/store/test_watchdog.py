@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from evalstore.store.repository import watchdog
 from evalstore.store.repository.watchdog import IdleWatch, read_output, wait_for_output
 

@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+
 from evalstore.checks import NO_CONTEXT
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS

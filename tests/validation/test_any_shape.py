@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from evalstore.documents import read_yaml
 from evalstore.lint import make_file_source, make_text_source
 from evalstore.model import Findings

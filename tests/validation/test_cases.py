@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from evalstore.documents import read_yaml
 from evalstore.lint import VALIDATION_RULES
 from evalstore.model import Findings, Severity

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evalstore.places import find_resource_folder
-from evalstore.text import find_only_near
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+
+from evalstore.places import find_resource_folder
+from evalstore.text import find_only_near
 from tests.rows import mark_slow
 
 Cli = Callable[..., Any]

@@ -11,6 +11,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+
 from evalstore.lint import find_folder_sources, validate
 from evalstore.lint.fixes import fix_files
 

@@ -10,6 +10,7 @@ from time import process_time
 from typing import Any
 
 import pytest
+
 from evalstore.lint import find_folder_sources, make_file_source, make_text_source
 from evalstore.model import Findings, Severity
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from evalstore.documents import write_yaml
 from evalstore.lint import VALIDATION_RULES, find_folder_sources, validate
 

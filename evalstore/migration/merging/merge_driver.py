@@ -23,6 +23,7 @@ from evalstore.errors import EvalstoreError, LoadError
 from evalstore.migration.merging.part_merge import PartNode, build_parts, merge_parts
 from evalstore.migration.merging.text_merge import TextClashError, merge_regions
 from evalstore.model import Kind
+from evalstore.model.lock import LOCK_FILE, NO_LOCK, merge_locks, read_lock, write_lock
 from evalstore.places import LEDGER_FOLDER
 from evalstore.store.ledger import parse_ledger, split_ledger
 from evalstore.store.repository.text_merge import merge_texts, merge_texts_marked
@@ -60,6 +61,10 @@ def merge_file(path: str, sides: MergeSides) -> FileMerge:
     parts = PurePosixPath(path).parts
     if f"{LEDGER_FOLDER}/" in f"/{path}":
         return _merge_ledgers("/".join(parts[-2:]), sides)
+    if parts[-1] == LOCK_FILE:
+        with suppress(EvalstoreError):  # what cannot be read is merged by lines
+            if (lock := _merge_locks(sides)) is not None:
+                return lock
     kind = next((kind for kind in Kind if kind.folder == "".join(parts[-2:-1])), None)
     with suppress(EvalstoreError, UnicodeDecodeError):  # what cannot be read is merged by lines
         if kind is not None and path.endswith(".yaml"):
@@ -91,6 +96,18 @@ def _merge_ledgers(name: str, sides: MergeSides) -> FileMerge:
         return FileMerge(merge_texts_marked(*sides).data, is_clean=False, notes=notes)
     lines = dict.fromkeys([*split_ledger(sides.ours), *split_ledger(sides.theirs)])
     return FileMerge(b"".join(line + b"\n" for line in lines), is_clean=True)
+
+
+def _merge_locks(sides: MergeSides) -> FileMerge | None:
+    """Return the entries of both sides; None where both locked one reference, each otherwise."""
+    base, ours, theirs = (read_lock(data) if data.strip() else NO_LOCK for data in sides)
+    for ref in ours.refs.keys() & theirs.refs.keys():
+        if ours.refs[ref] != theirs.refs[ref] and base.refs.get(ref) not in {
+            ours.refs[ref],
+            theirs.refs[ref],
+        }:
+            return None
+    return FileMerge(write_lock(merge_locks(base, ours, theirs, ())), is_clean=True)
 
 
 def _merge_artifacts(path: str, sides: MergeSides) -> FileMerge:

@@ -8,6 +8,7 @@ import pytest
 from deepeval import assert_test, evaluate
 from deepeval.evaluate import DisplayConfig
 from deepeval.test_case import LLMTestCase, ToolCall
+
 from evalstore.integrations.deepeval import RubricMetric
 
 STORE = sys.argv[1]

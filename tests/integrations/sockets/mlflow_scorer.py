@@ -7,6 +7,7 @@ from pathlib import Path
 
 import mlflow
 import pytest
+
 from evalstore.integrations.mlflow import make_mlflow_scorer
 
 STORE = sys.argv[1]

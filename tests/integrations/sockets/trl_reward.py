@@ -6,10 +6,11 @@ import sys
 from typing import Any
 
 from datasets import Dataset
-from evalstore.integrations.rewards import make_trl_reward
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 from trl import GRPOConfig, GRPOTrainer
+
+from evalstore.integrations.rewards import make_trl_reward
 
 STORE = sys.argv[1]
 WORDS = ["<pad>", "<eos>", "<unk>", "Say", "one", "please", "thanks", "moreover", "!"]

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import verifiers.v1 as vf
+
 from evalstore.integrations.rewards import make_verifiers_reward
 
 STORE = sys.argv[1]
