@@ -484,7 +484,7 @@ def test_git_merges_drawn_edits(
     git("add", ".")
     git("commit", "-q", "-m", "Start")
     rng = random.Random(46)  # noqa: S311
-    for number in range(max(4, samples(60))):
+    for number in range(max(2, samples(60))):
         edits = {path: draw_sides(rng, path) for path in PATHS}
         texts = {path: [apply_edits(PATHS[path], side) for side in sides] for path, sides in edits.items()}
         if any(None in pair for pair in texts.values()):

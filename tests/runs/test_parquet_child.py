@@ -100,7 +100,7 @@ def read(path: Path) -> list[bytes]:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("type_", [pa.string(), pa.binary()])
+@pytest.mark.parametrize("type_", [pa.string(), pytest.param(pa.binary(), marks=pytest.mark.slow)])
 def test_one_row_that_repeats_a_text_or_a_key_is_refused_at_its_row(type_: Any, write: Callable[..., Path]) -> None:
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), pa.array(["x" * 3_000_000], type_))
     keyed = pa.StructArray.from_arrays([pa.array([1] * 1000)], ["k" * 10_000])
