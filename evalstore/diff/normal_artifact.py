@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.diff.changes.dataset import read_question_set
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.plain_data import make_plain
-from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
+from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric_state
 from evalstore.documents import convert_fraction
 
 _JUDGE_DEFAULTS: Mapping[str, Any] = {
@@ -29,7 +29,7 @@ def normalize_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
     data = make_plain(value)
     # The kind shows in the keys, as in `ComparedDocument`.
     if "checks" in data:
-        state = read_rubric(data)
+        state = read_rubric_state(data)
         return (
             None
             if state is None

@@ -21,7 +21,7 @@ from evalstore.diff.kinds import (
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
-from evalstore.diff.rubric_state import CheckState, read_rubric
+from evalstore.diff.rubric_state import CheckState, read_rubric_state
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_cosmetic, parse_ref, select_scoring_part
@@ -160,7 +160,7 @@ class ReferenceReaders:
             raise EvalstoreError(f"{ref} floats")
         found = self.load(ref)
         value: dict[str, Any] = make_plain(found.value)
-        rubric = read_rubric(value) if found.kind is Kind.RUBRIC else None
+        rubric = read_rubric_state(value) if found.kind is Kind.RUBRIC else None
         if rubric is None or any(
             not is_cosmetic(key) for check in rubric.checks for key in check.extras
         ):
@@ -307,7 +307,7 @@ def prove_readers_unmoved(change: Change) -> Proof | None:
 
 
 def _has_same_checks(old: Params, new: Params) -> bool:
-    states = [read_rubric(side) for side in (old, new)]
+    states = [read_rubric_state(side) for side in (old, new)]
     params = [[dict(check.params) for check in state.checks] for state in states if state]
     return len(params) == len(states) and is_same(*params)
 

@@ -9,7 +9,7 @@ from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.direction import EITHER, is_always_scored
 from evalstore.diff.findings import Certainty, Diff
 from evalstore.diff.plain_data import make_plain
-from evalstore.diff.rubric_state import read_rubric
+from evalstore.diff.rubric_state import read_rubric_state
 from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact, PinType, Ref, parse_ref
 from evalstore.versions import Bump
@@ -183,5 +183,5 @@ def _may_lose_score(change: Change, imported: Diff, sides: tuple[Artifact, Artif
         for finding in imported.findings
     ):
         return False
-    rubrics = [read_rubric(make_plain(side.value)) for side in sides]
+    rubrics = [read_rubric_state(make_plain(side.value)) for side in sides]
     return not all(rubric and is_always_scored(rubric) for rubric in rubrics)

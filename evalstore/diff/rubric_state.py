@@ -17,8 +17,7 @@ from evalstore.diff.kinds import (
     read_texts,
 )
 from evalstore.diff.limits import COMPARED
-from evalstore.model import Check, Combine, Scoring
-from evalstore.model import read_rubric as read_scored_rubric
+from evalstore.model import Check, Combine, Scoring, read_rubric
 
 _COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})
 _SCORING_KEYS = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
@@ -139,7 +138,7 @@ class RubricState:
         return Scoring(self.combine, weights, gates, self.threshold, self.missing, self.errors)
 
 
-def read_rubric(value: Mapping[str, Any]) -> RubricState | None:
+def read_rubric_state(value: Mapping[str, Any]) -> RubricState | None:
     """Read a rubric's mapping; None when its schema would refuse it."""
     # Every error of the readers below means one thing: the schema refuses the document.
     try:
@@ -149,7 +148,7 @@ def read_rubric(value: Mapping[str, Any]) -> RubricState | None:
 
 
 def _read_state(value: Mapping[str, Any]) -> RubricState:
-    rubric, written = read_scored_rubric(value), value["scoring"]
+    rubric, written = read_rubric(value), value["scoring"]
     scoring, gates = rubric.scoring, read_texts(written.get("required", []))
     thresholds = [
         scoring.threshold,

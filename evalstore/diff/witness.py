@@ -27,7 +27,7 @@ from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import EVIDENCE
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader
-from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
+from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric_state
 from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredReason
@@ -285,7 +285,7 @@ class Replay:
         key = check.params["rubric_ref"], check.token, check.id
         if key not in self._inner:
             try:
-                inner = read_rubric(make_plain(self.load(key[0]).value))
+                inner = read_rubric_state(make_plain(self.load(key[0]).value))
             except EvalstoreError:  # then nothing can be graded
                 inner = None
             checks = inner.checks if inner else ()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from evalstore.diff.kinds import KINDS, find_plain_kind, list_written_params
 from evalstore.diff.pairing import pair_checks
-from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
+from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric_state
 from evalstore.documents import Pointer, convert_fraction, write_canonical
 from evalstore.model import (
     Artifact,
@@ -95,7 +95,7 @@ def read_parts(
     kind: Kind, value: Mapping[str, Any], questions: Iterable[tuple[str, QuestionMeanings]] = ()
 ) -> PartTable | None:
     """Return the parts of an artifact's mapping; None when it is malformed. `questions` are those of a dataset."""
-    rubric = read_rubric(value) if kind is Kind.RUBRIC else None
+    rubric = read_rubric_state(value) if kind is Kind.RUBRIC else None
     if kind is Kind.RUBRIC and rubric is None:
         return None
     whole = ((FILE, ""), (WHOLE, write_canonical(select_scoring_part(kind, dict(value)))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evalstore.diff.rubric_state import read_rubric
+from evalstore.diff.rubric_state import read_rubric_state
 from evalstore.errors import LoadError
 from evalstore.model import Kind
 from evalstore.release.artifact_parts import (
@@ -72,7 +72,7 @@ def _list_places(
 ) -> Iterator[tuple[ArtifactPart, PartPlace]]:
     """Yield the parts of an artifact check by check, key by key or question by question; none of a malformed rubric."""
     value = resolved.artifact.value
-    rubric = read_rubric(value) if resolved.kind is Kind.RUBRIC else None
+    rubric = read_rubric_state(value) if resolved.kind is Kind.RUBRIC else None
     yield from (
         (one.part, one.place) for one in list_parts(resolved.kind, value, rubric) if one.place
     )

@@ -15,7 +15,7 @@ from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.effects.edits import attach_effects
 from evalstore.diff.plain_data import make_plain
-from evalstore.diff.rubric_state import RubricState, read_rubric
+from evalstore.diff.rubric_state import RubricState, read_rubric_state
 from evalstore.model import Output, RubricResult, Sample, Verdict
 from evalstore.versions import Bump
 from tests.diff.case_pairs import make_rubric
@@ -73,7 +73,7 @@ def moves(pairs: list[tuple[Any, Any]]) -> set[Direction]:
 
 
 def prove(old: Mapping, new: Mapping) -> list[DiffFinding]:
-    before, after = read_rubric(make_plain(old)), read_rubric(make_plain(new))
+    before, after = read_rubric_state(make_plain(old)), read_rubric_state(make_plain(new))
     assert before is not None
     assert after is not None
     claims = []
@@ -123,7 +123,7 @@ def test_a_move_that_is_none_or_one_way_is_always_told(samples: Callable[[int], 
         new = edited(random, old)
         if not set("İΣς").isdisjoint(str((old, new))):
             continue
-        states = [read_rubric(make_plain(one)) for one in (old, new)]
+        states = [read_rubric_state(make_plain(one)) for one in (old, new)]
         seen = moves([(one.score, other.score) for one, other in zip(*map(results, filter(None, states)), strict=True)])
         told = compare(old, new).findings
         claimed = {finding.direction for finding in told}

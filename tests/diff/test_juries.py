@@ -31,7 +31,7 @@ from evalstore.diff.deciders.juries import (
 from evalstore.diff.direction import join_directions
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader
-from evalstore.diff.rubric_state import read_rubric
+from evalstore.diff.rubric_state import read_rubric_state
 from evalstore.documents import read_yaml
 from evalstore.errors import RefError
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind, RubricResult, UnscoredReason, parse_ref
@@ -242,7 +242,7 @@ def erred(*results: RubricResult) -> bool:
 
 
 def check_steps(old: Mapping, new: Mapping, find: ArtifactLoader = load) -> None:
-    before, after = read_rubric(make_plain(old)), read_rubric(make_plain(new))
+    before, after = read_rubric_state(make_plain(old)), read_rubric_state(make_plain(new))
     assert before is not None
     assert after is not None
     for step in find_rubric_changes(before, after, find):
@@ -405,7 +405,7 @@ def test_panels_of_one_voice_say_the_same_and_ways_are_ordered(old: Mapping, new
 
 
 def between(old: Mapping, new: Mapping) -> Change:
-    states = [read_rubric(make_plain(rubric({"jury": jury}))) for jury in (old, new)]
+    states = [read_rubric_state(make_plain(rubric({"jury": jury}))) for jury in (old, new)]
     return Change("jury-member-changed", before=states[0], after=states[1], token="c0")  # noqa: S106  # a check, no password
 
 

@@ -14,7 +14,7 @@ from evalstore.diff import DiffFinding, Direction
 from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.plain_data import make_plain
-from evalstore.diff.rubric_state import read_rubric
+from evalstore.diff.rubric_state import read_rubric_state
 from evalstore.model import Verdict
 from evalstore.versions import Bump
 from tests.diff.case_pairs import make_rubric
@@ -119,7 +119,7 @@ def test_what_is_claimed_of_an_edit_holds_on_every_text(
     every = list(pairs())
     stride = len(every) // samples(len(every)) if len(every) > 100 else 1
     for pair in every[::stride]:
-        before, after = (read_rubric(make_plain(rubric(check, negate=negate))) for check in pair)
+        before, after = (read_rubric_state(make_plain(rubric(check, negate=negate))) for check in pair)
         assert before is not None
         assert after is not None
         for step in find_rubric_changes(before, after):
@@ -157,7 +157,9 @@ def test_a_direction_holds_where_json_is_beyond_the_limits(errors: str, combine:
     for pair, negate, threshold in product(limited(), (False, True), (0, 1)):
         scoring = {"combine": combine, "errors": errors, "required": ["a"] if combine == "median" else []}
         sides = [{**rubric({**check, "threshold": threshold}, negate=negate), "scoring": scoring} for check in pair]
-        before, after = (read_rubric(make_plain({**side, "checks": [*side["checks"], *others]})) for side in sides)
+        before, after = (
+            read_rubric_state(make_plain({**side, "checks": [*side["checks"], *others]})) for side in sides
+        )
         assert before is not None
         assert after is not None
         for step in find_rubric_changes(before, after):

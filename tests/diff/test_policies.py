@@ -15,7 +15,7 @@ from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.effects.edits import attach_effects
 from evalstore.diff.plain_data import make_plain
-from evalstore.diff.rubric_state import CheckState, read_rubric
+from evalstore.diff.rubric_state import CheckState, read_rubric_state
 from evalstore.model import CheckResult, Combine, RubricResult, UnscoredReason, Verdict
 from evalstore.versions import Bump
 from tests.diff.fuzz.claims import allows, went
@@ -37,7 +37,7 @@ def test_a_changed_policy_does_what_is_claimed(mode: str, name: str, pair: tuple
     for checks, weights, gates in product(CHECKS, ({}, {"j": 0}, {"t": 0, "j": 0}), ([], ["j"], ["t"])):
         scoring = {"combine": str(mode), "weights": weights, "required": gates}
         before, after = (
-            read_rubric(make_plain({"checks": checks, "scoring": {**scoring, name: policy}})) for policy in pair
+            read_rubric_state(make_plain({"checks": checks, "scoring": {**scoring, name: policy}})) for policy in pair
         )
         assert before is not None
         assert after is not None

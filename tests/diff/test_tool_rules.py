@@ -20,7 +20,7 @@ from evalstore.diff.changes.rubric import find_rubric_changes
 from evalstore.diff.classify import classify
 from evalstore.diff.effects.edits import attach_effects
 from evalstore.diff.plain_data import make_plain
-from evalstore.diff.rubric_state import RubricState, read_rubric
+from evalstore.diff.rubric_state import RubricState, read_rubric_state
 from evalstore.model import Output, Question, RubricResult, Sample, Verdict
 from evalstore.places import find_resource_folder
 from evalstore.versions import Bump
@@ -103,7 +103,7 @@ def results(state: RubricState) -> list[RubricResult]:
 
 
 def states(old: Mapping, new: Mapping) -> tuple[RubricState, RubricState]:
-    before, after = read_rubric(make_plain(old)), read_rubric(make_plain(new))
+    before, after = read_rubric_state(make_plain(old)), read_rubric_state(make_plain(new))
     assert before is not None
     assert after is not None
     return before, after

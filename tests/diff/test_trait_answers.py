@@ -11,7 +11,7 @@ import pytest
 from evalstore.checks import prepare_check
 from evalstore.diff.answers.traits import RawAnswer, list_trait_answers
 from evalstore.diff.kinds import DEEP_JSON, read_params
-from evalstore.diff.rubric_state import read_rubric
+from evalstore.diff.rubric_state import read_rubric_state
 from evalstore.model import Output, Question, Sample
 
 Params = dict[str, Any]
@@ -66,7 +66,7 @@ def test_every_output_answers_in_a_way_that_is_listed(kind: str, draw: Callable[
         ways = list_trait_answers(kind, [read_params(kind, value) for value in values])
         assert ways is not None
         ways_of_all += len(ways)
-        rubric = read_rubric({"id": "r", "version": "1.0.0", "checks": values, "scoring": {"combine": "min"}})
+        rubric = read_rubric_state({"id": "r", "version": "1.0.0", "checks": values, "scoring": {"combine": "min"}})
         assert rubric
         graders = [prepare_check(check.to_check()) for check in rubric.checks]
         for _ in range(40):

@@ -21,7 +21,7 @@ from evalstore.diff.document import Sides
 from evalstore.diff.findings import Certainty
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader
-from evalstore.diff.rubric_state import read_rubric
+from evalstore.diff.rubric_state import read_rubric_state
 from evalstore.model import Kind, is_cosmetic
 from evalstore.model.artifact import RENAMED_FROM, find_former_name
 from evalstore.model.example import EXAMPLES
@@ -80,10 +80,10 @@ def _rename(change: Change) -> Change:
 def _find_rubric_edits(
     old: dict[str, Any], new: dict[str, Any], load: ArtifactLoader | None
 ) -> Iterator[Change]:
-    before = read_rubric(old)
+    before = read_rubric_state(old)
     # Most edits touch no check: what both sides have is read once.
     is_scored_alike = all(is_same(old.get(key), new.get(key)) for key in ("checks", "scoring"))
-    after = before if is_scored_alike else read_rubric(new)
+    after = before if is_scored_alike else read_rubric_state(new)
     # A side that its schema refuses has no meaning to compare: every key that differs is then
     # unclassified, so major.
     if before is None or after is None:

@@ -12,7 +12,7 @@ from evalstore.diff.limits import COMPARED
 from evalstore.diff.pairing import make_canonical_demand
 from evalstore.diff.plain_data import is_same, make_plain
 from evalstore.diff.references import ArtifactLoader, is_pinned
-from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric
+from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric_state
 from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import Combine, is_cosmetic, parse_ref
@@ -78,7 +78,9 @@ def load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | No
         return None
     value = make_plain(artifact.value)
     inner = (
-        read_rubric(value) if all(key in _ROOT_KEYS or is_cosmetic(key) for key in value) else None
+        read_rubric_state(value)
+        if all(key in _ROOT_KEYS or is_cosmetic(key) for key in value)
+        else None
     )
     return inner if inner and all(map(is_cosmetic, inner.extras)) else None
 

@@ -25,7 +25,7 @@ from evalstore.diff.classify import classify
 from evalstore.diff.effects.edits import attach_effects
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import import_reference
-from evalstore.diff.rubric_state import read_rubric
+from evalstore.diff.rubric_state import read_rubric_state
 from evalstore.documents import read_row, write_canonical
 from evalstore.versions import Bump
 from tests.diff.case_pairs import make_rubric
@@ -257,7 +257,7 @@ def _seen(witness: Witness) -> tuple[tuple[Fraction | None, str], tuple[Fraction
 
 def _broken_steps(pair: Pair, drawn: list[Drawn]) -> Iterator[tuple[str, str, Drawn]]:
     """Hold each edit of a rubric on its own: the rubric just before it and just after."""
-    sides = [read_rubric(make_plain(side)) for side in (pair.old, pair.new)] if "checks" in pair.old else []
+    sides = [read_rubric_state(make_plain(side)) for side in (pair.old, pair.new)] if "checks" in pair.old else []
     if len(sides) < 2 or sides[0] is None or sides[1] is None or "checks" not in pair.new:
         return
     models = Models(pair, Drawn(""))
