@@ -28,7 +28,6 @@ from evalstore.__main__ import run as run_evalstore
 from evalstore.demo import CommandResult
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
 
 # A test that samples draws the same every time; `make fuzz` draws with new seeds.
 settings.register_profile("again", derandomize=True, database=None, deadline=None)
@@ -333,14 +332,6 @@ def _tell(target: Path, *argv: str) -> str:
     ran = _run_here("demo", target, *argv)
     assert (ran.code, ran.err) == (0, ""), ran.err
     return ran.out
-
-
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder of real samples and measured verdicts, when it lies beside the project."""
-    if not SHARED.is_dir():
-        pytest.skip("no folder of shared samples beside the project")
-    return SHARED
 
 
 @pytest.fixture(scope="session")

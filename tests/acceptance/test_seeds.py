@@ -15,18 +15,17 @@ from evalstore import evaluate
 from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.runs import read_outputs, read_run
 from evalstore.runs.read import read_bare_rows
+from tests.shared_data import list_shared
 
 ROOT = Path(__file__).resolve().parents[2]
-SEEDS = ROOT.parent / "shared/seeds"
 VERSIONS = ROOT / "tests/runs/versions"
-here_only = pytest.mark.skipif(not SEEDS.is_dir(), reason="the seeds are not here: ../shared/seeds")
 
 Cli = Callable[..., Any]
 Git = Callable[..., str]
 
 
 def read_seed(number: str, first: int, last: int) -> str:
-    (path,) = SEEDS.glob(f"{number}_*.txt")
+    (path,) = list_shared(f"seeds/{number}_*.txt")
     return "\n".join(path.read_text("utf-8").split("\n")[first - 1 : last])
 
 
@@ -146,7 +145,6 @@ def test_a_name_in_another_form_than_that_of_agentevals_is_said(tmp_path: Path, 
         assert bool(said) == (text == name), text
 
 
-@here_only
 def test_the_rubrics_of_the_seed_are_migrated_and_given_back(tmp_path: Path) -> None:
     places = {"code.json": (230, 282), "dialogue.yaml": (286, 306), "writing.json": (310, 347)}
     (tmp_path / "legacy").mkdir()
@@ -167,7 +165,6 @@ def test_the_rubrics_of_the_seed_are_migrated_and_given_back(tmp_path: Path) -> 
         assert yaml.safe_load(given) == yaml.safe_load((tmp_path / "legacy" / name).read_text())
 
 
-@here_only
 def test_rows_of_the_seeds_version_are_valid_by_its_schema_and_are_read() -> None:
     schema = Draft7Validator(json.loads(read_seed("004", 5, 333)))
     (path,) = (VERSIONS / "0.2.0").glob("*.jsonl")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalstore.checks import evaluate
 from evalstore.model import Verdict
+from tests.shared_data import SHARED, WHERE
 
-_FILE = Path(__file__).resolve().parents[3] / "shared" / "vectors" / "legacy_grader_vectors.json"
-_NONE = pytest.param(None, marks=pytest.mark.skip("no folder of shared samples beside the project"), id="none")
+_FILE = SHARED / "vectors/legacy_grader_vectors.json"
+_NONE = pytest.param(None, marks=pytest.mark.skip(f"there is no {_FILE.name} {WHERE}"), id="none")
 VECTORS = json.loads(_FILE.read_text("utf-8"))["vectors"] if _FILE.is_file() else [_NONE]
 KEYS = {
     "must_contain_any": "must_contain_any",

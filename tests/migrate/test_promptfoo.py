@@ -11,9 +11,10 @@ import pytest
 from evalstore.documents import read_legacy_yaml
 from evalstore.migration import MigrationOutcome, migrate
 from evalstore.report import render
+from tests.shared_data import SHARED
 
 HERE = Path(__file__).resolve()
-SAMPLES = HERE.parents[3] / "shared/samples/agentevals/d4"
+SAMPLES = SHARED / "samples/agentevals/d4"
 CASES = HERE.parents[1] / "cases/migrations/agentevals"
 
 TEST = {"vars": {"city": "Oslo"}, "assert": [{"type": "icontains", "value": "fjord"}]}

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from tests.migrate.legacy_grader import run_case
+from tests.shared_data import SHARED, WHERE
 
-SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples"
+SAMPLES = SHARED / "samples"
 FORMATS = ("ai_best_practices", "skill_creator")
 Case = dict[str, Any]
 Edit = Callable[["World"], None]
@@ -185,7 +186,7 @@ def test_nothing_is_stale_blocked_or_lost_over_a_history(git: Any, cli: Any, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
+@pytest.mark.skipif(not all((SAMPLES / name).is_dir() for name in FORMATS), reason=f"there are no samples {WHERE}")
 def test_nothing_is_stale_blocked_or_lost_over_a_long_history(git: Any, cli: Any, tmp_path: Path) -> None:
     git("status")
     world = World(tmp_path / "repo", cli, git)

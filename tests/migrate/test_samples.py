@@ -11,8 +11,9 @@ import pytest
 from evalstore.migration import MigrationOutcome, MigrationReport, export, list_formats, migrate
 from evalstore.migration.legacy_files import parse_whole
 from evalstore.migration.remainder import is_same_data
+from tests.shared_data import SHARED, WHERE
 
-SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples"
+SAMPLES = SHARED / "samples"
 HERE = [name for name in list_formats() if (SAMPLES / name).is_dir()]
 # What sources that hold no grader come to: questions, and nothing to score them with.
 UNGRADED = {"dataset-unscored", "question-unscored"}
@@ -21,7 +22,7 @@ UNGRADED = {"dataset-unscored", "question-unscored"}
 WORDING = {"criterion-doubled", "criterion-vague", "scale-unexplained", "level-unexplained"}
 EXPECTED = {"judge-unvalidated", "rubric-partial", *WORDING, *UNGRADED}
 
-pytestmark = pytest.mark.skipif(not SAMPLES.is_dir(), reason="the samples are not here")
+pytestmark = pytest.mark.skipif(not HERE, reason=f"there are no samples {WHERE}")
 
 
 @pytest.mark.heavy

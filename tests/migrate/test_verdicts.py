@@ -19,9 +19,10 @@ from evalstore.migration import MigrationOutcome, migrate
 from evalstore.migration.extraction import LegacyCase, LegacySource
 from evalstore.migration.readers import run_reader
 from evalstore.migration.table import FormatTable, load_tables
+from tests.shared_data import SHARED, find_shared
 
-VECTORS = Path(__file__).resolve().parents[3] / "shared/vectors/legacy_grader_vectors.json"
-SAMPLES = Path(__file__).resolve().parents[3] / "shared/samples/ai_best_practices"
+VECTORS = SHARED / "vectors/legacy_grader_vectors.json"
+SAMPLES = SHARED / "samples/ai_best_practices"
 MEASURED = json.loads(VECTORS.read_text("utf-8"))["vectors"] if VECTORS.is_file() else []
 HAS_PHP = shutil.which("php") is not None
 TABLE = load_tables("ai_best_practices")[0]
@@ -171,12 +172,12 @@ def test_any_php_blocks(legacy: ModuleType, blocks: list[str], flag: Any) -> Non
 
 @pytest.mark.heavy
 @needs_php
-def test_the_samples_keep_their_verdicts(legacy: ModuleType, shared: Path, tmp_path: Path) -> None:
-    migrate([shared / "samples/ai_best_practices"], into=tmp_path)
+def test_the_samples_keep_their_verdicts(legacy: ModuleType, tmp_path: Path) -> None:
+    migrate([find_shared("samples/ai_best_practices")], into=tmp_path)
     compared = 0
     for path in sorted((tmp_path / "datasets").glob("*.yaml")):
         dataset = read_yaml(path.read_text("utf-8"), path.name).value
-        source = json.loads((shared / "samples" / dataset["x_source"]["file"]).read_text("utf-8"))
+        source = json.loads((SHARED / "samples" / dataset["x_source"]["file"]).read_text("utf-8"))
         answers = [case["expected_output"] for case in source["evals"]] + ["", "x", "```php\necho (;\n```", "# A"]
         for question, case in zip(dataset["questions"], source["evals"], strict=True):
             id_ = question["rubric_ref"].removeprefix("rubric/").removesuffix("@1.0.0")

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from tests.project.sources import list_test_functions
+from tests.shared_data import list_shared
 
 ROOT = Path(__file__).resolve().parents[2]
-SEEDS = ROOT.parent / "shared/seeds"
 TABLE: Mapping[str, Any] = yaml.safe_load((ROOT / "tests/project/seeds.yaml").read_text("utf-8"))
 NAMES: Mapping[str, str] = TABLE["names"]
 ROWS = [(number, row) for number, rows in TABLE["seeds"].items() for row in rows]
@@ -42,10 +42,9 @@ def test_every_requirement_has_a_test_or_a_reason() -> None:
         assert all(row[key] for key in keys), (number, row)
 
 
-@pytest.mark.skipif(not SEEDS.is_dir(), reason="the seeds are not here: ../shared/seeds")
 @pytest.mark.parametrize("number", sorted(TABLE["seeds"]))
 def test_no_line_of_a_seed_is_left_out(number: str) -> None:
-    (path,) = SEEDS.glob(f"{number}_*.txt")
+    (path,) = list_shared(f"seeds/{number}_*.txt")
     lines = path.read_text("utf-8").split("\n")
     written = {place for place, line in enumerate(lines, 1) if line.strip()}
     listed = [line for row in TABLE["seeds"][number] for line in list_lines(row)]
@@ -54,6 +53,7 @@ def test_no_line_of_a_seed_is_left_out(number: str) -> None:
     assert max(listed) <= len(lines)
 
 
-@pytest.mark.skipif(not SEEDS.is_dir(), reason="the seeds are not here: ../shared/seeds")
 def test_there_is_no_other_seed() -> None:
-    assert sorted(path.name.partition("_")[0] for path in SEEDS.glob("*.txt")) == sorted(TABLE["seeds"])
+    assert sorted(path.name.partition("_")[0] for path in list_shared("seeds/[0-9][0-9][0-9]_*.txt")) == sorted(
+        TABLE["seeds"]
+    )

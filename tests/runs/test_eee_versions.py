@@ -21,6 +21,7 @@ from evalstore.runs.eee_versions import (
     find_row_doubt,
     parse_label,
 )
+from tests.shared_data import find_shared
 
 FOLDERS = sorted(path for path in (Path(__file__).parent / "versions").iterdir())
 WITH_ROWS = [folder for folder in FOLDERS if any(folder.glob("*.jsonl"))]
@@ -55,8 +56,8 @@ def refusals(schemas: Path, name: str, record: dict[str, Any]) -> list[str]:
 
 
 @pytest.fixture
-def schemas(shared: Path) -> Path:
-    return shared / "samples" / "every_eval_ever" / "schemas"
+def schemas() -> Path:
+    return find_shared("samples/every_eval_ever/schemas")
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=named)

@@ -11,11 +11,12 @@ import pytest
 from evalstore.errors import LoadError
 from evalstore.model import Output, Verdict
 from evalstore.runs import MissingOutput, Run, StoredOutput, find_samples, read_outputs, read_rows, read_run
+from tests.shared_data import find_shared
 
 
 @pytest.fixture
-def samples(shared: Path) -> Path:
-    return shared / "samples" / "every_eval_ever"
+def samples() -> Path:
+    return find_shared("samples/every_eval_ever")
 
 
 def test_every_published_aggregate_is_read_as_far_as_it_goes(samples: Path) -> None:

@@ -15,17 +15,18 @@ from evalstore.model import Output
 from evalstore.runs import GradedRow, Run, read_outputs, read_rows, read_run
 from evalstore.runs.eee_versions import find_aggregate_doubt, find_row_doubt, parse_label
 from evalstore.runs.eee_write import LABELS
+from tests.shared_data import find_shared
 
 Written = Callable[..., Run]
 VERSIONS = pytest.mark.parametrize("version", tuple(LABELS))
 
 
 @pytest.fixture
-def published(shared: Path) -> Callable[[str, Any], list[str]]:
+def published() -> Callable[[str, Any], list[str]]:
     """What a published schema of Every Eval Ever says against a record."""
 
     def check(name: str, record: Any) -> list[str]:
-        schema = json.loads((shared / "samples/every_eval_ever/schemas" / name).read_text("utf-8"))
+        schema = json.loads(find_shared(f"samples/every_eval_ever/schemas/{name}").read_text("utf-8"))
         return [f"{error.json_path}: {error.message}" for error in Draft7Validator(schema).iter_errors(record)]
 
     return check
@@ -83,9 +84,9 @@ def test_every_row_meets_the_published_schema(
         assert (parse_label(record["schema_version"]), find_row_doubt(record)) == (version, "")
 
 
-def test_the_labels_are_those_of_the_published_schemas(shared: Path) -> None:
+def test_the_labels_are_those_of_the_published_schemas() -> None:
     for version, label in LABELS.items():
-        path = shared / f"samples/every_eval_ever/schemas/instance_level_eval.schema.{version}.json"
+        path = find_shared(f"samples/every_eval_ever/schemas/instance_level_eval.schema.{version}.json")
         assert json.loads(path.read_text("utf-8"))["version"] == label
 
 

@@ -14,6 +14,7 @@ from jsonschema import Draft7Validator
 from evalstore.errors import LoadError, RefusedError
 from evalstore.runs import Run, read_rows, read_run
 from evalstore.runs.eee_write import LABELS
+from tests.shared_data import find_shared
 
 Scored = Callable[..., Run]
 Write = Callable[..., Path]
@@ -42,7 +43,7 @@ def one_text(id_: str, text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("version", LABELS)
 def test_a_run_of_each_version_is_scored_again_by_the_same_command(
-    version: str, cli: Callable[..., Any], store: Any, write: Write, shared: Path, tmp_path: Path
+    version: str, cli: Callable[..., Any], store: Any, write: Write, tmp_path: Path
 ) -> None:
     outputs, repo = write({"one": "please!", "two": "thanks", "three": "\u2028```php\n1;\n```\n"}), store.root
     first = cli("score", "dataset/small@1.0.0", outputs, "--eee-version", version, "--out", tmp_path / "a", cwd=repo)
@@ -54,7 +55,7 @@ def test_a_run_of_each_version_is_scored_again_by_the_same_command(
     done = read_run(tmp_path / "b" / Path(json.loads(again.out)["run"]).name)
     assert (done.eee_version, done.score, done.notes) == ("0.3.0", read_run(path).score, read_run(path).notes)
     assert list(read_rows(done)) == list(read_rows(read_run(path)))
-    schemas = shared / "samples/every_eval_ever/schemas"
+    schemas = find_shared("samples/every_eval_ever/schemas")
     for name, text in (("eval", path.read_text("utf-8")), ("instance_level_eval", _first_line(read_run(path)))):
         schema = json.loads((schemas / f"{name}.schema.{version}.json").read_text("utf-8"))
         assert list(Draft7Validator(schema).iter_errors(json.loads(text))) == []

@@ -20,6 +20,7 @@ from evalstore.places import find_resource_folder
 from evalstore.runs import Run, read_rows, read_run
 from evalstore.runs.question_mean import compute_question_mean
 from evalstore.scoring.tally import QuestionSums
+from tests.shared_data import find_shared
 
 Scored = Callable[..., Run]
 Write = Callable[..., Path]
@@ -142,13 +143,11 @@ def test_sums_as_rows_come_are_those_over_whole_questions(outcomes: list[tuple[i
 
 
 @pytest.mark.parametrize("version", ["0.3.0", "0.2.2"])
-def test_a_run_with_samples_and_missing_outputs_is_every_eval_ever(
-    version: str, scored: Scored, write: Write, shared: Path
-) -> None:
+def test_a_run_with_samples_and_missing_outputs_is_every_eval_ever(version: str, scored: Scored, write: Write) -> None:
     rows = [sample("two", 0, FULL), sample("two", 1, NONE), sample("one", 4, THIRD)]
     run = scored("dataset/small@1.0.0", write(rows), eee_version=version)
     assert run.missing_outputs.keys() == {"three", "four"}
-    schemas = shared / "samples/every_eval_ever/schemas"
+    schemas = find_shared("samples/every_eval_ever/schemas")
     texts = [("eval", run.path.read_text("utf-8"))]
     texts += [("instance_level_eval", line) for line in run.samples.read_text("utf-8").splitlines()]
     assert len(texts) == 4

@@ -18,6 +18,7 @@ from evalstore.checks import php
 from evalstore.errors import RefusedError
 from evalstore.model import has_failed_check
 from evalstore.runs import CheckSummary, Run, read_run
+from tests.shared_data import find_shared
 
 Cli = Callable[..., Any]
 Score = Callable[..., Any]
@@ -305,8 +306,8 @@ def test_the_mark_is_in_the_file_of_the_run(marked: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["0.3.0", "0.2.2"])
-def test_such_a_run_is_valid_where_it_goes(version: str, scored: Score, judged: Path, shared: Path) -> None:
-    schemas = shared / "samples/every_eval_ever/schemas"
+def test_such_a_run_is_valid_where_it_goes(version: str, scored: Score, judged: Path) -> None:
+    schemas = find_shared("samples/every_eval_ever/schemas")
     assert scored("--offline", "--eee-version", version).code == 1
     aggregate = (judged / "runs/many-worktree-many.json").read_text()
     rows = (judged / "runs/many-worktree-many_samples.jsonl").read_text().splitlines()
