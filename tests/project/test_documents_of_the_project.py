@@ -146,12 +146,12 @@ def test_the_readme_is_read_in_five_minutes() -> None:
 
 
 def test_every_line_of_the_readme_is_run_by_a_test() -> None:
-    """Of its console blocks, the launchers' by `test_wheel.py` and the rest below; its targets are in the Makefile."""
+    """Of its console blocks, the launchers' by `test_wheel.py` and the rest below; targets of make stand in the Makefile."""
     lines = [line.split()[0] for line in LINE.findall(README)]
-    assert lines[:2] == ["uvx", "pipx"]
-    assert set(lines[2:]) == {"evalstore", "$EDITOR"}
+    assert lines[:4] == ["make", "make", "uvx", "pipx"]
+    assert set(lines[4:]) == {"evalstore", "$EDITOR"}
     targets = set(re.findall(r"^(\w[\w-]*):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
-    used = set(re.findall(r"`make ([\w-]+)`", README))
+    used = set(re.findall(r"(?:`|^\$ )make ([\w-]+)", README, re.MULTILINE))
     assert used
     assert used <= targets
 
