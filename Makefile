@@ -64,7 +64,8 @@ clean:
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "evalstore needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv .venv >/dev/null || { \
+	  $(PYTHON) -m venv --clear --without-pip .venv && $(BIN)/python .ci/get_pip.py; }  # Debian has no ensurepip
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 
 .venv/run.stamp: pyproject.toml | .venv/bin/python
@@ -77,15 +78,14 @@ clean:
 	@touch $@
 
 .venv/peers.stamp: pyproject.toml | .venv/bin/python
-	$(PYTHON) -m venv .venv/peers
-	.venv/peers/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	.venv/peers/bin/python -m pip install --quiet --group peers
+	$(PYTHON) -m venv --without-pip .venv/peers
+	$(BIN)/python -m pip --python .venv/peers install --quiet --group peers
 	@touch $@
 
 # uv, because pip takes five times as long for a hundred packages.
 .venv/uv/bin/uv: | .venv/bin/python
-	$(PYTHON) -m venv .venv/uv
-	.venv/uv/bin/python -m pip install --quiet uv
+	$(PYTHON) -m venv --without-pip .venv/uv
+	$(BIN)/python -m pip --python .venv/uv install --quiet uv
 
 .venv/sockets.stamp: pyproject.toml | .venv/uv/bin/uv
 	$(UV) venv --quiet --clear --python $(PYTHON) .venv/sockets
