@@ -20,15 +20,17 @@ INDEX = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/") +
 
 def main() -> None:
     """Fetch the wheel of pip, and let it install itself."""
-    with urllib.request.urlopen(INDEX) as answer:  # noqa: S310: the user's own index
+    with urllib.request.urlopen(INDEX) as answer:
         page = answer.read().decode()
     link = re.search(rf'href="([^"]*/{re.escape(WHEEL)})[#"]', page)
     if link is None:
         sys.exit(f"{WHEEL} is not in the package index: install python3-venv, and run make again")
-    with urllib.request.urlopen(urllib.parse.urljoin(INDEX, link[1])) as answer:  # noqa: S310
+    with urllib.request.urlopen(urllib.parse.urljoin(INDEX, link[1])) as answer:
         content = answer.read()
     if hashlib.sha256(content).hexdigest() != SHA256:
-        sys.exit(f"{WHEEL} has other content than its release: install python3-venv, and run make again")
+        sys.exit(
+            f"{WHEEL} has other content than its release: install python3-venv, and run make again"
+        )
     with tempfile.TemporaryDirectory() as folder:
         wheel = Path(folder, WHEEL)
         wheel.write_bytes(content)
