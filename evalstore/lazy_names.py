@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from sys import modules
-from types import ModuleType
 from typing import TypeVar
 
 Entry = TypeVar("Entry")
@@ -29,15 +28,16 @@ def import_lazily(package: str, names: Mapping[str, Iterable[str]]) -> Callable[
 
 
 class KindTable(Mapping[str, Entry]):
-    """What the modules of a package say of the kinds they are named after; knows the names without importing any."""
+    """What the modules of a package say of the kinds they are named after; knows the names without importing any.
 
-    def __init__(
-        self, package: str, path: Iterable[str], entry_of: Callable[[ModuleType], Entry]
-    ) -> None:
-        """Look for the modules in `path`; `entry_of` takes from a module what it says of its kind."""
+    Each module has one value `KIND`.
+    """
+
+    def __init__(self, package: str, path: Iterable[str], type_: type[Entry]) -> None:
+        """Look for the modules in `path`; the value of each is of this type."""
         from pkgutil import iter_modules
 
-        self._package, self._entry_of = package, entry_of
+        self._package, self._type = package, type_
         self._names = tuple(sorted(module.name for module in iter_modules(path)))
         self._entries: dict[str, Entry] = {}
 
@@ -45,7 +45,11 @@ class KindTable(Mapping[str, Entry]):
         if kind not in self._entries:
             if kind not in self._names:
                 raise KeyError(kind)
-            self._entries[kind] = self._entry_of(import_module(f"{self._package}.{kind}"))
+            name = f"{self._package}.{kind}"
+            entry = getattr(import_module(name), "KIND", None)
+            if not isinstance(entry, self._type):
+                raise ImportError(f"{name} has no KIND that is a {self._type.__name__}")
+            self._entries[kind] = entry
         return self._entries[kind]
 
     def __iter__(self) -> Iterator[str]:

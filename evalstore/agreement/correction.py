@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from evalstore.checks import find_check_kind
 from evalstore.errors import RefusedError
 from evalstore.lint.judges import LEAST_ROWS
 from evalstore.lint.notes import get_mapping
@@ -45,7 +46,7 @@ def find_obstacle(check: Check, judge: Artifact, threshold: Fraction) -> str:
         "each": "it is made of statements, each judged by itself",
     }
     found = [words for key, words in parts.items() if key in check.params]
-    if check.kind != "llm_judge":
+    if not find_check_kind(check.kind).is_judgement:
         found.append(f"a {check.kind} combines several judgements")
     if check.params.get("samples", 1) != 1:
         found.append("it is the mean of several replies")

@@ -13,6 +13,7 @@ from evalstore.agreement.confusion import Agreement, LabelledCase, LabelTally
 from evalstore.agreement.labels import QUESTION_KEYS, LabelledRow, read_labels
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.checks.judges import prepare_judge
+from evalstore.checks.kinds.llm_judge import make_judge_check
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
 from evalstore.model import (
     Check,
@@ -100,8 +101,8 @@ def open_judge(
 
     @lru_cache(64)  # sets of variables that are kept ready
     def prepare(items: _Items) -> Callable[[Sample], CheckResult]:
-        params = {"kind": "llm_judge", "judge_prompt_ref": ref, "variables": dict(items)}
-        return prepare_check(Check("judge", "llm_judge", params, threshold), context)
+        check = make_judge_check(ref, dict(items))
+        return prepare_check(Check(check["id"], check["kind"], check, threshold), context)
 
     return JudgeUnderTest(
         ref,

@@ -42,6 +42,7 @@ from evalstore.audits.stored_run import (
 from evalstore.audits.totals import AuditTotals
 from evalstore.audits.values import Audit, Drift, Factor, Flips, LineEffect, PlayerName, RunSide
 from evalstore.audits.wording import describe_renames, write_sentence
+from evalstore.checks import find_check_kind
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import OutputEnd, UnscoredReason, Verdict
@@ -51,7 +52,6 @@ from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
 
-_JUDGED = frozenset({"llm_judge", "fact_match", "composite"})
 _EMPTY = "empty"
 _WEIGHT = 0.02  # of the questions: what concerns more of them belongs to the answer
 # Outputs that are no answers, in words: without a text or a tool call, or as the model's API said.
@@ -153,7 +153,9 @@ class RunNotes:
                 yield f"{_POOR[poor]}: {counts[0]:,} in A, {counts[1]:,} in B"
 
     def _pair_engines(self) -> Iterator[tuple[str, set[str], set[str]]]:
-        for kind in dict.fromkeys(kind for _, kind, _ in self.engines if kind not in _JUDGED):
+        for kind in dict.fromkeys(kind for _, kind, _ in self.engines):
+            if find_check_kind(kind).may_ask_judges:
+                continue
             old, new = (
                 {name for at, one, name in self.engines if (at, one) == (side, kind)}
                 for side in (0, 1)

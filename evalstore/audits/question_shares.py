@@ -13,12 +13,12 @@ from evalstore.audits.edits.version_path import join_sources
 from evalstore.audits.question_cells import AlikeItems, Content, MixedGrades
 from evalstore.audits.shapley import Estimate, list_bits, list_unions
 from evalstore.audits.values import OWN_PLAYERS, EditSource, PlayerName
+from evalstore.checks import find_check_kind
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import Combine, Sample, Verdict
 from evalstore.runs.question_mean import QuestionMean
 
 # The score of a list with one item that does not hit; of all other lists it is 1.
-_IDLE_SCORES: Mapping[str, Fraction] = {"must_contain_any": Fraction(0)}
 _TRIED_EDITS = 8
 MOST_VARIED_EDITS = 3  # of one check, whose variants are all graded
 Channels = tuple[Fraction, Fraction]  # of the score, and of the verdict (1 is pass)
@@ -109,9 +109,8 @@ def _list_hits(
                 is_hit = phrase.text in texts[phrase.is_exact]
             else:
                 result = cells.graders[0].grade_check(variant, sample)
-                is_hit = result is None or result.score != _IDLE_SCORES.get(
-                    variant.check.kind, Fraction(1)
-                )
+                idle_score = find_check_kind(variant.check.kind).idle_score
+                is_hit = result is None or result.score != idle_score
             if is_hit:
                 yield at, number
 

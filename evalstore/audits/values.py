@@ -8,6 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from evalstore.audits.slices import AuditSlice
+from evalstore.checks import find_check_kind
 from evalstore.diff import DiffFinding
 from evalstore.model import CheckResult, Verdict
 from evalstore.notebook import PageValue, format_repr
@@ -221,12 +222,11 @@ class Lines:
     @property
     def labels(self) -> dict[str, str]:
         """The lines as people read them, by name; that of failed checks is named after what failed."""
-        kinds, checks = (
-            {getattr(one, name) for one in self.failed_checks} for name in ("kind", "check")
-        )
-        if kinds == {"llm_judge"}:
+        kinds = [find_check_kind(one.kind) for one in self.failed_checks]
+        if kinds and all(kind.is_judgement for kind in kinds):
             return {**LINE_LABELS, "judge_errors": "judge errors"}
-        names = [*(kinds if kinds != {"composite"} else checks)]
+        is_inner = all(kind.holds_rubric for kind in kinds)
+        names = [*{one.check if is_inner else one.kind for one in self.failed_checks}]
         named = (
             {"judge_errors": f"{make_excerpt(names[0], 24)} not graded"} if len(names) == 1 else {}
         )

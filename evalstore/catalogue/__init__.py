@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from evalstore.catalogue.rule_catalogue import ExplainedRule, find_rules, list_rule_names
 from evalstore.catalogue.schema_topics import FILES, SchemaTopic, TopicSort, load_topics
 from evalstore.errors import RefError
-from evalstore.lint.shapes import list_check_kinds
+from evalstore.model.check_schemas import list_check_kinds
 from evalstore.text import find_nearest, make_excerpt
 
 if TYPE_CHECKING:

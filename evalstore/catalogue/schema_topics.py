@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from evalstore.catalogue.shapes import describe_shape, follow_reference
-from evalstore.lint.shapes import list_check_kinds
 from evalstore.model import Kind
+from evalstore.model.check_schemas import list_check_kinds
 from evalstore.places import find_resource_folder
 
 # Root of a path -> the schema of that file; a check has a root of its own by its kind.

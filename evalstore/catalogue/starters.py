@@ -9,11 +9,12 @@ from textwrap import wrap
 from typing import Any
 
 from evalstore.catalogue.schema_topics import load_topics, read_schema
+from evalstore.checks import find_inner_ref
 from evalstore.documents import write_yaml
 from evalstore.errors import EvalstoreError, GitError, RefusedError, UsageError
 from evalstore.files import sweep_below, write_below
-from evalstore.lint.shapes import list_check_kinds
 from evalstore.model import Artifact, Kind, is_id
+from evalstore.model.check_schemas import list_check_kinds
 from evalstore.model.refs import ID_FORM
 from evalstore.places import has_store_mark
 from evalstore.store import ArtifactStore
@@ -111,8 +112,7 @@ class _WorkingArtifacts:
 
 
 def _is_composite(rubric: Artifact) -> bool:
-    checks = rubric.value.get("checks", ())
-    return any(isinstance(check, Mapping) and check.get("kind") == "composite" for check in checks)
+    return any(map(find_inner_ref, rubric.value.get("checks", ())))
 
 
 def _write_rubric(id_: str, kinds: Sequence[str], artifacts: _WorkingArtifacts) -> Iterator[str]:

@@ -42,6 +42,7 @@ from evalstore.model import (
     read_call_name,
     read_rubric,
 )
+from evalstore.model.check_schemas import load_check_schema
 from evalstore.model.outcome import MissingSetting, grade_error
 from evalstore.model.question_params import QuestionValue, list_question_values
 from evalstore.model.rubric import DETERMINISTIC_THRESHOLD
@@ -297,16 +298,10 @@ def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult
 
 def _explain_misfit(check: Check, misfit: Exception) -> Exception:
     """Return the errors of the check's schema on its parameters; without any, the fault is evalstore's."""
-    import json
-
     from evalstore.languages.schemas import compile_shipped_schema
-    from evalstore.places import find_resource_folder
 
-    text = (find_resource_folder("schema") / "checks" / f"{check.kind}.schema.json").read_text(
-        "utf-8"
-    )
     # A key that nothing reads is no reason: `validate` says so, and grading goes on.
-    violations = compile_shipped_schema(json.loads(text)).find_violations(check.params)
+    violations = compile_shipped_schema(load_check_schema(check.kind)).find_violations(check.params)
     violation = next(
         (found for found in violations if found.keyword != "unevaluatedProperties"), None
     )

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from evalstore.checks.context import CheckContext
 from evalstore.checks.evaluate import combine_results, prepare_rubric
+from evalstore.checks.kinds.llm_judge import make_judge_check
 from evalstore.documents import Document
 from evalstore.errors import EvalstoreError
 from evalstore.model import (
@@ -25,8 +26,6 @@ from evalstore.model import (
     read_rubric,
 )
 from evalstore.model.example import Example, read_examples
-
-_VARIABLES = "variables"
 
 
 class GradedExample(NamedTuple):
@@ -90,9 +89,8 @@ def make_rubric(
         str(value.get("version", "")),
         Document("", "", dict(value), {}, {}),
     )
-    check: dict[str, Any] = {"id": "judge", "kind": "llm_judge", "judge_prompt_ref": judge.name}
-    if names := value.get(_VARIABLES):
-        check[_VARIABLES] = {name: {"from": name} for name in names}
+    names = value.get("variables") or ()
+    check = make_judge_check(judge.name, {name: {"from": name} for name in names})
     rubric = read_rubric({"checks": [check], "scoring": {"combine": "weighted_avg"}})
     return rubric, replace(context, load=lambda _: judge)
 

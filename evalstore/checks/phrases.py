@@ -9,7 +9,6 @@ from evalstore.languages.patterns import OUTPUT_LIMIT
 
 STEP_LIMIT = 1 << 32  # characters that are looked at, each once for each phrase: some two seconds
 PHRASE_LIMIT = STEP_LIMIT // OUTPUT_LIMIT
-_PHRASE_KINDS = frozenset({"must_contain_any", "must_not_contain"})
 
 
 class Phrase(NamedTuple):
@@ -19,9 +18,9 @@ class Phrase(NamedTuple):
     is_exact: bool
 
 
-def read_phrase(kind: str, value: object, params: Mapping[str, Any]) -> Phrase | None:
-    """Return what a check of this kind looks for where it has this one value; None for what is not a plain phrase."""
-    if kind not in _PHRASE_KINDS or not isinstance(value, str):
+def read_phrase(value: object, params: Mapping[str, Any]) -> Phrase | None:
+    """Return what a check of phrases looks for where it has this one value; None for what is not a text."""
+    if not isinstance(value, str):
         return None
     is_exact = bool(params.get("case_sensitive", False))
     return Phrase(value if is_exact else value.lower(), is_exact)

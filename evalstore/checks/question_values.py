@@ -6,7 +6,6 @@ filled and prepared question by question, and no kind knows where its parameters
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import cache
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.model import Grade, Question
+from evalstore.model.check_schemas import load_check_schema
 from evalstore.model.outcome import grade_error, grade_missing
 from evalstore.model.question_params import (
     QuestionValue,
@@ -22,7 +22,6 @@ from evalstore.model.question_params import (
     is_empty,
     list_question_values,
 )
-from evalstore.places import find_resource_folder
 from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
@@ -156,8 +155,7 @@ def _find_param(kind: str, name: str, *, inner: bool) -> _Param:
     """Return one parameter of a kind; `inner`: a text within it."""
     from evalstore.languages.schemas import compile_shipped_schema  # most rubrics take no values
 
-    text = (find_resource_folder("schema") / "checks" / f"{kind}.schema.json").read_text("utf-8")
-    schema = json.loads(text)
+    schema = load_check_schema(kind)
     param = schema["properties"][name]
     param = param["additionalProperties"] if inner else param
     # Without the mapping that names a key of the question.

@@ -260,7 +260,7 @@ def _list_fingerprints(directory: Path, _: str) -> Iterable[str]:
 
 def _list_check_kinds(_: Path, __: str) -> Iterable[str]:
     from evalstore.catalogue.starters import SCORE_TYPES
-    from evalstore.lint.shapes import list_check_kinds
+    from evalstore.model.check_schemas import list_check_kinds
 
     return [*list_check_kinds(), *SCORE_TYPES]
 

@@ -137,7 +137,7 @@ def _direct_bound(change: Change) -> Direction:
 def _direct_format(change: Change) -> Direction:
     if _find_limit(change):
         return _direct_bound(change)
-    if change.checks[1].kind != "format" or _errors_may_oppose(change):
+    if change.name != "format" or _errors_may_oppose(change):
         return EITHER
     if None not in {change.old, change.new}:
         return FORMATS.decide_score(change)

@@ -171,11 +171,11 @@ class ReferenceReaders:
             for part in KINDS[check.kind].question_parts(check.params)
         }
         for check in rubric.checks:
-            if check.kind == "composite" and deep:
+            if check.grading.holds_rubric and deep:
                 raise EvalstoreError(f"{ref} is nested too deeply")
             for inner in _list_references(check):
                 # Judges and nested rubrics are read one level deep, as scoring runs them.
-                nests = check.kind == "composite"
+                nests = check.grading.holds_rubric
                 parts = (
                     self._read_rubric_reads(inner, deep=True).parts
                     if nests

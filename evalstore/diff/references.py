@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from dataclasses import replace
 
+from evalstore.checks import find_inner_ref
 from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.direction import EITHER, is_always_scored
 from evalstore.diff.findings import Certainty, Diff
@@ -156,7 +157,7 @@ def _has_composite(artifact: Artifact) -> bool:
     """Whether a rubric holds a composite: nested in another one it is unscored, which its own diff does not show."""
     checks = artifact.value.get("checks")
     listed = checks if isinstance(checks, list) else []
-    return any(isinstance(check, dict) and check.get("kind") == "composite" for check in listed)
+    return any(map(find_inner_ref, listed))
 
 
 def _has_turned_threshold(change: Change, imported: Diff) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from evalstore.checks import CheckKind, find_check_kind
+from evalstore.diff.answers.raw_answers import RawAnswer
 from evalstore.diff.kinds import (
     KINDS,
     UnreadableError,
@@ -17,7 +19,7 @@ from evalstore.diff.kinds import (
     read_texts,
 )
 from evalstore.diff.limits import COMPARED
-from evalstore.model import Check, Combine, Scoring, read_rubric
+from evalstore.model import Check, CheckResult, Combine, Scoring, Verdict, read_rubric
 
 _COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})
 _SCORING_KEYS = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
@@ -64,6 +66,16 @@ class CheckState:
         return self.facts.threshold if self.threshold is None and self.facts else self.threshold
 
     @property
+    def grading(self) -> CheckKind:
+        """What its kind says of grading; nothing where values of the question decide that."""
+        return find_check_kind(self.kind)
+
+    @property
+    def is_portable(self) -> bool:
+        """Whether it needs no program that other machines may lack."""
+        return not find_check_kind(find_plain_kind(self.kind)).exact_engine
+
+    @property
     def binary(self) -> bool:
         """Whether its score is 0 or 1 and its verdict says the same."""
         return self.two_valued and self.bar is not None and 0 < self.bar <= 1
@@ -89,6 +101,15 @@ class CheckState:
     def reads_threshold(self) -> bool:
         """Whether its threshold moves its score, and not its verdict alone."""
         return KINDS[self.kind].reads_threshold(self.params)
+
+    def grade_answer(self, raw: RawAnswer) -> CheckResult:
+        """Return its result with this raw answer: turned round where it is negated, held to its bar."""
+        if raw.score is None:
+            return CheckResult(self.token, self.kind, None, Verdict.UNSCORED, unscored=raw.unscored)
+        score, side = (1 - raw.score, -raw.side) if self.negate else (raw.score, raw.side)
+        passes = raw.passes if self.bar is None else (score, side) >= (self.bar, 0)
+        verdict = Verdict.PASS if passes else Verdict.FAIL
+        return CheckResult(self.token, self.kind, score, verdict)
 
     def to_check(self) -> Check:
         """Return the check that scoring runs; its id is its token."""

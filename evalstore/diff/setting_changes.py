@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from evalstore.checks import KINDS, find_check_kind
 from evalstore.diff.findings import Direction, SettingChange
 from evalstore.errors import EvalstoreError
 from evalstore.lint.notes import list_mappings
 from evalstore.model import Artifact, Kind
 from evalstore.versions import Bump
 
-# The one setting that moves scores, of checks of one kind: what each of its values does.
+# The one setting that moves scores, of checks that a program may grade: what each of its values does.
 _STRICT = "strict"
-_PHP = "php_lint"
 _STRICT_EFFECTS: Mapping[Any, str] = {
-    True: "without PHP, php_lint checks are now unscored",
-    False: "without PHP, an approximation now grades php_lint checks",
+    True: "without {engine}, {kinds} checks are now unscored",
+    False: "without {engine}, an approximation now grades {kinds} checks",
 }
 
 
@@ -28,19 +28,23 @@ def find_setting_changes(
 ) -> Iterator[SettingChange]:
     """Yield the settings (evalstore.yaml, parsed) that changed and can move a score that `artifact` takes part in."""
     was, now = (settings.get(_STRICT, False) for settings in (old, new))
-    if was != now and now in _STRICT_EFFECTS and _uses_php(artifact, load):
+    if was != now and now in _STRICT_EFFECTS and _uses_engine(artifact, load):
         sides = write_setting(was), write_setting(now)
-        yield SettingChange(_STRICT, *sides, Bump.MAJOR, Direction.EITHER, _STRICT_EFFECTS[now])
+        engines = {name: kind.exact_engine for name, kind in KINDS.items() if kind.exact_engine}
+        effect = _STRICT_EFFECTS[now].format(
+            engine=" or ".join(dict.fromkeys(engines.values())), kinds=" and ".join(engines)
+        )
+        yield SettingChange(_STRICT, *sides, Bump.MAJOR, Direction.EITHER, effect)
 
 
-def _uses_php(artifact: Artifact, load: Callable[[str], Artifact]) -> bool:
-    """Whether an artifact, or what it refers to, lints PHP; what cannot be read counts as something that does."""
+def _uses_engine(artifact: Artifact, load: Callable[[str], Artifact]) -> bool:
+    """Whether a program grades with an artifact, or with what it refers to; so does what cannot be read."""
     if artifact.kind is Kind.JUDGE:
         return False
     if "rows" in artifact.value:
         return True
     checks = [check for _, check in list_mappings(artifact.value, "checks")]
-    if any(check.get("kind") == _PHP for check in checks):
+    if any(find_check_kind(str(check.get("kind"))).exact_engine for check in checks):
         return True
     questions = [question for _, question in list_mappings(artifact.value, "questions")]
     defaults = artifact.value.get("defaults")
@@ -48,12 +52,12 @@ def _uses_php(artifact: Artifact, load: Callable[[str], Artifact]) -> bool:
     refs = dict.fromkeys(
         ref for holder in holders if isinstance(ref := holder.get("rubric_ref"), str)
     )
-    return any(_names_php(ref, load) for ref in refs)
+    return any(_names_engine(ref, load) for ref in refs)
 
 
-def _names_php(ref: str, load: Callable[[str], Artifact]) -> bool:
+def _names_engine(ref: str, load: Callable[[str], Artifact]) -> bool:
     try:
-        return _uses_php(load(ref), load)
+        return _uses_engine(load(ref), load)
     except EvalstoreError:
         return True
 

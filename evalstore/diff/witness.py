@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import chain, islice
 
 from evalstore.diff.answers.joint import States, is_same_question
-from evalstore.diff.answers.traits import RawAnswer, grade_answer
+from evalstore.diff.answers.raw_answers import RawAnswer
 from evalstore.diff.attempts import (
     Attempt,
     repeat_sample,
@@ -33,7 +33,6 @@ from evalstore.errors import EvalstoreError
 from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredReason
 from evalstore.text import list_odd_letters
 
-_COMPOSITE, _JUDGED = "composite", "llm_judge"
 _ENDS = (Fraction(0), Fraction(1))
 
 
@@ -258,7 +257,7 @@ class Replay:
         return [*ends, *between]
 
     def _is_gradable(self, check: CheckState) -> bool:
-        if check.kind != _COMPOSITE:
+        if not check.grading.holds_rubric:
             return _names_judges(check) or _is_unjudged(check)
         if (inner := self._find_inner(check)) is None:
             return False
@@ -280,7 +279,7 @@ class Replay:
 
     def _find_inner(self, check: CheckState) -> RubricState | None:
         """Return the rubric of a composite, whose checks are named after it; None for any other check."""
-        if check.kind != _COMPOSITE or self.load is None:
+        if not check.grading.holds_rubric or self.load is None:
             return None
         key = check.params["rubric_ref"], check.token, check.id
         if key not in self._inner:
@@ -334,7 +333,7 @@ class Replay:
         self, check: CheckState, sample: Sample, judged: Mapping[str, Fraction | None]
     ) -> CheckResult:
         if _names_judges(check):
-            return grade_answer(check, RawAnswer(judged[check.token]))
+            return check.grade_answer(RawAnswer(judged[check.token]))
         if not self._hides_judge(check):
             return self._grade(self._prepare_check(check), sample)
         from evalstore.checks.evaluate import apply_threshold
@@ -408,7 +407,7 @@ def _asks_more(change: Change) -> bool:
         check for state in change.states for check in state.checks if check.token == change.token
     ]
     return any(
-        (check.kind == "tool_usage" and not build_records(change))
+        (KINDS[check.kind].demands_calls and not build_records(change))
         or KINDS[check.kind].reads_more_than_text(check.params)
         for check in mine
     )
@@ -422,12 +421,12 @@ def _is_unjudged(check: CheckState) -> bool:
 
 
 def _is_portable(check: CheckState) -> bool:
-    return check.kind != _COMPOSITE and KINDS[check.kind].is_portable
+    return not check.grading.holds_rubric and check.is_portable
 
 
 def _names_judges(check: CheckState) -> bool:
     """Whether all that the check says is what a judge says."""
-    return check.kind == _JUDGED
+    return check.grading.is_judgement
 
 
 def _list_bars(check: CheckState) -> list[Fraction]:

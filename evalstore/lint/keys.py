@@ -10,16 +10,9 @@ from typing import Any, NamedTuple
 from evalstore.documents import Pointer
 from evalstore.lint.key_hints import find_hint
 from evalstore.lint.notes import Fix, Note, list_mappings, list_names, make_note
-from evalstore.lint.shapes import (
-    CHECK,
-    QUESTION,
-    ROOTS,
-    SETTINGS,
-    list_check_kinds,
-    list_key_names,
-    load_schema,
-)
+from evalstore.lint.shapes import CHECK, QUESTION, ROOTS, SETTINGS, list_key_names, load_schema
 from evalstore.model import Kind, is_cosmetic
+from evalstore.model.check_schemas import list_check_kinds
 from evalstore.text import SLIPS, find_near_word, find_only_near, spell_out
 
 # The words of `foreign_keys` for what stands at the top of a schema; below it the key that leads

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalstore.checks import find_inner_ref
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.lint.notes import Note, get_mapping, list_mappings, make_note, note_error
@@ -172,8 +173,8 @@ def lint_composites(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Not
 
 def _list_inner_rubrics(rubric: Artifact) -> Iterator[tuple[Pointer, str]]:
     for index, check in list_mappings(rubric.document.value, "checks"):
-        if check.get("kind") == "composite" and isinstance(text := check.get("rubric_ref"), str):
-            yield ("checks", index, "rubric_ref"), text
+        if ref := find_inner_ref(check):
+            yield ("checks", index, "rubric_ref"), ref
 
 
 def _find_cycle(start: str, inner: Artifact, lookup: ReferenceLookup) -> list[str]:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import chain, combinations
 from typing import Any
 
-from evalstore.checks import KINDS, CheckContext
+from evalstore.checks import KINDS, CheckContext, find_check_kind
 from evalstore.checks.examples import GradedExample, grade_examples
 from evalstore.checks.question_values import find_wanted_type
 from evalstore.documents import Pointer
@@ -29,7 +29,7 @@ from evalstore.lint.reference_lookup import UNKNOWN, ReferenceLookup
 from evalstore.lint.references import find_referenced, lint_composites
 from evalstore.lint.rules import VALIDATION_RULES
 from evalstore.lint.secrets import lint_secrets
-from evalstore.lint.shapes import is_valid_by_schema, lint_artifact_shape, list_check_kinds
+from evalstore.lint.shapes import is_valid_by_schema, lint_artifact_shape
 from evalstore.lint.values import has_own_lists
 from evalstore.model import (
     Artifact,
@@ -40,16 +40,13 @@ from evalstore.model import (
     is_check_id,
     list_check_ids,
 )
+from evalstore.model.check_schemas import list_check_kinds
 from evalstore.model.example import EXAMPLES
-from evalstore.model.judge import BUILTIN_VARIABLES, FACT_VARIABLE, STATEMENT_VARIABLE
+from evalstore.model.judge import BUILTIN_VARIABLES
 from evalstore.model.question_params import list_question_values
 from evalstore.text import EXCERPT, find_only_near, make_excerpt
 
 _WEIGHED = 12  # checks whose outcomes are all tried
-# Kinds whose score is 0 or 1 and nothing between, whatever their parameters.
-_BINARY_KINDS = frozenset(
-    {"must_contain_any", "must_not_contain", "regex", "php_lint", "format", "json_schema"}
-)
 
 
 def lint_rubric(artifact: Artifact) -> Iterator[Note]:
@@ -198,7 +195,7 @@ def lint_weights(artifact: Artifact) -> Iterator[Note]:
     ):
         return
     if len(ids) > _WEIGHED or any(
-        check.get("kind") not in _BINARY_KINDS or check.get("negate") for check in checks
+        not find_check_kind(check["kind"]).is_binary or check.get("negate") for check in checks
     ):
         return
     # A required check decides by itself, and a weight of 0 says of itself that the check only
@@ -251,42 +248,23 @@ def _lint_check(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
 def _lint_variables(
     check: dict[str, Any], pointer: Pointer, lookup: ReferenceLookup
 ) -> Iterator[Note]:
+    """Yield what the judges of a check lack, and what it gives them in vain."""
     kind = check.get("kind")
-    if kind == "llm_judge":
-        filled, statement = (
-            get_mapping(check, "variables"),
-            (STATEMENT_VARIABLE,) if "each" in check else (),
-        )
-        judges = [find_referenced(ref, lookup) for ref in _list_judge_refs(check)]
-        where = (*pointer, "variables") if filled else pointer
-        yield from _lint_unfilled(judges, (*filled, *statement), where, "add it under `variables:`")
-        for judge in judges if statement else ():
-            yield from _lint_unasked(judge, STATEMENT_VARIABLE, (*pointer, "each"))
-        known = {name for judge in judges for name in _list_variables(judge)}
-        for name in filled if all(judges) else ():
-            if name not in known:
-                yield make_note(
-                    "variable-unknown",
-                    (*where, name),
-                    of_key=True,
-                    found=name,
-                    hint=_suggest_variable(name, known),
-                )
-    elif kind == "fact_match":
-        yield from _lint_fact_judge(
-            find_referenced(check.get("judge_prompt_ref"), lookup), (*pointer, "judge_prompt_ref")
-        )
-
-
-def _lint_fact_judge(judge: Artifact | None, where: Pointer) -> Iterator[Note]:
-    """Yield what a judge of facts needs besides the fact, and that it does not ask for the fact at all."""
-    yield from _lint_unfilled(
-        [judge],
-        (FACT_VARIABLE,),
-        where,
-        f"remove it from the judge: a fact_match check fills only `{FACT_VARIABLE}`",
-    )
-    yield from _lint_unasked(judge, FACT_VARIABLE, where)
+    inputs = find_check_kind(kind).find_judge_inputs(check) if isinstance(kind, str) else None
+    if inputs is None:
+        return
+    judges = [find_referenced(ref, lookup) for ref in inputs.refs]
+    where = (*pointer, inputs.key) if inputs.key else pointer
+    subject = (inputs.subject,) if inputs.subject else ()
+    yield from _lint_unfilled(judges, (*inputs.variables, *subject), where, inputs.hint)
+    for name in subject:
+        for judge in judges:
+            yield from _lint_unasked(judge, name, (*pointer, inputs.subject_key))
+    known = {name for judge in judges for name in _list_variables(judge)}
+    for name in inputs.variables if all(judges) else ():
+        if name not in known:
+            hint = _suggest_variable(name, known)
+            yield make_note("variable-unknown", (*where, name), of_key=True, found=name, hint=hint)
 
 
 def _lint_unasked(judge: Artifact | None, name: str, where: Pointer) -> Iterator[Note]:
@@ -308,15 +286,6 @@ def _lint_unfilled(
                 yield make_note(
                     "variable-unfilled", where, of_key=True, judge=judge.id, found=name, hint=hint
                 )
-
-
-def _list_judge_refs(check: dict[str, Any]) -> list[Any]:
-    if "jury" not in check:
-        return [check.get("judge_prompt_ref")]
-    return [
-        member.get("judge_prompt_ref")
-        for _, member in list_mappings(get_mapping(check, "jury"), "members")
-    ]
 
 
 def _list_variables(judge: Artifact | None) -> list[str]:

@@ -10,8 +10,9 @@ from typing import Any
 from evalstore.lint.context import KnownRules
 from evalstore.lint.notes import Note, get_mapping, list_texts, make_note, suggest_name
 from evalstore.lint.rules import VALIDATION_RULES
-from evalstore.lint.shapes import QUESTION, ROOTS, list_check_kinds, load_schema
+from evalstore.lint.shapes import QUESTION, ROOTS, load_schema
 from evalstore.model import Severity, is_cosmetic
+from evalstore.model.check_schemas import list_check_kinds
 
 RULE_SETTING = re.compile(r"([a-z][a-z0-9-]*)(:(?:stricter|looser|either|none))?")
 _CHANGE_LEVELS = ("major", "minor", "patch")

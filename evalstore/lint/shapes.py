@@ -21,6 +21,7 @@ from evalstore.lint.notes import (
 )
 from evalstore.lint.wording import note_violation, read_first_sentence
 from evalstore.model import Kind
+from evalstore.model.check_schemas import list_check_kinds
 from evalstore.places import find_resource_folder
 from evalstore.text import find_only_near
 
@@ -125,17 +126,6 @@ def is_valid_by_schema(name: str, value: Any) -> bool:
     """Whether `value` meets the schema `name` in full."""
     meets = _compile_named_predicate(name)
     return meets(value) if meets else _compile_named(name).is_valid(value)
-
-
-@cache
-def list_check_kinds() -> tuple[str, ...]:
-    """Return the check kinds that have a schema."""
-    return tuple(
-        sorted(
-            path.name.split(".")[0]
-            for path in (find_resource_folder("schema") / "checks").glob("*.schema.json")
-        )
-    )
 
 
 @cache

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalstore.checks import KINDS
+from evalstore.checks import KINDS, find_inner_ref
 from evalstore.checks.question_values import fill_values, find_value_problems, locate_in_value
 from evalstore.documents import Pointer
 from evalstore.errors import Place
 from evalstore.lint.notes import Fix, Note, describe_value, list_mappings, make_note
 from evalstore.lint.reference_lookup import ReferenceLookup
 from evalstore.lint.references import find_referenced
-from evalstore.lint.shapes import is_valid_by_schema, list_check_kinds
+from evalstore.lint.shapes import is_valid_by_schema
 from evalstore.model import Artifact, Kind, list_check_ids
+from evalstore.model.check_schemas import list_check_kinds
 from evalstore.model.question import find_slip
 from evalstore.model.question_params import QuestionValue, is_empty, list_question_values
 
@@ -49,7 +50,7 @@ def _find_read_checks(
     ):
         return
     for id_, check in zip(list_check_ids(checks), checks, strict=True):
-        inner = check.get("rubric_ref") if check["kind"] == "composite" and not deep else None
+        inner = None if deep else find_inner_ref(check)
         if found := find_referenced(inner, lookup):
             yield from _find_read_checks(found, str(inner), lookup, deep=True)
         # What its own schema refuses is a finding of the rubric.

@@ -12,6 +12,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from evalstore.checks import find_check_kind
 from evalstore.checks.question_values import fill_values, find_value_problems
 from evalstore.checks.template import find_tags
 from evalstore.documents import Pointer
@@ -42,19 +43,6 @@ _EACH, _STATEMENT = "each", "statement"
 _STATEMENTS = "statements"
 # The key of a check, and of its judge, that has the variable by which the source's grader is asked.
 _VARIABLE = "x_variable"
-# A check in a word, for the id of a rubric.
-_WORDS: Mapping[str, str] = {
-    "must_contain_any": "contains",
-    "must_not_contain": "excludes",
-    "regex": "pattern",
-    "json_schema": "json",
-    "php_lint": "php",
-    "markdown_structure": "structure",
-    "tool_usage": "tools",
-    "format": "text",
-    "fact_match": "facts",
-    "llm_judge": "judged",
-}
 
 
 class Share(StrEnum):
@@ -228,7 +216,9 @@ def _find_variable(check: Mapping[str, Any]) -> str:
         [name for name in variables if name not in BRACES] if isinstance(variables, dict) else []
     )
     return (
-        names[0] if check["kind"] == "llm_judge" and len(names) == 1 and _EACH not in check else ""
+        names[0]
+        if find_check_kind(check["kind"]).is_judgement and len(names) == 1 and _EACH not in check
+        else ""
     )
 
 
@@ -275,7 +265,8 @@ def _make_statement(
 
 def _name_shape(checks: Sequence[Mapping[str, Any]]) -> str:
     """Return what the checks ask for, each in a word: its own name, else that of its kind."""
-    kinds = "_".join(dict.fromkeys(_WORDS.get(check["kind"], check["kind"]) for check in checks))
+    words = [find_check_kind(check["kind"]).word or check["kind"] for check in checks]
+    kinds = "_".join(dict.fromkeys(words))
     own = "_".join(str(check["id"]) for check in checks if "id" in check and _EACH not in check)
     return own if 0 < len(own) <= _NAME_LENGTH else kinds
 

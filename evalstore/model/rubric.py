@@ -10,12 +10,11 @@ from fractions import Fraction
 from itertools import count
 from typing import Any
 
+from evalstore.model.check_schemas import list_check_kinds, load_check_schema
+
 DETERMINISTIC_THRESHOLD = Fraction(1)
 JUDGED_THRESHOLD = Fraction(7, 10)
 RUBRIC_THRESHOLD = Fraction(7, 10)
-# The threshold of a check that writes none: 1 but for these kinds; a composite takes that of its
-# rubric.
-_THRESHOLDS = {"llm_judge": JUDGED_THRESHOLD, "composite": None}
 # What an unscored check counts as, by the reason that it is unscored.
 POLICIES = {"missing": ("skip", "zero"), "errors": ("skip", "zero", "fail")}
 
@@ -117,8 +116,11 @@ def parse_fraction(number: Decimal | Fraction | float | str) -> Fraction:
 
 
 def find_default_threshold(kind: str) -> Fraction | None:
-    """Return the threshold of a check that writes none; None for a kind that finds it elsewhere."""
-    return _THRESHOLDS.get(kind, DETERMINISTIC_THRESHOLD)
+    """Return the default of a kind's schema; None for a kind that finds its threshold elsewhere."""
+    if kind not in list_check_kinds():
+        return DETERMINISTIC_THRESHOLD
+    default = load_check_schema(kind)["properties"]["threshold"].get("default")
+    return None if default is None else parse_fraction(default)
 
 
 def _read_check(id_: str, value: Mapping[str, Any]) -> Check:

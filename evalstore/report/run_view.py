@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evalstore.checks import find_check_kind
 from evalstore.model import Verdict
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.run_words import describe_choice, describe_run, name_output
@@ -136,7 +137,7 @@ def find_marked_text(checks: Sequence[CheckResult]) -> str:
     failed = (
         check
         for check in checks
-        if check.verdict is Verdict.FAIL and check.kind == "must_not_contain"
+        if check.verdict is Verdict.FAIL and find_check_kind(check.kind).quotes_found
     )
     return next((found[1] for check in failed if (found := _FOUND.fullmatch(check.reason))), "")
 

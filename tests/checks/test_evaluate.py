@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from sys import modules
 from typing import Any
 
 import pytest
@@ -143,7 +145,8 @@ def test_an_error_of_ours_is_not_blamed_on_the_rubric(monkeypatch: pytest.Monkey
     def stumble(*_: Any) -> None:
         raise TypeError("ours")
 
-    monkeypatch.setattr(KINDS["must_contain_any"], "prepare_grading", stumble)
+    broken = replace(KINDS["must_contain_any"], prepare_grading=stumble)
+    monkeypatch.setattr(modules["evalstore.checks.evaluate"], "KINDS", {"must_contain_any": broken})
     with pytest.raises(TypeError, match="ours"):
         evaluate(rubric(SAYS_A), "a")
 

@@ -21,8 +21,8 @@ CASES = ROOT / "tests" / "cases" / "checks"
 # What a kind is made of, a file each; `schema/rubric.schema.json` is generated from the schemas.
 PARTS = {
     "schema/checks/{}.schema.json": "its parameters",
-    "evalstore/checks/kinds/{}.py": "how it grades: `prepare_grading` and `find_problems`",
-    "evalstore/diff/kinds/{}.py": "how its edits are judged: a `CheckKind`; until then any edit of a rubric with it is major",
+    "evalstore/checks/kinds/{}.py": "how it grades, and what others ask of it: a `CheckKind`",
+    "evalstore/diff/kinds/{}.py": "how its edits are judged: a `ComparedKind`; until then any edit of a rubric with it is major",
     "tests/cases/checks/{}": "a folder of its cases, at least one that passes and one that fails",
 }
 

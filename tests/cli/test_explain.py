@@ -15,8 +15,9 @@ from evalstore.catalogue.schemas import list_schema_names
 from evalstore.checks import KINDS
 from evalstore.documents import read_yaml, write_yaml
 from evalstore.errors import RefError
-from evalstore.lint.shapes import lint_artifact_shape, list_check_kinds
+from evalstore.lint.shapes import lint_artifact_shape
 from evalstore.model import Kind
+from evalstore.model.check_schemas import list_check_kinds
 from evalstore.report.explain import document, format_example, text
 from evalstore.report.text_layout import Screen
 from tests.rows import each

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from evalstore.checks import prepare_check
-from evalstore.diff.answers.traits import RawAnswer, list_trait_answers
-from evalstore.diff.kinds import DEEP_JSON, read_params
+from evalstore.diff.answers.raw_answers import RawAnswer
+from evalstore.diff.kinds import DEEP_JSON, KINDS, read_params
 from evalstore.diff.rubric_state import read_rubric_state
 from evalstore.model import Output, Question, Sample
 
@@ -63,7 +63,7 @@ def test_every_output_answers_in_a_way_that_is_listed(kind: str, draw: Callable[
     ways_of_all = 0
     for _ in range(60):
         values = [{"kind": kind, **draw(random)} for _ in range(random.choice((2, 3)))]
-        ways = list_trait_answers(kind, [read_params(kind, value) for value in values])
+        ways = KINDS[kind].joint_answers([read_params(kind, value) for value in values])
         assert ways is not None
         ways_of_all += len(ways)
         rubric = read_rubric_state({"id": "r", "version": "1.0.0", "checks": values, "scoring": {"combine": "min"}})
@@ -83,5 +83,5 @@ def test_every_output_answers_in_a_way_that_is_listed(kind: str, draw: Callable[
 def test_too_many_traits_are_none_and_other_kinds_have_none() -> None:
     value = {"kind": "markdown_structure", "min_headings": 1}
     many = [read_params("markdown_structure", {**value, "required_sections": [f"part {n}"]}) for n in range(12)]
-    assert list_trait_answers("markdown_structure", many) is None
-    assert list_trait_answers("regex", [read_params("regex", {"kind": "regex", "pattern": "a"})] * 2) is None
+    assert KINDS["markdown_structure"].joint_answers(many) is None
+    assert KINDS["regex"].joint_answers([read_params("regex", {"kind": "regex", "pattern": "a"})] * 2) is None

@@ -11,7 +11,8 @@ import pytest
 
 from evalstore.documents import read_yaml
 from evalstore.languages.schemas import compile_predicate, compile_schema
-from evalstore.lint.shapes import CHECK, QUESTION, ROOTS, list_check_kinds, load_open_schema
+from evalstore.lint.shapes import CHECK, QUESTION, ROOTS, load_open_schema
+from evalstore.model.check_schemas import list_check_kinds
 
 CASES = Path(__file__).parent / "cases"
 NAMES = [*ROOTS.values(), CHECK, QUESTION, "accepted", "evalstore", *(f"checks/{kind}" for kind in list_check_kinds())]

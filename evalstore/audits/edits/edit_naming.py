@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalstore.audits.edits.check_matching import CheckNames
-from evalstore.audits.edits.rubric_edits import SETS, RubricPart
+from evalstore.audits.edits.rubric_edits import RubricPart
 from evalstore.audits.values import EditSource, Origin
 from evalstore.diff import DiffFinding
 
@@ -124,15 +124,9 @@ def _list_part_groups(step: VersionStep, finding: DiffFinding) -> Iterator[set[R
         key, *at = [*rest[1:], ""]
         # /checks/<n>/values/<m>: the item at that place, then the whole parameter, then the whole
         # check.
-        if key in SETS and at[0].isdigit():
-            yield {
-                RubricPart(
-                    "item",
-                    name,
-                    key,
-                    str(_choose_side(step, finding).checks[int(rest[0])][key][int(at[0])]),
-                )
-            }
+        items = _choose_side(step, finding).checks[int(rest[0])].get(key)
+        if isinstance(items, list) and at[0].isdigit():
+            yield {RubricPart("item", name, key, str(items[int(at[0])]))}
         yield {RubricPart("param", name, key)}
         yield {RubricPart("check", name)}
 

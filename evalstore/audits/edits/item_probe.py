@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from evalstore.audits.edits.check_matching import EncodedCheck
 from evalstore.audits.edits.rubric_edits import Edit
-from evalstore.checks.phrases import Phrase, read_phrase
+from evalstore.checks import find_check_kind
+from evalstore.checks.phrases import Phrase
 from evalstore.model import Check
 
 # What decides whether an item of a list hits; other parameters would fail by themselves.
@@ -40,5 +41,7 @@ def build_probe(bit: int, edit: Edit, bases: Sequence[Check]) -> ItemProbe:
         )
         found[probe.content] = probe
     variants = tuple(found.values())
-    phrases = tuple(read_phrase(one.check.kind, item, one.check.params) for one in variants)
+    phrases = tuple(
+        find_check_kind(one.check.kind).read_phrase(item, one.check.params) for one in variants
+    )
     return ItemProbe(bit, key, bool(edit.after[edit.part]), variants, phrases)

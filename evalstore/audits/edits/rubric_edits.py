@@ -16,19 +16,16 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.audits.edits.check_matching import CHECK_KEYS, CheckNames, trace_check_names
+from evalstore.checks import find_check_kind
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 from evalstore.model.question_params import list_question_values
 
-# Parameters whose value is a list in which neither order nor repetition counts.
-SETS = frozenset({"values", "required_sections", "forbidden_patterns"})
-# Kinds that are never taken apart, for their parameters depend on each other.
-_WHOLE_KINDS = frozenset({"json_schema", "fact_match", "llm_judge", "composite"})
 _SCORING_KEYS = ("combine", "missing", "errors", "threshold")
-_GRADING_AREAS = frozenset({"check", "param", "item"})
+_GRADING_AREAS = frozenset({"check", "param", "list", "item"})
 
 
 class RubricPart(NamedTuple):
-    """One part of a rubric; `area` is check, param, item, weight or required (of check `name`), or scoring."""
+    """One part of a rubric; `area` is check, param, list, item, weight or required (of check `name`), or scoring."""
 
     area: str
     name: str
@@ -165,7 +162,8 @@ def _find_separable_checks(
         {
             (named[check.id], check.kind)
             for check in version.checks
-            if check.kind not in _WHOLE_KINDS and not list_question_values(check.params)
+            if find_check_kind(check.kind).has_free_params
+            and not list_question_values(check.params)
         }
         for version, named in zip(versions, names, strict=True)
     ]
@@ -195,21 +193,14 @@ def _split_rubric(
                 RubricPart("param", name, key): getattr(check, key)
                 for key in ("threshold", "negate")
             }
-            parts |= {
-                part: value
-                for key, param in bare.items()
-                for part, value in _split_param(name, key, param)
-            }
+            item_lists = find_check_kind(check.kind).item_lists
+            for key, param in bare.items():
+                if key in item_lists:
+                    parts[RubricPart("list", name, key)] = ()
+                    parts |= {RubricPart("item", name, key, item): True for item in param}
+                else:
+                    parts[RubricPart("param", name, key)] = param
     return parts
-
-
-def _split_param(name: str, key: str, value: Any) -> list[tuple[RubricPart, Any]]:
-    if key in SETS:
-        return [
-            (RubricPart("param", name, key), ()),
-            *((RubricPart("item", name, key, item), True) for item in value),
-        ]
-    return [(RubricPart("param", name, key), value)]
 
 
 def _join_check(name: str, parts: Parts) -> Check:
@@ -219,10 +210,10 @@ def _join_check(name: str, parts: Parts) -> Check:
         return kind
     own = {part.key: value for part, value in parts.items() if part.area == "param"}
     threshold, negate = own.pop("threshold"), own.pop("negate")
-    params = {key: value for key, value in own.items() if value is not None and key not in SETS}
+    params = {key: value for key, value in own.items() if value is not None}
     # A list without order was taken apart into its items; those that this state holds make the
     # list.
-    for key in SETS & {key for key, value in own.items() if value is not None}:
+    for key in [part.key for part in parts if part.area == "list"]:
         params[key] = [
             part.item for part, held in parts.items() if held and part[:3] == ("item", name, key)
         ]
@@ -279,6 +270,6 @@ def _fill_gaps(part: RubricPart, old: Any, new: Any) -> tuple[Any, Any]:
     """Return the values of a part at both ends; an absent check takes its weight and gate from the other end."""
     if part.area in {"weight", "required"}:
         return (new if old is None else old), (old if new is None else new)
-    if part.area == "param" and part.key in SETS:
+    if part.area == "list":
         return (), ()  # its items say what changed
     return old, new

@@ -1,24 +1,103 @@
-"""The check kinds, one module each, named as the kind; a module is imported when its kind is first asked for."""
+"""The check kinds: one module a kind, found by its name, each with one value `KIND`.
+
+To add a kind, write `<kind>.py` here with a `CheckKind`, and `schema/checks/<kind>.schema.json`; no
+other module names it. `evalstore/diff/kinds/<kind>.py` says how its edits are judged. A module is
+imported when its kind is first asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
 
-from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, grade_always
+from evalstore.checks.phrases import Phrase
 from evalstore.lazy_names import KindTable
+from evalstore.model.outcome import grade_error
+
+# A check's mapping as it is written.
+Params = Mapping[str, Any]
 
 
-class KindModule(Protocol):
-    """What a module of this folder offers; `params` is the check's mapping as written, one that its schema accepts."""
+class JudgeInputs(NamedTuple):
+    """What a check gives its judges, of any shape: `refs` name these, `variables` are its own.
 
-    def prepare_grading(self, params: Mapping[str, Any], context: CheckContext, /) -> GradeFunction:
-        """Return the check as a function of samples, before `negate` and `threshold`; what can be done once is done."""
+    `subject` is the variable of the one thing that each question is about, empty where that is the
+    output, and `subject_key` the key of the check that says so. A variable that nothing fills is
+    reported at `key`, with a `hint`.
+    """
 
-    def find_problems(self, params: Mapping[str, Any], /) -> Iterator[CheckProblem]:
-        """Yield what a schema cannot see."""
+    refs: Sequence[Any]
+    variables: Mapping[str, Any]
+    key: str
+    hint: str
+    subject: str = ""
+    subject_key: str = ""
 
 
-KINDS: Mapping[str, KindModule] = KindTable(
-    __name__, __path__, lambda module: cast("KindModule", module)
-)
+def _find_no_problems(_: Params) -> Iterator[CheckProblem]:
+    yield from ()
+
+
+def _read_no_phrase(_: object, __: Params) -> Phrase | None:
+    return None
+
+
+def _ask_no_judge(_: Params) -> JudgeInputs | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckKind:
+    """One kind: how it grades, and the facts that any room asks for; what it says holds for all its checks.
+
+    `prepare_grading(params, context)` returns a check as a function of samples, before `negate` and
+    `threshold`, with all done once that can be; `find_problems(params)` yields what a schema cannot
+    see. Both get a mapping that the kind's schema accepts.
+
+    `word`: what it asks for, in a word. `is_binary`: its score is 0 or 1. `is_judgement`: its score
+    is what one judge, or a jury, says. `may_ask_judges`: it is graded by a judge's model, if need be
+    through a rubric that it names. `holds_rubric`: it is another rubric, that `rubric_ref` names.
+    `find_judge_inputs(params)`: what it gives judges. `exact_engine`: the program that other
+    machines may lack, and which grades it exactly. `quotes_found`: where it fails, its reason
+    quotes what it found. `has_free_params`: each parameter can be edited without the others; of
+    them, `item_lists` are lists in which neither order nor repetition counts. `read_phrase(item,
+    params)`: the text that such an item is looked for as. `idle_score`: that of a check with one
+    item which is not in the output.
+    """
+
+    prepare_grading: Callable[[Params, CheckContext], GradeFunction]
+    find_problems: Callable[[Params], Iterator[CheckProblem]] = _find_no_problems
+    word: str = ""
+    is_binary: bool = False
+    is_judgement: bool = False
+    may_ask_judges: bool = False
+    holds_rubric: bool = False
+    find_judge_inputs: Callable[[Params], JudgeInputs | None] = _ask_no_judge
+    exact_engine: str = ""
+    quotes_found: bool = False
+    has_free_params: bool = True
+    item_lists: frozenset[str] = frozenset()
+    read_phrase: Callable[[object, Params], Phrase | None] = _read_no_phrase
+    idle_score: Fraction = Fraction(1)
+
+
+KINDS: Mapping[str, CheckKind] = KindTable(__name__, __path__, CheckKind)
+
+_UNKNOWN = CheckKind(prepare_grading=lambda *_: grade_always(grade_error("unknown check kind")))
+
+
+def find_check_kind(name: str) -> CheckKind:
+    """Return a kind by its name; of one that nobody knows, no fact is."""
+    return KINDS.get(name, _UNKNOWN)
+
+
+def find_inner_ref(check: Any) -> str | None:
+    """Return the reference of the rubric that a check, of any shape, holds; None where it holds none."""
+    kind = check.get("kind") if isinstance(check, Mapping) else None
+    if not isinstance(kind, str) or not find_check_kind(kind).holds_rubric:
+        return None
+    ref = check.get("rubric_ref")
+    return ref if isinstance(ref, str) else None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.context import CheckContext, GradeFunction
 from evalstore.checks.evaluate import prepare_rubric
+from evalstore.checks.kinds import CheckKind, find_check_kind
 from evalstore.documents import compute_digest
 from evalstore.errors import SchemaError
 from evalstore.model import (
@@ -27,8 +28,6 @@ from evalstore.model import (
 from evalstore.model.outcome import APPROXIMATE, grade_error
 from evalstore.text import make_excerpt
 
-_KIND = "composite"
-
 
 def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFunction:
     """Grade with the rubric that `rubric_ref` names; one that holds a composite itself is unscored (error).
@@ -38,7 +37,9 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     """
     ref = params["rubric_ref"]
     rubric = _load_rubric(ref, context)
-    deeper = next((check for check in rubric.checks if check.kind == _KIND), None)
+    deeper = next(
+        (check for check in rubric.checks if find_check_kind(check.kind).holds_rubric), None
+    )
     if deeper is not None:
         problem = grade_error(
             f"{ref} contains the composite {make_excerpt(deeper.id)}, but composites can be only one level deep"
@@ -54,11 +55,6 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
             raise SchemaError(f"{ref}: {broken.message}", hint=broken.hint) from None
 
     return grade
-
-
-def find_problems(_: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield nothing: what the reference names is looked at where references are."""
-    yield from ()
 
 
 def _load_rubric(ref: str, context: CheckContext) -> Rubric:
@@ -115,3 +111,11 @@ def _name_engines(checks: Sequence[CheckResult]) -> str:
     counted = [check for check in checks if check.score is not None] or checks
     names = {name for check in counted for name in check.engine.split(", ")}
     return ", ".join(sorted(names, key=lambda name: (name.endswith(APPROXIMATE), name)))
+
+
+KIND = CheckKind(
+    prepare_grading=prepare_grading,
+    may_ask_judges=True,
+    holds_rubric=True,
+    has_free_params=False,
+)

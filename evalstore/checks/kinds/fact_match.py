@@ -8,6 +8,7 @@ from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, grade_always
 from evalstore.checks.judges import CALL_LIMIT, ask_judge, grade_answers, prepare_judge
+from evalstore.checks.kinds import CheckKind, JudgeInputs, Params
 from evalstore.checks.phrases import find_excess
 from evalstore.checks.votes import compute_mean_score
 from evalstore.model import Grade, Sample
@@ -71,6 +72,17 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
             )
             yield CheckProblem(("facts", index), message, "remove one of the two")
         seen.setdefault(wanted, index)
+
+
+def _find_judge_inputs(params: Params) -> JudgeInputs | None:
+    return JudgeInputs(
+        refs=(params.get("judge_prompt_ref"),),
+        variables={},
+        key="judge_prompt_ref",
+        hint=f"remove it from the judge: a {params['kind']} check fills only `{FACT_VARIABLE}`",
+        subject=FACT_VARIABLE,
+        subject_key="judge_prompt_ref",
+    )
 
 
 def _find_blank(facts: list[_SpelledFact]) -> str:
@@ -148,3 +160,13 @@ def _read_facts(listed: Any, spell: Callable[[str], str]) -> list[_SpelledFact]:
     if len(texts) < len(items):
         raise TypeError("an item is not a string or a mapping with a `value`")
     return [(text, spell(text)) for text in texts]
+
+
+KIND = CheckKind(
+    prepare_grading=prepare_grading,
+    find_problems=find_problems,
+    word="facts",
+    may_ask_judges=True,
+    find_judge_inputs=_find_judge_inputs,
+    has_free_params=False,
+)

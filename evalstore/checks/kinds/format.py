@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.kinds import CheckKind
 from evalstore.documents import read_value
 from evalstore.errors import LimitError, LoadError
 from evalstore.model import Grade, Question, Sample
@@ -99,3 +100,11 @@ def _explain_absence(question: Question) -> str:
     return question.explain_absence("expected") or question.explain_absence(
         "format", within="expected"
     )
+
+
+KIND = CheckKind(
+    prepare_grading=prepare_grading,
+    find_problems=find_problems,
+    word="text",
+    is_binary=True,
+)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.kinds import CheckKind
 from evalstore.checks.kinds.format import grade_json
 from evalstore.checks.markdown import find_fenced_blocks
 from evalstore.documents import format_json_pointer, write_canonical
@@ -196,3 +197,12 @@ def _compare_fields(wanted: Mapping[str, list[str]], value: Any) -> Grade:
                 f"{field} is {make_excerpt(found, EXCERPT)}, {make_excerpt(allowed[0], EXCERPT)} was expected",
             )
     return grade_binary(True, "every field is as expected")
+
+
+KIND = CheckKind(
+    prepare_grading=prepare_grading,
+    find_problems=find_problems,
+    word="json",
+    is_binary=True,
+    has_free_params=False,
+)

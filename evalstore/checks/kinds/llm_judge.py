@@ -16,6 +16,7 @@ from evalstore.checks.judges import (
     grade_answers,
     prepare_judge,
 )
+from evalstore.checks.kinds import CheckKind, JudgeInputs, Params
 from evalstore.checks.statements import (
     STATEMENT_AGGREGATES,
     Statement,
@@ -146,6 +147,31 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
             )
 
 
+def make_judge_check(ref: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mapping of a check that asks one judge; its variables are texts, or keys of the question."""
+    check = {"id": "judge", "kind": "llm_judge", "judge_prompt_ref": ref}
+    return {**check, **({"variables": dict(variables)} if variables else {})}
+
+
+def _find_judge_inputs(params: Params) -> JudgeInputs:
+    """Return what the judges get, of a mapping that need not be valid."""
+    variables, jury = params.get("variables"), params.get("jury")
+    filled = variables if isinstance(variables, dict) else {}
+    refs = [params.get("judge_prompt_ref")]
+    if "jury" in params:
+        members = jury.get("members") if isinstance(jury, dict) else None
+        listed = members if isinstance(members, list) else []
+        refs = [one.get("judge_prompt_ref") for one in listed if isinstance(one, dict)]
+    return JudgeInputs(
+        refs=refs,
+        variables=filled,
+        key="variables" if filled else "",
+        hint="add it under `variables:`",
+        subject=STATEMENT_VARIABLE if "each" in params else "",
+        subject_key="each",
+    )
+
+
 def _find_obstacle(
     aggregate: str, samples: int, weights: list[Fraction], statements: Sequence[Statement]
 ) -> str:
@@ -206,3 +232,14 @@ def _read_sample_count(params: Mapping[str, Any]) -> int:
     if isinstance(samples, bool | str) or samples < 1 or samples != int(samples):
         raise ValueError("samples is not a whole number of 1 or more")
     return int(samples)
+
+
+KIND = CheckKind(
+    prepare_grading=prepare_grading,
+    find_problems=find_problems,
+    word="judged",
+    is_judgement=True,
+    may_ask_judges=True,
+    find_judge_inputs=_find_judge_inputs,
+    has_free_params=False,
+)

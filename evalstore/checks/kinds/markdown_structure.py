@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.kinds import CheckKind
 from evalstore.checks.markdown import DIALECTS, MarkdownShape
 from evalstore.errors import LimitError
 from evalstore.model import Grade, Sample
@@ -85,3 +86,12 @@ def _find_unmet(params: Mapping[str, Any], shape: MarkdownShape, text: str) -> I
     for pattern in params.get("forbidden_patterns", ()):
         if pattern in text:
             yield f"forbidden: {make_excerpt(pattern)!r}"
+
+
+KIND = CheckKind(
+    prepare_grading=prepare_grading,
+    find_problems=find_problems,
+    word="structure",
+    is_binary=True,
+    item_lists=frozenset({"required_sections", "forbidden_patterns"}),
+)

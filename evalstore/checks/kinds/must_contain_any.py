@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
-from evalstore.checks.phrases import find_excess
+from evalstore.checks.kinds import CheckKind
+from evalstore.checks.phrases import find_excess, read_phrase
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 
@@ -43,3 +45,14 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
             "passes"
         )
         yield CheckProblem(("min_matches",), message, f"lower it to {different} or add values")
+
+
+KIND = CheckKind(
+    prepare_grading=prepare_grading,
+    find_problems=find_problems,
+    word="contains",
+    is_binary=True,
+    item_lists=frozenset({"values"}),
+    read_phrase=read_phrase,
+    idle_score=Fraction(0),
+)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
-from evalstore.checks.phrases import find_excess
+from evalstore.checks.kinds import CheckKind
+from evalstore.checks.phrases import find_excess, read_phrase
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 from evalstore.text import make_excerpt
@@ -41,3 +42,14 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
                 "every output contains the empty string, so nothing passes",
                 "remove the empty value",
             )
+
+
+KIND = CheckKind(
+    prepare_grading=prepare_grading,
+    find_problems=find_problems,
+    word="excludes",
+    is_binary=True,
+    quotes_found=True,
+    item_lists=frozenset({"values"}),
+    read_phrase=read_phrase,
+)

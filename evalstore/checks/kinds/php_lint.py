@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.context import CheckContext, GradeFunction
+from evalstore.checks.kinds import CheckKind
 from evalstore.checks.php import DIALECTS, check_block, find_php_engine
 from evalstore.errors import LimitError
 from evalstore.model import Grade, Sample
@@ -35,11 +36,6 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     return grade
 
 
-def find_problems(_: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield nothing: the schema sees all that can be wrong."""
-    yield from ()
-
-
 def _lint_blocks(code: list[str]) -> Grade:
     engine = find_php_engine()
     if engine is None:
@@ -59,3 +55,11 @@ def _lint_blocks(code: list[str]) -> Grade:
     return grade_binary(
         True, f"{len(code)} php block{'s' if len(code) > 1 else ''} valid", engine.name
     )
+
+
+KIND = CheckKind(
+    prepare_grading=prepare_grading,
+    word="php",
+    is_binary=True,
+    exact_engine="PHP",
+)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.kinds import CheckKind
 from evalstore.languages.patterns import (
     LIMIT_HINT,
     PatternMatcher,
@@ -57,3 +58,11 @@ def _compile(params: Mapping[str, Any]) -> PatternMatcher | str:
 
 def _read_flags(params: Mapping[str, Any]) -> str:
     return "".join(sorted(set("".join(params.get("flags", "")))))
+
+
+KIND = CheckKind(
+    prepare_grading=prepare_grading,
+    find_problems=find_problems,
+    word="pattern",
+    is_binary=True,
+)

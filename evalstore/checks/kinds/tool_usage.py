@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction
+from evalstore.checks.kinds import CheckKind
 from evalstore.checks.tools import ToolDemands, ToolEntry, grade_calls
 from evalstore.documents import write_canonical
 from evalstore.model import Grade, Question, Sample
@@ -148,3 +149,10 @@ def _read_expected_tool(entry: Any) -> ToolEntry | None:
     if isinstance(entry, Mapping) and not isinstance(entry.get("args", {}), Mapping):
         return None
     return ToolEntry(name, args)
+
+
+KIND = CheckKind(
+    prepare_grading=prepare_grading,
+    find_problems=find_problems,
+    word="tools",
+)

@@ -15,21 +15,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain, product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalstore.diff.answers.texts import TextScore, read_text_score
-from evalstore.diff.answers.traits import (
-    ERROR,
-    FAILED,
-    MISSING,
-    PASSED,
-    RawAnswer,
-    grade_answer,
-    list_trait_answers,
-)
+from evalstore.diff.answers.raw_answers import ERROR, FAILED, MISSING, PASSED, RawAnswer
+from evalstore.diff.answers.text_scores import TextScore
+from evalstore.diff.answers.texts import read_text_score
 from evalstore.diff.attainable_scores import list_scores
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.direction import VERDICT_MODES
@@ -111,7 +104,7 @@ class JointAnswers:
         # A check gives the same few raw answers again and again.
         checks = [
             [
-                (lru_cache(None)(partial(grade_answer, check)), self.numbers[id(check)])
+                (lru_cache(None)(check.grade_answer), self.numbers[id(check)])
                 for check in state.checks
             ]
             for state in self.states
@@ -201,14 +194,14 @@ def _list_groups(free: Mapping[_Key, list[CheckState]]) -> FreeWays:
     groups: dict[tuple[_Key, ...], Mapping[tuple[RawAnswer, ...], int]] = {}
     for kind in sorted({users[0].kind for users in free.values()}):
         params = {key: users[0].params for key, users in free.items() if users[0].kind == kind}
-        if ways := list_trait_answers(kind, list(params.values())):
+        if ways := KINDS[kind].joint_answers(list(params.values())):
             groups[tuple(params)] = ways
     return groups
 
 
 def _needs_calls(check: CheckState) -> bool:
     """Whether a check has nothing to grade exactly where no calls are recorded."""
-    return check.kind == "tool_usage" and check.params["tools"] is not None
+    return KINDS[check.kind].demands_calls and check.params["tools"] is not None
 
 
 def number_variables(states: Iterable[RubricState]) -> VariableNumbers:

@@ -7,6 +7,7 @@ from itertools import chain, islice, permutations, product
 from typing import Any
 
 from evalstore.diff.change import Change
+from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.plain_data import is_short
 from evalstore.diff.rubric_state import CheckState
@@ -14,7 +15,6 @@ from evalstore.documents import write_canonical
 
 Call = Mapping[str, Any]
 Record = tuple[Call, ...]
-CALLS = "tool_usage"
 
 
 def build_records(change: Change) -> list[Record]:
@@ -22,7 +22,7 @@ def build_records(change: Change) -> list[Record]:
     checks = [
         check for state in change.states for check in state.checks if check.token == change.token
     ]
-    if not checks or any(check.kind != CALLS for check in checks):
+    if not checks or any(not KINDS[check.kind].demands_calls for check in checks):
         return []
     if any(check.params["tools"] is None and not check.params["forbidden"] for check in checks):
         return []

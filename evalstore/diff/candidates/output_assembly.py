@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, islice
 from typing import Any
 
-from evalstore.diff.candidates.call_records import CALLS, list_check_records
+from evalstore.diff.candidates.call_records import list_check_records
 from evalstore.diff.change import AnswerGoal
 from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import CANDIDATES
@@ -21,8 +21,8 @@ _JSON_STARTS = ("{", "[", '"')
 GradeScore = Callable[[CheckState, Output], Fraction | None]
 Fragments = Callable[[CheckState], Sequence[str]]
 _NOTHING: Any = object()
-# JSON before what can stand beside it, lengths last.
-_ORDER: Mapping[str, int] = {"json_schema": -2, "markdown_structure": -1, "format": 1}
+# The one entry of all checks of calls.
+_CALLS = "calls"
 _Demands = list[tuple[CheckState, Fraction | None]]
 _Wanted = dict[str, _Demands]
 
@@ -44,11 +44,11 @@ class OutputAssembly:
     def build_outputs(self, goal: AnswerGoal) -> Iterator[Output]:
         """Yield outputs under which the checks answer as the goal says."""
         wanted = self._list_wanted(goal)
-        calls = next(self._find_records(wanted.pop(CALLS, [])), _NOTHING)
+        calls = next(self._find_records(wanted.pop(_CALLS, [])), _NOTHING)
         if calls is _NOTHING:
             return
         self._steps = CANDIDATES.assembly_steps
-        ordered = dict(sorted(wanted.items(), key=lambda item: _ORDER.get(item[1][0][0].kind, 0)))
+        ordered = dict(sorted(wanted.items(), key=_find_assembly_order))
         for text in self._extend(goal.text, ordered, ()):
             yield Output(text, calls)
 
@@ -58,7 +58,7 @@ class OutputAssembly:
         for state, scores in zip(self.states, goal.scores, strict=True):
             for check in state.checks:
                 if not KINDS[check.kind].asks_judges(check.params):
-                    token = CALLS if check.kind == CALLS else check.token
+                    token = _CALLS if KINDS[check.kind].demands_calls else check.token
                     wanted.setdefault(token, []).append((check, scores[check.token]))
         return wanted
 
@@ -99,6 +99,12 @@ class OutputAssembly:
 
     def _holds(self, demands: _Demands, text: str) -> bool:
         return all(self.grade(check, Output(text)) == score for check, score in demands)
+
+
+def _find_assembly_order(entry: tuple[str, _Demands]) -> int:
+    """Return where an entry comes: JSON before what can stand beside it, lengths last."""
+    ((check, _), *_rest) = entry[1]
+    return KINDS[check.kind].assembly_order
 
 
 def _list_asked(

@@ -8,12 +8,9 @@ from dataclasses import replace
 from evalstore.diff.attainable_scores import find_attainable_scores
 from evalstore.diff.changes.composites import load_inner_rubric
 from evalstore.diff.direction import is_always_scored
-from evalstore.diff.kinds import KINDS
 from evalstore.diff.limits import PROOFS
 from evalstore.diff.references import ArtifactLoader
 from evalstore.diff.rubric_state import CompositeFacts, RubricState
-
-_KIND = "composite"
 
 
 def attach_composite_facts(
@@ -25,7 +22,7 @@ def attach_composite_facts(
         check.params["rubric_ref"]
         for state in states
         for check in state.checks
-        if check.kind == _KIND
+        if check.grading.holds_rubric
     }
     known = {ref: facts for ref in sorted(refs) if (facts := _find_facts(ref, load))}
     if not known:
@@ -34,7 +31,7 @@ def attach_composite_facts(
         replace(
             state,
             checks=tuple(
-                replace(check, rubrics=known) if check.kind == _KIND else check
+                replace(check, rubrics=known) if check.grading.holds_rubric else check
                 for check in state.checks
             ),
         )
@@ -44,12 +41,12 @@ def attach_composite_facts(
 
 def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:
     inner = load_inner_rubric(ref, load)
-    if inner is None or any(check.kind == _KIND for check in inner.checks):
+    if inner is None or any(check.grading.holds_rubric for check in inner.checks):
         return None
     is_sure = is_always_scored(inner)
     # An engine that only comes close answers for no check in strict mode, and so for none that
     # holds it.
-    is_portable = all(KINDS[check.kind].is_portable for check in inner.checks)
+    is_portable = all(check.is_portable for check in inner.checks)
     scores = find_attainable_scores(inner) or frozenset()
     return CompositeFacts(
         scores=tuple(sorted(scores)) if len(scores) <= PROOFS.scores else (),

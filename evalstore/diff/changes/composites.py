@@ -17,7 +17,6 @@ from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError
 from evalstore.model import Combine, is_cosmetic, parse_ref
 
-_KIND = "composite"
 _ROOT_KEYS = frozenset({"id", "version", "checks", "scoring"})
 # The lowest of the lowest is the lowest of all, whatever is left out.
 _NESTED = LOWEST | HIGHEST
@@ -31,7 +30,7 @@ def inline_composites(
     removed = [
         check
         for check in rubric.checks
-        if check.kind == _KIND and not any(_is_kept(check, one) for one in other.checks)
+        if check.grading.holds_rubric and not any(_is_kept(check, one) for one in other.checks)
     ]
     # Each edit starts at the result of the last: two composites may have been inlined at once.
     for check in removed if load and len(removed) <= COMPARED.composites else ():
@@ -59,7 +58,7 @@ def reverse_edits(changes: list[Change]) -> Iterator[Change]:
 
 
 def _is_kept(check: CheckState, other: CheckState) -> bool:
-    return other.kind == _KIND and (other.id == check.id or other.params == check.params)
+    return other.grading.holds_rubric and (other.id == check.id or other.params == check.params)
 
 
 def load_inner_rubric(ref: str, load: ArtifactLoader | None) -> RubricState | None:
@@ -148,7 +147,7 @@ def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricStat
     """Say why a rubric scores the same with the checks of its composite in its place; None if that is not sure."""
     mode = rubric.combine
     report = check.is_gate or any(one.is_gate for one in inner.checks)
-    deeper = any(one.kind == _KIND for one in inner.checks)
+    deeper = any(one.grading.holds_rubric for one in inner.checks)
     if (
         mode is not inner.combine
         or check.negate

@@ -46,7 +46,6 @@ from evalstore.documents import Pointer, convert_fraction
 from evalstore.model import Combine
 
 Edits = Iterator[Change]
-_COMPOSITE = "composite"
 _NO_SUCH_CHECK = Proof("no check has this id, so it has no effect")
 
 
@@ -226,7 +225,7 @@ def _change_thresholds(script: EditScript) -> Edits:
         old, new = check.threshold, script.goal[check.token].threshold
         if old != new:
             yield script.edit_check(
-                _choose_threshold_rule(check.kind, old, new),
+                _choose_threshold_rule(check, old, new),
                 "threshold",
                 replace(check, threshold=new),
                 old=None if old is None else convert_fraction(old),
@@ -234,8 +233,8 @@ def _change_thresholds(script: EditScript) -> Edits:
             )
 
 
-def _choose_threshold_rule(kind: str, old: Any, new: Any) -> str:
-    if kind == _COMPOSITE:
+def _choose_threshold_rule(check: CheckState, old: Any, new: Any) -> str:
+    if check.grading.holds_rubric:
         return "composite-threshold-changed"
     if old is None or new is None:
         return "unclassified-change"

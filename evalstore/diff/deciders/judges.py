@@ -147,7 +147,7 @@ def list_possible_scores(check: CheckState, load: ArtifactLoader | None) -> tupl
     One judge, asked once and not about each of some statements, that answers yes or no or by levels
     has few.
     """
-    if check.kind != "llm_judge" or load is None or check.params["samples"] != 1:
+    if not check.grading.is_judgement or load is None or check.params["samples"] != 1:
         return list_scores(check)
     if not check.params["jury"] is check.params["each"] is None:
         return list_scores(check)

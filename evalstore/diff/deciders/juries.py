@@ -183,7 +183,8 @@ def bound_jury_shift(change: Change) -> Fraction | None:
 def bound_member_shift(change: Change) -> Fraction | None:
     """Return how far a judge's own change moves what its jury says; by a majority, a little can turn all."""
     shift = change.imported_diff.total.max_shift if change.imported_diff else None
-    jury = read_jury(change.checks[1].params) if change.checks[1].kind == "llm_judge" else None
+    check = change.checks[1]
+    jury = read_jury(check.params) if check.grading.is_judgement else None
     if jury is None:
         return shift
     if jury.is_unscorable or jury.aggregate == "majority":

@@ -16,7 +16,7 @@ from evalstore.diff.answers.joint import (
     VariableNumbers,
     read_text_check,
 )
-from evalstore.diff.answers.texts import TextScore
+from evalstore.diff.answers.text_scores import TextScore
 from evalstore.diff.limits import EFFECTS
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.languages import (

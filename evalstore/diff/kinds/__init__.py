@@ -1,6 +1,7 @@
 """What a comparison knows of each check kind: one module a kind, found by its name, each with one value `KIND`.
 
-To add a kind, write `<kind>.py` here with a `CheckKind`; nothing else in `evalstore.diff` names it.
+To add a kind, write `<kind>.py` here with a `ComparedKind`; nothing else in `evalstore.diff` names it. What grading
+knows of the kind, `CheckKind` says.
 An edit of a parameter falls under the rule that its `Param` names: rules for limits
 (`format-changed` for lengths, `markdown-bound-changed` for structure) and for case
 (`match-case-changed`) serve any kind. The readers of parameters bring a value to its one spelling,
@@ -12,14 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from evalstore.diff.answers.raw_answers import JointRawAnswers
 from evalstore.diff.limits import CANDIDATES
 from evalstore.documents import Pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.lazy_names import KindTable
 from evalstore.model.question_params import find_question_key, list_question_values
 from evalstore.text import make_excerpt
+
+if TYPE_CHECKING:
+    from evalstore.diff.answers.text_scores import TextScore
+    from evalstore.languages.pattern_comparison import RegexTree
 
 Params = Mapping[str, Any]
 Typed = TypeVar("Typed")
@@ -176,12 +182,16 @@ def _yield_nothing(_: Params) -> Iterator[Any]:
     yield from ()
 
 
+def _know_nothing(_: object) -> None:
+    return None
+
+
 def _fill_nothing(_: Params, __: Row) -> dict[str, Any]:
     return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckKind:
+class ComparedKind:
     """One kind; what its functions say of parameters holds for every output and every question.
 
     `is_binary`: its score is 0 or 1. `may_miss`: some output or question leaves it nothing to grade
@@ -197,8 +207,17 @@ class CheckKind:
     `signs`: 1 where its score rises with what its judges say, -1 where it falls; both where some of
     each, nothing where a question says so. `reads_threshold`: its threshold moves its score, not
     its verdict alone. `asks_judges`, `reads_more_than_text`: no text alone shows that it moves.
-    `is_portable`: it needs no program that other machines may lack. `cost`: what grading one output
-    costs, of the budget for witnesses.
+    `cost`: what grading one output costs, of the budget for witnesses.
+
+    `text_score`: the score as a function of the languages that a text is in, None where these are
+    not known. `found_language`: the texts in which it finds what it looks for, and `step_limit`
+    what says on which texts that takes too many steps (None: on none). `joint_answers(checks)`:
+    what several checks of the kind, by their parameters, can answer together to one output, because
+    they read the same traits of it; with each way the most characters, blanks at the ends not
+    counted, of an output that they answer so. None where the traits are not known, or too many.
+    Traits may be listed together that no output has: what is concluded from all ways holds all the
+    more. `demands_calls`: its `tools` and `forbidden` say which calls it wants.
+    `assembly_order`: below 0 for what a text begins with, above 0 for what comes last.
     """
 
     params: Mapping[str, Param]
@@ -217,14 +236,21 @@ class CheckKind:
     signs: Callable[[Params], frozenset[int]] = count_upwards
     asks_judges: Predicate = say_never
     reads_more_than_text: Predicate = say_never
-    is_portable: bool = True
     cost: int = 10
+    text_score: Callable[[Params], TextScore | None] = _know_nothing
+    found_language: Callable[[Params], RegexTree | None] = _know_nothing
+    step_limit: Callable[[Params], object] = _know_nothing
+    joint_answers: Callable[[Sequence[Params]], Mapping[JointRawAnswers, int] | None] = (
+        _know_nothing
+    )
+    demands_calls: bool = False
+    assembly_order: int = 0
 
 
-class _Kinds(KindTable[CheckKind]):
+class _Kinds(KindTable[ComparedKind]):
     """The kinds by name, and for each of them the one whose values are the question's."""
 
-    def __getitem__(self, kind: str) -> CheckKind:
+    def __getitem__(self, kind: str) -> ComparedKind:
         if kind not in self._entries and kind.endswith(_OF_QUESTION):
             self._entries[kind] = _leave_open(self[find_plain_kind(kind)])
         return super().__getitem__(kind)
@@ -255,10 +281,10 @@ def list_written_params(kind: str, params: Params) -> dict[str, Any]:
     return {**params[_PARAMS], **{key: item for key, item in params.items() if key != _PARAMS}}
 
 
-def _leave_open(known: CheckKind) -> CheckKind:
+def _leave_open(known: ComparedKind) -> ComparedKind:
     """Return a kind whose values nobody knows before there is a question."""
     judge = {_JUDGE_REF: known.params[_JUDGE_REF]} if _JUDGE_REF in known.params else {}
-    return CheckKind(
+    return ComparedKind(
         params={_PARAMS: Param(REQUIRED, dict, edits=_yield_open_changes), **judge},
         # Other shares than 0 and 1 come of values alone.
         is_binary=known.is_binary if known.is_binary is say_always else say_never,
@@ -268,7 +294,6 @@ def _leave_open(known: CheckKind) -> CheckKind:
         bans=known.bans,
         asks_judges=known.asks_judges if judge else say_never,
         reads_more_than_text=say_always,
-        is_portable=known.is_portable,
         cost=known.cost,
     )
 
@@ -311,7 +336,7 @@ def describe_source(value: Any) -> str:
     )
 
 
-KINDS: Mapping[str, CheckKind] = _Kinds(__name__, __path__, lambda module: module.KIND)
+KINDS: Mapping[str, ComparedKind] = _Kinds(__name__, __path__, ComparedKind)
 
 
 def read_params(kind: str, value: Params) -> dict[str, Any]:

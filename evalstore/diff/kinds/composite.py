@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evalstore.diff.kinds import (
     REQUIRED,
-    CheckKind,
+    ComparedKind,
     Param,
     read_no_question,
     read_text,
@@ -12,7 +12,7 @@ from evalstore.diff.kinds import (
     say_never,
 )
 
-KIND = CheckKind(
+KIND = ComparedKind(
     params={"rubric_ref": Param(REQUIRED, read_text, rule="composite-ref-changed")},
     is_binary=say_never,
     may_miss=say_always,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from evalstore.checks.phrases import PHRASE_LIMIT
+from evalstore.diff.answers.text_scores import TextScore
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.kinds import (
     CASE_SENSITIVE,
-    CheckKind,
+    ComparedKind,
     Param,
     Params,
     Row,
@@ -19,8 +22,11 @@ from evalstore.diff.kinds import (
     read_texts,
     read_typed,
 )
-from evalstore.diff.limits import CANDIDATES
+from evalstore.diff.limits import CANDIDATES, PROOFS
 from evalstore.documents import Pointer
+from evalstore.languages import (
+    pattern_comparison,  # its names are imported where a pattern is compared
+)
 
 
 def _read_facts(value: Any) -> list[str]:
@@ -90,7 +96,17 @@ def _simplify(params: Params) -> Params:
     return {**params, "facts": sorted(" ".join(fact.split()) for fact in facts)}
 
 
-KIND = CheckKind(
+def _read_text_score(params: Params) -> TextScore | None:
+    facts = params["facts"]
+    if not facts or params["judge_prompt_ref"] is not None or len(facts) > PROOFS.counted_phrases:
+        return None
+    spell = partial(
+        pattern_comparison.build_words_language, case_sensitive=params["case_sensitive"]
+    )
+    return TextScore(tuple(map(spell, facts)), lambda found: Fraction(sum(found), len(found)))
+
+
+KIND = ComparedKind(
     params={
         "facts": Param(
             None, _read_facts, rule="fact-changed", edits=_yield_fact_changes, is_set=True
@@ -107,6 +123,7 @@ KIND = CheckKind(
     fill_from_question=_fill_from_question,
     simplify=_simplify,
     sample_texts=_yield_texts,
+    text_score=_read_text_score,
     score_parts=_count_parts,
     asks_judges=_asks_judge,
     reads_more_than_text=lambda params: not params["facts"],

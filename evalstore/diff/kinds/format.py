@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
+from evalstore.diff.answers.raw_answers import (
+    ERROR,
+    FAILED,
+    MISSING,
+    PASSED,
+    JointRawAnswers,
+    RawAnswer,
+)
+from evalstore.diff.answers.text_scores import TextScore, is_in_all
 from evalstore.diff.kinds import (
     DEEP_JSON,
-    CheckKind,
+    ComparedKind,
     Limit,
     Param,
     Params,
@@ -21,6 +31,9 @@ from evalstore.diff.kinds import (
 )
 from evalstore.diff.limits import CANDIDATES
 from evalstore.documents import Pointer
+from evalstore.languages import (
+    pattern_comparison,  # its names are imported where a pattern is compared
+)
 from evalstore.languages.patterns import OUTPUT_LIMIT
 
 _FORMATS = ("json", "text")
@@ -58,7 +71,53 @@ def _bound_length(limit: Limit) -> Param:
     return Param(None, read_count, rule=_RULE, comes_first=lambda old, _: old is None, limit=limit)
 
 
-KIND = CheckKind(
+def _read_text_score(params: Params) -> TextScore | None:
+    # Lengths are counted in characters, too many for an automaton; one that the format asks for
+    # anyway is none.
+    if (
+        params["format"] != "text"
+        or params["max_chars"] is not None
+        or (params["min_chars"] or 0) > 1
+    ):
+        return None
+    visible = pattern_comparison.Expression(r"[^\s\x1c-\x1f]")
+    return TextScore((pattern_comparison.build_pattern_language(visible),), is_in_all)
+
+
+def _list_joint_answers(checks: Sequence[Params]) -> Mapping[JointRawAnswers, int]:
+    bounds = {0, 1, OUTPUT_LIMIT + 1}
+    for check in checks:
+        bounds |= {
+            check["min_chars"] or 0,
+            OUTPUT_LIMIT if check["max_chars"] is None else check["max_chars"] + 1,
+        }
+    ways: dict[JointRawAnswers, int] = {}
+    for length, next_ in pairwise(sorted(bound for bound in bounds if bound <= OUTPUT_LIMIT + 1)):
+        # Blanks are not JSON.
+        for as_json in (PASSED, FAILED, ERROR) if length else (FAILED,):
+            for expected in ("json", "text", None):
+                # Lengths ascend, so the last that counts is the most.
+                ways[tuple(_grade_format(check, expected, length, as_json) for check in checks)] = (
+                    next_ - 1
+                )
+    return ways
+
+
+def _grade_format(
+    check: Params, expected: str | None, length: int, as_json: RawAnswer
+) -> RawAnswer:
+    """Return the answer to an output of so many characters, to a question that expects this format."""
+    wanted, least, most = check["format"] or expected, check["min_chars"], check["max_chars"]
+    if wanted is least is most is None:
+        return MISSING
+    if length < (least or 0) or (most is not None and length > most):
+        return FAILED
+    if wanted == "json":
+        return as_json
+    return PASSED if length or wanted is None else FAILED
+
+
+KIND = ComparedKind(
     params={
         "format": Param(None, read_one_of(*_FORMATS), rule=_RULE),
         # 0 is not the absence of a limit, which says that there is something to grade. No text is
@@ -72,5 +131,8 @@ KIND = CheckKind(
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
     sample_texts=_yield_texts,
+    text_score=_read_text_score,
+    joint_answers=_list_joint_answers,
+    assembly_order=1,
     ungraded_texts=(DEEP_JSON,),
 )

@@ -12,7 +12,7 @@ from evalstore.diff.changes.edit_script import EditScript
 from evalstore.diff.findings import Certainty
 from evalstore.diff.kinds import (
     DEEP_JSON,
-    CheckKind,
+    ComparedKind,
     Param,
     Params,
     Row,
@@ -266,7 +266,7 @@ def _drop_duplicates(values: list[Any]) -> list[Any]:
     return list({write_canonical(value): value for value in values}.values())
 
 
-KIND = CheckKind(
+KIND = ComparedKind(
     params={
         "schema": Param(None, _read_schema, rule="json-schema-changed", edits=find_schema_changes),
         "expected_fields": Param(
@@ -277,6 +277,7 @@ KIND = CheckKind(
         ),
     },
     is_binary=say_always,
+    assembly_order=-2,
     may_miss=_has_fields,  # a question need not say what they should be
     may_err=say_always,  # JSON beyond the limits, or a schema that takes too many steps
     question_parts=_find_question_parts,

@@ -13,7 +13,7 @@ from evalstore.diff.changes.check_judging import find_jury_changes
 from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.changes.judge_inputs import find_model_changes, find_variable_changes
 from evalstore.diff.kinds import (
-    CheckKind,
+    ComparedKind,
     Param,
     Params,
     UnreadableError,
@@ -166,7 +166,7 @@ def _is_majority(params: Params) -> bool:
     return params["jury"] is not None and params["jury"]["aggregate"] == "majority"
 
 
-KIND = CheckKind(
+KIND = ComparedKind(
     params={
         "judge_prompt_ref": Param(
             None, read_text, rule="judge-ref-changed", edits=find_jury_changes

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
 
+from evalstore.diff.answers.raw_answers import ERROR, FAILED, PASSED, JointRawAnswers
 from evalstore.diff.kinds import (
-    CheckKind,
+    ComparedKind,
     Param,
     Params,
     at_least,
@@ -18,10 +22,15 @@ from evalstore.diff.kinds import (
     say_always,
     say_never,
 )
-from evalstore.diff.limits import CANDIDATES
+from evalstore.diff.limits import CANDIDATES, PROOFS
+from evalstore.languages.patterns import OUTPUT_LIMIT
 
 # Markdown has six levels.
 DEEPEST_HEADING = 6
+_HEADINGS, _LEVEL, _NO_H1, _SECTION = "min_headings", "max_heading_level", "no_h1", "section"
+# What a check asks for: the dialect, the name and the text; and how much is wanted, 0 of what holds
+# or does not.
+_Demand = tuple[tuple[str, ...], int]
 _DEMAND, _BOUND = "markdown-requirement-changed", "markdown-bound-changed"
 
 
@@ -67,7 +76,90 @@ def _asks_nothing(params: Params) -> bool:
     )
 
 
-KIND = CheckKind(
+def _list_joint_answers(checks: Sequence[Params]) -> Mapping[JointRawAnswers, int] | None:
+    demands = [dict.fromkeys(_list_demands(check)) for check in checks]
+    users = defaultdict[_Demand, list[int]](list)
+    for index, asked in enumerate(demands):
+        for demand in asked:
+            users[demand].append(index)
+    chains = defaultdict[tuple[str, ...], list[_Demand]](list)
+    for demand in users:
+        # What holds or does not is one trait for all demands of the same checks: they fail where
+        # any of these does.
+        chains[demand[0] if demand[1] else ("", *map(str, users[demand]))].append(demand)
+    traits = [list(_list_held(chain)) for chain in chains.values()]
+    parsed = [check["dialect"] == "commonmark" for check in checks]
+    if prod(map(len, traits)) > PROOFS.traits:
+        return None
+    return dict.fromkeys(_grade_traits(demands, parsed, traits), OUTPUT_LIMIT)
+
+
+def _grade_traits(
+    demands: Sequence[Mapping[_Demand, None]],
+    parsed: Sequence[bool],
+    traits: Sequence[Sequence[frozenset[_Demand]]],
+) -> Iterator[JointRawAnswers]:
+    # Of demands that are one trait, nobody knows which of them fails.
+    told = {
+        demand
+        for trait in traits
+        for held in trait
+        for demand in held
+        if demand[1] or len(trait[0]) == 1
+    }
+    for chosen in product(*traits):
+        held = frozenset[_Demand]().union(*chosen)
+        failed = told - held
+        if _lacks_heading(held, failed) or any(_follows(demand, held) for demand in failed):
+            continue
+        answers = tuple(PASSED if asked.keys() <= held else FAILED for asked in demands)
+        yield answers
+        # A text beyond the parser's limits.
+        yield tuple(ERROR if one else answer for one, answer in zip(parsed, answers, strict=True))
+
+
+def _lacks_heading(held: frozenset[_Demand], failed: set[_Demand]) -> bool:
+    """Whether a text would have no heading, and one that is too deep, of level 1, or of a section."""
+    bare = {dialect for (dialect, name, *_), least in failed if (name, least) == (_HEADINGS, 1)}
+    shown = {dialect for (dialect, name, *_), _ in failed if name in {_LEVEL, _NO_H1}}
+    shown |= {dialect for (dialect, name, *_), _ in held if name == _SECTION}
+    return not bare.isdisjoint(shown)
+
+
+def _follows(demand: _Demand, held: frozenset[_Demand]) -> bool:
+    """Whether a demand holds where these do: a heading with the longer text has the shorter one, too."""
+    (dialect, name, *texts), _ = demand
+    if name == _NO_H1:
+        return ((dialect, _LEVEL), DEEPEST_HEADING) in held
+    others = [key[2] for key, _ in held if key[:2] == (dialect, name) and texts]
+    # A text without the shorter one lacks the longer one.
+    return any(texts[0] in other if name == _SECTION else other in texts[0] for other in others)
+
+
+def _list_held(chain: Sequence[_Demand]) -> Iterator[frozenset[_Demand]]:
+    """Yield the demands that hold together: all or none, or of numbers those up to one of them."""
+    if not chain[0][1]:
+        yield from (frozenset(chain), frozenset())
+        return
+    ordered = sorted(chain, key=lambda demand: demand[1])
+    yield from (frozenset(ordered[:end]) for end in range(len(ordered) + 1))
+
+
+def _list_demands(check: Params) -> Iterator[_Demand]:
+    dialect = check["dialect"]
+    for name in (_HEADINGS, "min_code_blocks", "min_paragraphs"):
+        if check[name]:
+            yield (dialect, name), check[name]
+    if check["max_heading_level"] < DEEPEST_HEADING:
+        # The lower the level, the more it asks for.
+        yield (dialect, _LEVEL), DEEPEST_HEADING - check["max_heading_level"]
+    if check["no_h1"]:
+        yield (dialect, _NO_H1), 0
+    yield from (((dialect, _SECTION, section.lower()), 0) for section in check["required_sections"])
+    yield from ((("", "forbidden", pattern), 0) for pattern in check["forbidden_patterns"])
+
+
+KIND = ComparedKind(
     params={
         "dialect": Param(
             "commonmark", read_one_of("commonmark", "lines"), rule="check-engine-changed"
@@ -96,6 +188,8 @@ KIND = CheckKind(
     may_err=lambda params: params["dialect"] == "commonmark",  # a text beyond the parser's limits
     question_parts=read_no_question,
     sample_texts=_yield_texts,
+    joint_answers=_list_joint_answers,
+    assembly_order=-1,
     passes_all=_asks_nothing,
     cost=150,
 )

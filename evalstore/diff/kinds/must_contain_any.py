@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from evalstore.checks.phrases import PHRASE_LIMIT
+from evalstore.diff.answers.text_scores import (
+    TextScore,
+    build_phrases,
+    find_phrase_limit,
+    is_in_all,
+)
 from evalstore.diff.kinds import (
     CASE_SENSITIVE,
-    CheckKind,
+    ComparedKind,
     Param,
     Params,
     make_phrases_param,
@@ -17,13 +24,26 @@ from evalstore.diff.kinds import (
     say_never,
     yield_phrase_texts,
 )
+from evalstore.diff.limits import PROOFS
 
 
 def _yield_texts(params: Params) -> Iterator[str]:
     return yield_phrase_texts(params["values"], params["min_matches"])
 
 
-KIND = CheckKind(
+def _read_text_score(params: Params) -> TextScore | None:
+    values, needed = list(dict.fromkeys(params["values"])), params["min_matches"]
+    if not 0 < needed <= len(values):
+        return TextScore((), lambda _: Fraction(needed <= 0))
+    if needed == 1:
+        return TextScore((build_phrases(params),), is_in_all)
+    if len(values) > PROOFS.counted_phrases:
+        return None
+    languages = tuple(build_phrases(params, [value]) for value in values)
+    return TextScore(languages, lambda found: Fraction(sum(found) >= needed))
+
+
+KIND = ComparedKind(
     params={
         "values": make_phrases_param("contain-phrase-added", "contain-phrase-removed"),
         "case_sensitive": CASE_SENSITIVE,
@@ -40,5 +60,8 @@ KIND = CheckKind(
     may_err=lambda params: len(params["values"]) > PHRASE_LIMIT,
     question_parts=read_no_question,
     sample_texts=_yield_texts,
+    text_score=_read_text_score,
+    found_language=lambda params: build_phrases(params) if params["min_matches"] == 1 else None,
+    step_limit=find_phrase_limit,
     passes_all=lambda params: params["min_matches"] <= 0,
 )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from evalstore.checks.phrases import PHRASE_LIMIT
+from evalstore.diff.answers.text_scores import TextScore, build_phrases, find_phrase_limit
 from evalstore.diff.kinds import (
     CASE_SENSITIVE,
-    CheckKind,
+    ComparedKind,
+    Params,
     make_phrases_param,
     read_no_question,
     say_always,
@@ -13,7 +17,14 @@ from evalstore.diff.kinds import (
     yield_phrase_texts,
 )
 
-KIND = CheckKind(
+
+def _read_text_score(params: Params) -> TextScore:
+    if not params["values"]:
+        return TextScore((), lambda _: Fraction(1))
+    return TextScore((build_phrases(params),), lambda found: Fraction(not any(found)))
+
+
+KIND = ComparedKind(
     params={
         "values": make_phrases_param("ban-phrase-added", "ban-phrase-removed"),
         "case_sensitive": CASE_SENSITIVE,
@@ -24,5 +35,8 @@ KIND = CheckKind(
     question_parts=read_no_question,
     sample_texts=lambda params: yield_phrase_texts(params["values"], 1),
     bans=True,
+    text_score=_read_text_score,
+    found_language=build_phrases,
+    step_limit=find_phrase_limit,
     passes_all=lambda params: not params["values"],
 )

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from evalstore.diff.kinds import CheckKind, Param, read_no_question, read_one_of, say_always
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+from evalstore.diff.answers.raw_answers import ERROR, FAILED, MISSING, PASSED, JointRawAnswers
+from evalstore.diff.kinds import (
+    ComparedKind,
+    Param,
+    Params,
+    read_no_question,
+    read_one_of,
+    say_always,
+)
+from evalstore.languages.patterns import OUTPUT_LIMIT
 
 # A block that is cut, and a word in capitals, are PHP to one dialect only; so is a word that begins
 # with php.
@@ -16,7 +28,21 @@ _CODE = (
     "```phpt\n$x = 1;\n```",
 )
 
-KIND = CheckKind(
+
+def _list_joint_answers(checks: Sequence[Params]) -> Mapping[JointRawAnswers, int]:
+    without = {"pass": PASSED, "fail": FAILED, "unscored": MISSING}
+    dialects = list(dict.fromkeys(check["dialect"] for check in checks))
+    ways: dict[JointRawAnswers, int] = {}
+    # What one dialect sees says nothing about the other.
+    for seen in product((None, PASSED, FAILED, ERROR), repeat=len(dialects)):
+        said = dict(zip(dialects, seen, strict=True))
+        ways[tuple(said[check["dialect"]] or without[check["on_no_code"]] for check in checks)] = (
+            OUTPUT_LIMIT
+        )
+    return ways
+
+
+KIND = ComparedKind(
     params={
         "dialect": Param(
             "commonmark", read_one_of("commonmark", "legacy"), rule="check-engine-changed"
@@ -30,6 +56,6 @@ KIND = CheckKind(
     may_err=say_always,  # PHP may be missing
     question_parts=read_no_question,
     sample_texts=lambda _: iter(_CODE),
-    is_portable=False,
+    joint_answers=_list_joint_answers,
     cost=100,
 )

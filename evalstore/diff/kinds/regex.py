@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from evalstore.diff.answers.text_scores import TextScore, is_in_all
 from evalstore.diff.changes.pattern_edits import find_pattern_changes
 from evalstore.diff.kinds import (
     REQUIRED,
-    CheckKind,
+    ComparedKind,
     Param,
     Params,
     UnreadableError,
@@ -19,7 +20,13 @@ from evalstore.diff.kinds import (
     say_always,
     say_never,
 )
+from evalstore.languages import (
+    pattern_comparison,  # its names are imported where a pattern is compared
+)
 from evalstore.languages.patterns import compile_matcher
+
+if TYPE_CHECKING:
+    from evalstore.languages.pattern_comparison import Expression, RegexTree
 
 _FLAGS = frozenset("imsx")
 _META = frozenset(".^$*+?{}[]()|")
@@ -59,7 +66,21 @@ def _find_literal(pattern: str) -> str | None:
     return "".join(text)
 
 
-KIND = CheckKind(
+def _read_expression(params: Params) -> Expression:
+    return pattern_comparison.Expression(params["pattern"], params["flags"], params["mode"])
+
+
+def _build_language(params: Params) -> RegexTree:
+    return pattern_comparison.build_pattern_language(_read_expression(params))
+
+
+def _find_step_limit(params: Params) -> object:
+    expression = _read_expression(params)
+    matcher = compile_matcher(*expression)
+    return expression if isinstance(matcher, str) else matcher.ordinary_length
+
+
+KIND = ComparedKind(
     params={
         "pattern": Param(
             REQUIRED, read_text, rule="regex-pattern-changed", edits=find_pattern_changes
@@ -77,4 +98,7 @@ KIND = CheckKind(
     may_err=_may_exceed,
     question_parts=read_no_question,
     sample_texts=_yield_texts,
+    text_score=lambda params: TextScore((_build_language(params),), is_in_all),
+    found_language=_build_language,
+    step_limit=_find_step_limit,
 )

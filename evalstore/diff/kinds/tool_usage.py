@@ -9,7 +9,7 @@ from evalstore.checks.tools import TOOL_LIMIT
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.kinds import (
-    CheckKind,
+    ComparedKind,
     Param,
     Params,
     Row,
@@ -261,7 +261,7 @@ def _simplify(params: Params) -> Params:
 
 
 # Tools are compared in the mode that asks for less, and without partial credit.
-KIND = CheckKind(
+KIND = ComparedKind(
     params={
         # [] is not its absence: then the question's are not asked for.
         "tools": Param(None, _read_tools, rule="tool-required-changed", edits=find_tool_changes),
@@ -284,6 +284,7 @@ KIND = CheckKind(
     is_binary=lambda params: not params["partial"] or count_required_tools(params) in {0, 1},
     may_miss=say_always,  # an output without a record of calls
     may_err=lambda params: params["tools"] is None or len(params["tools"]) > TOOL_LIMIT,
+    demands_calls=True,
     question_parts=_find_question_parts,
     fill_from_question=_fill_from_question,
     simplify=_simplify,

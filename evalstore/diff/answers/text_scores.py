@@ -1,0 +1,41 @@
+"""What checks of text share: a score by the languages that a text is in, and the languages of phrases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evalstore.checks.phrases import PHRASE_LIMIT
+from evalstore.languages import (
+    pattern_comparison,  # its names are imported where a pattern is compared
+)
+
+if TYPE_CHECKING:
+    from evalstore.languages.pattern_comparison import Membership, RegexTree
+
+
+class TextScore(NamedTuple):
+    """The score of a check, before it is turned round: of whether a text is in each of its languages, in order."""
+
+    languages: tuple[RegexTree, ...]
+    compute: Callable[[Membership], Fraction]
+
+
+def is_in_all(found: Membership) -> Fraction:
+    """Return 1 for a text that is in all languages, else 0."""
+    return Fraction(all(found))
+
+
+def build_phrases(params: Any, values: Sequence[str] | None = None) -> RegexTree:
+    """Return the texts that hold any of these phrases, of all that a check of phrases lists where none are given."""
+    listed = params["values"] if values is None else values
+    return pattern_comparison.build_phrase_language(
+        list(listed), case_sensitive=params["case_sensitive"]
+    )
+
+
+def find_phrase_limit(params: Any) -> int | None:
+    """Return how many phrases a check has where these are too many for a long text; None where they are not."""
+    count = len(params["values"])
+    return count if count > PHRASE_LIMIT else None
