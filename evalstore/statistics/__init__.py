@@ -30,8 +30,18 @@ from evalstore.statistics.paired_mean import (
     count_units,
     estimate_mean,
 )
-from evalstore.statistics.sign_flips import compute_mcnemar_p, compute_sign_flip_p
+from evalstore.statistics.sign_flips import (
+    compute_mcnemar_p,
+    compute_sign_flip_p,
+    compute_sign_p,
+)
 from evalstore.statistics.student import find_student_quantile
+from evalstore.statistics.typical_change import (
+    MoveCounts,
+    TypicalChange,
+    count_moves,
+    estimate_typical,
+)
 
 __all__ = [
     "FEWEST_ANCHORS",
@@ -42,20 +52,25 @@ __all__ = [
     "ExactMean",
     "Interval",
     "MeanEstimate",
+    "MoveCounts",
     "Rate",
     "ShareMoves",
+    "TypicalChange",
     "UnitTotals",
     "bound_rate",
     "compute_holm_p_values",
     "compute_mcnemar_p",
     "compute_noise_reach",
     "compute_sign_flip_p",
+    "compute_sign_p",
     "correct_share",
+    "count_moves",
     "count_units",
     "estimate_change",
     "estimate_mean",
     "estimate_rest",
     "estimate_rest_mean",
     "estimate_shift",
+    "estimate_typical",
     "find_student_quantile",
 ]

@@ -2,7 +2,9 @@
 
 Half an observation at +1, half at -1 and one at 0 are added. So few questions that all moved alike
 do not look certain, and a mean of rare moves keeps an interval that is wide enough: of two
-questions that lost a half each nothing is known.
+questions that lost a half each nothing is known. Where few moved, and all one way, the interval
+reaches at least as far as the exact bound of so rare an event (Clopper and Pearson 1934): 3.7 / n
+of what was never seen.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import fsum, hypot, sqrt
 
+from evalstore.statistics.rare_events import bound_rare_rate
 from evalstore.statistics.student import find_student_quantile
 
 Interval = tuple[float, float]
@@ -23,6 +26,7 @@ FEWEST_UNITS, FEWEST_GROUPS = 2, 5
 # The weight and the value of each observation that is added.
 _ADDED = ((0.5, 1.0), (0.5, -1.0), (1.0, 0.0))
 _SURE = 0.975
+_RARE = 5  # of so many units one moved, or fewer: else the added observations are wide enough
 _ZERO = Fraction(0)
 
 
@@ -30,7 +34,8 @@ _ZERO = Fraction(0)
 class MeanEstimate:
     """The estimate of a mean share: `middle` and `error` (its standard error) with the added observations in them.
 
-    `seen` is the mean as it was seen, without them, and `standard_error` its error.
+    `seen` is the mean as it was seen, without them, and `standard_error` its error. `least` is how
+    far the ends of the interval are below and above it at least.
     """
 
     middle: float
@@ -38,12 +43,15 @@ class MeanEstimate:
     freedom: int
     seen: float
     standard_error: float
+    least: Interval = (0.0, 0.0)
 
     @property
     def interval(self) -> Interval:
         """The 95 % interval, cut at -1 and 1."""
         reach = find_student_quantile(_SURE, self.freedom) * self.error
-        return max(-1.0, self.middle - reach), min(1.0, self.middle + reach)
+        low = min(self.middle - reach, self.seen - self.least[0])
+        high = max(self.middle + reach, self.seen + self.least[1])
+        return max(-1.0, low), min(1.0, high)
 
     @property
     def detectable_effect(self) -> float:
@@ -60,6 +68,7 @@ class MeanEstimate:
             self.freedom,
             self.seen * by,
             self.standard_error * by,
+            (self.least[0] * by, self.least[1] * by),
         )
 
     def drop_middle(self) -> MeanEstimate:
@@ -77,6 +86,7 @@ def add_means(parts: Sequence[MeanEstimate]) -> MeanEstimate:
         freedom=max(1, int(freedom)),
         seen=fsum(part.seen for part in parts),
         standard_error=hypot(*(part.standard_error for part in parts)),
+        least=(max(part.least[0] for part in parts), max(part.least[1] for part in parts)),
     )
 
 
@@ -99,7 +109,27 @@ def estimate_mean(units: Counter[Unit]) -> MeanEstimate | None:
         freedom=seen - 1,
         seen=total / seen,
         standard_error=sqrt(_sum_squares(scaled, total / seen) / (seen - 1) / seen),
+        least=_find_least_reach(scaled, seen),
     )
+
+
+def _find_least_reach(units: Sequence[tuple[float, float, int]], seen: int) -> Interval:
+    """Return how far below and above their mean the interval of `seen` units ends at least: 0 where many moved.
+
+    What moved up alone may do so more often than it was seen to; and what none did, by a whole
+    point.
+    """
+    moved = [(share, times) for share, _, times in units if share]
+    count = sum(times for _, times in moved)
+    if count * _RARE > seen or len({share > 0 for share, _ in moved}) > 1:
+        return 0.0, 0.0
+    unseen = bound_rare_rate(0, seen)
+    if not moved:
+        return unseen, unseen
+    total = fsum(share * times for share, times in moved)
+    size = abs(total) / count
+    reach = max(bound_rare_rate(count, seen) * size, unseen) - abs(total) / seen
+    return (0.0, reach) if total > 0 else (reach, 0.0)
 
 
 def _sum_squares(units: Sequence[tuple[float, float, int]], mean: float) -> float:

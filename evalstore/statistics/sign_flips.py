@@ -1,6 +1,7 @@
-"""The sign-flip test of a mean, and McNemar's test of flips; seeded, pure.
+"""The sign-flip test of a mean, McNemar's test of flips, and the sign test; seeded, pure.
 
-All p-values are mid-p: an outcome as far as the one seen counts half. The sign-flip test says how
+Its p-values, but for that of the sign test, are mid-p: an outcome as far as the one seen counts
+half. The sign-flip test says how
 often chance alone moves a mean so far, where each move could as well be the other way. Where all
 moves are of one size, as with verdicts, it is McNemar's, and exact for any number of them.
 """
@@ -56,6 +57,20 @@ def compute_mcnemar_p(one: int, other: int) -> float:
     return float(
         Fraction(2 * whole - term, 2 * whole) if one == other else Fraction(term + 2 * below, whole)
     )
+
+
+def compute_sign_p(one: int, other: int) -> float:
+    """Return the p of the exact sign test: how often chance splits two counts as unevenly, or more so."""
+    if one == other:
+        return 1.0
+    return compute_mcnemar_p(one, other) + _compute_split_probability(one + other, min(one, other))
+
+
+def _compute_split_probability(flips: int, fewer: int) -> float:
+    """Return how likely it is that so many of some flips go one given way."""
+    if flips > EXACT_FLIPS:
+        return _compute_binomial_term(flips, fewer)
+    return float(Fraction(comb(flips, fewer), 2**flips))
 
 
 def _count_all_flips(moves: Sequence[Fraction]) -> float:
