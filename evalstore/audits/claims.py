@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 
 from evalstore.audits.values import Audit, Factor, PlayerName
-from evalstore.audits.wording import format_points, format_size, join_phrases
+from evalstore.audits.wording import format_points, format_size, join_phrases, word_shown
 from evalstore.statistics import FEWEST_ANCHORS, ChangeEstimate, Conclusion, bound_rate
 from evalstore.text import count_noun
 
@@ -85,10 +85,11 @@ def format_p(p: float) -> str:
 def describe_certainty(factor: Factor) -> str:
     """Return in plain words how certain a share is, for a row of the waterfall."""
     span = f", {format_points(factor.ci[0])} to {format_points(factor.ci[1])}" if factor.ci else ""
+    shown = word_shown(factor).replace(" verdicts turned ", " ")  # a row ends at the screen's edge
     words = {
         None: factor.claim,
         Conclusion.SIGNIFICANT: f"more than chance{span}",
-        Conclusion.NOT_RESOLVABLE: f"could be chance{span}",
+        Conclusion.NOT_RESOLVABLE: f"{shown or 'could be chance'}{span}",
         Conclusion.BOUNDED_NULL: f"next to nothing{span}",
         Conclusion.BOUNDED: f"estimated{span}",
         Conclusion.MOVED_NONE: "moved nothing",

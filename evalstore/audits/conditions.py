@@ -27,10 +27,21 @@ _OPERATORS: dict[str, Callable[[Fraction, Fraction], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_CONDITION = re.compile(r"\s*([a-z_@]+)(\.mean)?\s*(<=|>=|<|>)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*")
-_OWN = {"own": "shapley", "own@old": "old", "own@new": "new"}
-_INTERVALS = {"own": "ci", "own@old": "ci_old", "own@new": "ci_new"}
-_SHARES = (*_OWN, *map(str, PlayerName))
+_CONDITION = re.compile(
+    r"\s*([a-z_@]+)(?:\.([a-z]+))?\s*(<=|>=|<|>)\s*([+-]?[0-9]+(?:\.[0-9]+)?)\s*"
+)
+# Each by its name, and by that of its interval.
+_OWN = {
+    "own": ("shapley", "ci"),
+    "own@old": ("old", "ci_old"),
+    "own@new": ("new", "ci_new"),
+    "own.passes": ("passes", "ci_passes"),
+    "own.typical": ("typical", "ci_typical"),
+}
+_MEAN, _CHANNELS = "mean", ("passes", "typical")
+_IN_POINTS = 1  # no share is so large: a bound of 1 or more is one in points
+_RULERS = ("own", "own@old", "own@new")
+_SHARES = (*_RULERS, *map(str, PlayerName))
 RECORD_METRICS = ("flips", "delta")  # what two records alone can answer
 METRICS = (*_SHARES, *LINE_LABELS, *RECORD_METRICS)
 
@@ -54,6 +65,7 @@ class _Ungraded(NamedTuple):
 
 _Values = Sequence[_Value]  # they have to agree
 _JOINT = _Value(None, "cannot be separated from the other changes")
+_FEW = _Value(None, "is not known of so few questions, or of shares that are estimated")
 
 
 class Answer(StrEnum):
@@ -68,16 +80,22 @@ class Answer(StrEnum):
 class Condition:
     """What must not be: `own < -0.02`; shares are parts of 1, flips a number of verdicts.
 
-    `asks_mean`: of the share itself, whatever its interval (`own.mean < -0.02`).
+    `part` is what is asked of the metric: `mean`, of the share itself, whatever its interval
+    (`own.mean < -0.02`); of the outputs' own also `passes` or `typical`; empty for the share.
     """
 
     metric: str
     operator: str
     bound: Fraction
-    asks_mean: bool = False
+    part: str = ""
 
     def __str__(self) -> str:
-        return f"{self.metric}{'.mean' * self.asks_mean}{self.operator}{float(self.bound):g}"
+        return f"{self.name}{self.operator}{float(self.bound):g}"
+
+    @property
+    def name(self) -> str:
+        """What is asked, with the part of it."""
+        return f"{self.metric}.{self.part}" if self.part else self.metric
 
     def is_met(self, value: Fraction) -> bool:
         """Whether a value is what must not be."""
@@ -95,14 +113,23 @@ class ConditionResult:
 
 
 def parse_condition(text: str) -> Condition:
-    """Read `own<-0.02`; raises `UsageError` that names what can be asked."""
+    """Read `own<-0.02`, or `own<-2` in points; raises `UsageError` that names what can be asked."""
     match = _CONDITION.fullmatch(text)
-    if match is None or match[1] not in (_SHARES if match[2] else METRICS):
+    if match is None or not _can_ask(match[1], match[2] or ""):
         raise UsageError(
             f"{text!r} is not a valid condition",
-            hint=f"as in own<-0.02; one of {', '.join(METRICS)}",
+            hint=f"as in own<-0.02; one of {', '.join((*METRICS, 'own.passes', 'own.typical'))}",
         )
-    return Condition(match[1], match[3], Fraction(match[4]), asks_mean=bool(match[2]))
+    bound = Fraction(match[4])
+    if abs(bound) >= _IN_POINTS and match[1] != "flips":
+        bound /= 100
+    return Condition(match[1], match[3], bound, match[2] or "")
+
+
+def _can_ask(metric: str, part: str) -> bool:
+    if not part:
+        return metric in METRICS
+    return metric in _SHARES if part == _MEAN else metric == "own" and part in _CHANNELS
 
 
 def decide_conditions(
@@ -137,9 +164,9 @@ def decide_record_conditions(
     """Return the answer to each condition on two records; raises `UsageError` for one that records cannot answer."""
     values: list[list[_Value]] = []
     for condition in conditions:
-        if condition.metric not in RECORD_METRICS:
+        if condition.name not in RECORD_METRICS:
             raise UsageError(
-                f"--records grades nothing, so it cannot say {condition.metric}",
+                f"--records grades nothing, so it cannot say {condition.name}",
                 hint=f"one of {', '.join(RECORD_METRICS)}; evalstore audit without --records tells the others",
             )
         values.append([*_list_record_values(found, condition.metric)])
@@ -185,7 +212,7 @@ def _decide(condition: Condition, values: _Values, more: str) -> ConditionResult
     unknown = next((one for one in values if one.value is None), None)
     if unknown is not None:
         return ConditionResult(
-            condition, Answer.UNDECIDED, None, f"{condition.metric} {unknown.reason}{more}"
+            condition, Answer.UNDECIDED, None, f"{condition.name} {unknown.reason}{more}"
         )
     ends = [
         end
@@ -209,7 +236,7 @@ def _decide(condition: Condition, values: _Values, more: str) -> ConditionResult
         )
     # Only a judge that is asked again makes more of an estimate.
     rest = more if first.reason.startswith(_ESTIMATED) else ""
-    return ConditionResult(condition, Answer.UNDECIDED, None, f"{condition.metric} {found}{rest}")
+    return ConditionResult(condition, Answer.UNDECIDED, None, f"{condition.name} {found}{rest}")
 
 
 def _describe(value: _Value) -> str:
@@ -222,14 +249,15 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
     """Yield the values that a condition has to agree on; None where one is unknown."""
     lines, metric = audit.lines, condition.metric
     if metric in _SHARES:
+        asks_mean = condition.part == _MEAN
         values = (
-            _list_own_values(audit, metric)
-            if metric in _OWN
+            _list_own_values(audit, metric if asks_mean else condition.name)
+            if metric in _RULERS
             else _list_player_values(audit, PlayerName(metric))
         )
         yield from (
             (one._replace(interval=None) for one in values)
-            if condition.asks_mean
+            if asks_mean
             else map(_require_interval, values)
         )
     elif metric in LINE_LABELS:
@@ -248,17 +276,16 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
             )
 
 
-def _list_own_values(audit: Audit, metric: str) -> Iterator[_Value]:
+def _list_own_values(audit: Audit, name: str) -> Iterator[_Value]:
     own, lines = audit.own_as_zero, audit.lines
     sampled = [one for one in audit.factors if not OWN_PLAYERS.isdisjoint(one.players)]
     anchors = max((one.anchors or 0 for one in sampled), default=0)
     how = _word_basis(anchors) + (f", {_word_missing(lines)}" if lines.silent_b else "")
-    value = getattr(own, _OWN[metric])
-    yield (
-        _Value(value, how, getattr(own, _INTERVALS[metric]), needs_interval=True)
-        if value is not None
-        else _JOINT
-    )
+    value, interval = (getattr(own, attribute) for attribute in _OWN[name])
+    if value is None:
+        yield _JOINT if own.shapley is None else _FEW
+    else:
+        yield _Value(value, how, interval, needs_interval=True)
 
 
 def _list_player_values(audit: Audit, player: PlayerName) -> Iterator[_Value]:

@@ -17,8 +17,10 @@ from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
 from evalstore.audits.question_attribution import AttributedQuestion, QuestionAttributor
 from evalstore.audits.question_sets import (
     COMPARABLE,
+    SILENT,
     PairSet,
     PairSums,
+    QuestionPair,
     SideSum,
     find_untold_renames,
     list_pairs,
@@ -237,6 +239,8 @@ class AuditJob:
             self.notes.add_outputs((pair.old, pair.new))
             if pair.set is PairSet.COMPARED and pair.old and pair.new:
                 self._add_question(self.attributor.attribute_question(pair), (pair.old, pair.new))
+            elif pair.set in SILENT:
+                self._add_silence(pair)
         if not self.sums.count(*COMPARABLE):
             raise make_disjoint_error(self.a.run, self.b.run)
         if self.drift and not allow_drift:
@@ -256,6 +260,12 @@ class AuditJob:
         )
         _assert_sums(found, self.has_lost and not self.drift)
         return found
+
+    def _add_silence(self, pair: QuestionPair) -> None:
+        """Note how far a question moves that one run did not answer, where no answer counts 0."""
+        old, new = (row.score or _ZERO if row else _ZERO for row in (pair.old, pair.new))
+        row = pair.new or pair.old
+        self.totals.add_silence(new - old, row.group if row else None)
 
     def _add_question(
         self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow]
@@ -300,7 +310,7 @@ class AuditJob:
         compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
         lines = self.sums.sum_lines(LineEffect(*(one.total / max(common, 1) for one in self.lost)))
         factors = tuple(map(self._cut_interval, self.totals.build_factors()))
-        own = self.totals.build_own_share(lines.no_answer.score)
+        own = self.totals.build_own_share(lines.no_answer, counts_silence=False)
         flips = Flips(
             tuple(self.worse),
             tuple(self.better),
@@ -318,7 +328,7 @@ class AuditJob:
             factors=factors,
             lines=lines,
             own=own,
-            own_as_zero=self.totals.build_own_share(lines.no_answer_as_zero.score),
+            own_as_zero=self.totals.build_own_share(lines.no_answer_as_zero, counts_silence=True),
             drift=tuple(self.drift),
             flips=flips,
             input_changed=tuple(self.input_changed),

@@ -53,7 +53,7 @@ class PairSet(Enum):
 
 # A question of one of these says something of both runs.
 COMPARABLE = (PairSet.COMPARED, PairSet.ERRORS, PairSet.SILENT_A, PairSet.SILENT_B)
-_SILENT = (PairSet.SILENT_A, PairSet.SILENT_B)
+SILENT = (PairSet.SILENT_A, PairSet.SILENT_B)
 
 
 class QuestionPair(NamedTuple):
@@ -197,9 +197,7 @@ class PairSums:
         means = []
         for side in (0, 1):
             found = self.sum_side(side, held)
-            silent = (
-                self.count(*_SILENT) - self.sum_side(side, _SILENT).scores.count if zeros else 0
-            )
+            silent = self.count(*SILENT) - self.sum_side(side, SILENT).scores.count if zeros else 0
             count = found.scores.count + silent
             if not count:
                 return LineEffect()

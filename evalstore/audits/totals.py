@@ -10,12 +10,13 @@ from fractions import Fraction
 
 from evalstore.audits.claims import choose_claim
 from evalstore.audits.question_attribution import AttributedQuestion
-from evalstore.audits.question_shares import BlockShare, Players
+from evalstore.audits.question_shares import BlockShare, Channels, Players
 from evalstore.audits.values import (
     OWN_PLAYERS,
     Cause,
     EditSource,
     Factor,
+    LineEffect,
     OwnShare,
     PlayerName,
     QuestionShare,
@@ -28,13 +29,16 @@ from evalstore.statistics import (
     Conclusion,
     ExactMean,
     Interval,
+    MoveCounts,
     ShareMoves,
     UnitTotals,
     compute_sign_flip_p,
+    count_moves,
     estimate_change,
     estimate_rest,
     estimate_rest_mean,
     estimate_shift,
+    estimate_typical,
 )
 
 _WORST = 5
@@ -59,6 +63,8 @@ class _FactorSum:
     first: ExactMean = field(default_factory=ExactMean)
     last: ExactMean = field(default_factory=ExactMean)
     shares: ShareMoves = field(default_factory=ShareMoves)
+    # Of the questions whose verdict turned, its part in that.
+    turned: ShareMoves = field(default_factory=ShareMoves)
     # By place, the shares of the questions that it moved.
     places: dict[int, Fraction] = field(default_factory=dict)
     moved: int = 0
@@ -86,6 +92,7 @@ class _FactorSum:
         # Of players that cancelled out on a question, none turned its verdict.
         if is_turned and passes:
             self.flipped.append(id_)
+            self.turned.add(passes, group)
         for source, score, pass_share in block.edits:
             if (found := self.causes.get(source)) is None:
                 found = self.causes[source] = _CauseSum()
@@ -135,6 +142,10 @@ class AuditTotals:
     own: tuple[_OwnSum, _OwnSum, _OwnSum] = field(
         default_factory=lambda: (_OwnSum(), _OwnSum(), _OwnSum())
     )
+    own_passes: _OwnSum = field(default_factory=_OwnSum)
+    # Of the questions that one run did not answer, what that moves where no answer counts 0.
+    silent: UnitTotals = field(default_factory=UnitTotals)
+    silent_shares: ShareMoves = field(default_factory=ShareMoves)
     is_judged: bool = False
     is_sampled: bool = False
     turned: ShareMoves = field(default_factory=ShareMoves)
@@ -175,13 +186,15 @@ class AuditTotals:
         if question.service_keys:
             self._add_anchor(question, blocks, group)
         if question.shares:
-            lone = [None if joint & OWN_PLAYERS else _sum_own(blocks)]
-            ends = [
-                None if joint & OWN_PLAYERS else end
-                for end in (question.shares.own_old, question.shares.own_new)
-            ]
-            for own, share in zip(self.own, lone + ends, strict=True):
-                own.add_question(share, group)
+            score, passes = _sum_own(blocks)
+            shares = (score, question.shares.own_old, question.shares.own_new, passes)
+            for own, share in zip((*self.own, self.own_passes), shares, strict=True):
+                own.add_question(None if joint & OWN_PLAYERS else share, group)
+
+    def add_silence(self, share: Fraction, group: str | None) -> None:
+        """Add a question that one run did not answer; `share` is how far that moves its score."""
+        self.silent.add_question(group)
+        self.silent_shares.add(share, group)
 
     def build_factors(self) -> tuple[Factor, ...]:
         """Return the factors: each player, then the joint ones."""
@@ -212,30 +225,72 @@ class AuditTotals:
             if total.flipped
         }
 
-    def build_own_share(self, line: Fraction) -> OwnShare:
-        """Return the share of the outputs by three rubrics, with what missing answers add."""
+    def build_own_share(self, line: LineEffect, *, counts_silence: bool) -> OwnShare:
+        """Return the share of the outputs by three rubrics, with what missing answers add.
+
+        With `counts_silence` a question without an answer moves the typical one as well.
+        """
+        own = (*self.own, self.own_passes)
+        lines = (line.score, line.score, line.score, line.passes)
+        pairs = [*zip(own, lines, strict=True)]
         ends = [
-            one.shares.total / (self.questions or 1) + line if one.is_known else None
-            for one in self.own
+            one.shares.total / (self.questions or 1) + moved if one.is_known else None
+            for one, moved in pairs
         ]
-        spans = [self._find_own_interval(one, line) for one in self.own]
-        return OwnShare(ends[0], ends[1], ends[2], spans[0], spans[1], spans[2])
+        spans = [self._find_own_interval(one, moved) for one, moved in pairs]
+        typical, ci_typical = self._find_own_typical(counts_silence=counts_silence)
+        return OwnShare(
+            shapley=ends[0],
+            old=ends[1],
+            new=ends[2],
+            ci=spans[0],
+            ci_old=spans[1],
+            ci_new=spans[2],
+            passes=ends[3],
+            ci_passes=spans[3],
+            typical=typical,
+            ci_typical=ci_typical,
+        )
 
     def _find_own_interval(self, own: _OwnSum, line: Fraction) -> Interval | None:
         """Return the interval of an own share, moved by what is counted: that is no chance."""
         if not own.is_known:
             return None
         moved = float(line)
-        changed = [
+        if not self._list_own_players():
+            return moved, moved
+        shifts = self._list_own_shifts()
+        if shifts and own is self.own_passes:  # anchors say how far a score moves, and no verdict
+            return None
+        mean = estimate_rest_mean(self.units.count_units(own.shares), shifts)
+        return (mean.interval[0] + moved, mean.interval[1] + moved) if mean else None
+
+    def _find_own_typical(self, *, counts_silence: bool) -> tuple[Fraction | None, Interval | None]:
+        """Return how far the typical question moved by itself, and the interval of that."""
+        own = self.own[0]
+        if not own.is_known:
+            return None, None
+        units, shares = self.units, own.shares
+        if counts_silence:
+            units, shares = units.join(self.silent), shares.join(self.silent_shares)
+        if not self._list_own_players() and units.questions == self.questions:
+            return _ZERO, (0.0, 0.0)
+        found = estimate_typical(units.count_units(shares))
+        if found is None or self._list_own_shifts():
+            return None, None
+        return found.median, found.interval
+
+    def _list_own_players(self) -> list[Players]:
+        return [
             players
             for players, total in self._sums.items()
             if total.changed and OWN_PLAYERS & {*players}
         ]
-        if not changed:
-            return moved, moved
-        shifts = [shift for players in changed for shift in self._list_shifts(players)]
-        mean = estimate_rest_mean(self.units.count_units(own.shares), shifts)
-        return (mean.interval[0] + moved, mean.interval[1] + moved) if mean else None
+
+    def _list_own_shifts(self) -> list[AnchorShift]:
+        return [
+            shift for players in self._list_own_players() for shift in self._list_shifts(players)
+        ]
 
     def _add_anchor(
         self, question: AttributedQuestion, blocks: Mapping[Players, BlockShare], group: str | None
@@ -276,6 +331,7 @@ class AuditTotals:
         ends = total.first.total / size, total.last.total / size
         anchors = self._count_anchors(players)
         is_sampled = not OWN_PLAYERS.isdisjoint(players) or bool(anchors)
+        has_signs = is_sampled and not anchors and bool(total.changed)
         causes = self._build_causes(players, total, size)
         claim = choose_claim(
             players,
@@ -302,7 +358,12 @@ class AuditTotals:
             conclusion=conclusion if is_sampled else None,
             anchors=anchors or None,
             detectable=estimate.mean.detectable_effect if estimate and estimate.mean else None,
+            typical=self._count_moves(total.shares) if has_signs else None,
+            verdicts=self._count_moves(total.turned) if has_signs else None,
         )
+
+    def _count_moves(self, moves: ShareMoves) -> MoveCounts:
+        return count_moves(self.units.count_units(moves))
 
     def _estimate(self, players: Players) -> ChangeEstimate | None:
         """Return what the shares say of questions like these: what is estimated says no more than its anchors do."""
@@ -369,12 +430,7 @@ class AuditTotals:
         )
 
 
-def _sum_own(blocks: Mapping[Players, BlockShare]) -> Fraction:
-    return sum(
-        (
-            block.share[0]
-            for players, block in blocks.items()
-            if not OWN_PLAYERS.isdisjoint(players)
-        ),
-        _ZERO,
-    )
+def _sum_own(blocks: Mapping[Players, BlockShare]) -> Channels:
+    """Return what outputs and inputs did to the score of a question, and to its passes."""
+    own = [block.share for players, block in blocks.items() if not OWN_PLAYERS.isdisjoint(players)]
+    return sum((score for score, _ in own), _ZERO), sum((passes for _, passes in own), _ZERO)

@@ -14,7 +14,7 @@ from evalstore.model import CheckResult, Verdict
 from evalstore.notebook import PageValue, format_repr
 from evalstore.release.origins import PartOrigin
 from evalstore.runs import GradedRow
-from evalstore.statistics import Conclusion, Interval
+from evalstore.statistics import Conclusion, Interval, MoveCounts
 from evalstore.text import make_excerpt
 
 # The rule of an edit that gave a question other values for the checks that take them from it.
@@ -121,7 +121,8 @@ class Factor:
     estimated share rests on, of the service or of what the outputs did besides; None where it is
     graded, and else `p` of the outputs is Welch's, of the rest against the anchors. `flipped`
     counts the verdicts that it has a part in. `detectable` is the smallest share that so many
-    questions show (MDE).
+    questions show (MDE). `typical` counts the questions, or groups, that it moved down and up, and
+    `verdicts` those whose verdict it turned; None where nothing was sampled, or it is estimated.
     """
 
     players: tuple[PlayerName, ...]
@@ -140,6 +141,8 @@ class Factor:
     conclusion: Conclusion | None = None
     anchors: int | None = None
     detectable: float | None = None
+    typical: MoveCounts | None = None
+    verdicts: MoveCounts | None = None
 
     @property
     def name(self) -> str:
@@ -261,9 +264,10 @@ class Lines:
 class OwnShare:
     """What the outputs themselves did (outputs, input and no answer): Shapley, under all of A's rubrics, under B's.
 
-    None where it cannot be told from what another player did. The three 95 % intervals are for
-    questions like these; None where there are too few questions, groups or anchors. What nothing
-    was sampled for has no reach.
+    None where it cannot be told from what another player did. `passes` is the first of the pass
+    rate, and `typical` the change of the typical question. The 95 % intervals are for questions
+    like these; None where there are too few questions, groups or anchors. What nothing was sampled
+    for has no reach.
     """
 
     shapley: Fraction | None
@@ -272,6 +276,10 @@ class OwnShare:
     ci: Interval | None = None
     ci_old: Interval | None = None
     ci_new: Interval | None = None
+    passes: Fraction | None = None
+    ci_passes: Interval | None = None
+    typical: Fraction | None = None
+    ci_typical: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True)

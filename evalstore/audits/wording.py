@@ -2,7 +2,8 @@
 
 A sentence says no more than its table: it names a direction of outputs only where the table calls
 it significant, it names players jointly where they cannot be told apart, and it calls exact only
-what was graded again.
+what was graded again. The answer takes the strongest of three claims: of the mean, of the verdicts,
+of the typical question. Chance is said only where none of them holds.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import ceil, floor
+from typing import NamedTuple
 
 from evalstore.audits.values import (
     OWN_PLAYERS,
@@ -21,7 +24,7 @@ from evalstore.audits.values import (
     PlayerName,
     RunSide,
 )
-from evalstore.statistics import Conclusion
+from evalstore.statistics import Conclusion, MoveCounts
 from evalstore.text import count_noun, make_excerpt
 
 _PHRASES = {
@@ -85,6 +88,14 @@ def write_answer(audit: Audit) -> str:
     return f"{question} {_word_answer(audit)}.{rest}{asides}"
 
 
+class _Claim(NamedTuple):
+    """What is claimed of outputs: its direction, the words of it alone, and those beside a stronger one."""
+
+    direction: int
+    answer: str
+    words: str
+
+
 def _word_answer(audit: Audit) -> str:
     factor = next(
         (one for one in audit.factors if one.changed and PlayerName.OUTPUTS in one.players), None
@@ -98,20 +109,86 @@ def _word_answer(audit: Audit) -> str:
             else ""
         )
         return f"These runs cannot tell: {name_factor(factor)} moved the score{price}"
-    if factor.conclusion is Conclusion.SIGNIFICANT:
-        if _word_rulers(audit):
-            ends = [_word_effect(end) for end in (audit.own.old, audit.own.new) if end is not None]
-            return (
-                f"It depends on the rubric: its outputs {ends[0]} under A's rubrics, {ends[1]} "
-                "under B's"
-            )
-        side = "Yes" if factor.share > 0 else "No, worse"
-        return f"{side}: its outputs {_word_gain(factor.share)} points{_word_span(factor)}"
+    claims = [*_list_claims(factor)]
+    if claims and _word_rulers(audit):
+        ends = [_word_effect(end) for end in (audit.own.old, audit.own.new) if end is not None]
+        return f"It depends on the rubric: its outputs {ends[0]} under A's rubrics, {ends[1]} under B's"
+    # A mean that is next to nothing is said before how many questions moved so little.
+    if factor.conclusion is Conclusion.BOUNDED_NULL and not _turns_verdicts(factor):
+        moves = f", although {claims[0].words}" if claims else ""
+        return f"About the same: {_word_own_gain(factor)}{moves}"
+    if claims:
+        return _word_claims(claims)
     if factor.conclusion is Conclusion.MOVED_NONE:
         return "Its outputs differ, but no score does"
-    if factor.conclusion is Conclusion.BOUNDED_NULL:
-        return f"About the same: its outputs {_word_gain(factor.share)} points{_word_span(factor)}"
     return _word_doubt(audit, factor)
+
+
+def _turns_verdicts(factor: Factor) -> bool:
+    return factor.verdicts is not None and factor.verdicts.direction != 0
+
+
+def _list_claims(factor: Factor) -> Iterator[_Claim]:
+    """Yield what may be claimed of a factor, the strongest first: of its mean, its verdicts, its typical question."""
+    if factor.conclusion is Conclusion.SIGNIFICANT:
+        gain = _word_own_gain(factor)
+        yield _Claim(1 if factor.share > 0 else -1, f": {gain}", gain)
+    verdicts, typical = factor.verdicts, factor.typical
+    if verdicts and verdicts.direction:
+        turned = word_turned(verdicts)
+        yield _Claim(verdicts.direction, f": {turned}", turned)
+    if typical and typical.direction:
+        moves, comma = word_moves(typical), "," if typical.direction > 0 else ""
+        others = _word_mean_of_others(factor)
+        yield _Claim(typical.direction, f"{comma} on typical questions: {moves}{others}", moves)
+
+
+def _word_claims(claims: Sequence[_Claim]) -> str:
+    """Return the strongest claim, and those that go the other way."""
+    first, *rest = claims
+    others = [one.words for one in rest if one.direction != first.direction]
+    if others:
+        return f"Mixed: {first.words}, but {join_phrases(others)}"
+    return f"{'Yes' if first.direction > 0 else 'No, worse'}{first.answer}"
+
+
+def word_turned(found: MoveCounts) -> str:
+    """Return how many verdicts turned, and which way, the most first."""
+    noun = "verdicts" if found.units == found.questions else "groups"
+    counts = sorted([(found.falls, "to fail"), (found.rises, "to pass")], reverse=True)
+    (first, way), (other, other_way) = counts
+    rest = f" and {other:,} {other_way}" if other else ""
+    return f"{first:,} of {found.units:,} {noun} turned {way}{rest}"
+
+
+def word_moves(found: MoveCounts) -> str:
+    """Return how many questions, or groups, moved, and which way, the most first."""
+    noun = "" if found.units == found.questions else " groups"
+    counts = sorted([(found.falls, "fell"), (found.rises, "rose")], reverse=True)
+    (first, way), (other, other_way) = counts
+    rest = f" and {f'{other:,}' if other else 'none'} {other_way}" if first < found.units else ""
+    return f"{first:,} of {found.units:,}{noun} {way}{rest}"
+
+
+def word_shown(factor: Factor) -> str:
+    """Return what is more than chance of a factor whose mean may be chance; empty where nothing is."""
+    if factor.verdicts and factor.verdicts.direction:
+        return word_turned(factor.verdicts)
+    if factor.typical and factor.typical.direction:
+        return word_moves(factor.typical)
+    return ""
+
+
+def _word_mean_of_others(factor: Factor) -> str:
+    """Return where a mean of other questions could lie, in whole points."""
+    if factor.ci is None:
+        return ""
+    low, high = floor(factor.ci[0] * 100), ceil(factor.ci[1] * 100)
+    return f"; a mean of others could lie between {low:+d} and {high:+d}"
+
+
+def _word_own_gain(factor: Factor) -> str:
+    return f"its outputs {_word_gain(factor.share)} points{_word_span(factor)}"
 
 
 def _word_same_outputs(audit: Audit) -> str:
@@ -271,6 +348,8 @@ def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
         moved = f"{name} {'lost' if factor.share < 0 else 'gained'} {format_size(factor.share)}"
         if factor.conclusion is Conclusion.BOUNDED_NULL:
             return f"{moved}, a bounded null"
+        if shown := word_shown(factor):
+            return f"{moved} ({shown})"
         if factor.conclusion is Conclusion.BOUNDED and factor.ci:
             low, high = map(format_points, factor.ci)
             return (

@@ -83,7 +83,8 @@ def _parse_conditions(
     multiple=True,
     callback=_parse_conditions,
     help="Exit 1 if this holds, as in own<-0.02: own, own@old, own@new, a share, a line, flips or delta; repeatable. "
-    "What outputs did is decided by its interval; own.mean<-0.02 asks for the mean.",
+    "What outputs did is decided by its interval; own.mean<-0.02 asks for the mean, own.passes for the pass rate, "
+    "own.typical for the typical question. A bound of 1 or more is in points: own<-2.",
 )
 @click.option(
     "--max-ungraded",
@@ -138,7 +139,8 @@ def command(  # noqa: PLR0913  # the command line
     With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or is
     undecided. Shares are parts of 1; own is what the outputs themselves did, and an answer that B
     lacks counts 0 in it. A share of what was sampled has an interval: the condition fails where all
-    of it is so, holds where nothing in it is, and is else undecided.
+    of it is so, holds where nothing in it is, and is else undecided. own.passes is the same of
+    the pass rate, and own.typical of the typical question: its interval is that of the median.
     """
     from evalstore.api import (
         AuditReport,

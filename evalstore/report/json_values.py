@@ -279,7 +279,7 @@ KEYS: Mapping[str, Row] = {
     ),
     "Factor": (
         "name players share passes exact=is_exact estimated_on=anchors ci~ standard_error~ p~ order_range=order",
-        "changed moved flipped claim causes",
+        "changed moved flipped claim typical verdicts causes",
         {"worst": lambda factor: [select_json_keys(one, "id share") for one in factor.worst]},
     ),
     "Finding": ("rule severity file line column pointer message hint",),
@@ -320,11 +320,12 @@ KEYS: Mapping[str, Row] = {
     "MeanShift": ("old new shift interval",),
     "MendedPlace": ("file line column old new moves_scores=moves",),
     "MigrationEntry": ("file pointer line outcome target rubric reason reasons remarks cases!",),
+    "MoveCounts": ("falls rises units p~ direction",),
     "MovedOutput": (
         "id file=place.file line=place.line old_score new_score old_verdict new_verdict",
     ),
     "MovedReference": ("ref was now level file=place.file line=place.line",),
-    "OwnShare": ("shapley old new ci~ ci_old~ ci_new~",),
+    "OwnShare": ("shapley old new ci~ ci_old~ ci_new~ passes ci_passes~ typical ci_typical~",),
     "PinMove": ("from=old to=new",),
     "QuestionMean": ("score verdict",),
     "Push": ("remote branch tags outcome message hint command",),

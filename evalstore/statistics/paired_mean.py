@@ -151,11 +151,20 @@ class ShareMoves:
         return sum(self.groups.values(), lone)
 
     def add(self, share: Fraction, group: str | None) -> None:
-        """Add the share of one question."""
+        """Add the share of one question; one of 0 is no move."""
+        if not share:
+            return
         if group is None:
             self.lone[share] += 1
         else:
             self.groups[group] = self.groups.get(group, _ZERO) + share
+
+    def join(self, other: ShareMoves) -> ShareMoves:
+        """Return the shares of both."""
+        groups = dict(self.groups)
+        for group, share in other.groups.items():
+            groups[group] = groups.get(group, _ZERO) + share
+        return ShareMoves(self.lone + other.lone, groups)
 
 
 @dataclass(slots=True)
@@ -176,6 +185,10 @@ class UnitTotals:
             self.lone += 1
         else:
             self.groups[group] += 1
+
+    def join(self, other: UnitTotals) -> UnitTotals:
+        """Return the questions of both."""
+        return UnitTotals(self.lone + other.lone, self.groups + other.groups)
 
     def count_units(self, moves: ShareMoves) -> Counter[Unit]:
         """Return how often each sum and count of a unit comes, with 0 for the questions that moved nothing."""

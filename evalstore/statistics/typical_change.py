@@ -23,11 +23,12 @@ FEWEST = 6  # of five that all fall the exact p is .0625
 
 @dataclass(frozen=True, slots=True)
 class MoveCounts:
-    """How many of some units, questions or groups, fell and rose."""
+    """How many of some units fell and rose: questions, or groups of them, which are fewer."""
 
     falls: int
     rises: int
     units: int
+    questions: int
 
     @property
     def p(self) -> float:
@@ -56,6 +57,7 @@ def count_moves(units: Counter[Unit]) -> MoveCounts:
         falls=sum(times for (total, _), times in units.items() if total < 0),
         rises=sum(times for (total, _), times in units.items() if total > 0),
         units=units.total(),
+        questions=sum(count * times for (_, count), times in units.items()),
     )
 
 

@@ -72,7 +72,7 @@ def test_a_condition_has_three_answers(runs: dict[str, str], ask: Any) -> None:
         ("banned", 0, {"own<-0.02": 0, "own@new<-0.02": 0, "rubric<-0.25": -0.25, "judge<0": 0}, "holds"),
         ("banned", 1, {"rubric<-0.02": -0.25, "rubric<=-0.25": -0.25, "flips>4": 5}, "fails"),
         # One of ten fell by a half: its interval is wide, and only the share itself is below.
-        ("worse", 0, {"own<-0.3": -0.05, "outputs.mean<-0.06": -0.05}, "holds"),
+        ("worse", 0, {"own<-0.4": -0.05, "outputs.mean<-0.06": -0.05}, "holds"),
         ("worse", 1, {"own.mean<-0.02": -0.05, "own@new.mean<-0.02": -0.05}, "fails"),
         ("worse", 1, {"own<-0.02": None, "own@old<-0.02": None, "outputs<-0.02": None}, "cannot tell"),
         # Three answers are missing: they count 0, and what that would change of the rest cannot be told.
@@ -216,7 +216,7 @@ def test_a_condition_is_not_decided_by_what_no_judge_graded(desk: Desk, cli: Cal
     desk.dataset("1.0.0", 10)
     desk.server.text = lambda _: "no score"
     runs = [desk.score("1.0.0", [text] * 10, text).path for text in ("ok", "fine")]
-    gate = ("audit", *runs, "--fail-on", "own<-0.2")
+    gate = ("audit", *runs, "--fail-on", "own<-0.4")
     ran = cli(*gate, "--format", "json", cwd=desk.repo.root)
     (found,) = json.loads(ran.out)["conditions"]
     assert (ran.code, found["answer"]) == (1, "cannot tell")

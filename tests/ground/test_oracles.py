@@ -103,7 +103,9 @@ def test_holm(seed: int) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     chance = random.Random(seed)  # noqa: S311
     p_values = [chance.random() ** 4 for _ in range(9)]
-    assert compute_holm_p_values(p_values) == pytest.approx([*map(float, multitest.multipletests(p_values, method="holm")[1])])
+    assert compute_holm_p_values(p_values) == pytest.approx(
+        [*map(float, multitest.multipletests(p_values, method="holm")[1])]
+    )
 
 
 @pytest.mark.parametrize(("passed", "of"), [(30, 60), (90, 120), (70, 300)])
