@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from evalstore.audits.values import Audit, Factor, PlayerName
-from evalstore.audits.wording import format_points, format_size, join_phrases, word_shown
+from evalstore.audits.values import Audit, Factor, JudgeNoiseEstimate, PlayerName
+from evalstore.audits.wording import (
+    format_points,
+    format_size,
+    join_phrases,
+    word_noise,
+    word_shown,
+)
 from evalstore.statistics import FEWEST_ANCHORS, ChangeEstimate, Conclusion, bound_rate
 from evalstore.text import count_noun
+
+_JUDGED = {(PlayerName.JUDGE,), (PlayerName.JUDGE_SERVICE,)}
 
 
 def choose_claim(
@@ -105,6 +114,15 @@ def describe_certainty(factor: Factor) -> str:
             *([how] if how != "estimated" else []),
         ]
     )
+
+
+def hold_against_noise(factor: Factor, noise: JudgeNoiseEstimate | None) -> Factor:
+    """Return the share of a judge's edits, or of its service, as no more than the judge's own noise where it is so."""
+    is_judged = factor.players in _JUDGED and not factor.anchors and factor.changed
+    if not noise or not is_judged or not abs(factor.share) <= noise.reach:
+        return factor
+    claim = f"within {word_noise(noise.reach)}"
+    return replace(factor, noise=noise.reach, claim=claim)
 
 
 def list_noise_notes(audit: Audit) -> Iterator[str]:

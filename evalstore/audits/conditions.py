@@ -281,6 +281,7 @@ def _list_own_values(audit: Audit, name: str) -> Iterator[_Value]:
     sampled = [one for one in audit.factors if not OWN_PLAYERS.isdisjoint(one.players)]
     anchors = max((one.anchors or 0 for one in sampled), default=0)
     how = _word_basis(anchors) + (f", {_word_missing(lines)}" if lines.silent_b else "")
+    how += ", if the judge service did not change" if audit.assumption else ""
     value, interval = (getattr(own, attribute) for attribute in _OWN[name])
     if value is None:
         yield _JOINT if own.shapley is None else _FEW

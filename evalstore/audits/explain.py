@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.audits.claims import list_noise_notes
+from evalstore.audits.claims import hold_against_noise, list_noise_notes
 from evalstore.audits.edits.rubric_plan import ContentLoader, RunReferences
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
@@ -309,7 +309,11 @@ class AuditJob:
         common = self.sums.count(PairSet.COMPARED)
         compared = [self.sums.sum_side(side, [PairSet.COMPARED]).scores for side in (0, 1)]
         lines = self.sums.sum_lines(LineEffect(*(one.total / max(common, 1) for one in self.lost)))
-        factors = tuple(map(self._cut_interval, self.totals.build_factors()))
+        noise = estimate_judge_noise(self.noise, common)
+        factors = tuple(
+            hold_against_noise(self._cut_interval(one), noise)
+            for one in self.totals.build_factors()
+        )
         own = self.totals.build_own_share(lines.no_answer, counts_silence=False)
         flips = Flips(
             tuple(self.worse),
@@ -334,7 +338,8 @@ class AuditJob:
             input_changed=tuple(self.input_changed),
             sentence="",
             price=self.attributor.price.count_calls(),
-            judge_noise=estimate_judge_noise(self.noise, common),
+            judge_noise=noise,
+            assumption=self.attributor.evidence.read_assumption(),
             ungraded=self.notes.ungraded,
             asides=tuple(self.notes.list_asides()),
             notes=tuple(self._list_notes()),

@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import sqrt
+from itertools import chain
+from math import ceil, sqrt
 from statistics import fmean, pvariance
 
+from evalstore.audits.values import ServiceAssumption
 from evalstore.model import CheckResult
 from evalstore.model.outcome import APPROXIMATE
+from evalstore.statistics import FEWEST_ANCHORS
 
 _OWN_ENGINE = "evalstore"
 
@@ -59,11 +62,15 @@ class AnchorSum:
 
 @dataclass(slots=True)
 class JudgeEvidence:
-    """The evidence over all common questions; `scores` are old scores of questions with and without an anchor."""
+    """The evidence over all common questions; `scores` are old scores of questions with and without an anchor.
+
+    `assumed` are the results of which a service is taken to be the same, by their check: how many,
+    and the judge calls of those in run A.
+    """
 
     anchors: dict[tuple[object, ...], AnchorSum] = field(default_factory=dict)
     scores: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
-    assumed_equal: int = 0
+    assumed: dict[tuple[object, ...], list[int]] = field(default_factory=dict)
 
     def add_question(self, pairs: Mapping[str, JudgedPair], score: Fraction) -> None:
         """Add one question: its judged checks by name, and its score in run A."""
@@ -84,7 +91,8 @@ class JudgeEvidence:
             return pair.asks_alike and self._is_other_service(pair)
         anchors = self.anchors.get(pair.key)
         if pair.old.engine == pair.new.engine:
-            self.assumed_equal += anchors is None
+            if anchors is None:
+                self._assume_equal(pair)
             return anchors is not None and anchors.has_moved
         return True
 
@@ -95,8 +103,26 @@ class JudgeEvidence:
             return all(served)
         # Checks that did not change tell what the same two models answered to equal prompts.
         known = [anchors for key, anchors in self.anchors.items() if key[1:] == pair.key[1:]]
-        self.assumed_equal += not known
+        if not known:
+            self._assume_equal(pair)
         return any(anchors.has_moved for anchors in known)
+
+    def _assume_equal(self, pair: JudgedPair) -> None:
+        found = self.assumed.setdefault(pair.key, [0, 0])
+        found[0] += 1
+        found[1] += max(1, len(pair.old.reply_digests))
+
+    def read_assumption(self) -> ServiceAssumption | None:
+        """Return what is taken for granted of the service, and what asking some prompts again costs; None for nothing."""
+        if not self.assumed:
+            return None
+        engines = chain.from_iterable(str(key[1]).split(", ") for key in self.assumed)
+        calls = (
+            ceil(Fraction(calls * min(FEWEST_ANCHORS, results), results))
+            for results, calls in self.assumed.values()
+        )
+        served = dict.fromkeys(name for name in engines if name and name != _OWN_ENGINE)
+        return ServiceAssumption(tuple(served), sum(calls))
 
     def list_anchor_keys(self, pairs: Mapping[str, JudgedPair]) -> Iterator[tuple[object, ...]]:
         """Yield the checks and models that a question is an anchor of, where their service may have moved."""
@@ -121,7 +147,7 @@ class JudgeEvidence:
 
     def list_notes(self) -> Iterator[str]:
         """Yield what the evidence rests on."""
-        if self.assumed_equal:
+        if self.assumed:
             yield (
                 "assumed: the service behind the judges is the same in both runs, for it gives the same name, and no "
                 "prompt was asked in both"

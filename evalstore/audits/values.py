@@ -123,6 +123,7 @@ class Factor:
     counts the verdicts that it has a part in. `detectable` is the smallest share that so many
     questions show (MDE). `typical` counts the questions, or groups, that it moved down and up, and
     `verdicts` those whose verdict it turned; None where nothing was sampled, or it is estimated.
+    `noise` is how far the judge's own noise moves a score, where the share is within.
     """
 
     players: tuple[PlayerName, ...]
@@ -143,6 +144,7 @@ class Factor:
     detectable: float | None = None
     typical: MoveCounts | None = None
     verdicts: MoveCounts | None = None
+    noise: float | None = None
 
     @property
     def name(self) -> str:
@@ -314,6 +316,14 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceAssumption:
+    """That the service behind the judges did not change, of which both runs name the models; `calls` would show it."""
+
+    served: tuple[str, ...]
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeNoiseEstimate:
     """How far judges alone move a change: 95 % stay below `reach`; by reference the measured standard deviations.
 
@@ -387,6 +397,7 @@ class Audit(PageValue):
     sentence: str
     price: Price = Price()
     judge_noise: JudgeNoiseEstimate | None = None
+    assumption: ServiceAssumption | None = None
     ungraded: int = 0
     asides: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ from evalstore.audits.values import (
     PlayerName,
     RunSide,
 )
-from evalstore.statistics import Conclusion, MoveCounts
+from evalstore.statistics import FEWEST_ANCHORS, Conclusion, MoveCounts
 from evalstore.text import count_noun, make_excerpt
 
 _PHRASES = {
@@ -70,7 +70,35 @@ def write_sentence(audit: Audit) -> str:
         [text for name, text in _word_questions(audit.lines) if not audit.lines.by_name[name].score]
     )
     rest = f" Without an effect on the score: {idle}." if idle else ""
-    return f"{_word_change(audit, idle)}{_word_price(audit)}{rest}"
+    return f"{_word_change(audit, idle)}{_word_price(audit)}{_word_unmeasured(audit)}{rest}"
+
+
+def word_noise(reach: float) -> str:
+    """Return the noise of judges in words, in points."""
+    return f"the judge's own noise ({format_size(reach)})"
+
+
+def _word_unmeasured(audit: Audit) -> str:
+    """Return that the noise of an edited judge was never measured, with the command; empty where it was."""
+    edited = [
+        one
+        for one in audit.factors
+        if PlayerName.JUDGE in one.players and (one.share or one.flipped) and one.noise is None
+    ]
+    judges = dict.fromkeys(
+        (cause.source.origin.ref or "").partition("@")[0]
+        for one in edited
+        for cause in one.causes
+        if cause.share or cause.passes
+    )
+    known = (
+        {ref.partition("@")[0] for ref in audit.judge_noise.measured} if audit.judge_noise else ()
+    )
+    names = [name for name in judges if name.startswith("judge/") and name not in known]
+    if not names:
+        return ""
+    command = f"evalstore judge noise {names[0]} --run RUN_B"
+    return f" The noise of {join_phrases(names)} was never measured ({command})."
 
 
 def _ask_better(a: RunSide, b: RunSide) -> str:
@@ -85,7 +113,22 @@ def write_answer(audit: Audit) -> str:
     total = f"it {_word_gain(own)}" if own else "it neither gained nor lost"
     rest = "" if not zero or own is None else f" With missing answers counted as 0, {total}."
     asides = "".join(f" {one}." for one in audit.asides)
-    return f"{question} {_word_answer(audit)}.{rest}{asides}"
+    return f"{question} {_word_answer(audit)}.{_word_assumption(audit)}{rest}{asides}"
+
+
+def _word_assumption(audit: Audit) -> str:
+    """Return what the answer takes for granted of the service behind the judges, with the price of knowing it."""
+    found = audit.assumption
+    changed = any(PlayerName.OUTPUTS in one.players for one in audit.factors if one.changed)
+    if found is None or not changed:
+        return ""
+    names = join_phrases([make_excerpt(name, _NAME_WIDTH) for name in found.served])
+    alike = f"both runs name {names}" if names else "neither run names it"
+    return (
+        f" This holds if the judge service did not change: {alike}, and no prompt was asked in both. "
+        f"{count_noun(found.calls, 'judge call')} would show it: score {min(FEWEST_ANCHORS, audit.common)} of A's outputs "
+        "again with --fresh, and audit A against that."
+    )
 
 
 class _Claim(NamedTuple):
@@ -360,6 +403,8 @@ def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
             f"{moved}, which {count_noun(factor.anchors or common, 'question')} cannot tell from "
             f"{_name_doubt(factor)}"
         )
+    if factor.noise is not None:
+        return f"{name} {_word_gain(factor.share)}, within {word_noise(factor.noise)}"
     # Outputs that are worse under one ruler alone are not called worse.
     if players == [PlayerName.OUTPUTS] and not by_ruler:
         name = _OUTPUTS[factor.share > 0]
@@ -374,7 +419,8 @@ def _word_people(factor: Factor) -> str:
     """Return who made the edits that moved something, where that is one person or a few and all are known."""
     causes = [one for one in factor.causes if one.share or one.passes]
     origins = [one.source.origin for one in sorted(causes, key=lambda one: -abs(one.share))]
-    if not origins or any(one.author is None or one.undoes for one in origins):
+    is_noise = factor.noise is not None
+    if is_noise or not origins or any(one.author is None or one.undoes for one in origins):
         return ""
     people = list(
         dict.fromkeys(name for one in origins for name in (str(one.author), *one.co_authors))

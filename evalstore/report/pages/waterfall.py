@@ -84,8 +84,8 @@ def _draw_steps(
 
 
 def is_resolved(factor: Factor) -> bool:
-    """Whether a factor's share is one that its table calls exact or significant."""
-    return factor.conclusion in {None, Conclusion.SIGNIFICANT}
+    """Whether a factor's share is one that its table calls exact or significant, and no noise of a judge."""
+    return factor.conclusion in {None, Conclusion.SIGNIFICANT} and factor.noise is None
 
 
 def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
