@@ -23,6 +23,7 @@ from evalstore.audits.question_sets import (
     QuestionPair,
     SideSum,
     find_untold_renames,
+    has_equal_words,
     list_pairs,
     read_question_history,
 )
@@ -42,7 +43,16 @@ from evalstore.audits.stored_run import (
     read_strictness,
 )
 from evalstore.audits.totals import AuditTotals
-from evalstore.audits.values import Audit, Drift, Factor, Flips, LineEffect, PlayerName, RunSide
+from evalstore.audits.values import (
+    Audit,
+    Drift,
+    Factor,
+    Flips,
+    InputEdits,
+    LineEffect,
+    PlayerName,
+    RunSide,
+)
 from evalstore.audits.wording import describe_renames, write_sentence
 from evalstore.checks import find_check_kind
 from evalstore.diff.findings import Direction
@@ -221,6 +231,8 @@ class AuditJob:
     worse: list[str] = field(default_factory=list)
     better: list[str] = field(default_factory=list)
     input_changed: list[str] = field(default_factory=list)
+    blank_edits: int = 0
+    asked_anew: int = 0
 
     def __post_init__(self) -> None:
         self.a, self.b = self.attributor.a, self.attributor.b
@@ -282,6 +294,9 @@ class AuditJob:
             reader.add_question(own, other)
         if PlayerName.INPUT in question.changed:
             self.input_changed.append(question.id)
+            asked = self.a.questions[question.id], self.b.questions[question.id]
+            self.blank_edits += has_equal_words(asked, rows)
+            self.asked_anew += not rows[0].has_output_of(rows[1])
         self._add_change(question.id, rows, question.shares)
 
     def _add_change(
@@ -337,6 +352,7 @@ class AuditJob:
             flips=flips,
             input_changed=tuple(self.input_changed),
             sentence="",
+            input_edits=InputEdits(self.blank_edits, self.asked_anew),
             price=self.attributor.price.count_calls(),
             judge_noise=noise,
             assumption=self.attributor.evidence.read_assumption(),

@@ -113,7 +113,7 @@ class JudgeEvidence:
         found[1] += max(1, len(pair.old.reply_digests))
 
     def read_assumption(self) -> ServiceAssumption | None:
-        """Return what is taken for granted of the service, and what asking some prompts again costs; None for nothing."""
+        """Return what is taken for granted of the service, and what knowing it costs; None for nothing."""
         if not self.assumed:
             return None
         engines = chain.from_iterable(str(key[1]).split(", ") for key in self.assumed)

@@ -27,6 +27,7 @@ from evalstore.audits.question_sets import (
     QuestionHistory,
     QuestionPair,
     find_repin,
+    has_equal_words,
     trace_reference,
 )
 from evalstore.audits.question_shares import (
@@ -51,6 +52,7 @@ from evalstore.runs.run_search import find_run_time
 from evalstore.scoring.judging import JudgeSession
 from evalstore.text import make_excerpt
 
+_BLANK_EDIT = "white space of the question changed"
 _CONTEXT_BITS = {
     PlayerName.JUDGE_SERVICE: SERVICE,
     PlayerName.DATASET: DATASET,
@@ -323,7 +325,11 @@ class QuestionAttributor:
                 return replace(
                     source, message="the outputs of the two runs were asked different things"
                 )
-            return replace(source, origin=self.history.inputs.get(shared.id, source.origin))
+            message = (
+                _BLANK_EDIT if has_equal_words(shared.questions, shared.rows) else source.message
+            )
+            origin = self.history.inputs.get(shared.id, source.origin)
+            return replace(source, origin=origin, message=message)
         return source
 
     def _name_service(self, moved: Mapping[str, JudgedPair]) -> EditSource:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.stored_run import StoredRun
@@ -27,7 +27,7 @@ from evalstore.audits.values import (
     Origin,
 )
 from evalstore.model import CheckResult, Question, UnscoredReason
-from evalstore.model.question import REFERENCE_KEYS, is_read_by_checks
+from evalstore.model.question import INPUT_KEYS, REFERENCE_KEYS, is_read_by_checks
 from evalstore.release.artifact_parts import ArtifactPart
 from evalstore.runs import GradedRow
 from evalstore.statistics import ExactMean
@@ -308,6 +308,25 @@ def trace_reference(
             message=f"the value of a check changed: {names}",
         )
     return EditSource(_REFERENCE_RULE, origin, rules=(_REFERENCE_RULE,), message=_REFERENCE_MESSAGE)
+
+
+def has_equal_words(
+    questions: tuple[Question, Question], rows: tuple[GradedRow, GradedRow]
+) -> bool:
+    """Whether both runs were asked the same, white space apart: by their own records, else by their datasets."""
+    if any(row.asked is not None for row in rows):
+        old, new = (_drop_blanks(row.asked or row.input) for row in rows)
+        return bool(old == new)
+    before, after = (question.row for question in questions)
+    return all(_drop_blanks(before.get(key)) == _drop_blanks(after.get(key)) for key in INPUT_KEYS)
+
+
+def _drop_blanks(value: Any) -> Any:
+    if isinstance(value, str):
+        return "".join(value.split())
+    if isinstance(value, Mapping):
+        return {key: _drop_blanks(item) for key, item in value.items()}
+    return [_drop_blanks(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def find_repin(history: QuestionHistory, id_: str) -> Origin | None:

@@ -308,6 +308,14 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
+class InputEdits:
+    """Of the compared questions that B asks differently: those edited in white space alone, and with other outputs."""
+
+    white_space: int = 0
+    other_outputs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
     """The calls of judges that would tell more apart: players that move together, and the steps of a judge as well."""
 
@@ -395,6 +403,7 @@ class Audit(PageValue):
     flips: Flips
     input_changed: tuple[str, ...]
     sentence: str
+    input_edits: InputEdits = InputEdits()
     price: Price = Price()
     judge_noise: JudgeNoiseEstimate | None = None
     assumption: ServiceAssumption | None = None

@@ -238,6 +238,8 @@ def _word_same_outputs(audit: Audit) -> str:
     """Return that the outputs are the same: of how many questions, where some were not compared."""
     if not audit.common:
         return "No question is compared"
+    if len(audit.input_changed) == audit.common:
+        return _word_changed_questions(audit)
     lines = audit.lines
     others = (
         *lines.silent_a,
@@ -252,6 +254,28 @@ def _word_same_outputs(audit: Audit) -> str:
         f"The outputs{compared} are the "
         f"same{', apart from changed questions' if has_edited else ''}"
     )
+
+
+def _word_changed_questions(audit: Audit) -> str:
+    """Return that no question was asked twice, so that nothing tells its edit from what answered it."""
+    edits = audit.input_edits
+    count = (
+        f"all {audit.common:,}" if edits.white_space == audit.common else f"{edits.white_space:,}"
+    )
+    blank = f" (white space alone in {count})" if edits.white_space else ""
+    changed = f"These runs cannot tell: every question changed{blank}"
+    if not edits.other_outputs:
+        return f"{changed}, and no text of the outputs did"
+    who = "the model" if audit.a.model != audit.b.model else "new outputs"
+    return f"{changed}, so that the edit and {who} cannot be told apart"
+
+
+def _name_changed_questions(audit: Audit) -> str:
+    """Return what moved the questions that were asked differently: their edit, and who answered them."""
+    is_blank = audit.input_edits.white_space == len(audit.input_changed)
+    edit = f"{_PHRASES[PlayerName.INPUT]}{' (white space alone)' if is_blank else ''}"
+    who = "another model" if audit.a.model != audit.b.model else "new outputs"
+    return f"{edit} and {who} together" if audit.input_edits.other_outputs else edit
 
 
 def _word_doubt(audit: Audit, factor: Factor) -> str:
@@ -375,7 +399,7 @@ def _list_phrases(audit: Audit) -> Iterator[str]:
     sign = -1 if audit.delta < 0 else 1
     by_ruler = bool(_word_rulers(audit))
     parts = [
-        (one.share, _word_factor(one, audit.common, by_ruler=by_ruler))
+        (one.share, _word_factor(one, audit, by_ruler=by_ruler))
         for one in audit.factors
         if one.share
     ]
@@ -385,8 +409,11 @@ def _list_phrases(audit: Audit) -> Iterator[str]:
     return (text for _, text in parts)
 
 
-def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
-    players, name = _sort_joint(factor.players), name_factor(factor)
+def _word_factor(factor: Factor, audit: Audit, *, by_ruler: bool) -> str:
+    players, name, common = _sort_joint(factor.players), name_factor(factor), audit.common
+    is_asked_anew = players == [PlayerName.INPUT] and audit.input_edits.other_outputs > 0
+    if players == [PlayerName.INPUT]:
+        name = _name_changed_questions(audit)
     if factor.conclusion not in {None, Conclusion.SIGNIFICANT}:
         moved = f"{name} {'lost' if factor.share < 0 else 'gained'} {format_size(factor.share)}"
         if factor.conclusion is Conclusion.BOUNDED_NULL:
@@ -411,7 +438,7 @@ def _word_factor(factor: Factor, common: int, *, by_ruler: bool) -> str:
     how = f", estimated on {count_noun(factor.anchors, 'question')}" if factor.anchors else ""
     return (
         f"{name} {'took' if factor.share < 0 else 'gave'} "
-        f"{format_size(factor.share)}{how}{_word_people(factor)}"
+        f"{format_size(factor.share)}{how}{'' if is_asked_anew else _word_people(factor)}"
     )
 
 

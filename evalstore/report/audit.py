@@ -72,7 +72,9 @@ def document(audit: Audit) -> dict[str, Any]:
         # At the root as well, where the first version had them.
         **select_json_keys(audit.lines, "mix=mix.score not_reproduced=not_reproduced.score"),
         "own": {**write_json_value(audit.own), "as_zero": write_json_value(audit.own_as_zero)},
-        **select_json_keys(audit, "drift flips input_changed price judge_noise assumption notes"),
+        **select_json_keys(
+            audit, "drift flips input_changed input_edits price judge_noise assumption notes"
+        ),
     }
 
 
