@@ -94,7 +94,8 @@ def format_p(p: float) -> str:
 def describe_certainty(factor: Factor) -> str:
     """Return in plain words how certain a share is, for a row of the waterfall."""
     span = f", {format_points(factor.ci[0])} to {format_points(factor.ci[1])}" if factor.ci else ""
-    shown = word_shown(factor).replace(" verdicts turned ", " ")  # a row ends at the screen's edge
+    shown = word_shown(factor.verdicts, factor.typical)
+    shown = shown.replace(" verdicts turned ", " ")  # a row ends at the screen's edge
     words = {
         None: factor.claim,
         Conclusion.SIGNIFICANT: f"more than chance{span}",

@@ -19,7 +19,15 @@ from evalstore.runs.graded_rows import BareRow
 from evalstore.runs.question_mean import Outcome, compute_question_mean
 from evalstore.runs.records import open_record
 from evalstore.runs.row_index import make_doubled_error
-from evalstore.statistics import ChangeEstimate, Conclusion, ExactMean, count_units, estimate_change
+from evalstore.statistics import (
+    ChangeEstimate,
+    Conclusion,
+    ExactMean,
+    MoveCounts,
+    count_moves,
+    count_units,
+    estimate_change,
+)
 
 # What the rows of a pair may have in common, in the order of `_RecordRow.contents`.
 CONTENTS = ("input", "reference", "output", "rubric")
@@ -32,11 +40,12 @@ _Watch = Callable[[Iterable[BareRow]], Iterable[BareRow]]
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
-    """A mean over the pairs in either record, and what its change tells of questions like these."""
+    """A mean over the pairs in either record, and what its change and `moves` tell of questions like these."""
 
     a: Fraction
     b: Fraction
     estimate: ChangeEstimate
+    moves: MoveCounts
 
     @property
     def delta(self) -> Fraction:
@@ -227,8 +236,13 @@ def _estimate_change(
     for pair in pairs:
         for mean, value in zip(means, pair, strict=True):
             mean.add(value)
-    estimate = estimate_change(count_units([new - old for old, new in pairs], groups))
-    return RecordChange(means[0].total / len(pairs), means[1].total / len(pairs), estimate)
+    units = count_units([new - old for old, new in pairs], groups)
+    return RecordChange(
+        means[0].total / len(pairs),
+        means[1].total / len(pairs),
+        estimate_change(units),
+        count_moves(units),
+    )
 
 
 def _count_contents(pairs: _Pairs) -> dict[str, int]:

@@ -124,10 +124,11 @@ def _word_assumption(audit: Audit) -> str:
         return ""
     names = join_phrases([make_excerpt(name, _NAME_WIDTH) for name in found.served])
     alike = f"both runs name {names}" if names else "neither run names it"
+    outputs = min(FEWEST_ANCHORS, audit.common)
     return (
         f" This holds if the judge service did not change: {alike}, and no prompt was asked in both. "
-        f"{count_noun(found.calls, 'judge call')} would show it: score {min(FEWEST_ANCHORS, audit.common)} of A's outputs "
-        "again with --fresh, and audit A against that."
+        f"{count_noun(found.calls, 'judge call')} would show it: score {outputs} of A's outputs again "
+        "with --fresh, and audit A against that."
     )
 
 
@@ -213,13 +214,11 @@ def word_moves(found: MoveCounts) -> str:
     return f"{first:,} of {found.units:,}{noun} {way}{rest}"
 
 
-def word_shown(factor: Factor) -> str:
-    """Return what is more than chance of a factor whose mean may be chance; empty where nothing is."""
-    if factor.verdicts and factor.verdicts.direction:
-        return word_turned(factor.verdicts)
-    if factor.typical and factor.typical.direction:
-        return word_moves(factor.typical)
-    return ""
+def word_shown(verdicts: MoveCounts | None, typical: MoveCounts | None) -> str:
+    """Return what is more than chance of a change whose mean may be chance; empty where nothing is."""
+    if verdicts and verdicts.direction:
+        return word_turned(verdicts)
+    return word_moves(typical) if typical and typical.direction else ""
 
 
 def _word_mean_of_others(factor: Factor) -> str:
@@ -418,7 +417,7 @@ def _word_factor(factor: Factor, audit: Audit, *, by_ruler: bool) -> str:
         moved = f"{name} {'lost' if factor.share < 0 else 'gained'} {format_size(factor.share)}"
         if factor.conclusion is Conclusion.BOUNDED_NULL:
             return f"{moved}, a bounded null"
-        if shown := word_shown(factor):
+        if shown := word_shown(factor.verdicts, factor.typical):
             return f"{moved} ({shown})"
         if factor.conclusion is Conclusion.BOUNDED and factor.ci:
             low, high = map(format_points, factor.ci)

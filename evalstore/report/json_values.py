@@ -331,7 +331,7 @@ KEYS: Mapping[str, Row] = {
     "Push": ("remote branch tags outcome message hint command",),
     "RecordChange": (
         "a b delta ci=estimate.mean.interval~ p=estimate.p~ detectable=estimate.mean.detectable_effect~",
-        "significant=is_significant",
+        "significant=is_significant moves",
     ),
     "ReferencePin": (
         "from=user release to=target",

@@ -7,8 +7,8 @@ from typing import Any
 
 from evalstore.audits.claims import format_p
 from evalstore.audits.conditions import RecordReport
-from evalstore.audits.records import RecordChange, RecordComparison, RecordDifference
-from evalstore.audits.wording import format_points, format_size
+from evalstore.audits.records import RecordComparison, RecordDifference
+from evalstore.audits.wording import format_points, format_size, word_shown
 from evalstore.report.audit_report import describe_result, format_results
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
@@ -108,14 +108,17 @@ def write_sentence(found: RecordComparison) -> str:
     )
     return (
         f"The score {moved} on {count_noun(found.pairs, 'pair')} of recorded answers. "
-        f"{_describe_claim(found.score)}."
+        f"{_describe_claim(found)}."
     )
 
 
-def _describe_claim(change: RecordChange) -> str:
-    estimate = change.estimate
+def _describe_claim(found: RecordComparison) -> str:
+    estimate, typical, verdicts = found.score.estimate, found.score.moves, found.passes.moves
     if estimate.conclusion is not Conclusion.NOT_RESOLVABLE:
         return _CLAIMS[estimate.conclusion]
+    # Of several samples of a question more may pass without a verdict that turns.
+    if shown := word_shown(verdicts if verdicts.units == found.pairs else None, typical):
+        return f"That is more than chance: {shown}"
     if estimate.mean is None:
         return "These are too few to tell that from chance"
     least = f"{estimate.mean.detectable_effect * 100:.0f}"

@@ -275,3 +275,15 @@ def test_a_run_of_parquet_is_read_as_well(desk: Desk, cli: Callable[..., Any]) -
     assert ran.code == 0, ran.err
     found = compare_records(lines.path, next((desk.folder / "tables").glob("*.json")))
     assert (found.pairs, found.score.delta, set(found.contents.values())) == (3, 0, {0})
+
+
+def test_verdicts_that_all_turn_are_no_chance(tmp_path: Path) -> None:
+    from evalstore.report.records import write_sentence
+
+    ids = [f"q{number}" for number in range(20)]
+    turned = compare_rows(tmp_path, dict.fromkeys(ids, 0.5), dict.fromkeys(ids, 0.4))
+    assert write_sentence(turned).endswith("That is more than chance: 20 of 20 verdicts turned to fail.")
+    fell = compare_rows(tmp_path, dict.fromkeys(ids, 0.9), dict.fromkeys(ids, 0.8))
+    assert write_sentence(fell).endswith("That is more than chance: 20 of 20 fell.")
+    few = compare_rows(tmp_path, dict.fromkeys(ids, 0.5), {**dict.fromkeys(ids, 0.5), "q0": 0.4})
+    assert "That could be chance" in write_sentence(few)
