@@ -9,11 +9,11 @@ from math import ceil
 
 from evalstore.audits.values import Audit, Factor, JudgeNoiseEstimate, PlayerName
 from evalstore.audits.wording import (
+    describe_noise,
+    describe_shown,
     format_points,
     format_size,
     join_phrases,
-    word_noise,
-    word_shown,
 )
 from evalstore.statistics import FEWEST_ANCHORS, ChangeEstimate, Conclusion, bound_rate
 from evalstore.text import count_noun
@@ -94,7 +94,7 @@ def format_p(p: float) -> str:
 def describe_certainty(factor: Factor) -> str:
     """Return in plain words how certain a share is, for a row of the waterfall."""
     span = f", {format_points(factor.ci[0])} to {format_points(factor.ci[1])}" if factor.ci else ""
-    shown = word_shown(factor.verdicts, factor.typical)
+    shown = describe_shown(factor.verdicts, factor.typical)
     shown = shown.replace(" verdicts turned ", " ")  # a row ends at the screen's edge
     words = {
         None: factor.claim,
@@ -122,7 +122,7 @@ def hold_against_noise(factor: Factor, noise: JudgeNoiseEstimate | None) -> Fact
     is_judged = factor.players in _JUDGED and not factor.anchors and factor.changed
     if not noise or not is_judged or not abs(factor.share) <= noise.reach:
         return factor
-    claim = f"within {word_noise(noise.reach)}"
+    claim = f"within {describe_noise(noise.reach)}"
     return replace(factor, noise=noise.reach, claim=claim)
 
 

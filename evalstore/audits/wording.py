@@ -73,7 +73,7 @@ def write_sentence(audit: Audit) -> str:
     return f"{_word_change(audit, idle)}{_word_price(audit)}{_word_unmeasured(audit)}{rest}"
 
 
-def word_noise(reach: float) -> str:
+def describe_noise(reach: float) -> str:
     """Return the noise of judges in words, in points."""
     return f"the judge's own noise ({format_size(reach)})"
 
@@ -179,10 +179,10 @@ def _list_claims(factor: Factor) -> Iterator[_Claim]:
         yield _Claim(1 if factor.share > 0 else -1, f": {gain}", gain)
     verdicts, typical = factor.verdicts, factor.typical
     if verdicts and verdicts.direction:
-        turned = word_turned(verdicts)
+        turned = describe_turned(verdicts)
         yield _Claim(verdicts.direction, f": {turned}", turned)
     if typical and typical.direction:
-        moves, comma = word_moves(typical), "," if typical.direction > 0 else ""
+        moves, comma = describe_moves(typical), "," if typical.direction > 0 else ""
         others = _word_mean_of_others(factor)
         yield _Claim(typical.direction, f"{comma} on typical questions: {moves}{others}", moves)
 
@@ -196,7 +196,7 @@ def _word_claims(claims: Sequence[_Claim]) -> str:
     return f"{'Yes' if first.direction > 0 else 'No, worse'}{first.answer}"
 
 
-def word_turned(found: MoveCounts) -> str:
+def describe_turned(found: MoveCounts) -> str:
     """Return how many verdicts turned, and which way, the most first."""
     noun = "verdicts" if found.units == found.questions else "groups"
     counts = sorted([(found.falls, "to fail"), (found.rises, "to pass")], reverse=True)
@@ -205,7 +205,7 @@ def word_turned(found: MoveCounts) -> str:
     return f"{first:,} of {found.units:,} {noun} turned {way}{rest}"
 
 
-def word_moves(found: MoveCounts) -> str:
+def describe_moves(found: MoveCounts) -> str:
     """Return how many questions, or groups, moved, and which way, the most first."""
     noun = "" if found.units == found.questions else " groups"
     counts = sorted([(found.falls, "fell"), (found.rises, "rose")], reverse=True)
@@ -214,11 +214,11 @@ def word_moves(found: MoveCounts) -> str:
     return f"{first:,} of {found.units:,}{noun} {way}{rest}"
 
 
-def word_shown(verdicts: MoveCounts | None, typical: MoveCounts | None) -> str:
+def describe_shown(verdicts: MoveCounts | None, typical: MoveCounts | None) -> str:
     """Return what is more than chance of a change whose mean may be chance; empty where nothing is."""
     if verdicts and verdicts.direction:
-        return word_turned(verdicts)
-    return word_moves(typical) if typical and typical.direction else ""
+        return describe_turned(verdicts)
+    return describe_moves(typical) if typical and typical.direction else ""
 
 
 def _word_mean_of_others(factor: Factor) -> str:
@@ -262,11 +262,11 @@ def _word_changed_questions(audit: Audit) -> str:
         f"all {audit.common:,}" if edits.white_space == audit.common else f"{edits.white_space:,}"
     )
     blank = f" (white space alone in {count})" if edits.white_space else ""
-    changed = f"These runs cannot tell: every question changed{blank}"
+    changed = f"every question changed{blank}"
     if not edits.other_outputs:
-        return f"{changed}, and no text of the outputs did"
+        return f"These runs cannot tell: {changed}, and no text of the outputs did"
     who = "the model" if audit.a.model != audit.b.model else "new outputs"
-    return f"{changed}, so that the edit and {who} cannot be told apart"
+    return f"These runs cannot tell the edit and {who} apart: {changed}"
 
 
 def _name_changed_questions(audit: Audit) -> str:
@@ -417,7 +417,7 @@ def _word_factor(factor: Factor, audit: Audit, *, by_ruler: bool) -> str:
         moved = f"{name} {'lost' if factor.share < 0 else 'gained'} {format_size(factor.share)}"
         if factor.conclusion is Conclusion.BOUNDED_NULL:
             return f"{moved}, a bounded null"
-        if shown := word_shown(factor.verdicts, factor.typical):
+        if shown := describe_shown(factor.verdicts, factor.typical):
             return f"{moved} ({shown})"
         if factor.conclusion is Conclusion.BOUNDED and factor.ci:
             low, high = map(format_points, factor.ci)
@@ -430,7 +430,7 @@ def _word_factor(factor: Factor, audit: Audit, *, by_ruler: bool) -> str:
             f"{_name_doubt(factor)}"
         )
     if factor.noise is not None:
-        return f"{name} {_word_gain(factor.share)}, within {word_noise(factor.noise)}"
+        return f"{name} {_word_gain(factor.share)}, within {describe_noise(factor.noise)}"
     # Outputs that are worse under one ruler alone are not called worse.
     if players == [PlayerName.OUTPUTS] and not by_ruler:
         name = _OUTPUTS[factor.share > 0]

@@ -8,7 +8,7 @@ from typing import Any
 from evalstore.audits.claims import format_p
 from evalstore.audits.conditions import RecordReport
 from evalstore.audits.records import RecordComparison, RecordDifference
-from evalstore.audits.wording import format_points, format_size, word_shown
+from evalstore.audits.wording import describe_shown, format_points, format_size
 from evalstore.report.audit_report import describe_result, format_results
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
@@ -117,7 +117,7 @@ def _describe_claim(found: RecordComparison) -> str:
     if estimate.conclusion is not Conclusion.NOT_RESOLVABLE:
         return _CLAIMS[estimate.conclusion]
     # Of several samples of a question more may pass without a verdict that turns.
-    if shown := word_shown(verdicts if verdicts.units == found.pairs else None, typical):
+    if shown := describe_shown(verdicts if verdicts.units == found.pairs else None, typical):
         return f"That is more than chance: {shown}"
     if estimate.mean is None:
         return "These are too few to tell that from chance"

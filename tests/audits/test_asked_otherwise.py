@@ -37,11 +37,11 @@ def ask(number: int) -> str:
     return f"What is {number}?"
 
 
-def test_a_blank_in_every_question_and_another_model_cannot_be_told_apart(reask: Callable[..., Audit]) -> None:
+def test_a_blank_in_every_question_is_not_told_from_another_model(reask: Callable[..., Audit]) -> None:
     found = reask((ask, lambda i: f"{ask(i)} "), 10)
     assert write_answer(found) == (
-        "Is the model better? These runs cannot tell: every question changed (white space alone in all 12), so that "
-        "the edit and the model cannot be told apart."
+        "Is the model better? These runs cannot tell the edit and the model apart: every question changed "
+        "(white space alone in all 12)."
     )
     assert "Eve" not in found.sentence
     assert found.sentence.startswith(
@@ -55,8 +55,7 @@ def test_a_blank_in_every_question_and_another_model_cannot_be_told_apart(reask:
 def test_the_same_model_answered_other_questions(reask: Callable[..., Audit]) -> None:
     found = reask((ask, lambda i: f"And {ask(i)}"), 10, models=("m", "m"))
     assert write_answer(found) == (
-        "Are the outputs better? These runs cannot tell: every question changed, so that the edit and new outputs "
-        "cannot be told apart."
+        "Are the outputs better? These runs cannot tell the edit and new outputs apart: every question changed."
     )
     (cause,) = (cause for cause in factor(found, "input").causes if cause.share)
     assert cause.source.message == "the question itself changed"
@@ -77,6 +76,6 @@ def test_some_changed_questions_leave_an_answer(reask: Callable[..., Audit]) -> 
 
 def test_a_part_with_white_space_alone_is_counted(reask: Callable[..., Audit]) -> None:
     found = reask((ask, lambda i: f"{ask(i)}\n" if i < 5 else f"Now {ask(i)}"), 10)
-    assert "every question changed (white space alone in 5), so that" in write_answer(found)
+    assert write_answer(found).endswith("apart: every question changed (white space alone in 5).")
     messages = {cause.source.message for cause in factor(found, "input").causes}
     assert messages == {"white space of the question changed", "the question itself changed"}

@@ -23,6 +23,7 @@ from evalstore.statistics import (
 )
 from evalstore.statistics.rare_events import bound_rare_rate
 from evalstore.statistics.student import compute_student_middle
+from tests.ground.claim_power import compute_t_test
 
 pytestmark = pytest.mark.heavy  # for the start of both libraries
 
@@ -146,3 +147,10 @@ def test_the_interval_of_a_median(stats: Any, size: int) -> None:
     assert round(found.interval[1] * size) == size + 1 - rank
     assert stats.binom.cdf(rank - 1, size, 0.5) <= 0.025 < stats.binom.cdf(rank, size, 0.5)
     assert found.median == Fraction(size + 1, 2 * size)
+
+
+def test_the_t_test_beside_the_claims(stats: Any) -> None:
+    for seed in range(3):
+        shares = draw_shares(seed, 15)
+        expected = float(stats.ttest_1samp([*map(float, shares)], 0).pvalue)
+        assert compute_t_test(shares) == pytest.approx(expected, abs=1e-9)
