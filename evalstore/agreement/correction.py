@@ -162,7 +162,8 @@ def plan_corrections(job: ScoringJob) -> CorrectionPlan:
 
 
 def _list_rates(job: ScoringJob) -> Iterator[tuple[tuple[str, str], tuple[str, JudgeRates | str]]]:
-    refs = job.questions.rubric_refs if job.rubric is None else (job.rubric,)
+    rubric = job.options.rubric
+    refs = job.questions.rubric_refs if rubric is None else (rubric,)
     for ref in refs:
         resolved = job.resolver.resolve(ref)
         for check in read_rubric(resolved.artifact.value).checks:

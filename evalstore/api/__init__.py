@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     from evalstore.release.values import Released
     from evalstore.release.verify import check_lock, verify
     from evalstore.runs import Run
-    from evalstore.scoring import open_job
+    from evalstore.scoring import ScoringOptions, open_job
     from evalstore.scoring.judging import CallPlan, Endpoint, Judges, open_session
     from evalstore.scoring.run_record import UnmetSettingError
     from evalstore.scoring.workers import write_run_by_engine
@@ -197,7 +197,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.release.values": ("Released",),
     "evalstore.release.verify": ("check_lock", "verify"),
     "evalstore.runs": ("Run",),
-    "evalstore.scoring": ("open_job",),
+    "evalstore.scoring": ("ScoringOptions", "open_job"),
     "evalstore.agreement": (
         "MeasurementRequest",
         "NoiseRequest",

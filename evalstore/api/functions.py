@@ -317,7 +317,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     from evalstore.model.outcome import MAX_UNGRADED
     from evalstore.runs import LATEST
     from evalstore.runs.remote import locate_file
-    from evalstore.scoring import open_job
+    from evalstore.scoring import ScoringOptions, open_job
     from evalstore.scoring.judging import Judges
     from evalstore.scoring.workers import write_run_by_engine
 
@@ -325,21 +325,22 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     require_types(
         "score", dataset=(dataset, (str,)), outputs=(outputs, _PATH), out=(out, _PATH), **types
     )
-    job = open_job(
-        dataset,
-        locate_file(outputs),
-        store=store if worktree is None else store.with_worktree(worktree),
-        at=at or datetime.now(UTC),
+    now = datetime.now(UTC)
+    options = ScoringOptions(
+        at=at or now,
+        today=now.date(),
         model=model,
         rubric=rubric,
-        judges=judges,
+        judges=judges or Judges(),
         eee_version=eee_version or LATEST,
-        only=only,
-        today=datetime.now(UTC).date(),
+        only=only or {},
         max_ungraded=MAX_UNGRADED if max_ungraded is None else Fraction(str(max_ungraded)),
+        engine=engine,
+        scheduler=scheduler,
     )
-    with job as opened:
-        return write_run_by_engine(opened, Path(out), engine, scheduler)
+    store = store if worktree is None else store.with_worktree(worktree)
+    with open_job(dataset, locate_file(outputs), store, options) as job:
+        return write_run_by_engine(job, Path(out))
 
 
 def _read_ruler(

@@ -16,7 +16,7 @@ from evalstore.errors import FindingsError, RefusedError
 from evalstore.model import parse_ref
 from evalstore.runs import Run, read_run
 from evalstore.runs.outputs import is_bare_outputs
-from evalstore.scoring import open_job
+from evalstore.scoring import ScoringOptions, open_job
 from evalstore.scoring.judging import Judges
 from evalstore.scoring.run_record import UnmetSettingError
 from evalstore.store import ArtifactStore
@@ -87,15 +87,12 @@ def _grade_as(  # noqa: PLR0913, PLR0917  # two files, and what grades one of th
         store.with_worktree(graded.harness["worktree"]) if "worktree" in graded.harness else store
     )
     try:
-        with open_job(
-            dataset,
-            outputs,
-            store=store,
+        options = ScoringOptions(
             at=datetime.now(UTC),
-            model=None,
             rubric=_find_override(graded, dataset, store),
             judges=replace(judges, model=model),
-        ) as job:
+        )
+        with open_job(dataset, outputs, store, options) as job:
             return job.write_run(folder).path
     except (UnmetSettingError, FindingsError):
         raise

@@ -114,7 +114,7 @@ def command(  # noqa: PLR0913  # the command line
     question: str | None,
     by: str | None,
     conditions: tuple[Condition, ...],
-    max_ungraded: float,
+    max_ungraded: Fraction,
     undecided: str,
     judges: Judges,
 ) -> ExitCode:
@@ -152,7 +152,6 @@ def command(  # noqa: PLR0913  # the command line
     )
 
     paths = settings.path / run_a, settings.path / run_b
-    share = Fraction(str(max_ungraded))
     if records:
         _refuse_beside_records(
             {
@@ -162,7 +161,7 @@ def command(  # noqa: PLR0913  # the command line
                 "--allow-drift": allow_drift,
             }
         )
-        compared = _compare_records(settings, (run_a, run_b), conditions, share)
+        compared = _compare_records(settings, (run_a, run_b), conditions, max_ungraded)
         settings.print_result(compared)
         return _choose_exit_code(find_worst_answer(compared.results), undecided)
     with _open_store(settings) as store, grade_bare_outputs(*paths, store, judges) as runs:
@@ -194,7 +193,7 @@ def command(  # noqa: PLR0913  # the command line
     result = replace(
         result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b))
     )
-    results = decide_conditions(result, conditions, max_ungraded=share)
+    results = decide_conditions(result, conditions, max_ungraded=max_ungraded)
     settings.print_result(AuditReport(result, results, timelines))
     return _choose_exit_code(find_worst_answer(results), undecided)
 

@@ -63,13 +63,6 @@ def command(ctx: click.Context) -> ExitCode | None:
     return ExitCode.USAGE
 
 
-def _parse_threshold(_: click.Context, __: click.Parameter, value: float) -> Fraction:
-    try:
-        return Fraction(str(value))
-    except ValueError:
-        raise click.BadParameter("it is not a number") from None
-
-
 def _parse_variables(
     _: click.Context, __: click.Parameter, value: tuple[str, ...]
 ) -> dict[str, str]:
@@ -98,7 +91,6 @@ def _add_threshold(help_text: str) -> Callable[[_F], _F]:
         type=SHARE,
         default=0.7,
         show_default=True,
-        callback=_parse_threshold,
         help=help_text,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -132,7 +133,17 @@ class NumberRange(click.FloatRange):
         return number
 
 
-SHARE = NumberRange(0, 1)
+class ExactRange(NumberRange):
+    """A number within bounds, as exactly as it is written."""
+
+    def convert(  # type: ignore[override]  # of click's types, it is the number that is exact
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Fraction:
+        """Return the number; raises `click.BadParameter` for what is none."""
+        return Fraction(repr(super().convert(value, param, ctx)))
+
+
+SHARE = ExactRange(0, 1)
 
 
 class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -20,7 +19,7 @@ from evalstore.cli.saved_examples import ExampleRequest, add_save_option
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import Judges, Store
+    from evalstore.api import Store
     from evalstore.model import Question
     from evalstore.runs import Run
     from evalstore.runs.run_view import CheckCorrection
@@ -170,28 +169,19 @@ class ScoreCommand(SectionedCommand):
 )
 @add_output_options()
 @add_judge_options
-def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
+def command(  # noqa: PLR0913  # one parameter for each option that is not of the run
     settings: CommandSettings,
     dataset: str,
     outputs: Path,
     out: Path,
-    model: str | None,
-    only: dict[str, str],
-    matched_by: str,
-    rubric: str | None,
     *,
     worktree: str | None,
-    eee_version: str,
-    rows_format: str | None,
-    fail_under: float | None,
-    min_scored: float | None,
-    max_ungraded: float,
+    fail_under: Fraction | None,
+    min_scored: Fraction | None,
     corrected: bool,
     saves: tuple[ExampleRequest, ...],
     dry_run: bool,
-    engine: str,
-    scheduler: str | None,
-    judges: Judges,
+    **options: Any,
 ) -> ExitCode:
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
 
@@ -230,25 +220,13 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
     the judge's content and of the model that answers, with 30 labelled rows or more; where no judge
     has one, nothing is graded, and the answer is 3.
     """
-    wanted = _Wanted(fail_under, min_scored, max_ungraded)
-    from evalstore.api import UnmetSettingError, open_job, write_run_by_engine
+    from evalstore.api import ScoringOptions, UnmetSettingError, open_job, write_run_by_engine
 
-    path = settings.path / outputs
-    open_run = partial(
-        open_job,
-        model=model,
-        only=only,
-        rubric=rubric,
-        judges=judges,
-        eee_version=eee_version,
-        rows_format=rows_format,
-        today=datetime.now(UTC).date(),
-        max_ungraded=Fraction(repr(max_ungraded)),
-        by_input=matched_by == "input",
-    )
+    grading = ScoringOptions(at=read_clock(), today=datetime.now(UTC).date(), **options)
+    wanted = _Wanted(fail_under, min_scored, grading.max_ungraded)
     with (
         settings.open_store() as opened,
-        open_run(dataset, path, store=opened.with_worktree(worktree), at=read_clock()) as job,
+        open_job(dataset, settings.path / outputs, opened.with_worktree(worktree), grading) as job,
     ):
         if saves and dry_run:
             raise UsageError(
@@ -266,7 +244,7 @@ def command(  # noqa: PLR0913, PLR0917  # one parameter for each option
             settings.print_result(plan)
             return ExitCode.DONE
         try:
-            run = write_run_by_engine(job, settings.path / out, engine, scheduler)
+            run = write_run_by_engine(job, settings.path / out)
         except UnmetSettingError:
             # No run holds what was found of what it was to use.
             settings.print_warnings(job.run.notes)
@@ -307,9 +285,9 @@ def _save_examples(
 class _Wanted(NamedTuple):
     """What a run must reach, as the options say: shares of 1."""
 
-    score: float | None
-    scored: float | None
-    ungraded: float
+    score: Fraction | None
+    scored: Fraction | None
+    ungraded: Fraction
 
 
 def _print_run(
@@ -355,9 +333,9 @@ def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
     from evalstore.model import format_decimal
 
     questions = run.questions + run.without_output
-    least = Fraction(repr(wanted.score or 0))
-    if why := _explain_withholding(run, Fraction(repr(wanted.ungraded))):
-        yield f"no score: {why}, more than --max-ungraded {wanted.ungraded:g} allows"
+    least = wanted.score or Fraction(0)
+    if why := _explain_withholding(run, wanted.ungraded):
+        yield f"no score: {why}, more than --max-ungraded {float(wanted.ungraded):g} allows"
         return
     if run.score is None:
         yield "nothing was scored"
@@ -368,13 +346,13 @@ def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
             f"the score is that of {run.scored:,} of {questions:,} questions; with the others as 0 it is "
             f"{format_decimal(lowest)}, below {format_decimal(least)}: --min-scored says how many may be left out"
         )
-    if wanted.scored is not None and run.scored < Fraction(repr(wanted.scored)) * questions:
+    if wanted.scored is not None and run.scored < wanted.scored * questions:
         yield (
-            f"{run.scored:,} of {questions:,} questions have a score, and {wanted.scored:.4g} of "
+            f"{run.scored:,} of {questions:,} questions have a score, and {float(wanted.scored):.4g} of "
             "them were wanted"
         )
     failed = {id_ for summary in run.checks.values() for id_ in summary.error_ids}
-    if wanted.score is not None and len(failed) > Fraction(repr(wanted.ungraded)) * questions:
+    if wanted.score is not None and len(failed) > wanted.ungraded * questions:
         yield (
             f"checks failed on {len(failed):,} of {questions:,} questions, so the score says nothing of them: "
             "--max-ungraded says how many may be left out"

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from evalstore.integrations.rubric_scorer import Graded, RubricScorer, scorer
-from evalstore.scoring import score
+from evalstore.scoring import ScoringOptions, open_job
 from evalstore.scoring.judging import Judges
 from evalstore.store import ArtifactStore
 
@@ -111,10 +111,9 @@ def write_run(grader: PytestGrader, dataset: str, folder: Path) -> str:
     with TemporaryDirectory() as made, ArtifactStore.open(grader.store) as store:
         outputs = Path(made) / "pytest.jsonl"
         outputs.write_text("".join(f"{line}\n" for line in grader.graded.values()), "utf-8")
-        at = datetime.now(UTC)
-        run = score(
-            dataset, outputs, store=store, out=folder.absolute(), at=at, judges=Judges(offline=True)
-        )
+        options = ScoringOptions(at=datetime.now(UTC), judges=Judges(offline=True))
+        with open_job(dataset, outputs, store, options) as job:
+            run = job.write_run(folder.absolute())
     return f"run {run.path}" + (f", which has no score: {run.ungraded}" if run.is_withheld else "")
 
 

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from evalstore.lazy_names import import_lazily
 
 if TYPE_CHECKING:
-    from evalstore.scoring.job import open_job, score
+    from evalstore.scoring.job import open_job
+    from evalstore.scoring.options import ScoringOptions
 
-__all__ = ["open_job", "score"]
+__all__ = ["ScoringOptions", "open_job"]
 
 # An audit asks judges, and scores nothing by a job.
-__getattr__ = import_lazily(__name__, {".job": ("open_job", "score")})
+__getattr__ = import_lazily(__name__, {".job": ("open_job",), ".options": ("ScoringOptions",)})

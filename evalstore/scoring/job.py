@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date, datetime
-from fractions import Fraction
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from evalstore.lint.use import find_use_findings, list_used
 from evalstore.model import Kind, Question, WorktreePins
 from evalstore.model.outcome import MAX_UNGRADED, MissingSetting
 from evalstore.runs import (
-    LATEST,
     GradedRow,
     Run,
     SeriesFilter,
@@ -35,8 +33,9 @@ from evalstore.runs import (
     write_run,
 )
 from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
-from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_session
+from evalstore.scoring.judging import CallPlan, JudgeSession, open_session
 from evalstore.scoring.matching import OutputMatch, OutputMatcher
+from evalstore.scoring.options import ScoringOptions
 from evalstore.scoring.run_record import JudgeRecord, UsedRulers, finish_run
 from evalstore.scoring.tally import QuestionSums, RunTally
 from evalstore.store import ArtifactStore, Resolved
@@ -55,71 +54,17 @@ _OF_OWN_RUBRICS = frozenset({"dataset-unscored", "question-unscored"})
 _OF_PINS = frozenset({"pin-behind"})
 
 
-def score(  # noqa: PLR0913  # what a command line can say, each by its name
-    dataset: str,
-    outputs: Path,
-    *,
-    store: ArtifactStore,
-    out: Path,
-    at: datetime,
-    model: str | None = None,
-    rubric: str | None = None,
-    judges: Judges | None = None,
-    eee_version: str = LATEST,
-    only: Mapping[str, str] | None = None,
-    rows_format: str | None = None,
-    max_ungraded: Fraction = MAX_UNGRADED,
-    by_input: bool = False,
-) -> Run:
-    """Grade every output that answers a question of `dataset`, and write the run into the folder `out`.
-
-    `outputs` is a file of any of the shapes that evalstore.runs reads, such as JSONL of
-    `{id, output, tool_calls?}`; where it holds several series of outputs, `only` chooses one
-    (`{"model": …, "prompt": …, "epoch": …}`).
-    A question is graded by its own rubric, or by `rubric` if given. Judges are answered as `judges`
-    says (None: from the replies that the repository keeps): outputs are graded, what no reply is
-    kept for is asked, and they are graded again. Outputs are streamed, so memory does not grow with
-    them. `at` is the time that the run records, `eee_version` the version of Every Eval Ever that
-    it is written in, `rows_format` (`jsonl`, `parquet`; None: that of `outputs`) the file format of
-    its rows. Where more than the share `max_ungraded` of all gradings failed, the run has no score.
-    Raises `LoadError` for an output that cannot be read, `RefusedError` for one that stands twice
-    or for several series, at their place, and `UnmetSettingError` where a check could grade nothing
-    for want of a setting; then nothing is left in `out`.
-    """
-    with open_job(
-        dataset,
-        outputs,
-        store=store,
-        at=at,
-        model=model,
-        rubric=rubric,
-        judges=judges,
-        eee_version=eee_version,
-        only=only,
-        rows_format=rows_format,
-        max_ungraded=max_ungraded,
-        by_input=by_input,
-    ) as job:
-        return job.write_run(out)
-
-
 @dataclass(frozen=True, slots=True)
 class ScoringJob:
-    """All parts of one run, before the first output is graded; `run` is the run without its sums.
-
-    Where more than the share `max_ungraded` of its gradings fail, it has no score. `by_input`:
-    outputs are joined to questions by what was asked, and not by id.
-    """
+    """All parts of one run, before the first output is graded; `run` is the run without its sums."""
 
     run: Run
     samples: Path
     choice: SeriesFilter
-    rubric: str | None
     questions: QuestionIndex
     resolver: ArtifactResolver
     session: JudgeSession
-    max_ungraded: Fraction
-    by_input: bool = False
+    options: ScoringOptions
 
     def write_run(self, out: Path) -> Run:
         """Grade, ask for missing replies and grade again until none is missing; then publish the run in `out`."""
@@ -172,7 +117,7 @@ class ScoringJob:
         pairs, tally = self.open_counts()
         matches = pairs.match_outputs(read_outputs(self.samples, self.choice))
         for match in self.session.judges.watch(matches, self.questions.count):
-            row = grade_match(match, self.resolver, self.rubric)
+            row = grade_match(match, self.resolver, self.options.rubric)
             tally.add(row, match.number)
             keep(row, self.run)
         judges = JudgeRecord.from_session(self.session)
@@ -183,16 +128,15 @@ class ScoringJob:
         self, tally: RunTally, pairs: OutputMatcher, rulers: UsedRulers, judges: JudgeRecord
     ) -> Run:
         """Return the run as `run_record.finish_run` does, but without a score where too many gradings failed."""
-        run = finish_run(self.run, tally, pairs, rulers, judges).withhold_score(self.max_ungraded)
-        if self.max_ungraded == MAX_UNGRADED:
+        most = self.options.max_ungraded
+        run = finish_run(self.run, tally, pairs, rulers, judges).withhold_score(most)
+        if most == MAX_UNGRADED:
             return run
-        return replace(
-            run, harness={**run.harness, "max_ungraded": f"{float(self.max_ungraded):g}"}
-        )
+        return replace(run, harness={**run.harness, "max_ungraded": f"{float(most):g}"})
 
     def open_counts(self) -> tuple[OutputMatcher, RunTally]:
         """Return the empty counts of a run: which output answers which question, and all sums."""
-        matcher = OutputMatcher(str(self.samples), self.questions, by_input=self.by_input)
+        matcher = OutputMatcher(str(self.samples), self.questions, by_input=self.options.by_input)
         return matcher, RunTally(QuestionSums(self.questions.count))
 
 
@@ -229,28 +173,16 @@ def _find_own_rubric(question: Question, resolver: ArtifactResolver) -> Prepared
 
 
 @contextmanager
-def open_job(  # noqa: PLR0913  # as `score` has them
-    dataset: str,
-    outputs: Path,
-    *,
-    store: ArtifactStore,
-    at: datetime,
-    model: str | None,
-    rubric: str | None,
-    judges: Judges | None,
-    eee_version: str = LATEST,
-    only: Mapping[str, str] | None = None,
-    rows_format: str | None = None,
-    today: date | None = None,
-    max_ungraded: Fraction = MAX_UNGRADED,
-    by_input: bool = False,
+def open_job(
+    dataset: str, outputs: Path, store: ArtifactStore, options: ScoringOptions
 ) -> Iterator[ScoringJob]:
     """Open a scoring job: all that it uses resolved and validated, questions indexed, cache of replies opened.
 
-    `today` is the day by which a judge's validation is stale, by default that of `at`. Raises
-    `FindingsError` where something is found and the settings are strict.
+    `outputs` is a file of any of the shapes that evalstore.runs reads, such as JSONL of
+    `{id, output, tool_calls?}`. Raises `FindingsError` where something is found and the settings
+    are strict.
     """
-    with open_session(judges or Judges(), store.git.common) as session:
+    with open_session(options.judges, store.git.common) as session:
         find = cache(store.resolve)  # for what is validated is graded with, too
         resolver = ArtifactResolver(store, session.ask, session.judges.model, find=find)
         resolved = resolver.resolve(dataset)
@@ -260,40 +192,46 @@ def open_job(  # noqa: PLR0913  # as `score` has them
         # A run without a name of its model takes that of the outputs, or of their file.
         samples, choice = (
             find_samples(outputs),
-            SeriesFilter(only or {}, any_model=model is not None),
+            SeriesFilter(options.only, any_model=options.model is not None),
         )
         stated = _read_model(samples, choice)
         run = _start_run(
             resolved,
             samples,
             store=store,
-            at=at,
-            model=_escape_name(model or stated or samples.stem),
+            at=options.at,
+            model=_escape_name(options.model or stated or samples.stem),
         )
-        format_ = get_row_format(rows_format) if rows_format else find_row_format(samples)
+        format_ = find_row_format(samples)
+        if options.rows_format:
+            format_ = get_row_format(options.rows_format)
         format_.require()
-        run = replace(run, samples=Path(f"samples{format_.suffix}"), eee_version=eee_version)
+        run = replace(
+            run, samples=Path(f"samples{format_.suffix}"), eee_version=options.eee_version
+        )
         status = find_log_status(outputs)
         notes = (
-            *_note_joining(status, by_input=by_input),
+            *_note_joining(status, by_input=options.by_input),
             *find_label_doubts(outputs),
             *choice.describe(),
         )
         run = replace(run, log_status=status, notes=notes)
         with open_question_index(resolved, store) as questions:
-            refs = questions.rubric_refs if rubric is None else (rubric,)
+            refs = questions.rubric_refs if options.rubric is None else (options.rubric,)
             used = list_used(refs, find, [resolved])
-            ignored = _OF_RELEASES if rubric is None else _OF_RELEASES | _OF_OWN_RUBRICS | _OF_PINS
+            ignored = (
+                _OF_RELEASES
+                if options.rubric is None
+                else _OF_RELEASES | _OF_OWN_RUBRICS | _OF_PINS
+            )
             ignored |= _OF_PINS if store.worktree is WorktreePins.ALL else frozenset()
-            day, target = today or at.date(), resolved.artifact
+            day, target = options.today or options.at.date(), resolved.artifact
             found = find_use_findings(
                 store, used, today=day, ignored=ignored, find=find, dataset=target
             )
             found.refuse_if_strict("nothing was graded")
             run = replace(run, notes=(*run.notes, *found.list_lines(without=_NOTED)))
-            yield ScoringJob(
-                run, samples, choice, rubric, questions, resolver, session, max_ungraded, by_input
-            )
+            yield ScoringJob(run, samples, choice, questions, resolver, session, options)
 
 
 def _note_joining(status: str, *, by_input: bool) -> Iterator[str]:

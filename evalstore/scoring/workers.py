@@ -143,12 +143,9 @@ def map_rows(
         yield waiting.popleft().result()
 
 
-def write_run_by_engine(job: ScoringJob, out: Path, engine: str, scheduler: str | None) -> Run:
-    """Write the run of a job into `out`: `local` is this process, `dask` the workers of a cluster.
-
-    The cluster is that of `scheduler`; else one of this machine is started, a process a core, and
-    ended.
-    """
+def write_run_by_engine(job: ScoringJob, out: Path) -> Run:
+    """Write the run of a job into `out`, by the engine of its options; a cluster that is started here is ended."""
+    engine, scheduler = job.options.engine, job.options.scheduler
     if engine not in {"local", "dask"}:
         raise UsageError(f"there is no engine {make_excerpt(engine)}", hint="known: local, dask")
     if engine == "local":
@@ -306,7 +303,7 @@ def _make_plan(job: ScoringJob) -> GradingPlan:
     dataset = next(iter(resolver.resolved))
     planned = ArtifactResolver(store, _refuse_judges)
     planned.resolve(dataset)
-    for ref in [job.rubric] if job.rubric else job.questions.rubric_refs:
+    for ref in [job.options.rubric] if job.options.rubric else job.questions.rubric_refs:
         # A rubric that cannot be read is no matter until an output is to be graded by it.
         with suppress(EvalstoreError):
             planned.prepare_rubric(ref)
@@ -320,8 +317,8 @@ def _make_plan(job: ScoringJob) -> GradingPlan:
         run=job.run,
         samples=job.samples.resolve(),
         choice=job.choice,
-        rubric=job.rubric,
-        by_input=job.by_input,
+        rubric=job.options.rubric,
+        by_input=job.options.by_input,
     )
 
 

@@ -18,9 +18,9 @@ import pytest
 from evalstore.audits import Audit, Factor, audit
 from evalstore.documents import write_canonical
 from evalstore.runs import Run
-from evalstore.scoring import score
 from evalstore.scoring.judging import Endpoint, Judges
 from evalstore.store import ArtifactStore
+from tests.scoring.jobs import score
 
 JUDGE = 'id: tone\nversion: {version}\ntemplate: "{words}: {{{{ output }}}}"\nmodel: {{id: m}}\n'
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_repo"

@@ -12,10 +12,10 @@ import pytest
 
 from evalstore.audits import Audit
 from evalstore.runs import Run
-from evalstore.scoring import score
 from evalstore.scoring.judging import Endpoint, Judges
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import AT, JUDGE, Repo
+from tests.scoring.jobs import score
 
 RUBRIC = """id: answer
 version: {version}

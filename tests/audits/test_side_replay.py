@@ -16,10 +16,10 @@ from evalstore.checks import evaluate
 from evalstore.diff import RunMeasurement
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.runs import Run, read_rows
-from evalstore.scoring import score
 from evalstore.scoring.judging import Endpoint, Judges
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import AT, JUDGE, Repo
+from tests.scoring.jobs import score
 
 Answers = Callable[..., Path]
 RUBRIC = """id: answer

@@ -13,11 +13,11 @@ import pytest
 from evalstore.audits import Audit, audit
 from evalstore.errors import RefusedError
 from evalstore.runs import Run
-from evalstore.scoring import score
 from evalstore.scoring.judging import Endpoint, Judges
 from evalstore.store import ArtifactStore
 from tests.audits.conftest import AT, Repo, factor
 from tests.conftest import Ran
+from tests.scoring.jobs import score
 
 Answers = Callable[..., Path]
 FILES = {

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from evalstore.runs import Run
-from evalstore.scoring import score
 from evalstore.store import ArtifactStore
+from tests.scoring.jobs import score
 
 FILES = {
     "rubrics/tone.yaml": """\

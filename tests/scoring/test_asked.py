@@ -133,7 +133,7 @@ def test_a_file_that_answers_other_questions_is_refused_and_joined_by_what_was_a
     shuffled = write(tmp_path / "shuffled", SHUFFLED)
     with pytest.raises(RefusedError, match=r"to '1' answers '2': it was asked '.*Italy\?', and .* '1' is '.*France\?'"):
         asked(DATASET, shuffled)
-    joined = asked(DATASET, shuffled, by_input=True)
+    joined = asked(DATASET, shuffled, matched_by="input")
     assert (joined.score, joined.scored) == (1, 3)
     assert {row.id: row.output.text for row in read_rows(joined)} == {"1": "Paris", "2": "Rome", "3": "Madrid"}
     assert any("joined by what was asked" in note for note in joined.notes)
@@ -176,11 +176,11 @@ def test_joining_by_input_needs_inputs_and_one_question_for_each(
     asked: Scored, release: Release, write: Callable[..., Path], tmp_path: Path
 ) -> None:
     with pytest.raises(RefusedError, match="does not say what was asked"):
-        asked(DATASET, write({"1": "Paris"}), by_input=True)
+        asked(DATASET, write({"1": "Paris"}), matched_by="input")
     text = FILES["datasets/capitals.yaml"].replace("id: capitals", "id: twice").replace("Italy", "France")
     release({"datasets/twice.yaml": text})
     with pytest.raises(RefusedError, match="'1' and '2' have the input"):
-        asked("dataset/twice@1.0.0", write_lines(tmp_path / "given", {"7": ASKED["1"]}), by_input=True)
+        asked("dataset/twice@1.0.0", write_lines(tmp_path / "given", {"7": ASKED["1"]}), matched_by="input")
     with pytest.raises(RefusedError, match="no output belongs") as raised:
         asked(DATASET, write_lines(tmp_path / "given", {"x7": ASKED["1"]}))
     assert "--match input" in str(raised.value.hint)

@@ -11,9 +11,9 @@ import pytest
 from evalstore.errors import EvalstoreError, LoadError, RefError, RefusedError
 from evalstore.model import JudgeReply, Verdict
 from evalstore.runs import CheckSummary, Run, read_rows, read_run
-from evalstore.scoring import score
 from evalstore.scoring.grading import ArtifactResolver
 from evalstore.store import ArtifactStore
+from tests.scoring.jobs import score
 
 Scored = Callable[..., Run]
 Write = Callable[..., Path]

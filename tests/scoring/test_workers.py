@@ -26,7 +26,7 @@ from evalstore import api
 from evalstore.errors import EvalstoreError, RefusedError, UsageError
 from evalstore.runs import Run
 from evalstore.runs.remote import locate_file
-from evalstore.scoring import open_job
+from evalstore.scoring import ScoringOptions, open_job
 from evalstore.scoring.workers import WorkerLostError, Workers, map_rows, open_workers, write_run_by_workers
 from evalstore.store import ArtifactStore
 
@@ -41,8 +41,7 @@ def share(store: ArtifactStore, tmp_path: Path) -> Share:
 
     def run(outputs: Path, size: int = 1, dataset: str = "dataset/small@1.0.0", **options: Any) -> Run:
         executor = options.pop("executor", None) or ThreadPoolExecutor(2)
-        options = {"store": store, "model": None, "rubric": None, "judges": None, **options}
-        with executor, open_job(dataset, outputs, at=AT, **options) as job:
+        with executor, open_job(dataset, outputs, store, ScoringOptions(at=AT, **options)) as job:
             return write_run_by_workers(
                 job, tmp_path / "shared", nullcontext(Workers(executor.submit, 2)), span_size=size
             )
@@ -218,9 +217,8 @@ def test_outputs_that_change_before_they_are_cut_are_refused(
     store: ArtifactStore, write: Write, tmp_path: Path
 ) -> None:
     outputs = write()
-    options: dict[str, Any] = {"model": None, "rubric": None, "judges": None}
     with (
-        open_job("dataset/small@1.0.0", outputs, store=store, at=AT, **options) as job,
+        open_job("dataset/small@1.0.0", outputs, store, ScoringOptions(at=AT)) as job,
         ThreadPoolExecutor(1) as threads,
     ):
         outputs.write_text(outputs.read_text() * 2)
