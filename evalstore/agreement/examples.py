@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalstore.checks import CheckContext
 from evalstore.checks.examples import GradedExample, grade_examples
 from evalstore.errors import RefusedError
 from evalstore.model.example import EXAMPLES
@@ -39,9 +38,7 @@ def ask_examples(ref: str, store: ArtifactStore, judges: Judges) -> ExampleResul
             f"this {resolved.kind} has no examples", place=artifact.document.locate(), hint=hint
         )
     with open_session(judges, store.git.common) as session:
-        context = CheckContext(
-            store.read_artifact, session.ask, session.judges.model, strict=store.strict
-        )
+        context = session.make_context(store.read_artifact, strict=store.strict)
         graded = session.repeat_until_answered(
             lambda: tuple(grade_examples(resolved.kind, artifact.value, context))
         )

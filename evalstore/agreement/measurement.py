@@ -172,13 +172,10 @@ class Measurement:
 
     @cached_property
     def _judge_under_test(self) -> JudgeUnderTest:
-        context = CheckContext(
-            self.resolver.load,
-            self.session.ask,
-            self.resolver.model,
-            strict=self.resolver.store.strict,
+        request = self.request
+        return open_judge(
+            self.judge.ref, self.resolver.context, request.threshold, request.variables
         )
-        return open_judge(self.judge.ref, context, self.request.threshold, self.request.variables)
 
     def _count_rows(self) -> LabelTally:
         tally = LabelTally()

@@ -190,7 +190,7 @@ class NoiseMeasurement:
         )
 
     def _judge_outputs(self, units: list[_Unit]) -> JudgeNoise:
-        context = CheckContext(self.resolver.load, self.session.ask, self.resolver.model)
+        context = self.resolver.context
         judgements, unjudged, engines = [], 0, set()
         for unit in units:
             question = self._find_question(unit.row)

@@ -248,7 +248,6 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     `judges=Judges(Endpoint(url, key), model={"id": …})` what is missing is asked for and kept.
     Raises `SchemaError` for a rubric that cannot be read as one.
     """
-    from evalstore.checks import CheckContext
     from evalstore.checks import evaluate as grade
     from evalstore.model import Question
     from evalstore.scoring.judging import Judges, open_session
@@ -272,9 +271,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         _say_findings(store, list_used([rubric.ref], find), "nothing was graded", find)
     ruler = _read_ruler(rubric, store, "evaluate")
     with open_session(judges or Judges(), store.git.common) as panel:
-        context = CheckContext(
-            lambda ref: find(ref).artifact, panel.ask, panel.judges.model, strict=store.strict
-        )
+        context = panel.make_context(lambda ref: find(ref).artifact, strict=store.strict)
         return panel.repeat_until_answered(lambda: grade(ruler, output, question, context=context))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalstore.checks.question_values import fill_values, find_value_problems
+from evalstore.checks.question_values import fill_from_question
 from evalstore.diff.change import Change, Proof
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.findings import Detail, Diff
@@ -24,9 +24,9 @@ from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState, read_rubric_state
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
-from evalstore.model import Kind, is_cosmetic, parse_ref, select_scoring_part
+from evalstore.model import Grade, Kind, Question, is_cosmetic, parse_ref, select_scoring_part
 from evalstore.model.judge import BUILTIN_VARIABLES
-from evalstore.model.question_params import is_empty, list_question_values
+from evalstore.model.question_params import list_question_values
 from evalstore.versions import Bump
 
 RULE = "question-reference-changed"
@@ -121,7 +121,7 @@ class ReferenceReaders:
         ):
             return change.with_reason("its questions differ in what else the check reads")
         try:
-            old, new = (fill_from_question(readers[0].value, row, key) for row in (before, after))
+            old, new = (_fill_rubric(readers[0].value, row, key) for row in (before, after))
         except UnreadableError:
             return change.with_reason("on one side it is not a value that checks can read")
         if _has_same_checks(old, new):
@@ -231,9 +231,7 @@ def _prove_same_rubric(readers: Sequence[RubricReads | str], change: Change) -> 
     if any(not is_same(*(_view_part(row, part) for row in rows)) for part in read):
         return None
     try:
-        filled = [
-            fill_from_question(reader.value, row) for reader, row in zip(known, rows, strict=True)
-        ]
+        filled = [_fill_rubric(reader.value, row) for reader, row in zip(known, rows, strict=True)]
     except UnreadableError:
         return None
     parts = [make_plain(select_scoring_part(Kind.RUBRIC, side)) for side in filled]
@@ -241,7 +239,7 @@ def _prove_same_rubric(readers: Sequence[RubricReads | str], change: Change) -> 
     return replace(change, proof=proof) if is_same(*parts) else None
 
 
-def fill_from_question(rubric: Params, row: Row, key: str | None = None) -> dict[str, Any]:
+def _fill_rubric(rubric: Params, row: Row, key: str | None = None) -> dict[str, Any]:
     """Return a rubric with what its checks read of a question written into them; `UnreadableError` for a misfit.
 
     Where a `key` is given, only the checks that read it are filled, and the others left open.
@@ -259,19 +257,10 @@ def fill_from_question(rubric: Params, row: Row, key: str | None = None) -> dict
 
 
 def _fill_check(check: Params, row: Row) -> Params:
-    plain = _fill_values(check, row)
-    return {**plain, **KINDS[plain["kind"]].fill_from_question(plain, row)}
-
-
-def _fill_values(check: Params, row: Row) -> Params:
-    """Return a check with the values that it takes from a question."""
-    values = list_question_values(check)
-    if missing := next((value.key for value in values if is_empty(row.get(value.key))), None):
-        raise UnreadableError(f"the question has no {missing}")
-    for value in values:
-        if any(find_value_problems(check["kind"], value.pointer, row[value.key])):
-            raise UnreadableError(f"the question's {value.key} is nothing that the check can have")
-    return fill_values(check["kind"], check, row)
+    plain = fill_from_question(check, list_question_values(check), Question("", "", row))
+    if isinstance(plain, Grade):
+        raise UnreadableError(plain.reason)
+    return {**plain, **KINDS[plain["kind"]].fill_from_reference(plain, row)}
 
 
 def _reads(check: Params, key: str) -> bool:

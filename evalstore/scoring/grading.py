@@ -89,6 +89,11 @@ class ArtifactResolver:
         return self._rubrics[ref]
 
     @property
+    def context(self) -> CheckContext:
+        """What checks are graded with: these artifacts and judges, as strictly as the store says."""
+        return CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
+
+    @property
     def resolved(self) -> Mapping[str, Resolved]:
         """What every reference so far means, in the order in which they came."""
         return self._resolved
@@ -115,9 +120,8 @@ class ArtifactResolver:
             self.notes.append(
                 f"{format_exact_ref(resolved)} is incomplete: it lacks {len(unmapped)} of its source's checks"
             )
-        context = CheckContext(self.load, self.ask, self.model, strict=self.store.strict)
         return PreparedRubric(
-            pin_resolved(resolved), _prepare_resolved(resolved, context, self.load)
+            pin_resolved(resolved), _prepare_resolved(resolved, self.context, self.load)
         )
 
     def _note_edited_file(self, released: Resolved) -> None:

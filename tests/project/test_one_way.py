@@ -127,3 +127,18 @@ def test_one_machine_does_the_job(job: Job) -> None:
 def test_every_place_does_its_job(job: Job) -> None:
     doers = find_doers(job)
     assert [place for place in job.places if not any(path.startswith(place) for path in doers)] == []
+
+
+# What had two definitions once, and the one that is left.
+SINGLE_DEFINITIONS = {
+    "fill_from_question": "checks/question_values.py",
+    "find_inner_ref": "checks/kinds/__init__.py",
+    "list_check_kinds": "model/check_schemas.py",
+    "load_check_schema": "model/check_schemas.py",
+    "read_phrase": "checks/phrases.py",
+}
+
+
+@pytest.mark.parametrize("function", SINGLE_DEFINITIONS)
+def test_a_fact_that_had_two_functions_has_one(function: str) -> None:
+    assert list_definitions(function) == [SINGLE_DEFINITIONS[function]]

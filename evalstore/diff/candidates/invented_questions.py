@@ -96,6 +96,6 @@ def _fill_check(check: CheckState, row: Row) -> CheckState:
         return check
     kind, written = find_plain_kind(check.kind), dict(check.to_check().params)
     written = fill_values(kind, written, row)
-    written |= KINDS[kind].fill_from_question(written, row)
+    written |= KINDS[kind].fill_from_reference(written, row)
     read = read_params(kind, {name: value for name, value in written.items() if value is not None})
     return replace(check, kind=kind, params=read)

@@ -197,10 +197,9 @@ class ComparedKind:
     `is_binary`: its score is 0 or 1. `may_miss`: some output or question leaves it nothing to grade
     (unscored, missing). `may_err`: a limit, a judge, another engine or another artifact can stop it
     (unscored, error). `question_parts`: pointers to what it reads of a question;
-    `fill_from_question(check, row)` returns the
-    parameters that ask for the same (None: the parameter goes). `sample_texts`: outputs that may
-    tell two forms of
-    it apart, one that passes first; `ungraded_texts`: outputs beyond its limits, on any machine.
+    `fill_from_reference(check, row)` returns the parameters that ask for the same as these (None:
+    the parameter goes). `sample_texts`: outputs that may tell two forms of it apart, one that
+    passes first; `ungraded_texts`: outputs beyond its limits, on any machine.
     `bans`: what it looks for makes it fail. `score_parts`: how many equal parts its score is a
     share of, 0 where that is not known. `passes_all`: whatever it grades scores 1. `simplify`:
     parameters that answer alike on every output.
@@ -226,7 +225,7 @@ class ComparedKind:
     may_err: Predicate
     question_parts: Callable[[Params], Iterator[Pointer]]
     sample_texts: Callable[[Params], Iterator[str]] = _yield_nothing
-    fill_from_question: Callable[[Params, Row], dict[str, Any]] = _fill_nothing
+    fill_from_reference: Callable[[Params, Row], dict[str, Any]] = _fill_nothing
     ungraded_texts: Sequence[str] = ()
     bans: bool = False
     score_parts: Callable[[Params], int] = lambda _: 0

@@ -44,7 +44,7 @@ def _find_question_parts(params: Params) -> Iterator[Pointer]:
         yield ("expected_facts",)
 
 
-def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
+def _fill_from_reference(check: Params, row: Row) -> dict[str, Any]:
     if "facts" in check:
         return {}
     return {
@@ -120,7 +120,7 @@ KIND = ComparedKind(
         params["facts"] is None or _asks_judge(params) or len(params["facts"]) > PHRASE_LIMIT
     ),
     question_parts=_find_question_parts,
-    fill_from_question=_fill_from_question,
+    fill_from_reference=_fill_from_reference,
     simplify=_simplify,
     sample_texts=_yield_texts,
     text_score=_read_text_score,

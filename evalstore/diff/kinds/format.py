@@ -45,7 +45,7 @@ def _find_question_parts(params: Params) -> Iterator[Pointer]:
         yield ("expected", "format")
 
 
-def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
+def _fill_from_reference(check: Params, row: Row) -> dict[str, Any]:
     expected = row.get("expected")
     if "format" in check or not isinstance(expected, dict):
         return {}
@@ -129,7 +129,7 @@ KIND = ComparedKind(
     may_miss=lambda params: params["format"] is params["min_chars"] is params["max_chars"] is None,
     may_err=lambda params: params["format"] != "text",  # JSON beyond the limits
     question_parts=_find_question_parts,
-    fill_from_question=_fill_from_question,
+    fill_from_reference=_fill_from_reference,
     sample_texts=_yield_texts,
     text_score=_read_text_score,
     joint_answers=_list_joint_answers,

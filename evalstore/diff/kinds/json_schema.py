@@ -244,7 +244,7 @@ def _find_question_parts(params: Params) -> Iterator[Pointer]:
         yield from (("expected", name), ("also_valid", name))
 
 
-def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
+def _fill_from_reference(check: Params, row: Row) -> dict[str, Any]:
     """Return the schema that asks for the same as the fields do; nothing where the question lacks one."""
     if "expected_fields" not in check:
         return {}
@@ -281,7 +281,7 @@ KIND = ComparedKind(
     may_miss=_has_fields,  # a question need not say what they should be
     may_err=say_always,  # JSON beyond the limits, or a schema that takes too many steps
     question_parts=_find_question_parts,
-    fill_from_question=_fill_from_question,
+    fill_from_reference=_fill_from_reference,
     ungraded_texts=(
         f"```json\n{DEEP_JSON}\n```",
         DEEP_JSON,

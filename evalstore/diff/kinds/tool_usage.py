@@ -204,7 +204,7 @@ def _find_question_parts(params: Params) -> Iterator[Pointer]:
         yield ("expected_tools",)
 
 
-def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
+def _fill_from_reference(check: Params, row: Row) -> dict[str, Any]:
     if "tools" in check or row.get("expected_tools") is None:
         return {}
     return {
@@ -286,7 +286,7 @@ KIND = ComparedKind(
     may_err=lambda params: params["tools"] is None or len(params["tools"]) > TOOL_LIMIT,
     demands_calls=True,
     question_parts=_find_question_parts,
-    fill_from_question=_fill_from_question,
+    fill_from_reference=_fill_from_reference,
     simplify=_simplify,
     passes_all=_asks_nothing,
     score_parts=lambda params: count_required_tools(params) or 0,
