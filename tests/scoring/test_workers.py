@@ -41,7 +41,8 @@ def share(store: ArtifactStore, tmp_path: Path) -> Share:
 
     def run(outputs: Path, size: int = 1, dataset: str = "dataset/small@1.0.0", **options: Any) -> Run:
         executor = options.pop("executor", None) or ThreadPoolExecutor(2)
-        with executor, open_job(dataset, outputs, store, ScoringOptions(at=AT, **options)) as job:
+        read = options.pop("store", store)
+        with executor, open_job(dataset, outputs, read, ScoringOptions(at=AT, **options)) as job:
             return write_run_by_workers(
                 job, tmp_path / "shared", nullcontext(Workers(executor.submit, 2)), span_size=size
             )
