@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         open_wording_trial,
     )
     from evalstore.agreement.correction import plan_corrections
-    from evalstore.audits import Audit, ChangeSide, measure_change
+    from evalstore.audits import Audit, AuditOptions, ChangeSide, audit_runs, measure_change
     from evalstore.audits.bare_outputs import grade_bare_outputs
     from evalstore.audits.bisection import bisect_scores
     from evalstore.audits.comparability import (
@@ -129,7 +129,7 @@ __all__ = [
 # Where the names are that are imported late. What `__all__` does not have is for the commands, and
 # may change.
 _NAMES: Mapping[str, tuple[str, ...]] = {
-    "evalstore.audits": ("Audit", "ChangeSide", "measure_change"),
+    "evalstore.audits": ("Audit", "AuditOptions", "ChangeSide", "audit_runs", "measure_change"),
     "evalstore.audits.bare_outputs": ("grade_bare_outputs",),
     "evalstore.audits.bisection": ("bisect_scores",),
     "evalstore.audits.comparability": (

@@ -142,7 +142,7 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     gives other results than recorded (unless `allow_drift`: then the difference counts as not
     reproduced), or when nothing can be compared.
     """
-    from evalstore.audits import audit as explain
+    from evalstore.audits import AuditOptions, audit_runs
     from evalstore.audits.bare_outputs import grade_bare_outputs
     from evalstore.runs import Run
     from evalstore.scoring.judging import Judges
@@ -151,12 +151,11 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
     require_types("audit", run_a=(run_a, runs), run_b=(run_b, runs), **types)
     a, b = (run if isinstance(run, Run) else Path(run) for run in (run_a, run_b))
+    options = AuditOptions(
+        allow_drift=allow_drift, judges=judges or Judges(), ask=ask, by=by, moved=moved
+    )
     with grade_bare_outputs(a, b, store, judges) as opened:
-        a, b = opened.read
-        found = explain(
-            a, b, store, allow_drift=allow_drift, judges=judges, ask=ask, by=by, moved=moved
-        )
-        return opened.name_sides(found)
+        return opened.name_sides(audit_runs(*opened.read, store, options))
 
 
 def compare(  # noqa: PLR0913  # two sides, and what is known beside them

@@ -1,6 +1,7 @@
 """Why two runs differ: players, edits and questions, in points that add up."""
 
-from evalstore.audits.explain import audit
+from evalstore.audits.explain import audit_runs
+from evalstore.audits.options import AuditOptions
 from evalstore.audits.side_replay import ChangeSide, measure_change
 from evalstore.audits.values import (
     Audit,
@@ -16,6 +17,7 @@ from evalstore.audits.values import (
 
 __all__ = [
     "Audit",
+    "AuditOptions",
     "Cause",
     "ChangeSide",
     "EditSource",
@@ -25,6 +27,6 @@ __all__ = [
     "MovedQuestion",
     "Origin",
     "QuestionCell",
-    "audit",
+    "audit_runs",
     "measure_change",
 ]

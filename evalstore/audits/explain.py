@@ -14,6 +14,7 @@ from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.judge_evidence import has_other_engines
 from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
+from evalstore.audits.options import AuditOptions
 from evalstore.audits.question_attribution import AttributedQuestion, QuestionAttributor
 from evalstore.audits.question_sets import (
     COMPARABLE,
@@ -29,7 +30,7 @@ from evalstore.audits.question_sets import (
 )
 from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.question_view import MovedQuestions
-from evalstore.audits.slices import SliceKind, Slicer
+from evalstore.audits.slices import Slicer
 from evalstore.audits.stored_run import (
     Grader,
     RunArtifactLoader,
@@ -59,7 +60,7 @@ from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import OutputEnd, UnscoredReason, Verdict
 from evalstore.runs import GradedRow, Run
-from evalstore.scoring.judging import NO_REPLY, Judges, JudgeSession, open_session
+from evalstore.scoring.judging import NO_REPLY, JudgeSession, open_session
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
@@ -186,24 +187,16 @@ def _word_engines(kind: str, old: set[str], new: set[str]) -> str:
     )
 
 
-def audit(  # noqa: PLR0913  # what a command line can say, each by its name
-    run_a: Run | Path | str,
-    run_b: Run | Path | str,
-    store: ArtifactStore,
-    *,
-    allow_drift: bool = False,
-    judges: Judges | None = None,
-    ask: bool = False,
-    by: SliceKind | None = None,
-    moved: int = 0,
+def audit_runs(
+    run_a: Run | Path | str, run_b: Run | Path | str, store: ArtifactStore, options: AuditOptions
 ) -> Audit:
-    """Explain why the mean score of run B differs from run A's; `evalstore.api.audit` says what the arguments mean."""
-    with open_session(judges or Judges(), store.git.common) as session:
+    """Explain why the mean score of run B differs from run A's; `evalstore.api.audit` says what is refused."""
+    with open_session(options.judges, store.git.common) as session:
 
         def build_audit() -> Audit:
-            attributor = _open_runs(run_a, run_b, store, session, ask=ask)
-            job = AuditJob(attributor, session, MovedQuestions(moved), Slicer(by))
-            return job.build_audit(allow_drift=allow_drift)
+            attributor = _open_runs(run_a, run_b, store, session, ask=options.ask)
+            job = AuditJob(attributor, session, MovedQuestions(options.moved), Slicer(options.by))
+            return job.build_audit(allow_drift=options.allow_drift)
 
         return session.repeat_until_answered(build_audit)
 

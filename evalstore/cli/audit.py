@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,7 +22,7 @@ from evalstore.cli.progress import make_count_watch
 from evalstore.errors import ExitCode, GitError, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import Answer, Condition, Judges, RecordReport, Store
+    from evalstore.api import Answer, Condition, RecordReport, SliceKind, Store
 
 _MOST_MOVED = 300  # questions on a page
 
@@ -33,6 +33,12 @@ def _parse_conditions(
     from evalstore.api import parse_condition
 
     return tuple(map(parse_condition, words))
+
+
+def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> SliceKind | None:
+    from evalstore.api import SliceKind
+
+    return SliceKind(word) if word else None
 
 
 @click.command(
@@ -74,6 +80,7 @@ def _parse_conditions(
 @click.option(
     "--by",
     type=click.Choice(["tag", "group", "check"]),
+    callback=_parse_slices,
     help="Also sum up the questions of each tag or group, or each check; p-values adjusted for their number (Holm).",
 )
 @click.option(
@@ -103,20 +110,17 @@ def _parse_conditions(
 )
 @add_output_options((*PLAIN_FORMATS, "markdown", "html"))
 @add_judge_options
-def command(  # noqa: PLR0913  # the command line
+def command(  # noqa: PLR0913  # one parameter for each option that is not of the audit
     settings: CommandSettings,
     run_a: Path,
     run_b: Path,
     *,
-    allow_drift: bool,
-    ask: bool,
     records: bool,
     question: str | None,
-    by: str | None,
     conditions: tuple[Condition, ...],
     max_ungraded: Fraction,
     undecided: str,
-    judges: Judges,
+    **options: Any,
 ) -> ExitCode:
     """Explain why two runs score differently, in points that add up.
 
@@ -143,46 +147,40 @@ def command(  # noqa: PLR0913  # the command line
     the pass rate, and own.typical of the typical question: its interval is that of the median.
     """
     from evalstore.api import (
+        AuditOptions,
         AuditReport,
-        SliceKind,
-        audit,
+        audit_runs,
         decide_conditions,
         find_worst_answer,
         grade_bare_outputs,
     )
 
+    moved = _MOST_MOVED if settings.format == "html" else 0
+    auditing = AuditOptions(moved=moved, **options)
     paths = settings.path / run_a, settings.path / run_b
     if records:
         _refuse_beside_records(
             {
-                "--ask": ask,
+                "--ask": auditing.ask,
                 "--question": question is not None,
-                "--by": by is not None,
-                "--allow-drift": allow_drift,
+                "--by": auditing.by is not None,
+                "--allow-drift": auditing.allow_drift,
             }
         )
         compared = _compare_records(settings, (run_a, run_b), conditions, max_ungraded)
         settings.print_result(compared)
         return _choose_exit_code(find_worst_answer(compared.results), undecided)
-    with _open_store(settings) as store, grade_bare_outputs(*paths, store, judges) as runs:
+    with _open_store(settings) as store, grade_bare_outputs(*paths, store, auditing.judges) as runs:
         paths = runs.read
         if question is not None:
             from evalstore.api import view_question
 
             _refuse_beside_question(
-                {"--fail-on decides": bool(conditions), "--by sums up": by is not None}
+                {"--fail-on decides": bool(conditions), "--by sums up": auditing.by is not None}
             )
-            settings.print_result(view_question(*paths, question, store, judges=judges))
+            settings.print_result(view_question(*paths, question, store, judges=auditing.judges))
             return ExitCode.DONE
-        result = audit(
-            *paths,
-            store,
-            allow_drift=allow_drift,
-            judges=judges,
-            ask=ask,
-            by=SliceKind(by) if by else None,
-            moved=_MOST_MOVED if settings.format == "html" else 0,
-        )
+        result = audit_runs(*paths, store, auditing)
         timelines = None
         if settings.format == "html":
             from evalstore.api import build_timelines

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from evalstore.audits import Audit, audit
+from evalstore.audits import Audit, AuditOptions, audit_runs
 from evalstore.audits.wording import write_answer
 from evalstore.errors import EvalstoreError
 from evalstore.model import parse_ref
@@ -145,7 +145,7 @@ class StoreSite:
     def audit_runs(self, pair: SiteAudit) -> tuple[Audit | None, SiteAudit]:
         """Return the audit of two runs and what it says, or None and why they cannot be audited."""
         try:
-            found = audit(pair.a.run, pair.b.run, self.store)
+            found = audit_runs(pair.a.run, pair.b.run, self.store, AuditOptions())
         except EvalstoreError as error:
             return None, replace(pair, problem=error.message)
         found = replace(

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.audits import Audit, Factor, audit
+from evalstore.audits import Audit, AuditOptions, Factor, audit_runs
 from evalstore.documents import write_canonical
 from evalstore.runs import Run
 from evalstore.scoring.judging import Endpoint, Judges
@@ -83,7 +83,8 @@ class Repo:
 
     def audit(self, a: Run | Path, b: Run | Path, **options: Any) -> Audit:
         with ArtifactStore.open(self.root) as store:
-            return audit(a, b, store, **options)
+            given = {name: value for name, value in options.items() if value is not None}
+            return audit_runs(a, b, store, AuditOptions(**given))
 
 
 def factor(found: Audit, name: str) -> Factor:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.audits import Audit, Cause, LineEffect, audit
+from evalstore.audits import Audit, AuditOptions, Cause, LineEffect, audit_runs
 from evalstore.audits.values import LINE_LABELS, PlayerName
 from evalstore.audits.wording import write_answer
 from evalstore.places import find_resource_folder
@@ -27,7 +27,7 @@ from tests.audits.conftest import factor
 @pytest.fixture(scope="module")
 def found(sample: Any) -> Audit:
     with ArtifactStore.open(sample.root) as store:
-        return audit(sample.a, sample.b, store)
+        return audit_runs(sample.a, sample.b, store, AuditOptions())
 
 
 def told(cause: Cause) -> tuple[Any, ...]:
@@ -202,7 +202,7 @@ def test_a_run_is_named_as_the_user_named_it(sample: Any, cli: Callable[..., Any
 
 def test_the_other_way_round_every_sign_turns(found: Audit, sample: Any) -> None:
     with ArtifactStore.open(sample.root) as store:
-        back = audit(sample.b, sample.a, store)
+        back = audit_runs(sample.b, sample.a, store, AuditOptions())
     assert [factor.share for factor in back.factors] == [-factor.share for factor in found.factors]
     assert (back.delta, back.lines.mix.score) == (-found.delta, -found.lines.mix.score)
     assert {told(cause)[:6] for cause in factor(back, "rubric").causes if cause.share} == {
@@ -218,7 +218,7 @@ def test_the_other_way_round_every_sign_turns(found: Audit, sample: Any) -> None
 
 def test_a_run_against_itself_says_that_nothing_changed(sample: Any) -> None:
     with ArtifactStore.open(sample.root) as store:
-        same = audit(sample.a, sample.a, store)
+        same = audit_runs(sample.a, sample.a, store, AuditOptions())
     assert same.sentence == "The score did not move: nothing changed."
     assert (same.delta, same.lines.total.score, {factor.changed for factor in same.factors}) == (0, 0, {0})
     assert {factor.ci for factor in same.factors} == {None}

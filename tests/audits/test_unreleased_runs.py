@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.audits import Audit, audit
+from evalstore.audits import Audit, AuditOptions, audit_runs
 from evalstore.errors import RefusedError
 from evalstore.runs import Run
 from evalstore.scoring.judging import Endpoint, Judges
@@ -85,7 +85,7 @@ class Trial:
 
     def audit(self, a: Run, b: Run) -> Audit:
         with ArtifactStore.open(self.repo.root) as store:
-            return audit(a, b, store)
+            return audit_runs(a, b, store, AuditOptions())
 
 
 @pytest.fixture

@@ -7,18 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.cli.judging import JudgeOption
-from evalstore.cli.score import command
 from evalstore.places import find_resource_folder
 from evalstore.runs import read_rows, read_run
-from evalstore.scoring import ScoringOptions
 from evalstore.store import ArtifactStore
 
 Cli = Callable[..., Any]
@@ -260,11 +256,3 @@ def test_outputs_and_rows_in_parquet_give_the_same_scores_and_an_audit(cli: Cli,
     ]
     before, after = (json.loads(ran.out) | {"run": None} for ran in replays)
     assert before == after
-
-
-def test_an_option_of_the_run_is_a_field_of_its_options() -> None:
-    own = {"dataset", "outputs", "out", "worktree", "fail_under", "min_scored", "corrected", "saves", "dry_run"}
-    judging = {param.name for param in command.params if isinstance(param, JudgeOption)}
-    output = {"format", "quiet", "verbose"}
-    options = {str(param.name) for param in command.params} - own - judging - output
-    assert {field.name for field in fields(ScoringOptions)} == options | {"at", "today", "judges"}

@@ -104,10 +104,10 @@ def test_an_audit_grades_each_run_with_its_own_replies(cli: Cli, judged: Path, w
     for name in ("a", "b"):
         cli(*score, f"again-{name}", f"{judged.parent}/{name}.jsonl", "--fresh", cwd=judged)
     runs = [judged / "runs" / f"three-1.0.0-{name}.json" for name in ("a", "again-b")]
-    from evalstore.audits import audit
+    from evalstore.audits import AuditOptions, audit_runs
 
     with ArtifactStore.open(judged) as store:
-        found = audit(*runs, store)
+        found = audit_runs(*runs, store, AuditOptions())
     assert found.drift == ()
     assert not any("as recorded" in note for note in found.notes)
 
