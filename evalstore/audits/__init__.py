@@ -1,7 +1,6 @@
 """Why two runs differ: players, edits and questions, in points that add up."""
 
-from evalstore.audits.explain import audit_runs
-from evalstore.audits.options import AuditOptions
+from evalstore.audits.explain import AuditOptions, audit_runs
 from evalstore.audits.side_replay import ChangeSide, measure_change
 from evalstore.audits.values import (
     Audit,

@@ -14,7 +14,6 @@ from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.judge_evidence import has_other_engines
 from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
-from evalstore.audits.options import AuditOptions
 from evalstore.audits.question_attribution import AttributedQuestion, QuestionAttributor
 from evalstore.audits.question_sets import (
     COMPARABLE,
@@ -30,7 +29,7 @@ from evalstore.audits.question_sets import (
 )
 from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.question_view import MovedQuestions
-from evalstore.audits.slices import Slicer
+from evalstore.audits.slices import SliceKind, Slicer
 from evalstore.audits.stored_run import (
     Grader,
     RunArtifactLoader,
@@ -60,7 +59,7 @@ from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import OutputEnd, UnscoredReason, Verdict
 from evalstore.runs import GradedRow, Run
-from evalstore.scoring.judging import NO_REPLY, JudgeSession, open_session
+from evalstore.scoring.judging import NO_REPLY, Judges, JudgeSession, open_session
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
 from evalstore.text import make_excerpt
@@ -185,6 +184,24 @@ def _word_engines(kind: str, old: set[str], new: set[str]) -> str:
     return (
         f"{kind} was graded by {', '.join(sorted(old))} in A and by {', '.join(sorted(new))} in B"
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOptions:
+    """What an audit may do, and what it is to keep; each field is an option of `evalstore audit`.
+
+    `allow_drift`: what grading again does not reproduce counts as not reproduced, instead of being
+    refused. Judges answer from kept replies, else as the runs recorded it, else as `judges` says;
+    where another model answered for a hosted judge in run B, `ask` lets it be asked about the
+    answers of run A. `by` is what the questions are also summed up by. `moved` is how many of the
+    questions that moved most are kept in full.
+    """
+
+    allow_drift: bool = False
+    judges: Judges = field(default_factory=Judges)
+    ask: bool = False
+    by: SliceKind | None = None
+    moved: int = 0
 
 
 def audit_runs(

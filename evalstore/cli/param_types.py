@@ -269,7 +269,7 @@ def _list_fingerprints(directory: Path, _: str) -> Iterable[str]:
         ]
 
 
-def _list_check_kinds(_: Path, __: str) -> Iterable[str]:
+def _list_kinds_to_write(_: Path, __: str) -> Iterable[str]:
     from evalstore.catalogue.starters import SCORE_TYPES
     from evalstore.model.check_schemas import list_check_kinds
 
@@ -279,5 +279,5 @@ def _list_check_kinds(_: Path, __: str) -> Iterable[str]:
 REF = ReferenceType()
 CONTENT_REF = ReferenceType(of_content=True)
 TOPIC = KnownName("name", _list_topics)
-CHECK_KIND = KnownName("kind", _list_check_kinds)
+CHECK_KIND = KnownName("kind", _list_kinds_to_write)
 CHANGE = KnownName("fingerprint", _list_fingerprints)
