@@ -12,8 +12,10 @@ import pytest
 from evalstore.checks import KINDS, phrases
 from evalstore.checks.context import NO_CONTEXT
 from evalstore.diff.kinds import KINDS as COMPARED
+from evalstore.diff.kinds import say_always, say_never
 from evalstore.errors import RefError
 from evalstore.model import Output, Sample
+from evalstore.model.rubric import JUDGED_THRESHOLD, find_default_threshold
 from evalstore.places import find_resource_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +52,17 @@ def test_every_kind_has_cases_that_pass_and_fail(kind: str) -> None:
     text = "".join(path.read_text("utf-8") for path in (CASES / kind).glob("*.yaml"))
     assert "verdict: pass" in text
     assert "verdict: fail" in text
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_both_rooms_and_the_schema_say_the_same_of_a_kind(kind: str) -> None:
+    graded, compared = KINDS[kind], COMPARED[kind]
+    assert graded.is_binary is (compared.is_binary is say_always)
+    assert graded.is_judgement is (compared.asks_judges is say_always)
+    assert graded.may_ask_judges or compared.asks_judges is say_never
+    assert graded.item_lists <= {name for name, param in compared.params.items() if param.is_set and param.items}
+    threshold = find_default_threshold(kind)
+    assert threshold == (JUDGED_THRESHOLD if graded.is_judgement else None if graded.holds_rubric else 1)
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
