@@ -92,7 +92,11 @@ class Storm:
     def pull(self, shop: Shop) -> bool:
         if shop.git("status", "--porcelain"):
             self.commit(shop)
-        if self.git(shop, "pull", "-q", "--no-rebase", "--no-edit", "--tags", "origin", "main"):
+        return self.join(shop, "pull", "-q", "--no-rebase", "--no-edit", "--tags", "origin", "main")
+
+    def join(self, shop: Shop, *argv: str) -> bool:
+        """Pull or merge; what is torn is left, but for a lock: one side whole, then evalstore lock, as its error says."""
+        if self.git(shop, *argv):
             return True
         if not (shop.top / ".git/MERGE_HEAD").exists():
             return False
@@ -100,7 +104,6 @@ class Storm:
         if torn != ["evalstore.lock"]:
             self.git(shop, "merge", "--abort")
             return False
-        # What the message about a lock with a conflict says: keep one side whole, then run evalstore lock.
         shop.git("checkout", self.draw.choice(["--ours", "--theirs"]), "evalstore.lock")
         shop.git("add", "evalstore.lock")
         shop.git("commit", "-q", "--no-edit")
@@ -138,22 +141,33 @@ class Storm:
             self.pull(shop)
         elif found := re.search(r"git fetch [^;`]*--tags", words):
             self.git(shop, *found[0].split()[1:])
-        elif (found := re.search(r"git merge (rubric/\S+)", words)) and not self.git(
+            self.ask_for_tag(shop, words)
+        elif (found := re.search(r"git merge (rubric/\S+)", words)) and not self.join(
             shop, "merge", "-q", "--no-edit", found[1]
         ):
-            self.git(shop, "merge", "--abort")  # as the merge driver says
             self.again(shop)
+
+    def ask_for_tag(self, shop: Shop, words: str) -> None:
+        """Let who released it push a tag that a plain `git push` of the branch left behind, as the hint says."""
+        found = re.search(r"git push origin (refs/tags/(\S+?));", words)
+        if found and found[2] not in shop.tags():
+            owner = next(one for one in self.people if found[2] in one.tags())
+            self.git(owner, "push", "-q", "origin", found[1])
+            self.git(shop, "fetch", "-q", "--tags")
 
     def again(self, shop: Shop) -> None:
         ran = self.run(shop, "bump", "--again", "--push")
         words = " ".join((ran.out + ran.err).split())
-        # Both followed other versions: what both want is theirs, as the hint shows it.
+        # Both followed other versions: what both want is theirs, as the hint shows it; then run it again.
         if found := re.search(r"theirs: git show (\w+):(datasets/web\.yaml)\)", words):
             pins = re.findall(r"rubric_ref: (\S+)}", shop.git("show", f"{found[1]}:{found[2]}"))
             text = shop.read(found[2]).decode()
             for old, new in zip(re.findall(r"rubric_ref: (\S+)}", text), pins, strict=True):
                 text = text.replace(f"rubric_ref: {old}}}", f"rubric_ref: {new}}}")
             shop.write(found[2], text)
+            self.run(shop, "bump", "--again", "--push")
+        elif ran.code == 1 and "git pull" in words:
+            self.pull(shop)
 
     def check(self, shop: Shop) -> None:
         """No release that ever arrived is another one now, or gone; no word of it is lost."""
