@@ -23,6 +23,7 @@ def run() -> None:
     if is_default:
         signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
     from evalstore.cli.main import main
+    from evalstore.cli.process import end_without_memory
 
     try:
         if is_default:
@@ -30,6 +31,8 @@ def run() -> None:
         main()
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
+    except MemoryError:  # what says so in other words had too little itself
+        end_without_memory()
 
 
 def _print_version() -> None:

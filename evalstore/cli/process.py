@@ -7,15 +7,20 @@ import gc
 import os
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
 from evalstore.cli.context import CommandSettings
 from evalstore.cli.streams import close_streams, open_streams, write_safely
 from evalstore.errors import EvalstoreError, ExitCode, Place
 
 READER_LEFT = 141  # 128 + SIGPIPE: the reader of stdout (head, less) has closed it
+_NO_MEMORY = "there is too little memory for this"
 _MEMORY_HINT = (
     "free some, raise the limit of this process (ulimit -v), or name fewer or smaller files"
 )
+# Encoded beforehand: where nothing can be allocated any more, nothing can be formatted either.
+_LAST_WORDS = f"error: {_NO_MEMORY}\nhint: {_MEMORY_HINT}\n".encode()
+_STDERR, _FAILED = 2, int(ExitCode.FAILED)
 _NO_THREAD = "can't start new thread"  # what Python says where there is no memory for its stack
 _GC_THRESHOLDS = 1_000_000, 50, 100  # objects, and rounds
 
@@ -43,9 +48,7 @@ def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
         return _report_write_error(error, settings)
     except Exception as error:  # noqa: BLE001  # any other exception is a bug in evalstore
         if _lacks_memory(error):
-            return settings.print_error(
-                EvalstoreError("there is too little memory for this", hint=_MEMORY_HINT)
-            )
+            return settings.print_error(EvalstoreError(_NO_MEMORY, hint=_MEMORY_HINT))
         if settings.verbose:
             import traceback
 
@@ -60,7 +63,7 @@ def run_action(action: Callable[[], int], settings: CommandSettings) -> int:
 def _lacks_memory(error: BaseException) -> bool:
     """Whether the system had no memory left; then what the functions held that the error left is let go.
 
-    To say that there is none takes some, too.
+    To say that there is none takes some, too; where that is not there, `end_without_memory` does.
     """
     errors: list[BaseException] = [error]
     while (before := errors[-1].__context__) is not None and before not in errors:
@@ -70,6 +73,14 @@ def _lacks_memory(error: BaseException) -> bool:
     for one in errors:
         one.__traceback__ = None
     return True
+
+
+def end_without_memory() -> NoReturn:
+    """Say that there is too little memory, and leave the process at once; takes no memory."""
+    try:
+        os.write(_STDERR, _LAST_WORDS)
+    finally:
+        os._exit(_FAILED)
 
 
 def end_process(code: int, settings: CommandSettings | None = None) -> None:
