@@ -185,7 +185,8 @@ def _renumber(
         _repeat_edits(store, repository, clone, edits, theirs)
         _merge_lock(store, clone, edits, theirs)
         released = _release_in_clone(store, clone, withdrawn, options)
-        _renumber_other_parts(store, clone, edits, released)
+        left = _renumber_other_parts(store, clone, edits, released)
+        released = replace(released, findings=(*released.findings, *left))
         commit = clone.head
         new_tags = find_refs(
             clone.git, [TAG_REFS + version.tag for version in released.released if version.tag]
@@ -390,8 +391,8 @@ def _read_lock_at(store: ArtifactStore, commit: str | None) -> Lock:
 
 def _renumber_other_parts(
     store: ArtifactStore, clone: ScratchClone, edits: _OwnEdits, released: Released
-) -> None:
-    """Let all else that a release touches follow its new number, in a commit after it."""
+) -> list[str]:
+    """Let all else that a release touches follow its new number, in a commit after it; return what did not."""
     with ArtifactStore.open(clone.folder / store.prefix) as inner:
         now = {
             name: f"{name}@{inner.read_artifact(parse_ref(f'{name}@worktree')).version}"
@@ -401,11 +402,11 @@ def _renumber_other_parts(
         paths = frozenset(
             path.removeprefix(store.prefix) for commit in edits.later for path in commit.paths
         )
-        write_renumbered_parts(
-            inner, Renumbering({old: new for old, new in versions.items() if old != new}, paths)
-        )
+        moved = {old: new for old, new in versions.items() if old != new}
+        left = write_renumbered_parts(inner, Renumbering(moved, paths))
     first = released.released[0].ref if released.released else edits.withdrawn[0]
     clone.commit_rest(["-m", f"Let what refers to {first} follow it"], [])
+    return left
 
 
 def _write_working_files(

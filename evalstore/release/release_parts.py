@@ -60,8 +60,8 @@ def _mention_nothing(_store: ArtifactStore, _refs: Collection[str]) -> Iterator[
     return iter(())
 
 
-def _move_nothing(_store: ArtifactStore, _renumbering: Renumbering) -> Iterator[str]:
-    return iter(())
+def _move_nothing(_store: ArtifactStore, _renumbering: Renumbering) -> None:
+    return
 
 
 def _deny_nothing(_store: ArtifactStore, _lock: Lock, _name: str) -> Iterator[Contradiction]:
@@ -73,9 +73,9 @@ class ReleasePart:
     """One part: the files that a release commits of it, or the others that name releases; its number; its denials.
 
     `list_files` takes the names of artifacts. `list_mentions` yields working files that name one of
-    some releases, and which one. `renumber` writes the files of an opened store and yields their
-    paths: the file itself is merged by git, and its tag and ledger are made by the release under
-    the new number.
+    some releases, and which one. `renumber` writes the files of an opened store, and returns what it could not
+    do, with the next step: the file itself is merged by git, and its tag and ledger are made by the
+    release under the new number.
     """
 
     name: str
@@ -83,7 +83,7 @@ class ReleasePart:
     list_mentions: Callable[[ArtifactStore, Collection[str]], Iterator[tuple[str, str]]] = (
         _mention_nothing
     )
-    renumber: Callable[[ArtifactStore, Renumbering], Iterator[str]] = _move_nothing
+    renumber: Callable[[ArtifactStore, Renumbering], str | None] = _move_nothing
     find_contradictions: Callable[[ArtifactStore, Lock, str], Iterator[Contradiction]] = (
         _deny_nothing
     )
@@ -144,7 +144,7 @@ def _list_locked(store: ArtifactStore, refs: Collection[str]) -> Iterator[tuple[
     yield from ((LOCK_FILE, ref) for ref in locked)
 
 
-def _renumber_pins(store: ArtifactStore, renumbering: Renumbering) -> Iterator[str]:
+def _renumber_pins(store: ArtifactStore, renumbering: Renumbering) -> None:
     """Move exact pins of files that own commits changed; what was released anew has moved its pins already."""
     root = store.root
     for ref in store.working() if root else ():
@@ -165,14 +165,12 @@ def _renumber_pins(store: ArtifactStore, renumbering: Renumbering) -> Iterator[s
         moved = move_artifact_pins(resolved.artifact, moves)
         if moved is not resolved.artifact:
             write_below(root, ref.path, encode_document(moved.document))
-            yield ref.path
         if rows:
             with open_below(root, rows) as file:
                 write_below(root, rows, move_pins_in_rows(file, moves))
-            yield rows
 
 
-def _renumber_targets(store: ArtifactStore, renumbering: Renumbering) -> Iterator[str]:
+def _renumber_targets(store: ArtifactStore, renumbering: Renumbering) -> None:
     """Move the exact pins of the targets in the settings."""
     targets = store.settings.get("targets")
     changes: dict[Pointer, str] = {
@@ -183,15 +181,14 @@ def _renumber_targets(store: ArtifactStore, renumbering: Renumbering) -> Iterato
     document = store.read_settings()
     if changes and store.root and SETTINGS_FILE in renumbering.paths:
         write_below(store.root, SETTINGS_FILE, encode_document(replace_scalars(document, changes)))
-        yield SETTINGS_FILE
 
 
-def _renumber_all_pins(store: ArtifactStore, renumbering: Renumbering) -> Iterator[str]:
-    yield from _renumber_pins(store, renumbering)
-    yield from _renumber_targets(store, renumbering)
+def _renumber_all_pins(store: ArtifactStore, renumbering: Renumbering) -> None:
+    _renumber_pins(store, renumbering)
+    _renumber_targets(store, renumbering)
 
 
-def _renumber_acceptances(store: ArtifactStore, renumbering: Renumbering) -> Iterator[str]:
+def _renumber_acceptances(store: ArtifactStore, renumbering: Renumbering) -> None:
     """Let what was accepted since an own release be accepted since its new number."""
     document = read_accepted_file(store)
     if document is None or store.root is None or ACCEPTED not in renumbering.paths:
@@ -203,20 +200,18 @@ def _renumber_acceptances(store: ArtifactStore, renumbering: Renumbering) -> Ite
     }
     if changes:
         write_below(store.root, ACCEPTED, encode_document(replace_scalars(document, changes)))
-        yield ACCEPTED
 
 
-def _renumber_lock(store: ArtifactStore, _renumbering: Renumbering) -> Iterator[str]:
+def _renumber_lock(store: ArtifactStore, _renumbering: Renumbering) -> str | None:
+    """Lock what the references mean now; where a draft keeps it from that, what is locked of the others stands."""
     store.forget()
     if not store.lock.exists:
-        return
+        return None
     try:
         lock(store)
-    except (
-        EvalstoreError
-    ):  # a draft whose references nobody can lock yet: what is locked of the others stands
-        return
-    yield LOCK_FILE
+    except EvalstoreError as error:
+        return f"{LOCK_FILE} was not renewed: {error}; mend that, then: evalstore lock"
+    return None
 
 
 def _find_ledger_contradictions(
@@ -273,8 +268,9 @@ def list_mentions(store: ArtifactStore, refs: Collection[str]) -> Iterator[tuple
 
 
 def write_renumbered_parts(store: ArtifactStore, renumbering: Renumbering) -> list[str]:
-    """Write every part of releases that got another number into the files of a store; return the paths."""
-    return [path for part in RELEASE_PARTS for path in part.renumber(store, renumbering)]
+    """Write every part of releases that got another number into the files of a store; return what is left to do."""
+    left = [part.renumber(store, renumbering) for part in RELEASE_PARTS]
+    return [one for one in left if one]
 
 
 def find_contradiction(

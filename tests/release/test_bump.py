@@ -235,19 +235,15 @@ def test_a_pin_may_name_what_the_same_bump_releases(shop: Shop) -> None:
     assert {one.ref for one in shop.bump().released} == {"judge/accuracy@2.0.0", "rubric/reviewed@2.0.0"}
 
 
-@pytest.mark.parametrize(
-    ("pin", "hint"),
-    [
-        ("judge/accuracy@1.0.1", "pin judge/accuracy@1.0.0 or an earlier release"),
-        ("judge/accuracy@^2", "pin judge/accuracy@1.0.0 or an earlier release"),
-    ],
-)
-def test_a_dangling_pin_is_refused_at_its_place(shop: Shop, pin: str, hint: str) -> None:
+@pytest.mark.parametrize("pin", ["judge/accuracy@1.0.1", "judge/accuracy@^2"])
+def test_a_dangling_pin_is_refused_at_its_place(shop: Shop, pin: str) -> None:
     shop.write("judges/accuracy.yaml", JUDGE)
     shop.write("rubrics/reviewed.yaml", judged(pin=f'"{pin}"'))
     with pytest.raises(RefusedError, match="is not released and not part of this bump") as error:
         shop.bump()
-    assert (str(error.value.place), error.value.hint) == ("rubrics/reviewed.yaml:5:23", hint)
+    assert str(error.value.place) == "rubrics/reviewed.yaml:5:23"
+    hint = "pin judge/accuracy@1.0.0 or an earlier release; or take in others' releases: git pull --tags"
+    assert error.value.hint == hint
     assert shop.tags() == []
 
 

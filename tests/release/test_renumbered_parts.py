@@ -188,6 +188,23 @@ def test_both_sides_have_locked(pair: tuple[Shop, Shop], cli: Cli) -> None:
     check_whole(cli, ben)
 
 
+def test_a_lock_that_a_draft_keeps_from_being_renewed_is_said(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    _, ben = pair
+    release_other(ben, cli)
+    draft = DATASET.format(version="1.0.0", pin="rubric/nobody@1.0.0").replace("web", "draft")
+    ben.write("datasets/draft.yaml", draft)
+    commit(ben)
+    ran = run(cli, ben, "bump", "--again")
+    said = " ".join(ran.err.split())
+    assert "evalstore.lock was not renewed: datasets/draft.yaml:4:38: there is no rubric/nobody" in said
+    assert said.endswith("mend that, then: evalstore lock")
+    ben.git("rm", "-qf", "datasets/draft.yaml")
+    commit(ben)
+    run(cli, ben, "lock")
+    commit(ben)
+    check_whole(cli, ben)
+
+
 def test_an_exact_pin_of_a_draft_follows(pair: tuple[Shop, Shop], cli: Cli) -> None:
     _, ben = pair
     release_other(ben, cli)

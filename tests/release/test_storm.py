@@ -142,7 +142,7 @@ class Storm:
         elif found := re.search(r"git fetch [^;`]*--tags", words):
             self.git(shop, *found[0].split()[1:])
             self.ask_for_tag(shop, words)
-        elif (found := re.search(r"git merge (rubric/\S+)", words)) and not self.join(
+        elif (found := re.search(r"git merge (\w+/\S+)", words)) and not self.join(
             shop, "merge", "-q", "--no-edit", found[1]
         ):
             self.again(shop)
