@@ -62,6 +62,29 @@ def test_a_clone_without_tags_is_told_where_they_are(released: Shop, git: Callab
     assert (refused.value.hint or "").startswith("git fetch upstream --tags;")
 
 
+def test_a_tag_that_a_plain_push_left_behind_is_pushed_by_who_has_it(
+    released: Shop, git: Callable[..., str], cli: Cli, tmp_path: Path
+) -> None:
+    far = str(tmp_path / "far.git")
+    git("clone", "-q", "--bare", str(released.top), far)
+    git("clone", "-q", far, str(tmp_path / "ben"))
+    ben = Shop(tmp_path / "ben", git)
+    released.git("remote", "add", "origin", far)
+    released.write("rubrics/tone.yaml", rubric(ban="just"))
+    released.bump()
+    released.git("push", "-q", "origin", "main")
+    ben.git("pull", "-q", "--tags")
+    ben.write("rubrics/voice.yaml", rubric("voice"))
+    ran = cli("-C", ben.root, "bump", "--all", "--push")
+    assert ran.code == 3
+    told = "if nobody has it, Ada Tester pushes it: git push origin refs/tags/rubric/tone@2.0.0;"
+    assert told in " ".join(ran.err.split())
+    released.git("push", "-q", "origin", "refs/tags/rubric/tone@2.0.0")
+    ben.git("fetch", "-q", "--tags")
+    assert cli("-C", ben.root, "bump", "--all", "--push").code == 0
+    check_sound(ben)
+
+
 def test_a_reverted_release_is_undone_by_a_new_one(released: Shop, cli: Cli) -> None:
     released.write("rubrics/tone.yaml", rubric(ban="just"))
     released.bump()

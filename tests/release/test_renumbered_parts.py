@@ -205,6 +205,52 @@ def test_a_lock_that_a_draft_keeps_from_being_renewed_is_said(pair: tuple[Shop, 
     check_whole(cli, ben)
 
 
+def test_pins_that_both_moved_are_written_and_it_runs_again(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    """What both want may be a release that is not here yet: a plain bump says so, and --again takes it in."""
+    ann, ben = pair
+    add_check(ann, "very")
+    run(cli, ann, "bump", "--all", "--dependents", "--push")
+    add_check(ben, "only")
+    run(cli, ben, "bump", "--all", "--dependents")
+    assert b"rubric/tone@3.0.0" in ann.read("datasets/web.yaml")
+    assert b"rubric/tone@2.0.0" in ben.read("datasets/web.yaml")
+    ran = run(cli, ben, "bump", "--again", code=3)
+    assert "both sides changed the same part of datasets/web.yaml" in ran.err
+    text = ben.read("datasets/web.yaml")
+    ben.write("datasets/web.yaml", text.replace(b"rubric/tone@2.0.0", b"rubric/tone@3.0.0"))
+    ran = run(cli, ben, "bump", "--all", code=3)
+    assert "or take in others' releases: git pull --tags" in " ".join(ran.err.split())
+    run(cli, ben, "bump", "--again", "--push")
+    assert b"rubric/tone@3.0.0" in ben.read("datasets/web.yaml")
+    run(cli, ben, "verify", "--remote")
+    run(cli, ben, "bump", "--all", "--push")
+    check_sound(ben)
+
+
+def test_two_first_locks_are_one_side_whole_and_locked_anew(pair: tuple[Shop, Shop], cli: Cli) -> None:
+    ann, ben = pair
+    ann.write("datasets/web.yaml", DATASET.format(version="2.0.0", pin="rubric/tone"))
+    run(cli, ann, "bump", "--all", "--push")
+    ben.git("pull", "-q", "--tags")
+    run(cli, ben, "lock")
+    commit(ben, "Lock")
+    add_check(ann, "very")
+    run(cli, ann, "bump", "rubric/tone")
+    run(cli, ann, "lock")
+    commit(ann, "Lock")
+    run(cli, ann, "bump", "--all", "--push")
+    with pytest.raises(AssertionError):  # git's own conflict
+        ben.git("pull", "-q", "--no-rebase", "--no-edit", "--tags")
+    assert ben.git("diff", "--name-only", "--diff-filter=U").split() == ["evalstore.lock"]
+    ran = run(cli, ben, "bump", "--all", code=3)
+    assert "keep one side whole, then run evalstore lock" in " ".join(ran.err.split())
+    ben.git("checkout", "--ours", "evalstore.lock")
+    commit(ben, "Merge")
+    run(cli, ben, "lock")
+    commit(ben, "Lock")
+    check_whole(cli, ben)
+
+
 def test_an_exact_pin_of_a_draft_follows(pair: tuple[Shop, Shop], cli: Cli) -> None:
     _, ben = pair
     release_other(ben, cli)
