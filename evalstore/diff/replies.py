@@ -77,7 +77,8 @@ def _read_sides(change: Change) -> tuple[Judge, Judge] | None:
 def _list_replies(sides: tuple[Judge, Judge]) -> Iterator[str]:
     """Yield replies as JSON, then as texts that a reply pattern of one side finds an answer in."""
     answers = list(dict.fromkeys(answer for judge in sides for answer in _list_answers(judge)))
-    yield from (write_canonical({key: value}) for key, value in answers)
+    documents = [write_canonical({key: value}) for key, value in answers]
+    yield from documents
     words = list(dict.fromkeys(word for _, value in answers for word in _spell_answer(value)))
     patterns = dict.fromkeys(judge.reply_pattern for judge in sides if judge.reply_pattern)
     texts = [text for pattern in patterns for text in _write_matches(pattern, words)]
@@ -90,6 +91,7 @@ def _list_replies(sides: tuple[Judge, Judge]) -> Iterator[str]:
             f"{text} x",
             f"x{text}x",
             f"{text}\n{texts[0]}",
+            f"{text} {documents[0]}",  # what a pattern captures there, answer or not, is in its way
         )
     yield from words
 

@@ -21,6 +21,7 @@ Mapping = dict[str, Any]
 REPLIES = ['{"score": 0}', '{"score": 1}', '{"score": 3}', '{"score": 0.5}', '{"level": "a"}', '{"level": "b"}', "b"]
 REPLIES += ['{"level": "c"}', "score: 1", "score: 3 of 5", "yes", "I know", '{"verdict": "yes"}', "score: a", "1", ""]
 REPLIES += ["score: 1 score: 3", "SCORE: 1", "a\nb", "3 or 1"]
+REPLIES += ['a {"score": 0.5}', 'I know: {"verdict": "yes"}', 'score: high {"level": "b"}']
 PIECES = [
     "{{ output }}",
     "{{output}}",
@@ -159,6 +160,7 @@ def answers(judge: Mapping) -> list[RubricResult]:
 )
 @example(({"template": "{{output}}"}, {"template": "{{{ output }}}"}))
 @example(({"template": "x", "reply_pattern": "(?P<n>[0-9])"}, {"template": "x", "reply_pattern": "([0-9])"}))
+@example(({"template": "x", "reply_pattern": "(a|b|c)"}, {"template": "x"}))
 @given(pairs())
 def test_what_is_patch_or_minor_reads_every_reply_the_same(pair: tuple[Mapping, Mapping]) -> None:
     prove(*({"id": "a", "version": "1.0.0", **judge} for judge in pair))

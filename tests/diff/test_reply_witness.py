@@ -34,6 +34,10 @@ def _compare(old: dict[str, Any], new: dict[str, Any]) -> Diff:
         ({**BINARY, "reply_pattern": "(yes|no)"}, {**BINARY, "reply_pattern": r"\b(yes|no)\b"}),
         ({**BINARY, "reply_pattern": r"^Final: (\w+)$"}, {**BINARY, "reply_pattern": r"Final: (\w+)"}),
         ({}, {"reply_pattern": r"Score:\s*(0\.\d|1)"}),
+        # It captures no answer, but keeps the JSON in the same prose from being read.
+        ({"reply_pattern": "Here (it) is"}, {}),
+        ({}, {"reply_pattern": "Here (it) is"}),
+        ({"reply_pattern": "Here (it) is"}, {"reply_pattern": "There (it) is"}),
     ],
 )
 def test_another_reading_is_shown_by_a_reply_that_scoring_reads_so(old: dict[str, Any], new: dict[str, Any]) -> None:

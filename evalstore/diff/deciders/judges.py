@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from evalstore.checks.reply import find_pattern_problem, is_pattern_idle
+from evalstore.checks.reply import find_pattern_problem
 from evalstore.checks.template import Template, compile_template
 from evalstore.diff.attainable_scores import list_scores
 from evalstore.diff.change import Change, Proof
@@ -104,19 +104,7 @@ def prove_pattern_equivalent(change: Change) -> Proof | None:
     old, new = (_parse_pattern(pattern) for pattern in (change.old, change.new))
     if old is not None and old == new:
         return Proof("both patterns find the same answer in every reply")
-    if all(_is_idle(change, pattern) for pattern in (change.old, change.new)):
-        return Proof(
-            "neither can match an answer of this judge, so it still reads only JSON replies"
-        )
     return None
-
-
-def _is_idle(change: Change, pattern: Any) -> bool:
-    """Whether a pattern finds no answer of the judge before the edit; where there is none, none is found."""
-    if pattern is None or change.judges is None:
-        return pattern is None
-    judge = read_judge_value({**change.judges[0], "reply_pattern": pattern})
-    return judge is not None and is_pattern_idle(judge)
 
 
 def find_levels_direction(change: Change) -> Direction:
