@@ -286,6 +286,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     at: datetime | None = None,
     eee_version: str | None = None,
     only: Mapping[str, str] | None = None,
+    match: str = "id",
     engine: str = "local",
     scheduler: str | None = None,
     worktree: str | None = None,
@@ -295,7 +296,9 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 
     `outputs` is JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval Ever, a log of
     Inspect AI or results of promptfoo; of several series in one file `only` chooses one
-    (`{"model": …}`). `judges` as for `evaluate`; `at` is when it happened (default: now);
+    (`{"model": …}`). With `match="input"` an output answers the question whose input its record
+    holds, whatever its id; a record that holds another question's input is refused without.
+    `judges` as for `evaluate`; `at` is when it happened (default: now);
     `eee_version` is that of Every Eval Ever in which it is written (default: the latest). With
     `engine="dask"` the workers of a Dask cluster grade, that of `scheduler` or a process for each
     core of this machine, for which a script needs `if __name__ == "__main__":`; the bytes are the
@@ -321,6 +324,8 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     require_types(
         "score", dataset=(dataset, (str,)), outputs=(outputs, _PATH), out=(out, _PATH), **types
     )
+    if match not in {"id", "input"}:
+        raise UsageError(f"match must be 'id' or 'input', not {make_excerpt(repr(match), 40)}")
     now = datetime.now(UTC)
     options = ScoringOptions(
         at=at or now,
@@ -330,6 +335,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         judges=judges or Judges(),
         eee_version=eee_version or LATEST,
         only=only or {},
+        matched_by=match,
         max_ungraded=MAX_UNGRADED if max_ungraded is None else Fraction(str(max_ungraded)),
         engine=engine,
         scheduler=scheduler,

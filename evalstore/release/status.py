@@ -37,7 +37,7 @@ from evalstore.release.validity import (
     require_version,
 )
 from evalstore.release.values import ArtifactState, ArtifactStatus, ReachCounts, StalePin, Status
-from evalstore.release.version_rules import VersionJudgement, judge_version
+from evalstore.release.version_rules import VersionJudgement, VersionRule, judge_version
 from evalstore.store import ArtifactStore, Release, Resolved
 from evalstore.store.repository.index import add_abort
 from evalstore.store.resolve import may_mean
@@ -354,12 +354,11 @@ def _refuse(
     status: ArtifactStatus, release: Release, later: _Later, new: Resolved
 ) -> ArtifactStatus:
     """Return a status that says what the file lacks since a release of this change."""
-    message = f"{release.version} was released with other content: {later.judgement.message}"
     return replace(
         status,
         ok=False,
         state=ArtifactState.CHANGED,
-        message=message,
+        message=_describe_later(release, later.judgement),
         released=str(release.version),
         required_bump=later.required,
         next_version=str(bump_version(release.version, later.required)) if later.required else None,
@@ -368,6 +367,14 @@ def _refuse(
         place=new.artifact.document.locate(("version",)),
         is_released=False,
     )
+
+
+def _describe_later(release: Release, judgement: VersionJudgement) -> str:
+    if judgement.rule is VersionRule.NOT_BUMPED:
+        return f"{release.version} was released with other content: {judgement.message}"
+    if judgement.rule is VersionRule.TOO_SMALL:
+        return f"{release.version} is released, and the edit since then {judgement.message}"
+    return judgement.message
 
 
 def _describe_newer(context: _SurveyContext, release: Release) -> str:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 import evalstore
 from evalstore import Bump, Run, Store, audit, compare, evaluate, export, migrate, score
 from evalstore.about import VERSION
+from evalstore.errors import RefusedError, UsageError
 from evalstore.runs.tables import build_columns
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +102,21 @@ def test_score_and_audit(store: Store, tmp_path: Path) -> None:
     found = audit(runs[0].path, runs[1].path, store)
     assert found.delta == Fraction(1, 6)
     assert {factor.name: factor.share for factor in found.factors}["outputs"] == Fraction(1, 6)
+
+
+def test_outputs_are_matched_by_their_inputs(store: Store, tmp_path: Path) -> None:
+    """A log without ids counts in the order in which it ran; what was asked says which question that was."""
+    store.release()
+    path = tmp_path / "shuffled.jsonl"
+    rows = [{"id": "q1", "input": "How?", "output": "no"}, {"id": "q2", "input": "Why?", "output": "because"}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    grade = partial(score, "dataset/answers@1.0.0", path, store=store, out=tmp_path / "runs", at=AT)
+    with pytest.raises(RefusedError, match="the output to 'q1' answers 'q2'"):
+        grade()
+    run = grade(match="input")
+    assert {row.id: row.output.text for row in run.rows()} == {"q1": "because", "q2": "no"}
+    with pytest.raises(UsageError, match=r"match must be 'id' or 'input', not 'text'"):
+        grade(match="text")
 
 
 def test_migrate_and_export(tmp_path: Path) -> None:

@@ -458,3 +458,11 @@ def test_a_situation_of_a_pull_request(
         request_.ask("gate", "--base", "base", "--strict"),
     )
     assert given == (status, verify, gate), request_.cli("-C", request_.root, "gate", "--base", "base", "--strict").out
+
+
+def test_what_is_released_and_too_small_now_says_which(request_: Request) -> None:
+    too_small_since_the_new_release(request_)
+    ran = request_.cli("-C", request_.root, "gate", "--base", "base")
+    said = " ".join(ran.out.split())
+    assert "2.0.0 is released, and the edit since then needs 3.0.0, but 2.0.1 is too low" in said
+    assert "released with other content" not in said

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -217,3 +219,36 @@ def test_one_bad_row_does_not_stop_a_file(asked: Scored, release: Release, tmp_p
     assert run.missing_outputs["3"].startswith("line 5 cannot be read: `tool_calls` is not a list of calls")
     assert [row.output.text for row in read_rows(run)] == ['{"capital":"Paris","n":1.50}', "[1,2]"]
     assert any("rows that cannot be read: 2 (the first: line 3 cannot be read: not JSON" in note for note in run.notes)
+
+
+def test_two_runs_that_were_asked_different_things_are_said_to_be(asked: Scored, cli: Cli, tmp_path: Path) -> None:
+    """One id and one question, and two records of what was asked: neither audit nor comparable calls it one input."""
+    others = {**ASKED, "1": "Which city has the Louvre?"}
+    runs = [asked(DATASET, write_lines(tmp_path / name, given)) for name, given in (("a", ASKED), ("b", others))]
+    a, b = (run.path for run in runs)
+    ask = partial(cli, "-C", asked.keywords["store"].root)  # type: ignore[attr-defined]
+    found = json.loads(ask("audit", a, b, "--format", "json").out)
+    assert [one["name"] for one in found["factors"] if one["changed"]] == ["input"]
+    assert "of 3 pairs differ: input in 1, reference in 0, output in 0" in ask("audit", "--records", a, b).out
+    ran = ask("comparable", a, b)
+    assert ran.code == 1
+    assert "1 of them with another input" in " ".join(ran.out.split())
+    page = ask("audit", a, b, "--question", "1", "--format", "html").out
+    assert list_headings(page)[-3:] == ["asked of A", "asked of B", "the same output in both runs"]
+    assert "Louvre?" in page
+
+
+def test_a_page_shows_what_was_asked_and_the_question(asked: Scored, cli: Cli, tmp_path: Path) -> None:
+    run = asked(DATASET, write_lines(tmp_path / "given", {**ASKED, "1": "Which city has the Louvre?"}))
+    page = cli("show", run.path, "--format", "html").out
+    both, alone = ["asked", "the question", "answered"], ["asked", "answered"]
+    assert list_headings(page) == [*alone, *alone, *both] or list_headings(page) == [*both, *alone, *alone]
+    first = page[page.index("<h3>the question</h3>") - 200 :]
+    assert first.index("Louvre?") < first.index("capital of France?")
+    # Both runs were asked the same, which is not the question.
+    twice = cli("-C", asked.keywords["store"].root, "audit", run.path, run.path, "--question", "1", "--format", "html")  # type: ignore[attr-defined]
+    assert list_headings(twice.out)[-3:] == ["asked", "the question", "the same output in both runs"]
+
+
+def list_headings(page: str) -> list[str]:
+    return re.findall("<h3>([^<]*)</h3>", page)

@@ -65,24 +65,30 @@ UNREADABLE = {
     "outside the scale": '{"score": 99}',
     "two answers": '{"score": 4}\n{"score": 1}',
     "no number": '{"score": "good"}',
+    "nothing": "",
+    "refused": None,
 }
 
 
 @pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
 def test_an_unreadable_reply_is_asked_again_while_an_endpoint_is_named(
-    cli: Cli, judged: Path, write: Write, judge_server: Any, text: str
+    cli: Cli, judged: Path, write: Write, judge_server: Any, text: str | None
 ) -> None:
+    def answer(reply: str | None) -> None:
+        judge_server.text = lambda _: reply
+        judge_server.play("refusal" if reply is None else "ok")
+
     score = ("score", "dataset/three@1.0.0", write(OUTPUTS))
     ask = ("--judge-url", judge_server.url, "--model")
-    judge_server.text = lambda _: text
+    answer(text)
     cli(*score, *ask, "broken", cwd=judged)
     assert judge_server.calls == 2  # once each, not until it can be read
-    judge_server.text = lambda _: '{"score": 4}'
+    answer('{"score": 4}')
     cli(*score, "--model", "unasked", "--offline", cwd=judged)
     assert judge_server.calls == 2
     cli(*score, *ask, "healed", cwd=judged)
     assert judge_server.calls == 4
-    judge_server.text = lambda _: text
+    answer(text)
     cli(*score, *ask, "again", "--fresh", cwd=judged)
     assert judge_server.calls == 6
     cli(*score, *ask, "later", cwd=judged)

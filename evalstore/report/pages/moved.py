@@ -47,10 +47,18 @@ def prepare_question(
             one.output: [cell for cell in cells if cell.output == one.output] for one in cells
         },
         "checks": [_prepare_check(id_, cells, results) for id_, results in list_checks(cells)],
-        "input": rows[1].input,
+        "asked": _list_asked(rows),
         "rows": rows,
         "is_same": rows[0].output_digest == rows[1].output_digest,
     }
+
+
+def _list_asked(rows: tuple[GradedRow, GradedRow]) -> dict[str, str]:
+    """Return by heading what the outputs of both runs were asked, and the question where that is something else."""
+    a, b = (row.input if row.asked is None else row.asked for row in rows)
+    asked = {"asked": a} if a == b else {"asked of A": a, "asked of B": b}
+    question = rows[1].input
+    return asked if question in asked.values() else {**asked, "the question": question}
 
 
 def _prepare_check(
@@ -194,5 +202,6 @@ def _name_diff(source: EditSource, choices: FilterChoices) -> str:
 
 def _count_answers(question: MovedQuestion) -> int:
     return count_bytes(
-        *(row.output.text for side in question.rows for row in side.outputs), question.rows[1].input
+        *(row.output.text for side in question.rows for row in side.outputs),
+        *_list_asked(question.rows).values(),
     )

@@ -86,7 +86,10 @@ def _render_outputs(
     view: RunView, names: Mapping[str, str], rubrics: Mapping[str, str]
 ) -> Iterator[tuple[Markup, int]]:
     for row in view.rows:
-        yield _render_output(view, row, names, rubrics), count_bytes(row.output.text, row.input)
+        yield (
+            _render_output(view, row, names, rubrics),
+            count_bytes(row.output.text, row.input, row.asked or ""),
+        )
 
 
 def _render_output(
