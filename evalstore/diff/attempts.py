@@ -47,9 +47,9 @@ def yield_answers(change: Change) -> Iterator[Attempt]:
         for attempt in yield_outputs(filled):
             yield Attempt(replace(attempt.sample, question=question))
         for text in islice(build_candidates(filled), EVIDENCE.texts_beside):
-            yield Attempt(
-                Sample(Output(f"{text}\n\n{PLAIN_TEXT}"), question)
-            )  # more than what is looked for
+            # More than what is looked for, behind it and before it.
+            yield Attempt(Sample(Output(f"{text}\n\n{PLAIN_TEXT}"), question))
+            yield Attempt(Sample(Output(f"{PLAIN_TEXT}\n\n{text}"), question))
 
 
 def repeat_sample(witness: Witness) -> Attempt:

@@ -166,7 +166,7 @@ def _direct_case(change: Change) -> Direction:
     # Of a kind that lists its texts under other names nothing is known.
     texts = None if asks_judge else check.params.get("values", check.params.get("facts"))
     # The lower case of this letter depends on the letters around it: it has another form at the end
-    # of a word.
+    # of a word. Texts of the question are taken to have none.
     if texts is None or any("\N{GREEK CAPITAL LETTER SIGMA}" in text for text in texts):
         return EITHER
     return LOOSER if bool(change.new) is KINDS[check.kind].bans else STRICTER

@@ -118,8 +118,8 @@ def add_witnesses(
 
 
 def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) -> DiffFinding:
-    # A reply that was read under both sides is no assumption: the edit moves it.
-    shown = isinstance(witness, ReplyWitness) and finding.certainty is Certainty.ASSUMED
+    # What was graded under both sides is no assumption: the edit moves it.
+    shown = witness is not None and finding.certainty is Certainty.ASSUMED
     return replace(
         finding, witness=witness, certainty=Certainty.PROVED if shown else finding.certainty
     )

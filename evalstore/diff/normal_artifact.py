@@ -66,7 +66,7 @@ def _normalise_rubric(state: RubricState) -> dict[str, Any]:
 def _normalise_check(check: CheckState) -> dict[str, Any]:
     params = {
         name: sorted(value)
-        if KINDS[check.kind].params[name].is_set and value is not None
+        if KINDS[check.kind].params[name].is_set and isinstance(value, list)
         else value
         for name, value in sorted(check.params.items())
         if value is not None

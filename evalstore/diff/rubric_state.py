@@ -14,7 +14,6 @@ from evalstore.diff.kinds import (
     UnreadableError,
     find_compared_kind,
     find_plain_kind,
-    list_written_params,
     read_params,
     read_texts,
 )
@@ -113,8 +112,8 @@ class CheckState:
 
     def to_check(self) -> Check:
         """Return the check that scoring runs; its id is its token."""
-        kind, written = find_plain_kind(self.kind), list_written_params(self.kind, self.params)
-        params = {name: value for name, value in written.items() if value is not None}
+        params = {name: value for name, value in self.params.items() if value is not None}
+        kind = find_plain_kind(self.kind)
         return Check(self.token, kind, params, self.threshold, self.negate)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from evalstore.diff.kinds import KINDS, find_plain_kind, list_written_params
+from evalstore.diff.kinds import KINDS, find_plain_kind
 from evalstore.diff.pairing import pair_checks
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric_state
 from evalstore.documents import Pointer, convert_fraction, write_canonical
@@ -215,7 +215,7 @@ def _list_check_parts(check: CheckState, written: Mapping[str, Any]) -> Iterator
         params.append(ListedPart(ArtifactPart("param", check.id, key), meaning, place))
 
     known = KINDS[find_plain_kind(check.kind)].params
-    for key, value in list_written_params(check.kind, check.params).items():
+    for key, value in check.params.items():
         if known[key].is_set and isinstance(value, list):
             meanings[key] = " ".join(sorted({write_canonical(item) for item in value}))
             for index, item in enumerate(value):

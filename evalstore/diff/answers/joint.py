@@ -36,6 +36,7 @@ from evalstore.languages import (
 )  # its names are imported where texts are searched
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import CheckResult, Combine, UnscoredReason
+from evalstore.model.question_params import find_question_key
 
 if TYPE_CHECKING:
     from evalstore.checks.evaluate import CountedCheck
@@ -238,7 +239,11 @@ def is_same_question(one: CheckState, other: CheckState) -> bool:
 def _simplify_params(check: CheckState) -> Params:
     """Return parameters that answer alike: limits as they count, and of what is listed twice the first."""
     kind, params = KINDS[check.kind], check.params
-    limits = {name: param.limit.of(params) for name, param in kind.params.items() if param.limit}
+    limits = {
+        name: param.limit.of(params)
+        for name, param in kind.params.items()
+        if param.limit and not find_question_key(params[name])
+    }
     # How long a list is may decide which outputs take too many steps.
     listed = [
         name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalstore.budget import SharedBudget
 from evalstore.diff.answers.text_scores import TextScore
-from evalstore.diff.kinds import KINDS
+from evalstore.diff.kinds import KINDS, find_plain_kind
 from evalstore.diff.rubric_state import CheckState
 from evalstore.languages import (
     pattern_comparison,  # its names are imported where a pattern is compared
@@ -68,6 +68,8 @@ def _find_limit(check: CheckState) -> object:
 
 def _build_language(check: CheckState) -> RegexTree:
     """Return the outputs that a check passes."""
+    if find_plain_kind(check.kind) != check.kind:
+        raise pattern_comparison.UndecidedError("the question says what is looked for")
     kind = KINDS[check.kind]
     if (found := kind.found_language(check.params)) is None:
         raise pattern_comparison.UndecidedError("it is not a check for one text of a list")

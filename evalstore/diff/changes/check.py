@@ -12,11 +12,12 @@ from evalstore.diff.changes.edit_script import (
     set_param,
 )
 from evalstore.diff.changes.pattern_edits import compare_kinds
-from evalstore.diff.kinds import KINDS
+from evalstore.diff.kinds import KINDS, describe_source, find_plain_kind
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.pairing import make_canonical_demand
 from evalstore.diff.plain_data import is_same
 from evalstore.diff.rubric_state import CheckState
+from evalstore.model.question_params import find_question_key
 
 
 def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
@@ -24,6 +25,10 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
     check, goal = script.current[token], script.goal[token]
     if check.kind != goal.kind:
         edited = replace(goal, weight=check.weight, is_gate=check.is_gate)
+        if find_plain_kind(check.kind) == find_plain_kind(goal.kind):
+            name = next(name for name in goal.params if _takes_value(check, goal, name))
+            yield _change_source(script, name, edited)
+            return
         demands = [make_canonical_demand(check), make_canonical_demand(edited)]
         change = script.edit_check(
             "check-kind-changed",
@@ -59,6 +64,9 @@ def _rank_param(check: CheckState, goal: CheckState, name: str) -> int:
 def _find_param_changes(script: EditScript, token: str, name: str) -> Iterator[Change]:
     check, goal = script.current[token], script.goal[token]
     param = KINDS[goal.kind].params[name]
+    if not param.reads_sources and _takes_value(check, goal, name):
+        yield _change_source(script, name, set_param(check, name, goal.params[name]))
+        return
     # A parameter has a function that lists its edits, is a list whose items change one by one, or
     # changes as a whole.
     if param.edits:
@@ -71,6 +79,20 @@ def _find_param_changes(script: EditScript, token: str, name: str) -> Iterator[C
     edited = set_param(check, name, goal.params[name])
     rule = param.rule or "unclassified-change"
     yield script.edit_check(rule, name, edited, old=check.params[name], new=goal.params[name])
+
+
+def _takes_value(check: CheckState, goal: CheckState, name: str) -> bool:
+    """Whether a parameter comes from the question before or after."""
+    return any(find_question_key(side.params[name]) for side in (check, goal))
+
+
+def _change_source(script: EditScript, name: str, edited: CheckState) -> Change:
+    """Return the edit of where a check takes a value from: the question, or its own file."""
+    old, new = script.current[edited.token].params[name], script.goal[edited.token].params[name]
+    words = {"name": name, "old": describe_source(old), "new": describe_source(new)}
+    return script.edit_check(
+        "check-question-values-changed", name, edited, old=old, new=new, words=words
+    )
 
 
 def _find_list_changes(script: EditScript, token: str, name: str) -> Iterator[Change]:

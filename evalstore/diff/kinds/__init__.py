@@ -20,7 +20,11 @@ from evalstore.diff.limits import CANDIDATES
 from evalstore.documents import Pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.lazy_names import KindTable
-from evalstore.model.question_params import find_question_key, list_question_values
+from evalstore.model.question_params import (
+    QUESTION_PARAMS,
+    find_question_key,
+    list_question_values,
+)
 from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
@@ -35,8 +39,6 @@ _UPWARDS = frozenset({1})
 DEEP_JSON = "[" * (DEPTH_LIMIT + 1) + "]" * (DEPTH_LIMIT + 1)
 # The end of the kind of a check that takes values from the question: no decider knows such a kind.
 _OF_QUESTION = " with values of the question"
-_PARAMS = "params"
-_JUDGE_REF = "judge_prompt_ref"
 # What a question may read, whatever the check takes of it beside its values.
 _REFERENCE_PARTS: tuple[Pointer, ...] = (
     ("expected",),
@@ -131,7 +133,8 @@ class Param:
     itself. Without any of them an edit is unclassified, and major. `comes_first(old, new)` says
     that the parameter is edited before the others, and else
     after them: under which values of the others an edit is compared decides how much can be proved.
-    `is_set`: neither order nor repetition counts.
+    `is_set`: neither order nor repetition counts. `reads_sources`: `edits` knows the key of a
+    question, too.
     """
 
     default: Any
@@ -143,6 +146,7 @@ class Param:
     comes_first: Callable[[Any, Any], bool] | None = None
     limit: Limit | None = None
     is_set: bool = False
+    reads_sources: bool = False
 
 
 # Texts are compared where that proves most: without case.
@@ -273,55 +277,38 @@ def find_compared_kind(check: Params) -> str:
     return f"{kind}{_OF_QUESTION}" if list_question_values(check) and not is_judged else kind
 
 
-def list_written_params(kind: str, params: Params) -> dict[str, Any]:
-    """Return the parameters by their keys in a file; `params` are those of `read_params`."""
-    if find_plain_kind(kind) == kind:
-        return dict(params)
-    return {**params[_PARAMS], **{key: item for key, item in params.items() if key != _PARAMS}}
-
-
 def _leave_open(known: ComparedKind) -> ComparedKind:
-    """Return a kind whose values nobody knows before there is a question."""
-    judge = {_JUDGE_REF: known.params[_JUDGE_REF]} if _JUDGE_REF in known.params else {}
+    """Return a kind some of whose values nobody knows before there is a question.
+
+    What it says itself is read and judged as ever, whatever the values are.
+    """
     return ComparedKind(
-        params={_PARAMS: Param(REQUIRED, dict, edits=_yield_open_changes), **judge},
+        params={name: _open_param(name, param) for name, param in known.params.items()},
         # Other shares than 0 and 1 come of values alone.
         is_binary=known.is_binary if known.is_binary is say_always else say_never,
         may_miss=say_always,
         may_err=say_always,
         question_parts=_list_open_parts,
         bans=known.bans,
-        asks_judges=known.asks_judges if judge else say_never,
+        asks_judges=known.asks_judges,
         reads_more_than_text=say_always,
         cost=known.cost,
     )
 
 
+def _open_param(name: str, param: Param) -> Param:
+    """Return a parameter that may name a key of the question in place of a value."""
+
+    def read(value: Any) -> Any:
+        key = find_question_key(value)
+        return {"from": key} if key else param.read(value)
+
+    return replace(param, read=read) if name in QUESTION_PARAMS else param
+
+
 def _list_open_parts(params: Params) -> Iterator[Pointer]:
-    yield from ((value.key,) for value in list_question_values(params[_PARAMS]))
+    yield from ((value.key,) for value in list_question_values(params))
     yield from _REFERENCE_PARTS
-
-
-def _yield_open_changes(walk: Any, token: str) -> Iterator[Any]:
-    old, new = (side[token].params[_PARAMS] for side in (walk.current, walk.goal))
-    for name in dict.fromkeys((*old, *new)):
-        check = walk.current[token]
-        before, after = old.get(name), new.get(name)
-        if before == after and (name in old) is (name in new):
-            continue
-        written = {key: item for key, item in check.params[_PARAMS].items() if key != name}
-        edited = replace(
-            check,
-            params={**check.params, _PARAMS: written | ({name: after} if name in new else {})},
-        )
-        at = (None if name not in old else (name,), None if name not in new else (name,))
-        words = {
-            "name": name,
-            **{side: describe_source(value) for side, value in (("old", before), ("new", after))},
-        }
-        yield walk.edit_check(
-            "check-question-values-changed", name, edited, old=before, new=after, at=at, words=words
-        )
 
 
 def describe_source(value: Any) -> str:
@@ -340,29 +327,12 @@ KINDS: Mapping[str, ComparedKind] = _Kinds(__name__, __path__, ComparedKind)
 
 def read_params(kind: str, value: Params) -> dict[str, Any]:
     """Return the parameters of a check's mapping, each in its one spelling, defaults written out."""
-    if find_plain_kind(kind) != kind:
-        known = KINDS[find_plain_kind(kind)].params
-        judge = {_JUDGE_REF: value.get(_JUDGE_REF)} if _JUDGE_REF in known else {}
-        for name, param in known.items():
-            _read_beside_values(name, param, value)
-        return {
-            _PARAMS: {name: value[name] for name in known if name in value and name != _JUDGE_REF},
-            **judge,
-        }
     read: dict[str, Any] = {}
     for name, param in KINDS[kind].params.items():
         if name not in value and param.default is REQUIRED:
             raise UnreadableError(f"{name} is missing")
         read[name] = param.read(value[name]) if name in value else param.default
     return read
-
-
-def _read_beside_values(name: str, param: Param, value: Params) -> None:
-    """Refuse what a check says itself, where it takes other values from the question, as if it took none."""
-    if name not in value and param.default is REQUIRED:
-        raise UnreadableError(f"{name} is missing")
-    if name in value and not find_question_key(value[name]):
-        param.read(value[name])
 
 
 def at_least(name: str, *, implied_by: str = "", ends_grading: bool = False) -> Limit:

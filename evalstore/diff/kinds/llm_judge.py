@@ -175,7 +175,7 @@ KIND = ComparedKind(
         "variables": Param({}, read_mapping, edits=find_variable_changes),
         "model": Param({}, read_mapping, edits=find_model_changes),
         "samples": Param(1, read_integer, rule="judge-sampling-changed"),
-        _EACH: Param(None, _read_each, edits=_yield_statement_changes),
+        _EACH: Param(None, _read_each, edits=_yield_statement_changes, reads_sources=True),
         "aggregate": Param(
             "mean", read_one_of(*STATEMENT_AGGREGATES), edits=_yield_aggregate_change
         ),

@@ -183,7 +183,8 @@ def _list_ordered_entries(check: CheckState, tools: list[Entry]) -> list[str]:
 
 def count_required_tools(params: Params) -> int | None:
     """Return how many tools a tool_usage check requires, None where the question says."""
-    return None if params["tools"] is None else sum(entry["min"] > 0 for entry in params["tools"])
+    tools = params["tools"]
+    return sum(entry["min"] > 0 for entry in tools) if isinstance(tools, list) else None
 
 
 def _read_tools(value: Any) -> list[dict[str, Any]]:
