@@ -23,7 +23,7 @@ from evalstore.diff.change import Change, RubricEffect
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.direction import EITHER, LOOSER
 from evalstore.diff.findings import Direction, Witness
-from evalstore.diff.kinds import KINDS
+from evalstore.diff.kinds import KINDS, find_plain_kind
 from evalstore.diff.limits import EVIDENCE
 from evalstore.diff.plain_data import make_plain
 from evalstore.diff.references import ArtifactLoader
@@ -126,7 +126,7 @@ class Replay:
         if (
             effect is None
             or not effect.goals
-            or any(map(self._hides_judge, (*states[0].checks, *states[1].checks)))
+            or any(map(self._hides_answer, (*states[0].checks, *states[1].checks)))
         ):
             return None
         # The search by single texts may have spent all: some steps are left for this one.
@@ -276,6 +276,10 @@ class Replay:
     def _hides_judge(self, check: CheckState) -> bool:
         inner = self._find_inner(check)
         return inner is not None and any(map(_names_judges, inner.checks))
+
+    def _hides_answer(self, check: CheckState) -> bool:
+        """Whether nothing that a text holds says what the check answers: a question does, or a judge within it."""
+        return find_plain_kind(check.kind) != check.kind or self._hides_judge(check)
 
     def _find_inner(self, check: CheckState) -> RubricState | None:
         """Return the rubric of a composite, whose checks are named after it; None for any other check."""

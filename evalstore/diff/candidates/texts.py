@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.diff.change import Change
 from evalstore.diff.findings import Witness
-from evalstore.diff.kinds import KINDS, list_json_outputs
+from evalstore.diff.kinds import KINDS, find_plain_kind, list_json_outputs
 from evalstore.diff.limits import CANDIDATES
 from evalstore.diff.rubric_state import CheckState
 from evalstore.documents import write_canonical
@@ -154,7 +154,9 @@ def _list_sample_texts(states: list[CheckState]) -> list[str]:
 
 
 def _list_exchanged_phrases(states: list[CheckState]) -> list[str]:
-    lists = [set(check.params.get("values", ())) for check in states]
+    lists = [
+        set(check.params.get("values", ())) for check in states if find_plain_kind(check.kind) == check.kind
+    ]
     return sorted(set.symmetric_difference(*lists)) if len(lists) == CANDIDATES.sides else []
 
 
