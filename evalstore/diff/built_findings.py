@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from evalstore.diff.change import Change
@@ -12,11 +13,16 @@ from evalstore.diff.classify import classify
 from evalstore.diff.direction import VERDICT_MODES
 from evalstore.diff.document import Sides
 from evalstore.diff.findings import DiffFinding
-from evalstore.diff.question_references import VALUE_RULE
+from evalstore.diff.question_comparison import (
+    VALUE_RULE,
+    add_questions,
+    identify_finding,
+    name_questions,
+)
 from evalstore.diff.settings import ComparisonSettings
 from evalstore.documents import Pointer, compute_digest, format_json_pointer, write_canonical
 from evalstore.model import list_check_ids
-from evalstore.text import LONG_DIGEST
+from evalstore.text import LONG_DIGEST, count_noun
 
 _NAME_KEYS = ("id", "name", "judge_prompt_ref")
 _QUESTION_KEYS = frozenset({"questions", "rows"})
@@ -87,22 +93,42 @@ def group_under_combine(changes: list[Change], findings: list[DiffFinding]) -> l
 def lift_value_findings(
     changes: list[Change], findings: list[DiffFinding]
 ) -> Iterator[DiffFinding]:
-    """Yield what the kinds' own rules say of a question's values in place of the finding that holds it."""
-    for change, finding in zip(changes, findings, strict=True):
+    """Yield what the kinds' own rules say of questions' values in place of the findings that hold it.
+
+    What they say alike of several questions is one finding, where the first of them stands.
+    """
+    lifted: dict[object, list[DiffFinding]] = {}
+    defaults: set[object] = set()
+    for number, (change, finding) in enumerate(zip(changes, findings, strict=True)):
         if change.rule != VALUE_RULE or not finding.children:
-            yield finding
+            lifted[number] = [finding]
             continue
+        is_default = (change.new_pointer or ())[:1] == ("defaults",)
         for child in finding.children:
-            message = f"{change.words['question']}: {child.message}"
-            print_ = _digest_facts([finding.fingerprint, child.fingerprint])
-            yield replace(
+            placed = replace(
                 child,
-                message=message,
                 pointer=finding.pointer,
                 old=finding.old,
                 new=finding.new,
-                fingerprint=print_,
+                fingerprint=_digest_facts([finding.fingerprint, child.fingerprint]),
             )
+            key = change.name, is_default, identify_finding(child)
+            lifted.setdefault(key, []).append(placed)
+            defaults |= {key} if is_default else set()
+    for one, alike in lifted.items():
+        yield alike[0] if isinstance(one, int) else _join_alike(alike, is_default=one in defaults)
+
+
+def _join_alike(alike: list[DiffFinding], *, is_default: bool) -> DiffFinding:
+    """Return findings of several questions as one, whose message begins with the questions."""
+    joined = reduce(add_questions, alike)
+    many = f"the default of {count_noun(joined.questions, 'question')}"
+    prints = [one.fingerprint for one in alike]
+    return replace(
+        joined,
+        message=f"{many if is_default else name_questions(joined)}: {joined.message}",
+        fingerprint=prints[0] if len(prints) == 1 else _digest_facts(prints),
+    )
 
 
 def number_duplicates(findings: Iterable[DiffFinding]) -> list[DiffFinding]:

@@ -34,6 +34,21 @@ CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT})
 
 # `before` and `after` differ by this edit alone, whatever else changed between the documents: each
 # is judged by itself.
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionPair:
+    """One question on both sides: its new id, what it says itself, and the defaults of both sides."""
+
+    id: str
+    own: tuple[Mapping[str, Any], Mapping[str, Any]]
+    defaults: tuple[Mapping[str, Any], Mapping[str, Any]]
+
+    @property
+    def rows(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """The question with all defaults, before and after."""
+        (old, new), (was, now) = self.own, self.defaults
+        return {**was, **old}, {**now, **new}
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after.
@@ -41,11 +56,9 @@ class Change:
     `token` names the check that changes, `name` the key. A `proof` says that the change moves
     nothing, a `decision` what a prover knows of one that may; `discriminator` is part of the
     fingerprint, where `old` and `new` do not tell one edit from another. `words` fill the rule's
-    message. An edit of a judge has both `judges`, one of what is read of a question the `question`
-    just before and after it (of a default the first that has it, and `other_questions`), and
-    `whole_question` where another rubric grades that: all of it on both sides. An edit of a
-    reference has the `imported_diff` of what it names. `effect` is what an edit of a rubric does,
-    by all that its
+    message. An edit of a judge has both `judges`, one of a dataset the `questions` that it reaches.
+    An edit of a reference, or of what is read of a question, has the `imported_diff` of what it
+    names or of the checks that read it. `effect` is what an edit of a rubric does, by all that its
     checks can answer.
     """
 
@@ -63,9 +76,7 @@ class Change:
     proof: Proof | None = None
     decision: Decision | None = None
     discriminator: Any = None
-    question: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
-    other_questions: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
-    whole_question: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    questions: tuple[QuestionPair, ...] = ()
     judges: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     effect: RubricEffect | None = None
 

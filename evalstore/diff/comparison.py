@@ -22,7 +22,7 @@ from evalstore.diff.effects.edits import attach_effects, is_scoring_edit
 from evalstore.diff.evidence import add_witnesses, find_total, measure_examples, prepare_replay
 from evalstore.diff.findings import Certainty, Detail, Diff, DiffFinding, Direction, TotalEffect
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.question_references import ReferenceReaders
+from evalstore.diff.question_comparison import QuestionComparison
 from evalstore.diff.references import ArtifactLoader, import_reference
 from evalstore.diff.settings import SETTINGS_FILE, ComparisonSettings
 from evalstore.model import Artifact
@@ -47,6 +47,7 @@ _CANCELLED = Proof(
     "the other edits take it back: all together move no score and no verdict", Bump.MINOR
 )
 _FOR_BUMPS = frozenset({Detail.LEVELS, Detail.BUMP})
+_RANKED = [*Detail]
 _UNKNOWN = TotalEffect(Direction.EITHER, Direction.EITHER, None, None)
 
 
@@ -114,13 +115,17 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
 
 @dataclass(slots=True)
 class _Comparison:
-    """One comparison and those of the references within it, each pair of artifacts once."""
+    """One comparison and those of the references within it, each pair of artifacts once.
+
+    `invents`: questions may be invented to show what moves.
+    """
 
     load: ArtifactLoader | None
     settings: ComparisonSettings
     depth: int = 0
     detail: Detail = Detail.WITNESSES
     replies: CheckContext | None = None
+    invents: bool = True
     diffs: dict[tuple[str, str], Diff] = field(default_factory=dict)
 
     def run(self, old: Any, new: Any, rows: DatasetRows | None = None) -> Diff:
@@ -146,7 +151,7 @@ class _Comparison:
             findings = [build_finding(change, sides, self.settings) for change in changes]
             # Evidence: outputs that move, graded under both rubrics.
             replay = (
-                prepare_replay(changes, sides, self.load)
+                prepare_replay(changes, sides, self.load, invents=self.invents)
                 if self.detail is Detail.WITNESSES
                 else None
             )
@@ -201,13 +206,13 @@ class _Comparison:
         return [apply_declarations(change, self.settings, renames) for change in known]
 
     def _follow_references(self, changes: list[Change]) -> list[Change]:
-        readers = ReferenceReaders(self.load, self._compare_written)
+        questions = QuestionComparison(self.load, self._compare_filled)
         locked = self.settings.locked
         imported = (
             import_reference(change, self.load, self._compare_artifacts, locked)
             for change in changes
         )
-        return [readers.trace_change(change) for change in imported]
+        return [questions.trace_change(change) for change in imported]
 
     def _compare_artifacts(self, old: Artifact, new: Artifact) -> Diff:
         pair = (old.digest, new.digest)
@@ -221,13 +226,16 @@ class _Comparison:
             self.diffs[pair] = inner.run(old, new)
         return self.diffs[pair]
 
-    def _compare_written(
-        self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail
-    ) -> Diff:
-        detail = Detail.BUMP if self.detail in _FOR_BUMPS else most
-        return _Comparison(None, self.settings.without_opinions, self.depth + 1, detail).run(
-            old, new
+    def _compare_filled(self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail) -> Diff:
+        """Return the difference of two rubrics that are filled for one question: none is invented for them."""
+        detail = (
+            Detail.BUMP if self.detail in _FOR_BUMPS else min(self.detail, most, key=_RANKED.index)
         )
+        terms = self.settings.without_opinions
+        inner = _Comparison(
+            self.load, terms, self.depth + 1, detail, invents=False, diffs=self.diffs
+        )
+        return inner.run(old, new)
 
     def _summarise(self, sides: Sides, findings: list[DiffFinding], total: TotalEffect) -> Diff:
         bump = max((finding.level for finding in findings), default=Bump.NONE)

@@ -35,9 +35,12 @@ if TYPE_CHECKING:
 
 
 def prepare_replay(
-    changes: list[Change], sides: Sides, load: ArtifactLoader | None
+    changes: list[Change], sides: Sides, load: ArtifactLoader | None, *, invents: bool
 ) -> Replay | None:
-    """Return what grades outputs under both rubrics; None where no change is one of a rubric."""
+    """Return what grades outputs under both rubrics; None where no change is one of a rubric.
+
+    `invents`: questions may be invented for checks that read one.
+    """
     states = [state for change in changes if change.before for state in change.states]
     if not states:
         return None
@@ -48,7 +51,7 @@ def prepare_replay(
         )
         for side, example in list_examples(sides)
     ]
-    return Replay(states[0], states[-1], load, examples)
+    return Replay(states[0], states[-1], load, examples, invents)
 
 
 def list_examples(sides: Sides) -> Iterator[tuple[ComparedDocument, Example]]:
@@ -128,18 +131,15 @@ def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) 
 def _find_witness(
     change: Change, finding: DiffFinding, replay: Replay | None
 ) -> Witness | ReplyWitness | None:
-    """Return a reply for an edit of a judge; for one of a question's reference, what its only edited check shows."""
+    """Return a reply for an edit of a judge; for one of questions, what their only edited check shows."""
     if change.judges:
         return find_reply(change)
     if change.before:
         return replay.find(change, finding.direction) if replay else None
-    if (
-        change.question is None
-        or change.imported_diff is None
-        or len(change.imported_diff.findings) != 1
-    ):
+    if not change.questions or change.imported_diff is None:
         return None
-    return change.imported_diff.findings[0].witness
+    first, *more = change.imported_diff.findings
+    return None if more else first.witness
 
 
 def find_total(

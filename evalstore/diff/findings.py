@@ -143,7 +143,8 @@ class DiffFinding(Claim):
     `level` counts; `level_before` is what the rule says, before an override (`overridden`, the
     setting that matched) and an acceptance. Claim and witness are of this edit alone. `before` and
     `after` are the plain values that were exchanged, None being absent: the facts that the message
-    states.
+    states. Of the rubric of questions, it is found in so many `questions`, of which `question_ids`
+    are the first.
     """
 
     rule: str
@@ -160,6 +161,8 @@ class DiffFinding(Claim):
     children: tuple[DiffFinding, ...] = ()
     overridden: str | None = None
     accepted: AcceptedLevel | None = None
+    questions: int = 0
+    question_ids: tuple[str, ...] = ()
     # They repeat what `old`, `new` and the message say, so two findings that differ in them alone
     # are equal.
     before: Any = field(default=None, compare=False, repr=False)

@@ -139,6 +139,14 @@ def prove_harmless(change: Change) -> Proof | None:
     return Proof(f"the change between the two versions is {level}: no score moves", level)
 
 
+def prove_readers_unmoved(change: Change) -> Proof | None:
+    """Prove that the checks that read it ask for the same, or that their rubric does not count them."""
+    if change.imported_diff is None or change.imported_diff.required_bump is Bump.MAJOR:
+        return None
+    level = max(change.imported_diff.required_bump, Bump.PATCH)
+    return Proof("the checks that read it ask for the same, or do not count", level)
+
+
 def prove_default_unused(change: Change) -> Proof | None:
     """Prove that a default is read by no question that both sides have."""
     if change.words.get("users") != "0":

@@ -55,13 +55,15 @@ class _PreparedCheck:
 class Replay:
     """Grades outputs under both rubrics; prepares each check once. `load` reads the rubrics that they refer to.
 
-    `examples` are those of the two files: they are tried before any output is invented.
+    `examples` are those of the two files: they are tried before any output is invented. `invents`:
+    questions are invented, too.
     """
 
     old: RubricState
     new: RubricState
     load: ArtifactLoader | None = None
     examples: Sequence[Attempt] = ()
+    invents: bool = True
     _spent: int = 0
     _limit: int = EVIDENCE.steps
     _prepared: dict[int, _PreparedCheck] = field(default_factory=dict)
@@ -75,7 +77,9 @@ class Replay:
         found = self._choose_telling(self._try_samples(states, plain, texts, direction), states)
         if found is None and not asks_more:
             found = self._find_by_goals(states, change.effect, direction, change)
-        if found and found.output.strip() and None not in {found.old_score, found.new_score}:
+        if not self.invents or (
+            found and found.output.strip() and None not in {found.old_score, found.new_score}
+        ):
             return found
         # Without a question some check may have nothing to grade.
         return (

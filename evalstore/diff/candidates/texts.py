@@ -155,7 +155,9 @@ def _list_sample_texts(states: list[CheckState]) -> list[str]:
 
 def _list_exchanged_phrases(states: list[CheckState]) -> list[str]:
     lists = [
-        set(check.params.get("values", ())) for check in states if find_plain_kind(check.kind) == check.kind
+        set(check.params.get("values", ()))
+        for check in states
+        if find_plain_kind(check.kind) == check.kind
     ]
     return sorted(set.symmetric_difference(*lists)) if len(lists) == CANDIDATES.sides else []
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from evalstore.diff.change import Change
-from evalstore.diff.changes.edit_script import build_key_change, find_key_changes
+from evalstore.diff.change import Change, QuestionPair
+from evalstore.diff.changes.edit_script import find_key_changes
 from evalstore.documents import Pointer, write_canonical
 from evalstore.model import is_cosmetic
 from evalstore.model.question_ids import list_noted_renames, match_renames
+from evalstore.text import count_noun
 
 Row = Mapping[str, Any]
 # The keys of a question that ask and that grade, in the order in which they are edited.
@@ -53,10 +54,6 @@ class QuestionSet:
             self.own[id_]
         )
 
-    def fill_whole(self, id_: str) -> dict[str, Any]:
-        """Return a question with all defaults."""
-        return {**self.defaults, **self.own[id_]}
-
 
 def read_question_set(value: Row) -> QuestionSet | None:
     """Read a dataset's questions, or the rows that stand in their place; None when its schema would refuse them."""
@@ -91,11 +88,11 @@ def find_question_changes(
     matched = match_renames(known, old.own.__contains__, new.own.__contains__)
     renamed = {id_: matched[id_] for id_ in old.own if id_ in matched}
     renamed |= _match_equal_content(old, new, renamed)
-    yield from _find_default_changes(
-        old, new, {**{id_: id_ for id_ in _list_common_ids(old, new)}, **renamed}
-    )
+    pairs = _PairedQuestions(old, new)
+    same = {id_: id_ for id_ in old.own if id_ in new.own}
+    yield from _find_default_changes(pairs, {**same, **renamed})
     for before, after in renamed.items():
-        yield from _find_row_changes(old, new, (before, after))
+        yield from _find_row_changes(pairs, (before, after))
     for id_ in old.own:
         if id_ not in new.own and id_ not in renamed:
             words = {"question": id_}
@@ -107,7 +104,7 @@ def find_question_changes(
             # What is one object was one line: only its defaults can differ, and they are compared
             # by themselves.
             if old.own[id_] is not new.own[id_]:
-                yield from _find_row_changes(old, new, (id_, id_))
+                yield from _find_row_changes(pairs, (id_, id_))
         elif id_ not in renamed.values():
             yield Change(
                 "question-added",
@@ -138,105 +135,78 @@ def _canonicalise_content(row: Row) -> str:
     return write_canonical({key: item for key, item in row.items() if key != "id"})
 
 
-def _find_default_changes(
-    old: QuestionSet, new: QuestionSet, pairs: Mapping[str, str]
-) -> Iterator[Change]:
-    defaults = dict(old.defaults)
+@dataclass(slots=True)
+class _PairedQuestions:
+    """The questions of both sides, each pair made once: it is compared once, whatever edits reach it."""
+
+    old: QuestionSet
+    new: QuestionSet
+    known: dict[str, QuestionPair] = field(default_factory=dict)
+
+    def find(self, before: str, after: str) -> QuestionPair:
+        """Return the pair of a question by its ids."""
+        if after not in self.known:
+            own = self.old.own[before], self.new.own[after]
+            self.known[after] = QuestionPair(after, own, (self.old.defaults, self.new.defaults))
+        return self.known[after]
+
+
+def _find_default_changes(pairs: _PairedQuestions, ids: Mapping[str, str]) -> Iterator[Change]:
+    old, new = pairs.old, pairs.new
     for key, (before, after) in find_key_changes(old.defaults, new.defaults).items():
         at: Pointer = ("defaults", key)
-        users = [
-            id_ for id_, now in pairs.items() if key not in old.own[id_] and key not in new.own[now]
-        ]
-        many = f"{len(users)} question{'' if len(users) == 1 else 's'}"
-        words = {"question": f"the default of {many}", "key": key, "users": str(len(users))}
-        change = Change("unclassified-change", before, after, at, at, name=key, words=words)
-        if key in _INHERITED_RULES:
-            yield replace(change, rule=_INHERITED_RULES[key])
+        users = tuple(
+            pairs.find(id_, now)
+            for id_, now in ids.items()
+            if key not in old.own[id_] and key not in new.own[now]
+        )
+        words = {
+            "question": f"the default of {count_noun(len(users), 'question')}",
+            "key": key,
+            "users": str(len(users)),
+        }
+        rule = _find_key_rule(key)
+        yield Change(rule, before, after, at, at, name=key, words=words, questions=users)
+
+
+def _find_key_rule(key: str) -> str:
+    known = {**_OWN_RULES, **_INHERITED_RULES}.get(key)
+    return known or ("metadata-changed" if is_cosmetic(key) else "extension-field-changed")
+
+
+def _find_row_changes(pairs: _PairedQuestions, ids: tuple[str, str]) -> Iterator[Change]:
+    """Yield the edits of what a question says itself, and of the rubric and bundle that it names."""
+    old, new = pairs.old, pairs.new
+    sides = old.own[ids[0]], new.own[ids[1]]
+    places = old.find_place(ids[0]), new.find_place(ids[1])
+    whole = find_key_changes(old.fill_row(ids[0]), new.fill_row(ids[1]))
+    differ = find_key_changes(*sides)
+    # The keys that no schema knows are in whatever order they stand, so by name; notes come last.
+    for key in sorted(differ, key=lambda key: (_rank_key(key), key)):
+        if key == "id" or (key in _INHERITED_RULES and key not in whole):
             continue
-        # What a question inherits is read as if it were written there.
-        edited = (
-            {**defaults, key: after}
-            if key in new.defaults
-            else {k: v for k, v in defaults.items() if k != key}
+        before, after = (
+            (*place, key) if key in side or key in _OWN_RULES or key in _INHERITED_RULES else None
+            for place, side in zip(places, sides, strict=True)
         )
-        rows = [
-            (
-                _add_graders(old, id_, {**defaults, **old.own[id_]}),
-                _add_graders(new, pairs[id_], {**edited, **old.own[id_]}),
-            )
-            for id_ in users
-        ]
-        rule = _OWN_RULES.get(
-            key, "metadata-changed" if is_cosmetic(key) else "extension-field-changed"
-        )
-        yield replace(
-            change, rule=rule, question=rows[0] if rows else None, other_questions=tuple(rows[1:])
-        )
-        defaults = edited
-
-
-def _find_row_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
-    at = (old.find_place(ids[0]), new.find_place(ids[1]))
-    old_row, new_row = old.own[ids[0]], new.own[ids[1]]
-    whole = (old.fill_whole(ids[0]), new.fill_whole(ids[1]))
-    for change in _find_own_changes(old, new, ids):
-        has_other_rubric = whole[0].get("rubric_ref") != whole[1].get("rubric_ref")
-        yield replace(change, whole_question=whole) if has_other_rubric else change
-    differ = find_key_changes(old.fill_row(ids[0]), new.fill_row(ids[1]))
-    for key, rule in _INHERITED_RULES.items():
-        if key in differ and (key in old_row or key in new_row):
-            words = {"question": ids[1], "key": key}
-            yield Change(
-                rule,
-                *differ[key],
-                (*at[0], key),
-                (*at[1], key),
-                name=key,
-                words=words,
-                whole_question=whole,
-            )
-    for key in filter(is_cosmetic, find_key_changes(old_row, new_row)):
-        yield build_key_change("metadata-changed", key, (old_row, new_row), at).with_words(
-            question=ids[1]
-        )
-
-
-def _find_own_changes(old: QuestionSet, new: QuestionSet, ids: tuple[str, str]) -> Iterator[Change]:
-    """Yield the edits of a question's own keys, each with the question just before and just after it."""
-    at = (old.find_place(ids[0]), new.find_place(ids[1]))
-    old_row, new_row = old.own[ids[0]], new.own[ids[1]]
-    differ = find_key_changes(old_row, new_row)
-    # The defaults were edited before: what a question inherits on both sides is as it is now.
-    inherited = {key: item for key, item in new.defaults.items() if key not in differ}
-    inherited |= {key: item for key, item in old.defaults.items() if key in differ}
-    current = {
-        key: item for key, item in {**inherited, **old_row}.items() if key not in _INHERITED_RULES
-    }
-    # Some rubric may take values from keys that no schema knows. They are edited by name, in
-    # whatever order they stand: of a check that takes two of them, what is said of one depends on
-    # whether the other is there yet.
-    ruled = {*_OWN_RULES, *_INHERITED_RULES, "id"}
-    extra = sorted(key for key in differ if not is_cosmetic(key) and key not in ruled)
-    for key in (*filter(differ.__contains__, _OWN_RULES), *extra):
-        edited = {name: item for name, item in current.items() if name != key}
-        edited |= {key: side[key] for side in (new.defaults, new_row) if key in side}  # noqa: B035  # the last one wins
+        values = whole[key] if key in _INHERITED_RULES else differ[key]
+        words = {"question": ids[1], "key": key}
         yield Change(
-            _OWN_RULES.get(key, "extension-field-changed"),
-            *differ[key],
-            (*at[0], key) if key in old_row or key in _OWN_RULES else None,
-            (*at[1], key) if key in new_row or key in _OWN_RULES else None,
+            _find_key_rule(key),
+            *values,
+            before,
+            after,
             name=key,
-            words={"question": ids[1], "key": key},
-            question=(_add_graders(old, ids[0], current), _add_graders(new, ids[1], edited)),
+            words=words,
+            questions=(pairs.find(*ids),),
         )
-        current = edited
 
 
-def _add_graders(side: QuestionSet, id_: str, row: Row) -> Row:
-    """Return a row with the rubric and bundle that grade it on this side, its own before the defaults'."""
-    graders = {**side.defaults, **side.own[id_]}
-    asked = {key: item for key, item in row.items() if key not in _INHERITED_RULES}
-    return {**asked, **{key: graders[key] for key in _INHERITED_RULES if key in graders}}
+def _rank_key(key: str) -> int:
+    known = [*_OWN_RULES]
+    if key in known:
+        return known.index(key)
+    return len(known) + (2 if is_cosmetic(key) else key in _INHERITED_RULES)
 
 
 def _find_order_changes(old: QuestionSet, new: QuestionSet) -> Iterator[Change]:

@@ -24,13 +24,17 @@ def join_effects(
     changes: Sequence[Change], findings: Sequence[DiffFinding], effect: RubricEffect | None
 ) -> TotalEffect:
     """Return what all edits do together; `effect` is that of the edits of scoring, None where it is not known."""
-    edits, others = [], []
+    edits, others, questions = list[tuple[Change, DiffFinding]](), list[Claim](), list[Claim]()
     for change, finding in zip(changes, findings, strict=True):
-        if {*finding.directions} != {NONE}:
-            is_edit = change.before and is_scoring_edit(*change.states)
-            edits += [(change, finding)] if is_edit else []
-            others += [] if is_edit else [finding]
-    return _join([_join_edits(edits, effect), *others])
+        if {*finding.directions} == {NONE}:
+            continue
+        if change.before and is_scoring_edit(*change.states):
+            edits.append((change, finding))
+        elif change.questions and change.imported_diff:
+            questions.append(change.imported_diff.total)
+        else:
+            others.append(finding)
+    return _join([_join_edits(edits, effect), *others, join_questions(questions)])
 
 
 def _join_edits(
@@ -58,6 +62,21 @@ def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
     directions = claim.directions if {score, verdict} == {NONE} else (score, verdict)
     shift = effect.max_shift if claim.max_shift is None else min(effect.max_shift, claim.max_shift)
     return TotalEffect(*directions, shift, min(shift, effect.max_shift_scored))
+
+
+def join_questions(claims: Sequence[Claim]) -> TotalEffect:
+    """Return what holds of every output where each answers one of several questions, of which these are the claims."""
+    return TotalEffect(
+        join_directions(*(claim.direction for claim in claims)),
+        join_directions(*(claim.verdict_direction for claim in claims)),
+        _find_largest([claim.max_shift for claim in claims]),
+        _find_largest([claim.max_shift_scored for claim in claims]),
+    )
+
+
+def _find_largest(shifts: Sequence[Fraction | None]) -> Fraction | None:
+    known = [shift for shift in shifts if shift is not None]
+    return max(known, default=Fraction(0)) if len(known) == len(shifts) else None
 
 
 def _join(parts: Sequence[Claim]) -> TotalEffect:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from evalstore.diff.change import ChangeRule, HeadlineLevel, Scope
 from evalstore.diff.findings import Certainty
-from evalstore.diff.question_references import prove_readers_unmoved
-from evalstore.diff.references import prove_default_unused
+from evalstore.diff.references import prove_default_unused, prove_readers_unmoved
 from evalstore.versions import Bump
 
 ROWS = (

@@ -1,0 +1,283 @@
+"""Compares the questions of a dataset: each one's rubric, filled with its old and with its new row, as two rubrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from evalstore.diff.change import Change, Proof, QuestionPair
+from evalstore.diff.effects.totals import join_questions
+from evalstore.diff.findings import Detail, Diff, DiffFinding
+from evalstore.diff.limits import COMPARED
+from evalstore.diff.plain_data import is_same
+from evalstore.diff.question_rubrics import FilledRubric, RubricReaders, RubricReads, fill_rubric
+from evalstore.diff.references import ArtifactLoader
+from evalstore.documents import compute_digest
+from evalstore.model import Kind, select_scoring_part
+from evalstore.versions import Bump
+
+VALUE_RULE = "question-value-changed"
+_REFERENCE, _EXTRA, _NOTE = (
+    "question-reference-changed",
+    "extension-field-changed",
+    "metadata-changed",
+)
+_REF_RULE, _REF_KEY = "question-rubric-ref-changed", "rubric_ref"
+_SAME_MEANING = Proof("it is another spelling with the same meaning for the checks that read it")
+_SAME_RUBRIC = Proof("with the question's values it is the same rubric", Bump.MINOR)
+_SHOWN_IDS = 3  # of the questions of one finding
+_ABSENT = "on one side it is not a value that checks can read"
+_TOO_MUCH = "too much changes to compare item by item"
+
+Comparer = Callable[[Mapping[str, Any], Mapping[str, Any], Detail], Diff]
+
+
+class _ComparedPair(NamedTuple):
+    """A question's comparison: what its rubrics read, what differs of that, and the findings by the edited key.
+
+    `readers` are the rubrics before and after, or why one is not known; `moved` the keys that
+    differ, each with the judge or rubric that reads it, "" for the rubric's own checks. `diff` is
+    None where nothing differs for the checks, or where `why` says what keeps it unknown.
+    """
+
+    readers: tuple[RubricReads | str, RubricReads | str]
+    moved: Mapping[str, str]
+    diff: Diff | None = None
+    why: str = ""
+    findings: Mapping[str, tuple[DiffFinding, ...]] = {}
+
+
+@dataclass(slots=True)
+class QuestionComparison:
+    """The comparisons of a dataset's questions: each question once, and questions that are filled alike once.
+
+    `compare` compares two rubrics in as much detail as its third argument says.
+    """
+
+    load: ArtifactLoader | None
+    compare: Comparer
+    readers: RubricReaders = field(init=False)
+    _pairs: dict[QuestionPair, _ComparedPair] = field(default_factory=dict)
+    _diffs: dict[str, Diff] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.readers = RubricReaders(self.load, {})
+
+    def trace_change(self, change: Change) -> Change:
+        """Return an edit with what the checks of its questions' rubrics make of it, or why that is unknown."""
+        if change.rule == _REF_RULE:
+            return self._trace_rubric_ref(change)
+        if change.rule not in {_REFERENCE, _EXTRA, _NOTE} or not change.questions:
+            return change
+        if change.rule != _REFERENCE and not any(
+            self._may_take(pair, change.name) for pair in change.questions
+        ):
+            return change
+        compared = {pair: self._find_pair(pair) for pair in change.questions}
+        reading = [pair for pair, one in compared.items() if _may_read(change, pair, one)]
+        if not reading:
+            is_unread = change.rule == _REFERENCE
+            return _prove_unread(change, compared.values()) if is_unread else change
+        results = [compared[pair] for pair in reading]
+        if change.rule != _REFERENCE or any(_takes_values(one, change.name) for one in results):
+            change = replace(change, rule=VALUE_RULE)
+        if any(row.get("bundle") is not None for pair in reading for row in pair.rows):
+            return change.with_reason("its bundle may read it")
+        if why := next(filter(None, (_explain_unknown(one, change.name) for one in results)), ""):
+            return change.with_reason(why)
+        change = replace(change, questions=tuple(reading))
+        if not any(one.findings.get(change.name) for one in results):
+            return replace(change, proof=_SAME_MEANING)
+        readers = (one.readers[1] for one in results)
+        refs = dict.fromkeys(side.ref for side in readers if isinstance(side, RubricReads))
+        found = _merge_diffs(results, change.name)
+        return replace(change.with_reason(f"{' and '.join(refs)} reads it"), imported_diff=found)
+
+    def _trace_rubric_ref(self, change: Change) -> Change:
+        """Return an edit of a reference with what it does to its questions, where that says more than its own diff."""
+        imported = change.imported_diff
+        if not change.questions or (imported and imported.required_bump < Bump.MAJOR):
+            return change
+        compared: list[_ComparedPair] = []
+        for pair in change.questions:
+            one = self._find_pair(pair)
+            is_graded_elsewhere = any(row.get("bundle") is not None for row in pair.rows)
+            if (
+                one.why
+                or is_graded_elsewhere
+                or not all(isinstance(side, RubricReads) for side in one.readers)
+            ):
+                return change
+            compared.append(one)
+            # What the two rubrics do to any question is known already.
+            if imported and len(change.questions) > 1 and _find_bump(one, _REF_KEY) is Bump.MAJOR:
+                return change
+        if not any(one.findings.get(_REF_KEY) for one in compared):
+            return replace(change.with_words(why=""), proof=_SAME_RUBRIC, imported_diff=None)
+        found = _merge_diffs(compared, _REF_KEY)
+        return replace(change.with_words(why=""), imported_diff=found, decision=None)
+
+    def _may_take(self, pair: QuestionPair, key: str) -> bool:
+        """Whether some check of a question's rubrics may take a value from a key."""
+        for own, defaults in zip(pair.own, pair.defaults, strict=True):
+            reader = self.readers.read(own.get(_REF_KEY, defaults.get(_REF_KEY)))
+            if isinstance(reader, str) or key in reader.value_keys:
+                return True
+        return False
+
+    def _find_pair(self, pair: QuestionPair) -> _ComparedPair:
+        if pair not in self._pairs:
+            self._pairs[pair] = self._compare_pair(pair)
+        return self._pairs[pair]
+
+    def _compare_pair(self, pair: QuestionPair) -> _ComparedPair:
+        rows = pair.rows
+        old, new = (self.readers.read(row.get(_REF_KEY)) for row in rows)
+        known = [side for side in (old, new) if isinstance(side, RubricReads)]
+        moved: dict[str, str] = {}
+        for side in known:
+            for part in side.find_moved_parts(*rows):
+                key = str(part[0])
+                moved[key] = moved.get(key) or side.parts[part]
+        if isinstance(old, str) or isinstance(new, str):
+            return _ComparedPair((old, new), moved, why=old if isinstance(old, str) else str(new))
+        if old.ref == new.ref and not any(not reader for reader in moved.values()):
+            return _ComparedPair((old, new), moved)
+        sides = fill_rubric(old.value, rows[0]), fill_rubric(new.value, rows[1])
+        # A check that neither row gives anything answers alike, whatever it is.
+        if not is_same([*map(list, sides[0].left)], [*map(list, sides[1].left)]):
+            return _ComparedPair((old, new), moved, why=_ABSENT)
+        diff = self._compare_filled(*sides)
+        if diff is None:
+            return _ComparedPair((old, new), moved, why=_TOO_MUCH)
+        keys = [key for key, reader in moved.items() if not reader]
+        keys += [_REF_KEY] if old.ref != new.ref or not keys else []
+        found: dict[str, list[DiffFinding]] = {}
+        for finding in diff.findings:
+            key = _find_edited_key(finding, (new, old), keys)
+            named = replace(finding, questions=1, question_ids=(pair.id,))
+            found.setdefault(key, []).append(named)
+        findings = {key: tuple(some) for key, some in found.items()}
+        return _ComparedPair((old, new), moved, diff, findings=findings)
+
+    def _compare_filled(self, old: FilledRubric, new: FilledRubric) -> Diff | None:
+        """Return the diff of two filled rubrics, those that are alike compared once; None where that is too much."""
+        parts = [select_scoring_part(Kind.RUBRIC, side.value) for side in (old, new)]
+        name = compute_digest(parts)
+        if name not in self._diffs:
+            if len(self._diffs) >= COMPARED.questions:
+                return None
+            is_shown = len(self._diffs) < COMPARED.question_witnesses and not old.left
+            detail = Detail.WITNESSES if is_shown else Detail.FINDINGS
+            self._diffs[name] = self.compare(old.value, new.value, detail)
+        return self._diffs[name]
+
+
+def _may_read(change: Change, pair: QuestionPair, compared: _ComparedPair) -> bool:
+    """Whether what grades a question may read what an edit changes of it; a rubric not known may read all."""
+    if change.rule == _NOTE:
+        return _takes_values(compared, change.name) and change.name in compared.moved
+    rows = pair.rows
+    is_reference = change.rule == _REFERENCE
+    if not is_reference and not any(_REF_KEY in row for row in rows):
+        return False  # nothing grades it, so nothing reads what is not a reference
+    if is_reference and any(row.get("bundle") is not None for row in rows):
+        return True
+    is_unknown = any(isinstance(side, str) for side in compared.readers)
+    return change.name in compared.moved or is_unknown
+
+
+def _takes_values(compared: _ComparedPair, key: str) -> bool:
+    return any(
+        isinstance(side, RubricReads) and key in side.value_keys for side in compared.readers
+    )
+
+
+def _explain_unknown(compared: _ComparedPair, key: str) -> str:
+    """Return why it is not known what an edit of a key does to a question; empty where it is."""
+    if compared.why:
+        return compared.why
+    reader = compared.moved.get(key)
+    return f"{reader} reads it" if reader else ""
+
+
+def _prove_unread(change: Change, compared: Iterable[_ComparedPair]) -> Change:
+    """Return the change with the proof that no rubric reads it, whatever the value is."""
+    sides = (side for one in compared for side in one.readers)
+    refs = " or ".join(sorted({side.ref for side in sides if isinstance(side, RubricReads)}))
+    proof = Proof(
+        f"no check and no judge of {refs} reads the change", rule="question-reference-unread"
+    )
+    return replace(change, proof=proof)
+
+
+def _find_edited_key(
+    finding: DiffFinding, rubrics: Sequence[RubricReads], keys: Sequence[str]
+) -> str:
+    """Return the edited key of a question that a finding on its filled rubric is due to."""
+    _, area, *steps = f"{finding.pointer}//".split("/")
+    if area == "checks" and steps[0].isdigit():
+        index, path = int(steps[0]), "/".join(steps[1:]).strip("/")
+        behind = (key for side in rubrics for key in side.list_sources(index, path))
+        if key := next((key for key in behind if key in keys), None):
+            return key
+    return _REF_KEY if _REF_KEY in keys else keys[0]
+
+
+def _find_bump(compared: _ComparedPair, key: str) -> Bump:
+    return max((one.level for one in compared.findings.get(key, ())), default=Bump.NONE)
+
+
+def _merge_diffs(compared: Sequence[_ComparedPair], key: str) -> Diff:
+    """Return what one edit does to several questions: equal findings once, and what holds of each of them."""
+    changed = [one for one in compared if one.findings.get(key)]
+    diffs = list({id(one.diff): one.diff for one in changed if one.diff}.values())
+    findings = merge_findings(found for one in changed for found in one.findings[key])
+    return replace(
+        diffs[0],
+        findings=findings,
+        required_bump=max((one.level for one in findings), default=Bump.PATCH),
+        total=join_questions([diff.total for diff in diffs]),
+    )
+
+
+def merge_findings(findings: Iterable[DiffFinding]) -> tuple[DiffFinding, ...]:
+    """Return findings of several questions, equal ones as one, with their number and the first ids."""
+    merged: dict[object, DiffFinding] = {}
+    for finding in findings:
+        key = identify_finding(finding)
+        first = merged.get(key)
+        merged[key] = finding if first is None else add_questions(first, finding)
+    return tuple(merged.values())
+
+
+def identify_finding(finding: DiffFinding) -> object:
+    """Return what two findings of different questions have in common where they are one line."""
+    return (
+        finding.rule,
+        finding.level,
+        finding.message,
+        finding.directions,
+        finding.certainty,
+        finding.max_shift,
+        finding.max_shift_scored,
+        finding.reason,
+    )
+
+
+def add_questions(finding: DiffFinding, other: DiffFinding) -> DiffFinding:
+    """Return a finding that is also one of other questions."""
+    ids = (*finding.question_ids, *other.question_ids)[:_SHOWN_IDS]
+    return replace(
+        finding,
+        questions=finding.questions + other.questions,
+        question_ids=ids,
+        witness=finding.witness or other.witness,
+    )
+
+
+def name_questions(finding: DiffFinding) -> str:
+    """Return the first questions of a finding, and how many more there are: `q1, q2, q3 and 47 more`."""
+    more = finding.questions - len(finding.question_ids)
+    return ", ".join(finding.question_ids) + (f" and {more:,} more" if more else "")

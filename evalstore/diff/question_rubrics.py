@@ -1,0 +1,177 @@
+"""What a rubric reads of a question, and the rubric with what one question says written into its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from evalstore.checks.question_values import fill_values, find_value_problems
+from evalstore.diff.deciders.judges import find_template_names
+from evalstore.diff.kinds import KINDS, Params, Row, UnreadableError
+from evalstore.diff.plain_data import is_same, make_plain
+from evalstore.diff.references import ArtifactLoader, is_pinned
+from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric_state
+from evalstore.documents import Pointer
+from evalstore.errors import EvalstoreError
+from evalstore.model import Kind, is_cosmetic, parse_ref
+from evalstore.model.judge import BUILTIN_VARIABLES
+from evalstore.model.question_params import is_empty, list_question_values
+
+
+@dataclass(frozen=True, slots=True)
+class RubricReads:
+    """The parts of a question that a rubric reads, each with the judge or rubric that does, "" for its own checks.
+
+    `value_keys` are the keys that checks take values from; `sources` the keys behind each check, in
+    their order: by its index with the parameter, and with "" what it reads of itself.
+    """
+
+    ref: str
+    value: Mapping[str, Any]
+    parts: Mapping[Pointer, str]
+    value_keys: frozenset[str]
+    sources: Mapping[tuple[int, str], tuple[str, ...]]
+
+    def list_sources(self, index: int, path: str) -> tuple[str, ...]:
+        """Return the keys of a question behind a part of a check."""
+        named = (
+            keys
+            for (at, name), keys in self.sources.items()
+            if name and at == index and f"{path}/".startswith(f"{name}/")
+        )
+        return next(named, self.sources.get((index, ""), ()))
+
+    def find_moved_parts(self, before: Row, after: Row) -> list[Pointer]:
+        """Return the parts that differ between two questions."""
+        return [
+            part
+            for part in sorted(self.parts)
+            if not is_same(_view_part(before, part), _view_part(after, part))
+        ]
+
+
+@dataclass(slots=True)
+class RubricReaders:
+    """The rubrics of a dataset's questions, each read once; `load` reads what a reference names."""
+
+    load: ArtifactLoader | None
+    known: dict[str, RubricReads | str]
+
+    def read(self, ref: Any) -> RubricReads | str:
+        """Return what a rubric reads of a question, or the reason why that is unknown."""
+        if not isinstance(ref, str):
+            return "it names no rubric, and any rubric may read it"
+        if ref not in self.known:
+            try:
+                self.known[ref] = self._read_rubric(ref, deep=False)
+            except EvalstoreError as error:
+                self.known[ref] = error.message
+        return self.known[ref]
+
+    def _read_rubric(self, ref: str, *, deep: bool) -> RubricReads:
+        if self.load is None:
+            raise EvalstoreError("its rubric is not available")
+        if not is_pinned(parse_ref(ref)):
+            raise EvalstoreError(f"{ref} floats")
+        found = self.load(ref)
+        value: dict[str, Any] = make_plain(found.value)
+        rubric = read_rubric_state(value) if found.kind is Kind.RUBRIC else None
+        if rubric is None or any(
+            not is_cosmetic(key) for check in rubric.checks for key in check.extras
+        ):
+            raise EvalstoreError(f"{ref} cannot be read in full")
+        parts = {
+            part: ""
+            for check in rubric.checks
+            for part in KINDS[check.kind].question_parts(check.params)
+        }
+        for check in rubric.checks:
+            if check.kind == "composite" and deep:
+                raise EvalstoreError(f"{ref} is nested too deeply")
+            for inner in _list_references(check):
+                # Judges and nested rubrics are read one level deep, as scoring runs them.
+                nests = check.kind == "composite"
+                read = (
+                    self._read_rubric(inner, deep=True).parts
+                    if nests
+                    else self._list_template_parts(inner)
+                )
+                parts |= dict.fromkeys(read, inner)
+        keys = (one.key for check in value["checks"] for one in list_question_values(check))
+        sources = dict(_list_sources(value, rubric))
+        return RubricReads(ref, value, parts, frozenset(keys), sources)
+
+    def _list_template_parts(self, ref: str) -> list[Pointer]:
+        """Return the parts of a question that a judge's template reads; raises `EvalstoreError`."""
+        found = self.load(ref) if self.load and is_pinned(parse_ref(ref)) else None
+        names = (
+            find_template_names(found.value.get("template"))
+            if found and found.kind is Kind.JUDGE
+            else None
+        )
+        if names is None:
+            raise EvalstoreError(f"{ref} floats, or cannot be read")
+        return [(name,) for name in names if name in BUILTIN_VARIABLES]
+
+
+def _list_references(check: CheckState) -> Iterator[str]:
+    """Yield the judges that a check asks, and the rubric that it is."""
+    for name in ("judge_prompt_ref", "rubric_ref"):
+        if (ref := check.params.get(name)) is not None:
+            yield ref
+    for member in (check.params.get("jury") or {}).get("members", ()):
+        yield member["judge_prompt_ref"]
+
+
+def _list_sources(
+    rubric: Params, state: RubricState
+) -> Iterator[tuple[tuple[int, str], tuple[str, ...]]]:
+    for index, (written, check) in enumerate(zip(rubric["checks"], state.checks, strict=True)):
+        for value in list_question_values(written):
+            yield (index, "/".join(map(str, value.pointer))), (value.key,)
+        parts = KINDS[check.kind].question_parts(check.params)
+        yield (index, ""), tuple(dict.fromkeys(str(part[0]) for part in parts))
+
+
+def _view_part(row: Row, part: Pointer) -> Any:
+    """Return the value at a part of a question; a value that is not a mapping as a whole."""
+    value = row.get(str(part[0]))
+    if len(part) == 1:
+        return value
+    if value is None or isinstance(value, dict):
+        return [part[1] in (value or {}), (value or {}).get(part[1])]
+    return value
+
+
+class FilledRubric(NamedTuple):
+    """A rubric with what a question says; `left` are the checks that it gives nothing, or nothing of the right type."""
+
+    value: dict[str, Any]
+    left: tuple[tuple[Params, str], ...]
+
+
+def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
+    """Return a rubric with what its checks read of a question written into them."""
+    checks, left = list[Params](), list[tuple[Params, str]]()
+    for check in rubric["checks"]:
+        filled = _fill_check(check, row)
+        checks.append(check if isinstance(filled, str) else filled)
+        left += [(check, filled)] if isinstance(filled, str) else []
+    return FilledRubric({"checks": checks, "scoring": rubric["scoring"]}, tuple(left))
+
+
+def _fill_check(check: Params, row: Row) -> Params | str:
+    """Return a check with what it reads of a question, or why it cannot be filled."""
+    values = list_question_values(check)
+    if any(is_empty(row.get(value.key)) for value in values):
+        return "missing"
+    for value in values:
+        if any(find_value_problems(check["kind"], value.pointer, row[value.key])):
+            return "misfit"
+    plain = fill_values(check["kind"], check, row)
+    try:
+        filled = {**plain, **KINDS[plain["kind"]].fill_from_question(plain, row)}
+    except UnreadableError:
+        return "misfit"
+    return {key: item for key, item in filled.items() if item is not None}
