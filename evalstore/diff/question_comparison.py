@@ -88,7 +88,15 @@ class QuestionComparison:
             return change.with_reason(why)
         change = replace(change, questions=tuple(reading))
         if not any(one.findings.get(change.name) for one in results):
-            return replace(change, proof=_SAME_MEANING)
+            # Under another rubric it may be this edit or that one that moves the score.
+            is_mixed = any(
+                _is_regraded(one) and _find_bump(one, _REF_KEY) is Bump.MAJOR for one in results
+            )
+            return (
+                change.with_reason("another rubric also grades it")
+                if is_mixed
+                else replace(change, proof=_SAME_MEANING)
+            )
         readers = (one.readers[1] for one in results)
         refs = dict.fromkeys(side.ref for side in readers if isinstance(side, RubricReads))
         found = _merge_diffs(results, change.name)
@@ -146,7 +154,7 @@ class QuestionComparison:
             return _ComparedPair((old, new), moved)
         sides = fill_rubric(old.value, rows[0]), fill_rubric(new.value, rows[1])
         # A check that neither row gives anything answers alike, whatever it is.
-        if not is_same([*map(list, sides[0].left)], [*map(list, sides[1].left)]):
+        if sides[0].misfits or sides[1].misfits or not is_same(sides[0].empty, sides[1].empty):
             return _ComparedPair((old, new), moved, why=_ABSENT)
         diff = self._compare_filled(*sides)
         if diff is None:
@@ -168,7 +176,7 @@ class QuestionComparison:
         if name not in self._diffs:
             if len(self._diffs) >= COMPARED.questions:
                 return None
-            is_shown = len(self._diffs) < COMPARED.question_witnesses and not old.left
+            is_shown = len(self._diffs) < COMPARED.question_witnesses
             detail = Detail.WITNESSES if is_shown else Detail.FINDINGS
             self._diffs[name] = self.compare(old.value, new.value, detail)
         return self._diffs[name]
@@ -223,6 +231,11 @@ def _find_edited_key(
         if key := next((key for key in behind if key in keys), None):
             return key
     return _REF_KEY if _REF_KEY in keys else keys[0]
+
+
+def _is_regraded(compared: _ComparedPair) -> bool:
+    refs = {side.ref for side in compared.readers if isinstance(side, RubricReads)}
+    return len(refs) > 1
 
 
 def _find_bump(compared: _ComparedPair, key: str) -> Bump:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,15 +16,15 @@ from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
 from evalstore.model import Kind, is_cosmetic, parse_ref
 from evalstore.model.judge import BUILTIN_VARIABLES
-from evalstore.model.question_params import is_empty, list_question_values
+from evalstore.model.question_params import QuestionValue, is_empty, list_question_values
 
 
 @dataclass(frozen=True, slots=True)
 class RubricReads:
     """The parts of a question that a rubric reads, each with the judge or rubric that does, "" for its own checks.
 
-    `value_keys` are the keys that checks take values from; `sources` the keys behind each check, in
-    their order: by its index with the parameter, and with "" what it reads of itself.
+    `value_keys` are the keys that checks take values from; `sources` the keys behind the parameters
+    of checks, by the check's index and the parameter.
     """
 
     ref: str
@@ -38,9 +38,9 @@ class RubricReads:
         named = (
             keys
             for (at, name), keys in self.sources.items()
-            if name and at == index and f"{path}/".startswith(f"{name}/")
+            if at == index and f"{path}/".startswith(f"{name}/")
         )
-        return next(named, self.sources.get((index, ""), ()))
+        return next(named, ())
 
     def find_moved_parts(self, before: Row, after: Row) -> list[Pointer]:
         """Return the parts that differ between two questions."""
@@ -130,8 +130,10 @@ def _list_sources(
     for index, (written, check) in enumerate(zip(rubric["checks"], state.checks, strict=True)):
         for value in list_question_values(written):
             yield (index, "/".join(map(str, value.pointer))), (value.key,)
+        # What a check reads unasked is written into a parameter that it does not have.
         parts = KINDS[check.kind].question_parts(check.params)
-        yield (index, ""), tuple(dict.fromkeys(str(part[0]) for part in parts))
+        keys = tuple(dict.fromkeys(str(part[0]) for part in parts))
+        yield from (((index, name), keys) for name in check.params if name not in written)
 
 
 def _view_part(row: Row, part: Pointer) -> Any:
@@ -145,33 +147,39 @@ def _view_part(row: Row, part: Pointer) -> Any:
 
 
 class FilledRubric(NamedTuple):
-    """A rubric with what a question says; `left` are the checks that it gives nothing, or nothing of the right type."""
+    """A rubric with what a question says; `empty` are the checks that it gives nothing, left as they are.
+
+    `misfits`: it gives some check nothing of the right type.
+    """
 
     value: dict[str, Any]
-    left: tuple[tuple[Params, str], ...]
+    empty: list[Params]
+    misfits: bool
 
 
 def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
     """Return a rubric with what its checks read of a question written into them."""
-    checks, left = list[Params](), list[tuple[Params, str]]()
+    checks, empty, misfits = list[Params](), list[Params](), False
     for check in rubric["checks"]:
-        filled = _fill_check(check, row)
-        checks.append(check if isinstance(filled, str) else filled)
-        left += [(check, filled)] if isinstance(filled, str) else []
-    return FilledRubric({"checks": checks, "scoring": rubric["scoring"]}, tuple(left))
+        values = list_question_values(check)
+        if any(is_empty(row.get(value.key)) for value in values):
+            empty.append(check)
+            checks.append(check)
+            continue
+        filled = _fill_check(check, values, row)
+        misfits = misfits or filled is None
+        checks.append(filled or check)
+    return FilledRubric({"checks": checks, "scoring": rubric["scoring"]}, empty, misfits)
 
 
-def _fill_check(check: Params, row: Row) -> Params | str:
-    """Return a check with what it reads of a question, or why it cannot be filled."""
-    values = list_question_values(check)
-    if any(is_empty(row.get(value.key)) for value in values):
-        return "missing"
+def _fill_check(check: Params, values: Sequence[QuestionValue], row: Row) -> Params | None:
+    """Return a check with what it reads of a question; None where that is nothing it can have."""
     for value in values:
         if any(find_value_problems(check["kind"], value.pointer, row[value.key])):
-            return "misfit"
+            return None
     plain = fill_values(check["kind"], check, row)
     try:
         filled = {**plain, **KINDS[plain["kind"]].fill_from_question(plain, row)}
     except UnreadableError:
-        return "misfit"
+        return None
     return {key: item for key, item in filled.items() if item is not None}

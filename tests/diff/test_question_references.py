@@ -405,11 +405,15 @@ def test_a_default_is_judged_by_the_rubric_of_each_question(
     assert diff.required_bump < Bump.MAJOR
 
 
-def test_a_default_that_two_rubrics_read_is_major_either_way() -> None:
+def test_a_default_that_two_rubrics_read_is_judged_by_each() -> None:
     rows = [{"id": "q", "input": "i"}, {"id": "own", "input": "i", "rubric_ref": OTHER}]
     wants = {**UNREAD, "checks": [{"kind": "must_contain_any", "values": {"from": "banned"}}]}
-    (finding,) = compare_defaults({"banned": ["a"]}, {"banned": ["a", "b"]}, rows, {REF: NAMES, OTHER: wants}).findings
-    assert (finding.level, str(finding.direction)) == (Bump.MAJOR, "either")
+    diff = compare_defaults({"banned": ["a"]}, {"banned": ["a", "b"]}, rows, {REF: NAMES, OTHER: wants})
+    assert [(one.rule, str(one.direction), one.question_ids) for one in diff.findings] == [
+        ("ban-phrase-added", "stricter", ("q",)),
+        ("contain-phrase-added", "looser", ("own",)),
+    ]
+    assert (diff.required_bump, str(diff.total.direction)) == (Bump.MAJOR, "either")
 
 
 def test_a_default_of_a_question_without_a_rubric_is_not_told_unread() -> None:
