@@ -47,7 +47,8 @@ _CANCELLED = Proof(
     "the other edits take it back: all together move no score and no verdict", Bump.MINOR
 )
 _FOR_BUMPS = frozenset({Detail.LEVELS, Detail.BUMP})
-_RANKED = [*Detail]
+# From the one that finds out least.
+_RANKED = (Detail.RULES, Detail.LEVELS, Detail.BUMP, Detail.FINDINGS, Detail.WITNESSES)
 _UNKNOWN = TotalEffect(Direction.EITHER, Direction.EITHER, None, None)
 
 
@@ -228,9 +229,8 @@ class _Comparison:
 
     def _compare_filled(self, old: Mapping[str, Any], new: Mapping[str, Any], most: Detail) -> Diff:
         """Return the difference of two rubrics that are filled for one question: none is invented for them."""
-        detail = (
-            Detail.BUMP if self.detail in _FOR_BUMPS else min(self.detail, most, key=_RANKED.index)
-        )
+        wanted = Detail.BUMP if self.detail is Detail.LEVELS else self.detail
+        detail = min(wanted, most, key=_RANKED.index)
         terms = self.settings.without_opinions
         inner = _Comparison(
             self.load, terms, self.depth + 1, detail, invents=False, diffs=self.diffs

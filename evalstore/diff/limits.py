@@ -23,7 +23,8 @@ class _Compared(NamedTuple):
     deepdiff_parts: int = 100_000  # characters and parts; deepdiff takes seconds for more
     listed_paths: int = 5  # of a difference, in a message
     listed_pointers: int = 2  # of a schema, in a message
-    questions: int = 300  # with an edited reference, check by check
+    questions: int = 5_000  # that are edited, no two alike: two milliseconds each
+    question_effects: int = 100  # of these, with all that their checks can answer
     question_witnesses: int = 20  # of these, with a witness
     composites: int = 4  # that are removed, and may have gone into their parent
     composite_checks: int = 8  # beside them that are edited

@@ -174,12 +174,21 @@ class QuestionComparison:
         parts = [select_scoring_part(Kind.RUBRIC, side.value) for side in (old, new)]
         name = compute_digest(parts)
         if name not in self._diffs:
-            if len(self._diffs) >= COMPARED.questions:
+            detail = _choose_detail(len(self._diffs))
+            if detail is None:
                 return None
-            is_shown = len(self._diffs) < COMPARED.question_witnesses
-            detail = Detail.WITNESSES if is_shown else Detail.FINDINGS
             self._diffs[name] = self.compare(old.value, new.value, detail)
         return self._diffs[name]
+
+
+def _choose_detail(done: int) -> Detail | None:
+    """Return how much is found out after so many comparisons; None where no more are made."""
+    limits = (
+        (COMPARED.question_witnesses, Detail.WITNESSES),
+        (COMPARED.question_effects, Detail.FINDINGS),
+        (COMPARED.questions, Detail.RULES),
+    )
+    return next((detail for limit, detail in limits if done < limit), None)
 
 
 def _may_read(change: Change, pair: QuestionPair, compared: _ComparedPair) -> bool:
