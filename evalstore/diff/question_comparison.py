@@ -88,6 +88,7 @@ class QuestionComparison:
             return change.with_reason(why)
         change = replace(change, questions=tuple(reading))
         if not any(one.findings.get(change.name) for one in results):
+            proof = _SAME_RUBRIC if any(map(_is_regraded, results)) else _SAME_MEANING
             # Under another rubric it may be this edit or that one that moves the score.
             is_mixed = any(
                 _is_regraded(one) and _find_bump(one, _REF_KEY) is Bump.MAJOR for one in results
@@ -95,7 +96,7 @@ class QuestionComparison:
             return (
                 change.with_reason("another rubric also grades it")
                 if is_mixed
-                else replace(change, proof=_SAME_MEANING)
+                else replace(change, proof=proof)
             )
         readers = (one.readers[1] for one in results)
         refs = dict.fromkeys(side.ref for side in readers if isinstance(side, RubricReads))

@@ -262,11 +262,17 @@ def test_who_pins_the_new_id_has_the_change_of_what_it_pins(renamed: Shop, ban: 
     renamed.write("datasets/web.yaml", DATASET.replace("rubric/tone@1.0.0", released.ref))
     (status,) = renamed.status().artifacts
     assert status.required_bump is level
-    # Without the line it is another rubric, whatever is in it.
+    # Without the line it is another rubric: what it does to the questions is what counts.
     other = rubric("other")
     renamed.write("rubrics/other.yaml", other)
     renamed.bump("rubric/other")
     renamed.write("datasets/web.yaml", DATASET.replace("rubric/tone@1.0.0", "rubric/other@1.0.0"))
+    (status,) = renamed.status().artifacts
+    assert status.required_bump is Bump.MINOR
+    other = rubric("other").replace("simply", "just")
+    renamed.write("rubrics/other.yaml", other)
+    renamed.bump("rubric/other")
+    renamed.write("datasets/web.yaml", DATASET.replace("rubric/tone@1.0.0", "rubric/other@2.0.0"))
     (status,) = renamed.status().artifacts
     assert status.required_bump is Bump.MAJOR
 
