@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from evalstore.files import iterate_pieces, open_below, read_below
 from evalstore.model import Artifact, Kind, Question, find_rows_path
 from evalstore.model.artifact import ROWS_KEY
 from evalstore.model.question import make_question, read_defaults
-from evalstore.model.question_ids import list_noted_renames
+from evalstore.model.question_ids import list_noted_renames, read_former_id
 from evalstore.model.refs import ArtifactIdentity
 from evalstore.store.artifacts import ARTIFACT_LIMIT, require_blob
 from evalstore.store.contents import StoreReader
@@ -22,6 +22,7 @@ from evalstore.store.file_history import list_file_commits
 from evalstore.store.resolve import Resolved
 
 _REQUIRED_KEYS = ("id", "input")
+_LINE_DIGEST = 16  # bytes: no two lines have the same
 
 
 class RowLine(NamedTuple):
@@ -30,6 +31,9 @@ class RowLine(NamedTuple):
     data: bytes
     file: str
     number: int
+
+
+LineReader = Callable[[], Iterator[RowLine]]
 
 
 def read_rows(
@@ -106,15 +110,47 @@ def compute_rows_sha256(store: StoreReader, dataset: Artifact, *, commit: str | 
     return found.hexdigest()
 
 
-def parse_rows_once(
-    lines: Iterable[RowLine], parsed: dict[bytes, Mapping[str, Any]]
-) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of some lines; a line that is in `parsed` has the row there, the same object, and others join."""
-    for line in lines:
-        row = parsed.get(line.data)
-        if row is None:
-            row = parsed[line.data] = parse_row(line)
-        yield row
+def pair_row_lines(
+    sides: tuple[LineReader, LineReader], *, keeps_whole: bool
+) -> tuple[Iterator[Mapping[str, Any]], Iterator[Mapping[str, Any]]]:
+    """Yield the rows of two files, each read twice; a line of both is parsed once, and one object on both sides.
+
+    Unless it `keeps_whole`, of such a row only its ids are kept, so that memory does not grow with
+    what rows say.
+    """
+    common: set[bytes] = set()
+    rows: dict[bytes, Mapping[str, Any]] = {}
+
+    def find_common() -> None:
+        old, new = sides
+        known = {_digest_line(line) for line in old()}
+        common.update(known.intersection(map(_digest_line, new())))
+
+    def read(lines: LineReader) -> Iterator[Mapping[str, Any]]:
+        if lines is sides[0]:
+            find_common()
+        for line in lines():
+            name = _digest_line(line)
+            if name not in common:
+                yield parse_row(line)
+                continue
+            if name not in rows:
+                row = parse_row(line)
+                rows[name] = row if keeps_whole else _cut_to_ids(row)
+            yield rows[name]
+
+    return read(sides[0]), read(sides[1])
+
+
+def _digest_line(line: RowLine) -> bytes:
+    return hashlib.blake2b(line.data, digest_size=_LINE_DIGEST).digest()
+
+
+def _cut_to_ids(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row with its id and the one that it had before alone."""
+    former = read_former_id(row)
+    noted = {} if former is None else {"x_source": {"renamed_from": former}}
+    return {"id": row["id"], **noted}
 
 
 def _read_pieces(store: StoreReader, path: str, commit: str | None) -> Iterator[bytes]:

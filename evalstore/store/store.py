@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from evalstore.documents import write_canonical
 from evalstore.errors import ArgumentError
 from evalstore.model import Artifact, Ref, parse_ref
 from evalstore.store.contents import StoreReader
@@ -51,19 +53,19 @@ class ArtifactStore(StoreReader):
     def pair_rows(
         self, old: Resolved, new: Resolved
     ) -> tuple[Iterator[Mapping[str, Any]], Iterator[Mapping[str, Any]]]:
-        """Yield the rows beside two versions of a dataset, as `rows` does; equal lines are parsed once, to one object.
+        """Yield the rows beside two versions of a dataset, as `rows` does; equal lines are one object on both sides.
 
-        So rows that did not change are known by their identity, and never looked into.
+        So rows that did not change are known by their identity, and never looked into: where the
+        defaults are equal, too, only their ids are kept.
         """
-        from evalstore.store.rows import parse_rows_once, read_row_lines
+        from evalstore.store.rows import pair_row_lines, read_row_lines
 
-        parsed: dict[bytes, Mapping[str, Any]] = {}
-        sides = (
-            read_row_lines(self, side.artifact, commit=side.commit, tag=side.tag)
+        before, after = (
+            partial(read_row_lines, self, side.artifact, commit=side.commit, tag=side.tag)
             for side in (old, new)
         )
-        before, after = (parse_rows_once(lines, parsed) for lines in sides)
-        return before, after
+        defaults = {write_canonical(side.artifact.value.get("defaults")) for side in (old, new)}
+        return pair_row_lines((before, after), keeps_whole=len(defaults) > 1)
 
     def questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
         """Yield the questions of a dataset, from its file or from the rows beside it; a broken row is one, too."""
