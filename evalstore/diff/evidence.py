@@ -131,15 +131,16 @@ def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) 
 def _find_witness(
     change: Change, finding: DiffFinding, replay: Replay | None
 ) -> Witness | ReplyWitness | None:
-    """Return a reply for an edit of a judge; for one of questions, what their only edited check shows."""
+    """Return a reply for an edit of a judge; for one of questions, what moves under all edits of one."""
     if change.judges:
         return find_reply(change)
     if change.before:
         return replay.find(change, finding.direction) if replay else None
     if not change.questions or change.imported_diff is None:
         return None
-    first, *more = change.imported_diff.findings
-    return None if more else first.witness
+    shown = change.imported_diff.total.witness
+    # A question that was invented is none of the dataset's.
+    return shown if shown and shown.question is None else None
 
 
 def find_total(

@@ -10,7 +10,6 @@ from evalstore.diff.change import Change, Proof, QuestionPair
 from evalstore.diff.effects.totals import join_questions
 from evalstore.diff.findings import Detail, Diff, DiffFinding
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.plain_data import is_same
 from evalstore.diff.question_rubrics import FilledRubric, RubricReaders, RubricReads, fill_rubric
 from evalstore.diff.references import ArtifactLoader
 from evalstore.documents import compute_digest
@@ -154,8 +153,8 @@ class QuestionComparison:
         if old.ref == new.ref and not any(not reader for reader in moved.values()):
             return _ComparedPair((old, new), moved)
         sides = fill_rubric(old.value, rows[0]), fill_rubric(new.value, rows[1])
-        # A check that neither row gives anything answers alike, whatever it is.
-        if sides[0].misfits or sides[1].misfits or not is_same(sides[0].empty, sides[1].empty):
+        # A check that neither row gives anything has nothing to grade, whatever it is.
+        if sides[0].misfits or sides[1].misfits or sides[0].empty != sides[1].empty:
             return _ComparedPair((old, new), moved, why=_ABSENT)
         diff = self._compare_filled(*sides)
         if diff is None:

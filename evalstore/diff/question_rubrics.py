@@ -14,9 +14,12 @@ from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric_state
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
-from evalstore.model import Kind, is_cosmetic, parse_ref
+from evalstore.model import Kind, is_cosmetic, list_check_ids, parse_ref
 from evalstore.model.judge import BUILTIN_VARIABLES
 from evalstore.model.question_params import QuestionValue, is_empty, list_question_values
+
+# A check that has nothing to grade, as no question has this key.
+_WITHOUT_VALUES: Mapping[str, Any] = {"kind": "fact_match", "facts": {"from": "nothing"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,24 +150,25 @@ def _view_part(row: Row, part: Pointer) -> Any:
 
 
 class FilledRubric(NamedTuple):
-    """A rubric with what a question says; `empty` are the checks that it gives nothing, left as they are.
+    """A rubric with what a question says; `empty` are the ids of the checks that it gives nothing.
 
-    `misfits`: it gives some check nothing of the right type.
+    Whatever such a check is, it has nothing to grade. `misfits`: the question gives some check
+    nothing of the right type.
     """
 
     value: dict[str, Any]
-    empty: list[Params]
+    empty: list[str]
     misfits: bool
 
 
 def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
     """Return a rubric with what its checks read of a question written into them."""
-    checks, empty, misfits = list[Params](), list[Params](), False
-    for check in rubric["checks"]:
+    checks, empty, misfits = list[Params](), list[str](), False
+    for id_, check in zip(list_check_ids(rubric["checks"]), rubric["checks"], strict=True):
         values = list_question_values(check)
         if any(is_empty(row.get(value.key)) for value in values):
-            empty.append(check)
-            checks.append(check)
+            empty.append(id_)
+            checks.append({"id": id_, **_WITHOUT_VALUES})
             continue
         filled = _fill_check(check, values, row)
         misfits = misfits or filled is None

@@ -24,7 +24,7 @@ def join_effects(
     changes: Sequence[Change], findings: Sequence[DiffFinding], effect: RubricEffect | None
 ) -> TotalEffect:
     """Return what all edits do together; `effect` is that of the edits of scoring, None where it is not known."""
-    edits, others, questions = list[tuple[Change, DiffFinding]](), list[Claim](), list[Claim]()
+    edits, others, questions = list[tuple[Change, DiffFinding]](), list[Claim](), list[TotalEffect]()
     for change, finding in zip(changes, findings, strict=True):
         if {*finding.directions} == {NONE}:
             continue
@@ -64,13 +64,14 @@ def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
     return TotalEffect(*directions, shift, min(shift, effect.max_shift_scored))
 
 
-def join_questions(claims: Sequence[Claim]) -> TotalEffect:
+def join_questions(claims: Sequence[TotalEffect]) -> TotalEffect:
     """Return what holds of every output where each answers one of several questions, of which these are the claims."""
     return TotalEffect(
         join_directions(*(claim.direction for claim in claims)),
         join_directions(*(claim.verdict_direction for claim in claims)),
         _find_largest([claim.max_shift for claim in claims]),
         _find_largest([claim.max_shift_scored for claim in claims]),
+        next(filter(None, (claim.witness for claim in claims)), None),
     )
 
 
