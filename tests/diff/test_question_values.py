@@ -1,0 +1,119 @@
+"""The same forty edits on a check with its own values and on one that takes them from the question: one table for both."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from evalstore.diff import Diff, compare
+from evalstore.documents import Document
+from evalstore.model import Artifact, parse_ref
+from evalstore.versions import Bump
+
+REF = "rubric/r@1.0.0"
+CONTAIN = {"kind": "must_contain_any", "values": ["cache", "tag"]}
+BANS = {"kind": "must_not_contain", "values": ["TODO", "fixme"]}
+REGEX = {"kind": "regex", "pattern": "cim|cex"}
+TOOLS = {"kind": "tool_usage", "tools": [{"name": "search"}, {"name": "read"}]}
+FORMAT = {"kind": "format", "min_chars": 10, "max_chars": 100}
+FACTS = {"kind": "fact_match", "facts": ["8 MB", "9 MB"]}
+SCHEMA = {"kind": "json_schema", "schema": {"type": "object", "required": ["a"]}}
+MARKDOWN = {"kind": "markdown_structure", "required_sections": ["Usage", "Limits"]}
+
+
+class Edit(NamedTuple):
+    """An edit of one parameter, and where it moves a score; `source` is what the question gives in the second form."""
+
+    check: dict[str, Any]
+    source: str
+    name: str
+    old: Any
+    new: Any
+    direction: str = "none"
+
+
+UNSET = None
+TABLE = [
+    # What means the same.
+    Edit(CONTAIN, "values", "case_sensitive", UNSET, False),
+    Edit(CONTAIN, "values", "case_sensitive", False, UNSET),
+    Edit(CONTAIN, "values", "min_matches", UNSET, 1),
+    Edit(CONTAIN, "values", "threshold", UNSET, 1),
+    Edit(CONTAIN, "values", "negate", UNSET, False),
+    Edit(CONTAIN, "values", "values", ["cache", "tag"], ["tag", "cache"]),
+    Edit(CONTAIN, "values", "values", ["cache", "tag"], ["cache", "tag", "cache tag"]),
+    Edit(CONTAIN, "values", "values", ["cache", "tag"], ["Cache", "tag"]),
+    Edit(CONTAIN, "values", "values", ["cache", "tag"], ["cache", "tag", "tag"]),
+    Edit(BANS, "values", "case_sensitive", UNSET, False),
+    Edit(BANS, "values", "values", ["TODO", "fixme"], ["fixme", "TODO"]),
+    Edit(BANS, "values", "values", ["TODO", "fixme"], ["TODO", "fixme", "TODO: x"]),
+    Edit(REGEX, "pattern", "mode", UNSET, "search"),
+    Edit(REGEX, "pattern", "flags", UNSET, ""),
+    Edit(REGEX, "pattern", "flags", "im", "mi"),
+    Edit(REGEX, "pattern", "pattern", "cim|cex", "c(?:im|ex)"),
+    Edit(REGEX, "pattern", "pattern", "cim|cex", "cex|cim"),
+    Edit(TOOLS, "tools", "mode", UNSET, "any_order"),
+    Edit(TOOLS, "tools", "partial", UNSET, False),
+    Edit(TOOLS, "tools", "forbidden", UNSET, []),
+    Edit(TOOLS, "tools", "forbidden", ["drop", "delete"], ["delete", "drop"]),
+    Edit(TOOLS, "tools", "tools", [{"name": "search"}, {"name": "read"}], [{"name": "read"}, {"name": "search"}]),
+    Edit(TOOLS, "tools", "tools", [{"name": "search"}], [{"name": "search", "min": 1}]),
+    Edit(FACTS, "facts", "case_sensitive", UNSET, False),
+    Edit(FACTS, "facts", "facts", ["8 MB", "9 MB"], ["9 MB", "8 MB"]),
+    Edit(SCHEMA, "schema", "extract", UNSET, "auto"),
+    Edit(SCHEMA, "schema", "schema", {"type": "object"}, {"type": "object", "title": "An answer"}),
+    Edit(MARKDOWN, "required_sections", "min_headings", UNSET, 1),
+    Edit(MARKDOWN, "required_sections", "dialect", UNSET, "commonmark"),
+    # What moves.
+    Edit(CONTAIN, "values", "case_sensitive", True, False, "looser"),
+    Edit(CONTAIN, "values", "min_matches", 1, 2, "stricter"),
+    Edit(CONTAIN, "values", "values", ["cache"], ["cache", "tag"], "looser"),
+    Edit(BANS, "values", "case_sensitive", False, True, "looser"),
+    Edit(BANS, "values", "values", ["TODO"], ["TODO", "fixme"], "stricter"),
+    Edit(REGEX, "pattern", "mode", "search", "fullmatch", "stricter"),
+    Edit(REGEX, "pattern", "pattern", "cim|cex", "cim", "stricter"),
+    Edit(TOOLS, "tools", "mode", "any_order", "in_order", "stricter"),
+    Edit(TOOLS, "tools", "partial", False, True, "looser"),
+    Edit(FORMAT, "min_chars", "max_chars", 100, 200, "looser"),
+    Edit(FACTS, "facts", "case_sensitive", True, False, "looser"),
+]
+
+
+def rubric(check: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+    edited = {key: item for key, item in {**check, name: value}.items() if item is not UNSET}
+    return {"id": "r", "version": "1.0.0", "checks": [{"id": "a", **edited}], "scoring": {"combine": "weighted_avg"}}
+
+
+def compare_own(edit: Edit) -> Diff:
+    return compare(*(rubric(edit.check, edit.name, value) for value in (edit.old, edit.new)))
+
+
+def compare_taken(edit: Edit) -> Diff:
+    """Compare the rubric whose values are the question's; of an edit of these the dataset."""
+    check = {**edit.check, edit.source: {"from": "wanted"}}
+    if edit.name != edit.source:
+        return compare(*(rubric(check, edit.name, value) for value in (edit.old, edit.new)))
+
+    def load(ref: str) -> Artifact:
+        value = rubric(check, edit.name, {"from": "wanted"})
+        return Artifact(parse_ref(ref).kind, "r", "1.0.0", Document(ref, "", value, {}, {}))
+
+    rows = ([{"id": "q", "input": "i", "wanted": value}] for value in (edit.old, edit.new))
+    sides = ({"id": "d", "version": "1.0.0", "defaults": {"rubric_ref": REF}, "questions": row} for row in rows)
+    return compare(*sides, load=load)
+
+
+@pytest.mark.parametrize("compare_edit", [compare_own, compare_taken])
+def test_an_edit_is_decided_wherever_the_values_come_from(compare_edit: Any) -> None:
+    needless, without_direction = [], []
+    for edit in TABLE:
+        diff = compare_edit(edit)
+        if edit.direction == "none":
+            needless += [edit] if diff.required_bump is Bump.MAJOR else []
+            continue
+        assert diff.required_bump is Bump.MAJOR, edit
+        assert {str(one.direction) for one in diff.findings} == {str(diff.total.direction)}
+        without_direction += [edit] if str(diff.total.direction) != edit.direction else []
+        assert all(one.is_certain and one.witness for one in diff.findings), edit
+    assert (len(TABLE), needless, without_direction) == (40, [], [])
