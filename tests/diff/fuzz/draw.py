@@ -9,6 +9,7 @@ from random import Random
 from tests.diff.fuzz import datasets, judges, rubrics
 from tests.diff.fuzz.inlining import inlined, likened
 from tests.diff.fuzz.pair import Pair, Value
+from tests.diff.fuzz.suites import draw_suite
 
 _TRIES = 6
 _TURNED = 0.2  # so often the edit is taken back
@@ -28,6 +29,8 @@ def draw(random: Random) -> Pair:
         return _judges(random)
     if how < 0.13:
         return _taken_apart(random)
+    if how < 0.18:
+        return draw_suite(random).pair
     if how < 0.23:
         return draw_datasets(random)
     edit, old = rubrics.edit, rubrics.rubric(random)

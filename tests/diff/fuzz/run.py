@@ -16,6 +16,7 @@ from tests.diff.fuzz.claims import Held, hold
 from tests.diff.fuzz.draw import draw, randomness
 from tests.diff.fuzz.outputs import samples
 from tests.diff.fuzz.pair import Drawn
+from tests.diff.fuzz.suites import draw_outputs, is_suite
 
 FEW, MANY = 8, 20
 _CHUNK = 500
@@ -86,7 +87,8 @@ def hold_one(seed: int, index: int) -> Held:
     """Draw a pair and hold what is said of it; where nothing moved yet, more samples try to."""
     random = randomness(seed, index)
     pair = draw(random)
-    return hold(pair, lambda held: _searched(samples(random, pair), held), closely=index % _CLOSELY == 0)
+    drawn = draw_outputs(random, pair) if is_suite(pair) else samples(random, pair)
+    return hold(pair, lambda held: _searched(drawn, held), closely=index % _CLOSELY == 0)
 
 
 def _searched(drawn: Iterator[Drawn], held: Held) -> Iterator[Drawn]:

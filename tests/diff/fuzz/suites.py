@@ -94,6 +94,11 @@ def draw_suite(random: Random) -> DrawnSuite:
     return DrawnSuite(Pair(old, new, refs), is_still)
 
 
+def is_suite(pair: Pair) -> bool:
+    """Whether a pair is of a suite."""
+    return OLD in pair.refs
+
+
 def draw_outputs(random: Random, pair: Pair) -> Iterator[Drawn]:
     """Yield outputs of a suite, each with a question for a rubric that stands alone."""
     rubric = pair.refs[OLD]
