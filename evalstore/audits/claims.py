@@ -9,6 +9,7 @@ from math import ceil
 
 from evalstore.audits.values import Audit, Factor, JudgeNoiseEstimate, PlayerName
 from evalstore.audits.wording import (
+    describe_assumption,
     describe_noise,
     describe_shown,
     format_points,
@@ -126,8 +127,16 @@ def hold_against_noise(factor: Factor, noise: JudgeNoiseEstimate | None) -> Fact
     return replace(factor, noise=noise.reach, claim=claim)
 
 
-def list_noise_notes(audit: Audit) -> Iterator[str]:
-    """Yield how far judges alone move the change, and which estimated shares and residuals lie within that."""
+def list_judge_notes(audit: Audit) -> Iterator[str]:
+    """Yield what is assumed of judges beside the answer, and how far they alone move the change.
+
+    Estimated shares and residuals that lie within that are named.
+    """
+    if audit.assumption and not describe_assumption(audit):
+        yield (
+            "assumed: the service behind the judges is the same in both runs, for it gives the same name, and no "
+            "prompt was asked in both"
+        )
     noise = audit.judge_noise
     if noise is None or not noise.reach:
         return

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from evalstore.audits.claims import hold_against_noise, list_noise_notes
+from evalstore.audits.claims import hold_against_noise, list_judge_notes
 from evalstore.audits.edits.rubric_plan import ContentLoader, RunReferences
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
@@ -271,7 +271,7 @@ class AuditJob:
         found = replace(
             found,
             sentence=write_sentence(found),
-            notes=(*found.notes, *list_noise_notes(found)),
+            notes=(*found.notes, *list_judge_notes(found)),
             slices=self.slicer.list_slices(
                 self.totals.list_shares(),
                 self.totals.groups,

@@ -147,11 +147,6 @@ class JudgeEvidence:
 
     def list_notes(self) -> Iterator[str]:
         """Yield what the evidence rests on."""
-        if self.assumed:
-            yield (
-                "assumed: the service behind the judges is the same in both runs, for it gives the same name, and no "
-                "prompt was asked in both"
-            )
         moved = [anchors for anchors in self.anchors.values() if anchors.has_moved]
         if moved and (difference := self.compare_anchors()) is not None:
             yield (

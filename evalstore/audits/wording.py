@@ -113,20 +113,28 @@ def write_answer(audit: Audit) -> str:
     total = f"it {_word_gain(own)}" if own else "it neither gained nor lost"
     rest = "" if not zero or own is None else f" With missing answers counted as 0, {total}."
     asides = "".join(f" {one}." for one in audit.asides)
-    return f"{question} {_word_answer(audit)}.{_word_assumption(audit)}{rest}{asides}"
+    return f"{question} {_word_answer(audit)}.{describe_assumption(audit)}{rest}{asides}"
 
 
-def _word_assumption(audit: Audit) -> str:
-    """Return what the answer takes for granted of the service behind the judges, with the price of knowing it."""
+def describe_assumption(audit: Audit) -> str:
+    """Return what is taken for granted of the service behind the judges, with the price of knowing it.
+
+    Empty where nothing rests on it: no outputs changed, and no edit of a judge is more than noise.
+    """
     found = audit.assumption
-    changed = any(PlayerName.OUTPUTS in one.players for one in audit.factors if one.changed)
-    if found is None or not changed:
+    changed = [one for one in audit.factors if one.changed]
+    has_outputs = any(PlayerName.OUTPUTS in one.players for one in changed)
+    has_edits = any(
+        PlayerName.JUDGE in one.players and one.share and one.noise is None for one in changed
+    )
+    if found is None or not (has_outputs or has_edits):
         return ""
+    what = "This" if has_outputs else "What the judge's edit did"
     names = join_phrases([make_excerpt(name, _NAME_WIDTH) for name in found.served])
     alike = f"both runs name {names}" if names else "neither run names it"
     outputs = min(FEWEST_ANCHORS, audit.common)
     return (
-        f" This holds if the judge service did not change: {alike}, and no prompt was asked in both. "
+        f" {what} holds if the judge service did not change: {alike}, and no prompt was asked in both. "
         f"{count_noun(found.calls, 'judge call')} would show it: score {outputs} of A's outputs again "
         "with --fresh, and audit A against that."
     )
@@ -187,11 +195,16 @@ def _list_claims(factor: Factor) -> Iterator[_Claim]:
         yield _Claim(typical.direction, f"{comma} on typical questions: {moves}{others}", moves)
 
 
+def _list_opposed(factor: Factor) -> list[_Claim]:
+    """Return the claims that say the opposite of the strongest."""
+    claims = [*_list_claims(factor)]
+    return [one for one in claims if one.direction != claims[0].direction]
+
+
 def _word_claims(claims: Sequence[_Claim]) -> str:
     """Return the strongest claim, and those that go the other way."""
-    first, *rest = claims
-    others = [one.words for one in rest if one.direction != first.direction]
-    if others:
+    first = claims[0]
+    if others := [one.words for one in claims if one.direction != first.direction]:
         return f"Mixed: {first.words}, but {join_phrases(others)}"
     return f"{'Yes' if first.direction > 0 else 'No, worse'}{first.answer}"
 
@@ -431,13 +444,16 @@ def _word_factor(factor: Factor, audit: Audit, *, by_ruler: bool) -> str:
         )
     if factor.noise is not None:
         return f"{name} {_word_gain(factor.share)}, within {describe_noise(factor.noise)}"
-    # Outputs that are worse under one ruler alone are not called worse.
-    if players == [PlayerName.OUTPUTS] and not by_ruler:
+    # Outputs that are worse under one ruler alone are not called worse, nor those of which another
+    # claim says the opposite.
+    others = [one.words for one in _list_opposed(factor)]
+    if players == [PlayerName.OUTPUTS] and not by_ruler and not others:
         name = _OUTPUTS[factor.share > 0]
+    aside = f", although {join_phrases(others)}" if others else ""
     how = f", estimated on {count_noun(factor.anchors, 'question')}" if factor.anchors else ""
     return (
         f"{name} {'took' if factor.share < 0 else 'gave'} "
-        f"{format_size(factor.share)}{how}{'' if is_asked_anew else _word_people(factor)}"
+        f"{format_size(factor.share)}{how}{'' if is_asked_anew else _word_people(factor)}{aside}"
     )
 
 

@@ -107,6 +107,9 @@ def test_a_mean_and_verdicts_that_go_two_ways_are_mixed(compare: Callable[..., A
     found = compare([0] * 12 + [9] * 18, [1] * 12 + [2] * 18, threshold=0.95)
     assert answer(found).startswith("Mixed: its outputs gained 38.00 points (95 %: ")
     assert answer(found).endswith("), but 12 of 30 verdicts turned to fail.")
+    assert found.sentence == (
+        "The score rose by 38.00 points: the outputs gave 38.00, although 12 of 30 verdicts turned to fail."
+    )
 
 
 def test_samples_that_fail_once_more_turn_no_verdict(desk: Desk) -> None:

@@ -43,6 +43,7 @@ def test_a_typo_within_the_noise_is_nobodys_edit(desk: Desk) -> None:
         f"The score rose by 5.00 points: the judge gained 5.00, within the judge's own noise ({reach})."
     )
     assert "Eve" not in found.sentence
+    assert write_answer(found) == "Is the model better? The outputs are the same."
     assert factor(found, "judge").claim == f"within the judge's own noise ({reach})"
     assert f"within the judge's own noise ({reach})" in " ".join(render(found, "text").split())
 
@@ -57,6 +58,10 @@ def test_an_edit_whose_noise_was_never_measured_says_so_with_the_command(desk: D
     found = desk.audit(*open_typo(desk, gives=0.1))
     assert found.judge_noise is None
     assert found.sentence == f"The score rose by 5.00 points: the judge gave 5.00 (edit by Eve Editor). {NEVER}"
+    assert write_answer(found).startswith(
+        "Is the model better? The outputs are the same. What the judge's edit did holds if the judge service did not "
+        "change: both runs name m-served, and no prompt was asked in both. 5 judge calls would show it"
+    )
     same = desk.audit(*(2 * [desk.score("1.0.0", TEXTS, "again")]))
     assert "noise" not in same.sentence
 
