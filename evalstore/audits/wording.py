@@ -513,7 +513,7 @@ def _word_rulers(audit: Audit) -> str:
         factor for factor in factors if factor.share and not OWN_PLAYERS.isdisjoint(factor.players)
     ]
     has_outputs = any(PlayerName.OUTPUTS in factor.players for factor in sampled)
-    if has_outputs and all(factor.conclusion is Conclusion.SIGNIFICANT for factor in sampled):
+    if has_outputs and all(any(_list_claims(factor)) for factor in sampled):
         ends = _word_effect(own.old), _word_effect(own.new)
         same = ends[0].partition(" ")[0] == ends[1].partition(" ")[0]
         after = ends[1].partition(" ")[2] if same else ends[1]

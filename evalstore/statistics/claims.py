@@ -18,7 +18,7 @@ FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a
 FEWEST_ANCHORS = (
     5  # of fewer, one more would move their mean by as much as what is estimated from it
 )
-MISSED_LEVEL = 0.10  # how often a skewed population without an effect may be claimed to have one
+MISSED_LEVEL = 0.05  # how often a skewed population without an effect may be claimed to have one
 # An effect whose interval lies within one point is called a null.
 NULL_MARGIN = 0.01
 _Z = 1.959963984540054  # the quantile of a normal distribution with 2.5 % above it
@@ -60,7 +60,7 @@ class ChangeEstimate:
         """Whether the interval has 0 outside: the test of sign flips alone is one of symmetry, not of the mean.
 
         Moves of 1 the other way, rare enough to be missed by all units, could also give such a mean
-        of what is nothing. Of those so rare, a tenth of all such samples or more would miss them:
+        of what is nothing. Of those so rare, one in twenty such samples or more would miss them:
         then nothing is claimed.
         """
         if self.mean is None:

@@ -373,8 +373,13 @@ def test_an_interaction_is_told_as_one(desk: Desk) -> None:
     found = desk.audit(a, b)
     assert points(found) == {"rubric": -12.5, "outputs": -12.5}
     assert [end * 100 for end in (found.own.shapley, found.own.old, found.own.new)] == [-12.5, 0, -25]
-    assert "the rubric took 12.50 (edit by Ada) and the outputs took 12.50, together" in found.sentence
-    assert found.sentence.endswith(", together: the outputs lose nothing under A's rubrics, 25.00 under B's.")
+    assert found.sentence.endswith(
+        "the rubric took 12.50 (edit by Ada) and the outputs lost 12.50 (10 of 20 verdicts turned to fail), together: "
+        "the outputs lose nothing under A's rubrics, 25.00 under B's."
+    )
+    assert write_answer(found) == (
+        "Is the model better? It depends on the rubric: its outputs lose nothing under A's rubrics, lose 25.00 under B's."
+    )
 
 
 def test_the_outputs_are_not_told_what_missing_answers_and_other_questions_did(desk: Desk) -> None:
