@@ -183,7 +183,7 @@ def _fill_check(check: Params, values: Sequence[QuestionValue], row: Row) -> Par
             return None
     plain = fill_values(check["kind"], check, row)
     try:
-        filled = {**plain, **KINDS[plain["kind"]].fill_from_question(plain, row)}
+        filled = {**plain, **KINDS[plain["kind"]].fill_from_reference(plain, row)}
     except UnreadableError:
         return None
     return {key: item for key, item in filled.items() if item is not None}
