@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from evalstore.checks.question_values import fill_values, find_value_problems
+from evalstore.checks.question_values import fill_from_question
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.kinds import KINDS, Params, Row, UnreadableError
 from evalstore.diff.plain_data import is_same, make_plain
@@ -14,9 +14,17 @@ from evalstore.diff.references import ArtifactLoader, is_pinned
 from evalstore.diff.rubric_state import CheckState, RubricState, read_rubric_state
 from evalstore.documents import Pointer
 from evalstore.errors import EvalstoreError
-from evalstore.model import Kind, is_cosmetic, list_check_ids, parse_ref
+from evalstore.model import (
+    Grade,
+    Kind,
+    Question,
+    UnscoredReason,
+    is_cosmetic,
+    list_check_ids,
+    parse_ref,
+)
 from evalstore.model.judge import BUILTIN_VARIABLES
-from evalstore.model.question_params import QuestionValue, is_empty, list_question_values
+from evalstore.model.question_params import list_question_values
 
 # A check that has nothing to grade, as no question has this key.
 _WITHOUT_VALUES: Mapping[str, Any] = {"kind": "fact_match", "facts": {"from": "nothing"}}
@@ -90,11 +98,11 @@ class RubricReaders:
             for part in KINDS[check.kind].question_parts(check.params)
         }
         for check in rubric.checks:
-            if check.kind == "composite" and deep:
+            if check.grading.holds_rubric and deep:
                 raise EvalstoreError(f"{ref} is nested too deeply")
             for inner in _list_references(check):
                 # Judges and nested rubrics are read one level deep, as scoring runs them.
-                nests = check.kind == "composite"
+                nests = check.grading.holds_rubric
                 read = (
                     self._read_rubric(inner, deep=True).parts
                     if nests
@@ -165,25 +173,16 @@ def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
     """Return a rubric with what its checks read of a question written into them."""
     checks, empty, misfits = list[Params](), list[str](), False
     for id_, check in zip(list_check_ids(rubric["checks"]), rubric["checks"], strict=True):
-        values = list_question_values(check)
-        if any(is_empty(row.get(value.key)) for value in values):
-            empty.append(id_)
+        filled = fill_from_question(check, list_question_values(check), Question("", "", row))
+        if isinstance(filled, Grade):
+            is_missing = filled.unscored is UnscoredReason.MISSING
+            empty += [id_] if is_missing else []
+            misfits = misfits or not is_missing
             checks.append({"id": id_, **_WITHOUT_VALUES})
             continue
-        filled = _fill_check(check, values, row)
-        misfits = misfits or filled is None
-        checks.append(filled or check)
+        try:
+            filled = {**filled, **KINDS[check["kind"]].fill_from_reference(filled, row)}
+        except UnreadableError:
+            misfits = True
+        checks.append({key: item for key, item in filled.items() if item is not None})
     return FilledRubric({"checks": checks, "scoring": rubric["scoring"]}, empty, misfits)
-
-
-def _fill_check(check: Params, values: Sequence[QuestionValue], row: Row) -> Params | None:
-    """Return a check with what it reads of a question; None where that is nothing it can have."""
-    for value in values:
-        if any(find_value_problems(check["kind"], value.pointer, row[value.key])):
-            return None
-    plain = fill_values(check["kind"], check, row)
-    try:
-        filled = {**plain, **KINDS[plain["kind"]].fill_from_reference(plain, row)}
-    except UnreadableError:
-        return None
-    return {key: item for key, item in filled.items() if item is not None}

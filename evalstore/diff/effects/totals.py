@@ -24,7 +24,11 @@ def join_effects(
     changes: Sequence[Change], findings: Sequence[DiffFinding], effect: RubricEffect | None
 ) -> TotalEffect:
     """Return what all edits do together; `effect` is that of the edits of scoring, None where it is not known."""
-    edits, others, questions = list[tuple[Change, DiffFinding]](), list[Claim](), list[TotalEffect]()
+    edits, others, questions = (
+        list[tuple[Change, DiffFinding]](),
+        list[Claim](),
+        list[TotalEffect](),
+    )
     for change, finding in zip(changes, findings, strict=True):
         if {*finding.directions} == {NONE}:
             continue
