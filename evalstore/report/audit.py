@@ -248,7 +248,8 @@ def _format_factor(factor: Factor, screen: Screen) -> list[str]:
     about = []
     if factor.conclusion is Conclusion.NOT_RESOLVABLE and factor.detectable:
         about.append(
-            f"so few questions show only changes of {factor.detectable * 100:.1f} points or more"
+            "of a mean, so few questions show only changes of "
+            f"{factor.detectable * 100:.1f} points or more"
         )
     if factor.order[0] != factor.order[1]:
         low, high = map(format_points, factor.order)
@@ -261,6 +262,8 @@ def _format_factor(factor: Factor, screen: Screen) -> list[str]:
             else "sign-flip"
         )
         about.append(f"{test} p {format_p(factor.p)}")
+    if factor.typical and factor.typical.direction:
+        about.append(f"sign test p {format_p(factor.typical.p)}")
     details = f"   ({'; '.join(about)})" if about else ""
     head = f"{factor.label} {format_points(factor.share)}{details}"
     first, *rest = screen.wrap(head)

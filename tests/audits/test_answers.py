@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from evalstore.audits import Audit
 from evalstore.audits.conditions import Answer, decide_conditions, parse_condition
 from evalstore.audits.wording import write_answer
 from evalstore.report import render
+from evalstore.report.text_layout import Screen
 from tests.audits.conftest import Desk, factor
 
 # Ten words, each banned by a check of its own: a score falls by a tenth a word.
@@ -82,6 +86,7 @@ def test_the_typical_question_is_said_to_be_the_typical_question(compare: Callab
         "No, worse on typical questions: 20 of 20 fell; a mean of others could lie between -19 and +1."
     )
     assert "the outputs lost 10.00 (20 of 20 fell)" in found.sentence
+    assert "sign test p below 0.001" in " ".join(render(found, "text", screen=Screen(whole=True)).split())
     some = compare([0] * 17 + [1] * 3, [1] * 17 + [0] * 3)
     assert answer(some).startswith("No, worse on typical questions: 17 of 20 fell and 3 rose; a mean of others")
     few = compare([0] * 30, [2] * 6 + [0] * 24)
@@ -192,3 +197,42 @@ def test_what_is_estimated_has_no_signs_to_count(desk: Desk) -> None:
     found = desk.audit(*score_pair(open_judged(desk, 12), "s0", 12, 6, drift_by_prompt))
     assert factor(found, "outputs").typical is None
     assert decide(found, "own.typical<0", "own.passes<-5") == [Answer.UNDECIDED] * 2
+
+
+def brute_sign_p(falls: int, rises: int) -> float:
+    """Return how often so many throws of a coin are as uneven, counted one by one."""
+    size, far = falls + rises, abs(falls - rises)
+    return sum(comb(size, ups) for ups in range(size + 1) if abs(2 * ups - size) >= far) / 2**size
+
+
+def test_random_worlds_are_answered_by_their_strongest_claim(compare: Callable[..., Audit]) -> None:
+    """What is claimed is worked out from the worlds alone; chance is said only where nothing is."""
+    seen = Counter[str]()
+    for seed in range(10):
+        chance = random.Random(seed)  # noqa: S311  # no secret
+        size, lean = chance.choice([12, 25, 40]), chance.choice([0, 0, 1, 2])
+        old = [chance.choice([0, 0, 0, 1, 2]) for _ in range(size)]
+        new = [max(0, tenths + chance.choice([-1, 0, 1]) + lean) for tenths in old]
+        found = compare(old, new, threshold=0.95)
+        moves = [before - after for before, after in zip(old, new, strict=True)]
+        turned = [(after == 0) - (before == 0) for before, after in zip(old, new, strict=True)]
+        said = answer(found)
+        outputs = factor(found, "outputs")
+        shown = [
+            sum(one < 0 for one in each) + sum(one > 0 for one in each) > 0
+            and brute_sign_p(sum(one < 0 for one in each), sum(one > 0 for one in each)) <= 0.05
+            for each in (turned, moves)
+        ]
+        is_mean = outputs.claim == "significant"
+        lead = "mean" if is_mean else "verdicts" if shown[0] else "typical" if shown[1] else "none"
+        words = {
+            "mean": " points (95 %",
+            "verdicts": " verdicts turned to ",
+            "typical": " typical questions: ",
+            "none": "cannot tell",
+        }
+        assert words[lead] in said, (seed, said)
+        assert ("chance" in found.sentence) is (lead == "none"), (seed, found.sentence)
+        assert said.startswith(("Yes", "No, worse", "Mixed")) is (lead != "none")
+        seen[lead] += 1
+    assert len(seen) >= 3, seen

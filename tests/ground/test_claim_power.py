@@ -6,7 +6,7 @@ from math import sqrt
 
 import pytest
 
-from tests.ground.claim_power import MOVED, SKEWED, SYMMETRIC, measure_claims
+from tests.ground.claim_power import MOVED, SIZES, SKEWED, SYMMETRIC, measure_claims
 
 DRAWS = 150
 _MARGIN = 3 * sqrt(0.05 * 0.95 / DRAWS)  # three standard errors of so few draws
@@ -39,3 +39,23 @@ def test_the_typical_question_is_found_where_the_mean_cannot_be(name: str, size:
     rates = measure_claims(MOVED[name], size, DRAWS)
     assert rates.typical >= 0.85 - 2 * sqrt(0.85 * 0.15 / DRAWS)
     assert rates.mean < rates.typical
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES)
+def test_the_table_of_claims(size: int) -> None:
+    """Of 1,000 draws a shape: no claim of verdicts or of the typical question is false in more than 5 %."""
+    draws = 1000
+    margin = 2 * sqrt(0.05 * 0.95 / draws)
+    for name, draw in SYMMETRIC.items():
+        rates = measure_claims(draw, size, draws)
+        print(f"{name}, n {size}: {rates}")  # noqa: T201  # what was measured
+        assert max(rates.mean, rates.verdicts, rates.typical) <= 0.05 + margin
+    for name, draw in SKEWED.items():
+        rates = measure_claims(draw, size, draws)
+        print(f"{name}, n {size}: {rates}")  # noqa: T201
+        assert rates.mean <= 0.075 + margin
+    for name, least in {"-.10 ± .10": 20, "-.05 ± .05": 30, "-.03 ± .05": 50}.items():
+        rates = measure_claims(MOVED[name], size, draws)
+        print(f"{name}, n {size}: {rates}")  # noqa: T201
+        assert size < least or rates.typical >= 0.85

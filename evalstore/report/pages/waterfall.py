@@ -10,7 +10,7 @@ from typing import Any
 
 from evalstore.audits import Audit, Factor, LineEffect
 from evalstore.audits.claims import describe_certainty
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording import describe_shown, format_points
 from evalstore.report.pages.bars import BarScale, Drawing, draw_mark, draw_step
 from evalstore.statistics import Conclusion, Interval
 from evalstore.text import count_noun
@@ -84,8 +84,10 @@ def _draw_steps(
 
 
 def is_resolved(factor: Factor) -> bool:
-    """Whether a factor's share is one that its table calls exact or significant, and no noise of a judge."""
-    return factor.conclusion in {None, Conclusion.SIGNIFICANT} and factor.noise is None
+    """Whether a factor's share is one that its table calls exact or more than chance, and no noise of a judge."""
+    is_shown = factor.conclusion in {None, Conclusion.SIGNIFICANT}
+    is_shown |= bool(describe_shown(factor.verdicts, factor.typical))
+    return is_shown and factor.noise is None
 
 
 def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
