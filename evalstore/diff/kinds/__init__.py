@@ -1,7 +1,7 @@
 """What a comparison knows of each check kind: one module a kind, found by its name, each with one value `KIND`.
 
-To add a kind, write `<kind>.py` here with a `ComparedKind`; nothing else in `evalstore.diff` names it. What grading
-knows of the kind, `CheckKind` says.
+To add a kind, write `<kind>.py` here with a `ComparedKind`; nothing else in `evalstore.diff` names
+it, and what grading knows of it, its `CheckKind` says.
 An edit of a parameter falls under the rule that its `Param` names: rules for limits
 (`format-changed` for lengths, `markdown-bound-changed` for structure) and for case
 (`match-case-changed`) serve any kind. The readers of parameters bring a value to its one spelling,
