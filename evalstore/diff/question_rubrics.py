@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from evalstore.checks.kinds.fact_match import make_empty_check
 from evalstore.checks.question_values import fill_from_question
 from evalstore.diff.deciders.judges import find_template_names
 from evalstore.diff.kinds import KINDS, Params, Row, UnreadableError
@@ -25,9 +26,6 @@ from evalstore.model import (
 )
 from evalstore.model.judge import BUILTIN_VARIABLES
 from evalstore.model.question_params import list_question_values
-
-# A check that has nothing to grade, as no question has this key.
-_WITHOUT_VALUES: Mapping[str, Any] = {"kind": "fact_match", "facts": {"from": "nothing"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +176,7 @@ def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
             is_missing = filled.unscored is UnscoredReason.MISSING
             empty += [id_] if is_missing else []
             misfits = misfits or not is_missing
-            checks.append({"id": id_, **_WITHOUT_VALUES})
+            checks.append(make_empty_check(id_))
             continue
         try:
             filled = {**filled, **KINDS[check["kind"]].fill_from_reference(filled, row)}

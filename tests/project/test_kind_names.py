@@ -35,10 +35,11 @@ OTHER_MEANINGS = {
     "json_schema": {"checks/reply.py", "integrations/inspect/__init__.py"},
     "regex": {"report/next_steps.py"},
 }
-# Whoever needs a function of one kind: the check that a judge's examples and measurements are made of, the grade of a
-# rubric within a rubric, and the count of required calls.
+# Whoever needs a function of one kind: the grade of a rubric within a rubric, a check that has nothing to grade, the
+# check that a judge's examples and measurements are made of, and the count of required calls.
 USERS = {
     "checks.kinds.composite": {"audits/question_cells.py", "diff/witness.py"},
+    "checks.kinds.fact_match": {"diff/question_rubrics.py"},
     "checks.kinds.llm_judge": {"agreement/measurement.py", "checks/examples.py"},
     "diff.kinds.tool_usage": {"diff/deciders/unmoved.py", "diff/tool_directions.py"},
 }

@@ -74,6 +74,11 @@ def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
         seen.setdefault(wanted, index)
 
 
+def make_empty_check(id_: str) -> dict[str, Any]:
+    """Return the mapping of a check that has nothing to grade, whatever the output: no question has its facts."""
+    return {"id": id_, "kind": "fact_match", "facts": {"from": "nothing"}}
+
+
 def _find_judge_inputs(params: Params) -> JudgeInputs | None:
     return JudgeInputs(
         refs=(params.get("judge_prompt_ref"),),
