@@ -52,12 +52,16 @@ class PreparedJudge:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAnswer:
-    """One reply of a judge, as received and as read; `about` names the statement that it was asked about."""
+    """One reply of a judge, as received and as read; `about` names the statement that it was asked about.
+
+    `counts`: the score is made of it, so that there is none where the reply cannot be read.
+    """
 
     judge: PreparedJudge
     reply: JudgeReply
     parsed: ParsedReply
     about: str = ""
+    counts: bool = True
 
     @property
     def lead(self) -> str:
@@ -135,8 +139,11 @@ def _is_readable(judge: Judge, output: str, reply: JudgeReply) -> bool:
 def grade_answers(
     answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]
 ) -> Grade:
-    """Return the grade that `combine` makes of the scores; one answer without a score leaves it unscored (error)."""
-    unscored = [answer for answer in answers if answer.parsed.score is None]
+    """Return the grade that `combine` makes of the scores; one answer without a score leaves it unscored (error).
+
+    An answer that does not count is 0 where it has no score.
+    """
+    unscored = [answer for answer in answers if answer.parsed.score is None and answer.counts]
     texts = [answer.reply.text for answer in answers]
     replies = compute_digest(texts) if any(texts) else ""
     digests = tuple(answer.reply.digest for answer in answers if answer.reply.digest)
@@ -151,7 +158,7 @@ def grade_answers(
         return grade_error(f"{many}{reason}", _name_models(answers), setting)._replace(
             replies=replies, reply_digests=digests
         )
-    score = combine([answer.parsed.score for answer in answers if answer.parsed.score is not None])
+    score = combine([answer.parsed.score or Fraction(0) for answer in answers])
     return Grade(
         score,
         _describe_scores(answers),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.model import parse_fraction
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
+STATEMENT_AGGREGATES = ("mean", "points")
 
 
 class Statement(NamedTuple):
@@ -37,39 +38,37 @@ def _read_statement(number: str, item: Any) -> Statement:
     return Statement(str(item.get("id", number)), text, parse_fraction(weight))
 
 
-def _average(statements: Sequence[Statement], scores: Sequence[Fraction]) -> Fraction:
-    total = sum((abs(one.weight) for one in statements), _ZERO)
-    return sum(map(_weigh_absolutely, statements, scores), _ZERO) / total
+class StatementSum(NamedTuple):
+    """How the scores of statements become one: `constant`, and each score times its factor, cut at 0 and 1."""
+
+    constant: Fraction
+    factors: tuple[Fraction, ...]
+
+    def compute(self, scores: Sequence[Fraction]) -> Fraction:
+        """Return the one score of the statements' scores, which are in the order of the factors."""
+        parts = (factor * score for factor, score in zip(self.factors, scores, strict=True))
+        return min(_ONE, max(_ZERO, sum(parts, self.constant)))
 
 
-def _weigh_absolutely(one: Statement, score: Fraction) -> Fraction:
-    return abs(one.weight) * (score if one.weight > 0 else 1 - score)
+def build_statement_sum(aggregate: str, statements: Sequence[Statement]) -> StatementSum:
+    """Return how the scores of statements become one, of those that `find_weight_problem` finds nothing wrong with.
 
-
-def _count_points(statements: Sequence[Statement], scores: Sequence[Fraction]) -> Fraction:
-    points = sum((one.weight * score for one, score in zip(statements, scores, strict=True)), _ZERO)
-    return min(_ONE, max(_ZERO, points / _sum_positive(statements)))
-
-
-def _sum_positive(statements: Sequence[Statement]) -> Fraction:
-    return sum((max(_ZERO, one.weight) for one in statements), _ZERO)
-
-
-# Each of statements that `find_weight_problem` finds nothing wrong with, and their scores in the
-# same order.
-STATEMENT_AGGREGATES: Mapping[
-    str, Callable[[Sequence[Statement], Sequence[Fraction]], Fraction]
-] = {
-    "mean": _average,
-    "points": _count_points,
-}
+    `mean` is weighted over |w|, and a statement of negative weight counts 1 - its score; `points`
+    are those that are reached, over all that can be.
+    """
+    lost, positive = (
+        sum((max(_ZERO, sign * one.weight) for one in statements), _ZERO) for sign in (-1, 1)
+    )
+    total = positive + lost if aggregate == "mean" else positive
+    constant = lost / total if aggregate == "mean" else _ZERO
+    return StatementSum(constant, tuple(one.weight / total for one in statements))
 
 
 def find_weight_problem(aggregate: str, statements: Sequence[Statement]) -> str:
     """Return why the statements' weights make no score; empty when they do, and where there are no statements."""
     if not statements:
         return ""
-    if aggregate == "points" and not _sum_positive(statements):
+    if aggregate == "points" and not any(one.weight > 0 for one in statements):
         return "no statement has a weight above 0, so there are no points to reach"
     if not any(one.weight for one in statements):
         return "the weights of all statements are 0"

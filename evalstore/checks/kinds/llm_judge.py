@@ -18,8 +18,8 @@ from evalstore.checks.judges import (
 )
 from evalstore.checks.kinds import CheckKind, JudgeInputs, Params
 from evalstore.checks.statements import (
-    STATEMENT_AGGREGATES,
     Statement,
+    build_statement_sum,
     find_weight_problem,
     read_statements,
 )
@@ -39,7 +39,7 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     unscored (error).
     For `majority` a member passes the output when its score is at least the check's threshold. With
     `each`, all are asked about every statement, and `aggregate` makes one score of those of the
-    statements.
+    statements; of one that weighs 0, a reply that cannot be read costs nothing.
     """
     variables, statements, weights = (
         params.get("variables", {}),
@@ -86,7 +86,7 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
             combine_replies(scores[start : start + replies])
             for start in range(0, len(scores), replies)
         ]
-        return STATEMENT_AGGREGATES[_read_statement_aggregate(params)](statements, means)
+        return build_statement_sum(_read_statement_aggregate(params), statements).compute(means)
 
     def ask(sample: Sample, texts: Mapping[str, str]) -> list[JudgeAnswer]:
         return [
@@ -99,7 +99,7 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
         if not statements:
             return grade_answers(ask(sample, variables), combine_replies)
         answers = [
-            replace(answer, about=one.id)
+            replace(answer, about=one.id, counts=bool(one.weight))
             for one in statements
             for answer in ask(sample, {**variables, STATEMENT_VARIABLE: one.text})
         ]
