@@ -16,6 +16,8 @@ from evalstore.versions import Bump
 
 # The rule of changes that match no other rule: major.
 UNCLASSIFIED = "unclassified-change"
+# The rule of an edit of the statements that judges are asked about.
+STATEMENTS_CHANGED = "check-statements-changed"
 
 
 class Scope(StrEnum):
@@ -24,12 +26,14 @@ class Scope(StrEnum):
     NOTHING = "nothing"
     CHECK = "the check's score"
     CHECK_VERDICT = "the check's verdict"
+    ANSWER = "what the check answers"
     SCORE = "the score"
     VERDICT = "the verdict"
 
 
-# Scopes whose directions are lifted from one check to its rubric.
-CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT})
+# Scopes whose directions are lifted from one check to its rubric. What a check answers is made of its
+# parts with their signs, so that only `negate` turns it round.
+CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT, Scope.ANSWER})
 
 
 # `before` and `after` differ by this edit alone, whatever else changed between the documents: each
@@ -217,6 +221,7 @@ class ChangeRule:
     mirror: str = ""
     deciders: tuple[Decider, ...] = ()
     shift: Callable[[Change], Fraction | None] | None = None
+    shift_scored: Callable[[Change], Fraction | None] | None = None
     certainty: Certainty = Certainty.BY_DEFINITION
     instead: str = ""
     headline: HeadlineLevel | None = None

@@ -6,7 +6,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
-from evalstore.diff.direction import EITHER, NONE, bound_share, lift_direction, turn_direction
+from evalstore.diff.direction import (
+    EITHER,
+    NONE,
+    bound_share,
+    flip_direction,
+    lift_direction,
+    turn_direction,
+)
 from evalstore.diff.effects.totals import narrow_effect
 from evalstore.diff.findings import (
     Certainty,
@@ -21,6 +28,7 @@ from evalstore.diff.plain_data import describe_value, list_differences
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import format_json_pointer
+from evalstore.text import make_printable
 
 
 def classify(
@@ -72,7 +80,7 @@ def _find_proof(change: Change, rule: ChangeRule, rule_set: int) -> Proof | None
 
 def _classify_by_rule(change: Change, rule: ChangeRule) -> DiffFinding:
     directions = _find_directions(change, rule)
-    claim = TotalEffect(*directions, _bound_shift(change, rule, directions[0]))
+    claim = TotalEffect(*directions, *_bound_shifts(change, rule, directions[0]))
     if change.effect and rule.scope is not Scope.NOTHING:
         claim = narrow_effect(claim, change.effect)
     reason = change.decision.reason if change.decision else rule.reason
@@ -119,6 +127,8 @@ def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direc
     check, rubric = change.checks[1], change.states[1]
     if rule.scope is Scope.CHECK_VERDICT:
         score, verdict = (EITHER, EITHER) if check.reads_threshold else (NONE, direction)
+    elif rule.scope is Scope.ANSWER:
+        score, verdict = ((flip_direction(score),) * 2) if check.negate else (score, verdict)
     else:
         # A negated check turns its directions round, before they are lifted through combine mode
         # and gates.
@@ -131,9 +141,18 @@ def _get_deciding_diff(change: Change) -> Diff | None:
     return None if change.decision else change.imported_diff
 
 
-def _bound_shift(change: Change, rule: ChangeRule, score: Direction) -> Fraction | None:
+def _bound_shifts(
+    change: Change, rule: ChangeRule, score: Direction
+) -> tuple[Fraction | None, Fraction | None]:
+    """Return how far the score moves whatever errs or is missing, and where every check has a score."""
     if score is NONE:
-        return Fraction(0)
+        return Fraction(0), Fraction(0)
+    shift = _bound_shift(change, rule)
+    scored = rule.shift_scored(change) if rule.shift_scored else None
+    return shift, scored if scored is None or scored < 1 else None
+
+
+def _bound_shift(change: Change, rule: ChangeRule) -> Fraction | None:
     imported = _get_deciding_diff(change)
     # A bound of 1 or more excludes nothing, as scores are from 0 to 1: it is None.
     shift = imported.total.max_shift if imported else None
@@ -173,7 +192,7 @@ def _write_message(change: Change, rule: ChangeRule) -> str:
         "where": _name_place(change),
         "what": list_differences(change.old, change.new) if "{what}" in rule.message else "",
         "why": "",
-        **{word: describe_value(value) for word, value in change.words.items()},
+        **{word: make_printable(value) for word, value in change.words.items()},
     }
     return rule.message.format(**words)
 

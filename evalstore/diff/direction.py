@@ -130,6 +130,16 @@ def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
     return check.weight / total if total else _ZERO
 
 
+def find_scored_share(check: CheckState, rubric: RubricState) -> Fraction | None:
+    """Return the most that one check can move the score where every check has one; None where a verdict decides."""
+    if check.is_gate or rubric.combine in VERDICT_MODES:
+        return None
+    if rubric.combine is not Combine.WEIGHTED_AVG:
+        return Fraction(1)
+    total = sum((one.weight for one in rubric.checks), _ZERO)
+    return check.weight / total if total else _ZERO
+
+
 def bound_weight_variation(old: RubricState, new: RubricState) -> Fraction | None:
     """Return the total variation between the normalised weights, the largest over what can be left out of the score."""
     optional = [check.token for check in old.checks if old.may_leave_out(check)]

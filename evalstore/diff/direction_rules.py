@@ -9,6 +9,7 @@ from evalstore.diff.deciders.juries import (
     find_aggregate_direction,
     find_jury_weights_direction,
 )
+from evalstore.diff.deciders.statements import find_statements_direction
 from evalstore.diff.deciders.unmoved import is_all_tools_threshold
 from evalstore.diff.direction import (
     ADDED_CHECK_DIRECTIONS,
@@ -207,6 +208,9 @@ BY_WAYS = DirectionRule(
 )
 BY_LEVELS = DirectionRule("raised looser, lowered stricter, both either", find_levels_direction)
 BY_VOTES = DirectionRule("either; a majority by the groups that win", find_jury_weights_direction)
+BY_STATEMENTS = DirectionRule(
+    "by the factor of each statement and by what errs, else either", find_statements_direction
+)
 BY_ANSWERS = DirectionRule("by the outputs that both wordings find, else either", lambda _: EITHER)
 BY_CASE = DirectionRule(
     "ignoring case finds more: contain looser, ban stricter; either with a capital sigma",

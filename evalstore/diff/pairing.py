@@ -19,8 +19,8 @@ Item = TypeVar("Item")
 CheckKey = Callable[[CheckState], str | None]
 CheckPairs = Iterator[tuple[CheckState, CheckState]]
 PairingStage = Callable[[list[CheckState], list[CheckState]], CheckPairs]
-# The share of their words that two checks have in common when one is the other, reworded.
-_NEAR = 0.6
+# The share of their words that two checks, or statements, have in common when one is the other, reworded.
+NEAR_WORDS = 0.6
 
 
 def pair_checks(old: RubricState, new: RubricState) -> RubricState:
@@ -113,7 +113,7 @@ def _match_nearest(left: list[CheckState], right: list[CheckState]) -> CheckPair
     near = sorted(
         (-likeness, check.id != other.id, check.index, other.index)
         for check, other in product(*judged)
-        if check.kind == other.kind and (likeness := _compare_words(check, other)) >= _NEAR
+        if check.kind == other.kind and (likeness := _compare_words(check, other)) >= NEAR_WORDS
     )
     before, after = ({check.index: check for check in side} for side in judged)
     for _, _, old, new in near:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import chain, islice
+from itertools import chain, islice, product
 
 from evalstore.diff.answers.joint import States, is_same_question
 from evalstore.diff.answers.raw_answers import RawAnswer
@@ -18,9 +18,15 @@ from evalstore.diff.attempts import (
 )
 from evalstore.diff.candidates.call_records import build_records
 from evalstore.diff.candidates.output_assembly import OutputAssembly
-from evalstore.diff.candidates.texts import list_expected_outputs, list_fragments, order_texts
-from evalstore.diff.change import Change, RubricEffect
+from evalstore.diff.candidates.texts import (
+    PLAIN_TEXT,
+    list_expected_outputs,
+    list_fragments,
+    order_texts,
+)
+from evalstore.diff.change import STATEMENTS_CHANGED, Change, RubricEffect
 from evalstore.diff.deciders.judges import list_possible_scores
+from evalstore.diff.deciders.statements import compute_said, list_said, yield_replies
 from evalstore.diff.direction import EITHER, LOOSER
 from evalstore.diff.findings import Direction, Witness
 from evalstore.diff.kinds import KINDS, find_plain_kind
@@ -34,6 +40,9 @@ from evalstore.model import CheckResult, Output, RubricResult, Sample, UnscoredR
 from evalstore.text import list_odd_letters
 
 _ENDS = (Fraction(0), Fraction(1))
+# What judges are taken to say, by the token of the check: a score, or one of each statement by its
+# text.
+Judgements = Mapping[str, Fraction | Mapping[str, Fraction] | None]
 
 
 class _EnoughError(Exception):
@@ -71,6 +80,8 @@ class Replay:
 
     def find(self, change: Change, direction: Direction) -> Witness | None:
         """Return an output that moves under this one edit, of a claim with this direction: the most telling found."""
+        if change.rule == STATEMENTS_CHANGED:
+            return self._find_by_replies(change)
         states, asks_more = change.states, _asks_more(change)
         texts = {} if asks_more or change.effect is None else change.effect.texts
         plain = chain(self.examples, yield_texts(texts), () if asks_more else yield_outputs(change))
@@ -97,6 +108,26 @@ class Replay:
         samples = chain(self.examples, yield_texts(texts), map(repeat_sample, shown))
         found = self._choose_telling(self._try_samples(states, samples, texts, direction), states)
         return found or self._find_by_goals(states, effect, direction)
+
+    def _find_by_replies(self, change: Change) -> Witness | None:
+        """Return an output that moves by what the judges say of each statement: the first that turns its verdict."""
+        states, found, moves = change.states, None, list(yield_replies(change))
+        texts = islice(yield_outputs(change), EVIDENCE.texts_beside)
+        samples = chain([Attempt(Sample(Output(PLAIN_TEXT)))], texts)
+        try:
+            if not moves or not self._are_gradable(states, change.token):
+                return None
+            judgements = self._list_judgements(states, change.token)
+            for sample, others, replies in product(samples, judgements, moves):
+                witness = self._replay(states, sample, {**others, change.token: replies})
+                if witness and witness.old_verdict is not witness.new_verdict:
+                    return replace(witness, judged=(*list_said(change, replies), *witness.judged))
+                if witness and found is None:
+                    judged = (*list_said(change, replies), *witness.judged)
+                    found = replace(witness, judged=judged)
+        except (EvalstoreError, _EnoughError):
+            return found
+        return found
 
     def _choose_telling(self, tried: Iterable[Witness], states: States) -> Witness | None:
         """Return what shows most: an example, what moves as all edits together do, an output that somebody may give."""
@@ -221,23 +252,27 @@ class Replay:
             return False
         return total is not None and _answer(total) == _answer(witness)
 
-    def _are_gradable(self, states: States) -> bool:
-        # What a judge says is the same before and after, unless it is asked otherwise.
+    def _are_gradable(self, states: States, edited: str = "") -> bool:
+        # What a judge says is the same before and after, unless it is asked otherwise. Of the
+        # `edited` check what is said of each statement is known.
         judged = [{check.token: check for check in self._list_judges(state)} for state in states]
         shared = judged[0].keys() & judged[1].keys()
         return (
             len(judged[0]) == len(shared) == len(judged[1])
             and all(
-                judged[0][token] is judged[1][token]
+                token == edited
+                or judged[0][token] is judged[1][token]
                 or is_same_question(judged[0][token], judged[1][token])
                 for token in shared
             )
             and all(self._is_gradable(check) for state in states for check in state.checks)
         )
 
-    def _list_judgements(self, states: States) -> list[Mapping[str, Fraction]]:
+    def _list_judgements(self, states: States, edited: str = "") -> list[Mapping[str, Fraction]]:
         """Return scores for the judges to give, by token: all the highest, all the lowest, then each at a bar."""
-        checks = [check for state in states for check in self._list_judges(state)]
+        checks = [
+            check for state in states for check in self._list_judges(state) if check.token != edited
+        ]
         if not checks:
             return [{}]
         # The scores of two checks that ask the same are one list.
@@ -302,9 +337,7 @@ class Replay:
             self._inner[key] = inner and replace(inner, checks=named)
         return self._inner[key]
 
-    def _replay(
-        self, states: States, attempt: Attempt, judged: Mapping[str, Fraction | None]
-    ) -> Witness | None:
+    def _replay(self, states: States, attempt: Attempt, judged: Judgements) -> Witness | None:
         old, new = (self._run(state, attempt.sample, judged) for state in states)
         if (old.score, old.verdict) == (new.score, new.verdict):
             return None
@@ -312,7 +345,7 @@ class Replay:
         shown = tuple(
             (names[token], score)
             for token, score in judged.items()
-            if token in names and score is not None
+            if token in names and isinstance(score, Fraction)
         )
         output, question = attempt.sample.output, attempt.sample.question
         return Witness(
@@ -327,9 +360,7 @@ class Replay:
             example=attempt.example,
         )
 
-    def _run(
-        self, state: RubricState, sample: Sample, judged: Mapping[str, Fraction | None]
-    ) -> RubricResult:
+    def _run(self, state: RubricState, sample: Sample, judged: Judgements) -> RubricResult:
         from evalstore.checks import combine_results
 
         self._spend(EVIDENCE.combining * len(state.checks))
@@ -337,11 +368,11 @@ class Replay:
             state.to_scoring(), [self._answer(check, sample, judged) for check in state.checks]
         )
 
-    def _answer(
-        self, check: CheckState, sample: Sample, judged: Mapping[str, Fraction | None]
-    ) -> CheckResult:
+    def _answer(self, check: CheckState, sample: Sample, judged: Judgements) -> CheckResult:
         if _names_judges(check):
-            return check.grade_answer(RawAnswer(judged[check.token]))
+            said = judged[check.token]
+            score = compute_said(check, said) if isinstance(said, Mapping) else said
+            return check.grade_answer(RawAnswer(score))
         if not self._hides_judge(check):
             return self._grade(self._prepare_check(check), sample)
         from evalstore.checks.evaluate import apply_threshold

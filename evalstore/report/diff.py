@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from evalstore.diff.word_diff import compare_words
 from evalstore.release.renames import describe_proposal
 from evalstore.report.diff_words import (
     can_accept_changes,
@@ -27,7 +28,7 @@ from evalstore.report.diff_words import (
     summary,
 )
 from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_blocks
-from evalstore.report.value_diff import Mark, compare_words
+from evalstore.report.value_diff import Mark
 from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher, unified_diff
+from collections.abc import Iterator
+from difflib import unified_diff
 from enum import StrEnum
-from itertools import chain, groupby, pairwise, takewhile
+from itertools import chain, groupby, pairwise
 from typing import Any, NamedTuple
 
+from evalstore.diff.word_diff import count_common_prefix
 from evalstore.report.value_outline import format_value_outline
 from evalstore.text import make_printable
 
@@ -20,8 +21,6 @@ _FLOW_WIDTH = 40  # characters up to which a mapping or list stands on one line
 _COMPARED_LIMIT = (
     2000  # lines that are compared; of more, all old lines are removed and all new ones added
 )
-_WORDS_LIMIT = 400  # of each text that are compared
-_REACHES = (3, 2, 1)  # words before an edit, and behind it: the most that fit
 _FILE_CONTEXT = 3  # lines around a change of a file, as git has them
 _HUNK = re.compile(r"([-+])([0-9]+)")
 
@@ -65,44 +64,6 @@ def format_one_line(old: Any, new: Any, width: int) -> str | None:
         for value, line in ((old, before[0]), (new, after[0]))
     )
     return text if len(text) <= width else None
-
-
-def compare_words(old: str, new: str, width: int = 0) -> str:
-    """Return two texts as one line of words, what is gone as `[-old-]` and what is new as `{+new+}`.
-
-    Of words that stay, those next to an edit are shown: fewer of them where all of it then fits
-    `width`.
-    """
-    before, after = (make_printable(text).split()[:_WORDS_LIMIT] for text in (old, new))
-    steps = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    lines = [" ".join(filter(None, _mark_words(before, after, steps, reach))) for reach in _REACHES]
-    return next((line for line in lines if not width or len(line) <= width), lines[-1])
-
-
-def _mark_words(
-    old: Sequence[str],
-    new: Sequence[str],
-    steps: Sequence[tuple[str, int, int, int, int]],
-    reach: int,
-) -> Iterator[str]:
-    for number, (step, start, end, new_start, new_end) in enumerate(steps):
-        if step == "equal":
-            ends = number == 0, number == len(steps) - 1
-            yield _shorten_run(old[start:end], reach, is_first=ends[0], is_last=ends[1])
-            continue
-        yield f"[-{' '.join(old[start:end])}-]" if end > start else ""
-        yield f"{{+{' '.join(new[new_start:new_end])}+}}" if new_end > new_start else ""
-
-
-def _shorten_run(words: Sequence[str], reach: int, *, is_first: bool, is_last: bool) -> str:
-    """Return the words around edits; at the ends of a text only those on the side of the edit."""
-    head, tail = [] if is_first else words[:reach], [] if is_last else words[-reach:]
-    return " ".join(words if len(words) <= len(head) + len(tail) + 1 else [*head, "…", *tail])
-
-
-def count_common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return the length of the common prefix of two sequences."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
 def format_plain_diff(old: bytes | None, new: bytes | None, path: str) -> str:

@@ -37,6 +37,7 @@ from evalstore.diff.changes.edit_script import (
     point_into_check,
 )
 from evalstore.diff.changes.regrouping import find_regrouping
+from evalstore.diff.changes.statements import name_moves
 from evalstore.diff.direction import LOWEST, VERDICT_MODES
 from evalstore.diff.pairing import list_demand, make_canonical_demand, pair_checks
 from evalstore.diff.plain_data import is_same
@@ -138,8 +139,10 @@ def _reorder_checks(script: EditScript) -> Edits:
 
 
 def _edit_checks(script: EditScript) -> Edits:
-    for token in script.current.tokens:
-        yield from find_check_changes(script, token)
+    changes = [
+        change for token in script.current.tokens for change in find_check_changes(script, token)
+    ]
+    yield from name_moves(changes)
 
 
 def _edit_before_combine(script: EditScript) -> Edits:

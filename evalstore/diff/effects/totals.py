@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from evalstore.diff.change import Change, RubricEffect
+from evalstore.diff.change import STATEMENTS_CHANGED, Change, RubricEffect
 from evalstore.diff.direction import (
     EITHER,
     NONE,
@@ -46,7 +46,12 @@ def _join_edits(
 ) -> TotalEffect:
     states = [state for change, _ in edits for state in change.states]
     # Between two edits a check may lose its score and get it back: no sum of the two covers that.
-    is_sum = len(edits) < 2 or all(map(is_always_scored, states))  # noqa: PLR2004  # two edits
+    # What is asked between two edits of statements is asked before or after all of them, too.
+    is_sum = (
+        len(edits) < 2  # noqa: PLR2004  # two edits
+        or all(change.rule == STATEMENTS_CHANGED for change, _ in edits)
+        or all(map(is_always_scored, states))
+    )
     total = _join([finding for _, finding in edits]) if is_sum else _UNKNOWN
     return (
         narrow_effect(total, effect)
@@ -65,7 +70,8 @@ def narrow_effect(claim: TotalEffect, effect: RubricEffect) -> TotalEffect:
     # says of that.
     directions = claim.directions if {score, verdict} == {NONE} else (score, verdict)
     shift = effect.max_shift if claim.max_shift is None else min(effect.max_shift, claim.max_shift)
-    return TotalEffect(*directions, shift, min(shift, effect.max_shift_scored))
+    known = (claim.max_shift_scored, effect.max_shift_scored)
+    return TotalEffect(*directions, shift, min(shift, *(one for one in known if one is not None)))
 
 
 def join_questions(claims: Sequence[TotalEffect]) -> TotalEffect:

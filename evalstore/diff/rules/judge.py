@@ -20,8 +20,20 @@ from evalstore.diff.deciders.juries import (
     bound_member_shift,
     prove_jury_equivalent,
 )
+from evalstore.diff.deciders.statements import (
+    bound_statements_shift,
+    bound_statements_shift_scored,
+    prove_statements_unmoved,
+)
 from evalstore.diff.deciders.unmoved import prove_verdict_unread, prove_weightless
-from evalstore.diff.direction_rules import BY_LEVELS, BY_PANEL, BY_VOTES, BY_WAYS, COMPOSITE_MARK
+from evalstore.diff.direction_rules import (
+    BY_LEVELS,
+    BY_PANEL,
+    BY_STATEMENTS,
+    BY_VOTES,
+    BY_WAYS,
+    COMPOSITE_MARK,
+)
 from evalstore.diff.findings import Certainty
 from evalstore.diff.references import (
     prove_default_unused,
@@ -266,11 +278,15 @@ _JURY_ROWS = (
     ),
     ChangeRule(
         id="check-statements-changed",
-        scope=Scope.CHECK,
+        direction=BY_STATEMENTS,
+        scope=Scope.ANSWER,
         message="{check} {asks}",
         reason="its score is made of what the judges say of each statement",
         example="each: [is kind] → each: [is kind, is short]",
         instead="each: [is kind] → each: [{text: is kind, weight: 1}] (the same, written out)",
+        deciders=(prove_statements_unmoved,),
+        shift=bound_statements_shift,
+        shift_scored=bound_statements_shift_scored,
         certainty=Certainty.ASSUMED,
     ),
     ChangeRule(

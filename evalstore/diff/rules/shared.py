@@ -68,7 +68,7 @@ ROWS = (
         artifact="any",
         level=Bump.PATCH,
         scope=Scope.NOTHING,
-        message="the order of {where} changes",
+        message="the order of {where} changes{why}",
         reason="the order has no meaning",
         example="values: [foo, bar, baz] → values: [baz, foo, bar]",
         headline=HeadlineLevel(Bump.MINOR, only="questions"),

@@ -1,0 +1,203 @@
+"""The statements of a judge as a sum of what is said of each: which lists make one score, and how far an edit moves it.
+
+An example: of {a, b, c} by mean the last statement is removed. Before, the score is a/3 + b/3 + c/3,
+after it a/2 + b/2: it rises by a/6 + b/6 - c/3. Whatever the judges say, that is from -1/3 to 1/3.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from evalstore.checks.statements import build_statement_sum, find_weight_problem, read_statements
+from evalstore.diff.change import Change, Proof
+from evalstore.diff.deciders.juries import read_jury
+from evalstore.diff.direction import (
+    EITHER,
+    bound_direction,
+    direct_unscored,
+    find_scored_share,
+    flip_direction,
+    join_directions,
+)
+from evalstore.diff.findings import Direction
+from evalstore.diff.rubric_state import CheckState
+from evalstore.versions import Bump
+
+_ZERO, _ONE = Fraction(0), Fraction(1)
+
+
+class StatementScore(NamedTuple):
+    """The score of a check, before it is negated: `constant`, and the factor of what the judges say of each text.
+
+    The sum is cut at 0 and 1. A text that is listed twice is asked about once, and a statement that
+    weighs 0 is none of them.
+    """
+
+    constant: Fraction
+    factors: Mapping[str, Fraction]
+
+    def compute(self, replies: Mapping[str, Fraction]) -> Fraction:
+        """Return the score of what the judges say of each text."""
+        parts = (factor * replies[text] for text, factor in self.factors.items())
+        return min(_ONE, max(_ZERO, sum(parts, self.constant)))
+
+
+def read_statement_score(params: Mapping[str, Any]) -> StatementScore | None:
+    """Return what the statements of an llm_judge make of its judges' replies; None where no reply makes a score.
+
+    None, too, where a question has the statements.
+    """
+    each = params["each"]
+    if not isinstance(each, list) or not each:
+        return None
+    jury, statements = read_jury(params), read_statements(each)
+    problem = find_weight_problem(params["aggregate"], statements)
+    if jury is None or jury.is_unscorable or problem:
+        return None
+    built = build_statement_sum(params["aggregate"], statements)
+    factors: dict[str, Fraction] = {}
+    for one, factor in zip(statements, built.factors, strict=True):
+        if one.weight:
+            factors[one.text] = factors.get(one.text, _ZERO) + factor
+    return StatementScore(built.constant, factors)
+
+
+def list_rises(old: StatementScore, new: StatementScore) -> dict[str, Fraction]:
+    """Return how much of what is said of each text the score rises by; a fall is below 0."""
+    texts = [*new.factors, *(text for text in old.factors if text not in new.factors)]
+    return {text: new.factors.get(text, _ZERO) - old.factors.get(text, _ZERO) for text in texts}
+
+
+def prove_statements_unmoved(change: Change) -> Proof | None:
+    """Prove that both lists make the same score, whatever the judges say of each statement."""
+    old, new = _read_scores(change)
+    if old is None or old != new:
+        return None
+    before, after = (check.params for check in change.checks)
+    if before["aggregate"] != after["aggregate"]:
+        return Proof("without a negative weight, mean and points are the same score")
+    texts = [[one["text"] for one in side["each"]] for side in (before, after)]
+    if {*texts[0]} != {*texts[1]}:
+        return Proof(
+            "it weighs 0, so it does not count; reports show what is said of it", Bump.MINOR
+        )
+    names = [{one.id for one in read_statements(side["each"])} for side in (before, after)]
+    if names[0] != names[1]:
+        return Proof("only its name in reports changes", Bump.MINOR)
+    return Proof("every statement keeps its share of the score")
+
+
+def find_statements_direction(change: Change) -> Direction:
+    """Return what other statements do to what the check answers: by their factors, and by replies that can fail."""
+    old, new = _read_scores(change)
+    if old is None or new is None:
+        return EITHER
+    least, most = _find_extremes(old, new)
+    direction = bound_direction(below=least >= 0, above=most <= 0)
+    check, rubric = change.checks[1], change.states[1]
+    # The direction of the rubric: of the score, which is turned round with the check, and of an
+    # error, which is not.
+    unscored = direct_unscored(check, rubric, rubric.errors)
+    errors = [
+        unscored if side is new else flip_direction(unscored)
+        for side, other in ((new, old), (old, new))
+        if not side.factors.keys() <= other.factors.keys()
+    ]
+    return _turn(join_directions(_turn(direction, check), *errors), check)
+
+
+def bound_statements_shift(change: Change) -> Fraction | None:
+    """Return how far other statements move what the check says, whatever errs; None: not known.
+
+    A reply that fails on one side only takes the check out of the score there, where its rubric has
+    others.
+    """
+    old, new = _read_scores(change)
+    if old is None or new is None:
+        return None
+    rubric = change.states[1]
+    is_lone = len(rubric.checks) == 1 and rubric.errors == "skip"
+    is_asked_apart = old.factors.keys() != new.factors.keys()
+    return None if is_asked_apart and not is_lone else _bound_rises(old, new)
+
+
+def bound_statements_shift_scored(change: Change) -> Fraction | None:
+    """Return how far other statements move the score where every check has one; None: not known."""
+    old, new = _read_scores(change)
+    share = find_scored_share(change.checks[1], change.states[1])
+    return None if old is None or new is None or share is None else share * _bound_rises(old, new)
+
+
+def _bound_rises(old: StatementScore, new: StatementScore) -> Fraction:
+    least, most = _find_extremes(old, new)
+    return max(-least, most)
+
+
+def yield_replies(change: Change) -> Iterator[dict[str, Fraction]]:
+    """Yield replies on each text by which the check's score moves, those to show first.
+
+    The edited texts are where they move it most, one way and then the other; of the others none, one,
+    or more say no.
+    """
+    old, new = _read_scores(change)
+    if old is None or new is None:
+        return
+    rises, edited = list_rises(old, new), list_edited_texts(change)
+    others = [text for text in rises if text not in edited]
+    for number in range(len(others) + 1):
+        rest = {text: Fraction(place >= number) for place, text in enumerate(others)}
+        for way in (-1, 1):
+            mine = {text: Fraction(way * rises[text] > 0) for text in edited if text in rises}
+            replies = {**mine, **rest}
+            if old.compute(replies) != new.compute(replies):
+                yield replies
+
+
+def compute_said(check: CheckState, replies: Mapping[str, Fraction]) -> Fraction | None:
+    """Return the score of a check before it is negated, of what its judges say of each text."""
+    score = read_statement_score(check.params)
+    return score and score.compute(replies)
+
+
+def list_said(change: Change, replies: Mapping[str, Fraction]) -> Iterator[tuple[str, Fraction]]:
+    """Yield what judges are taken to say, by what is shown: each edited statement, and then all others."""
+    name, edited = change.checks[1].id, list_edited_texts(change)
+    yield from ((f'{name} "{text}"', replies[text]) for text in edited if text in replies)
+    others = Counter(said for text, said in replies.items() if text not in edited)
+    for said, number in others.items():
+        which = "every other statement" if len(others) == 1 else f"each of {number} others"
+        yield f"{which} of {name}", said
+
+
+def list_edited_texts(change: Change) -> list[str]:
+    """Return the texts that a change is about: those of the statements that come, go or weigh otherwise."""
+    sides = [_sum_weights(check) for check in change.checks]
+    differ = [text for text in {**sides[0], **sides[1]} if sides[0].get(text) != sides[1].get(text)]
+    # All of them where the aggregate alone changes.
+    return differ or list(sides[0])
+
+
+def _sum_weights(check: CheckState) -> dict[str, Fraction]:
+    weights: dict[str, Fraction] = {}
+    for one in read_statements(check.params["each"]):
+        weights[one.text] = weights.get(one.text, _ZERO) + one.weight
+    return weights
+
+
+def _read_scores(change: Change) -> tuple[StatementScore | None, StatementScore | None]:
+    old, new = (read_statement_score(check.params) for check in change.checks)
+    return old, new
+
+
+def _find_extremes(old: StatementScore, new: StatementScore) -> tuple[Fraction, Fraction]:
+    """Return how far the score can rise at least, and at most, whatever is said: what is cut off moves less."""
+    constant, rises = new.constant - old.constant, list_rises(old, new).values()
+    least = sum((min(_ZERO, rise) for rise in rises), constant)
+    return least, sum((max(_ZERO, rise) for rise in rises), constant)
+
+
+def _turn(direction: Direction, check: CheckState) -> Direction:
+    return flip_direction(direction) if check.negate else direction
