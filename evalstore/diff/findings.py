@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.errors import Place
 from evalstore.model import Verdict, format_decimal
@@ -66,6 +66,14 @@ class Certainty(StrEnum):
     ASSUMED = "assumed"
 
 
+class JudgedScore(NamedTuple):
+    """What judges are taken to say: of a check, or `about` one of its statements, or the others of them."""
+
+    check: str
+    score: Fraction
+    about: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Witness:
     """An output that moves, replayed before and after; `tool_calls` is its record of calls, None where it has none.
@@ -82,7 +90,7 @@ class Witness:
     old_verdict: Verdict
     new_verdict: Verdict
     tool_calls: tuple[Mapping[str, Any], ...] | None = None
-    judged: tuple[tuple[str, Fraction], ...] = ()
+    judged: tuple[JudgedScore, ...] = ()
     least_shift: Fraction | None = None
     question: Mapping[str, Any] | None = None
     example: Place | None = None

@@ -28,7 +28,7 @@ from evalstore.diff.change import STATEMENTS_CHANGED, Change, RubricEffect
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.deciders.statements import compute_said, list_said, yield_replies
 from evalstore.diff.direction import EITHER, LOOSER
-from evalstore.diff.findings import Direction, Witness
+from evalstore.diff.findings import Direction, JudgedScore, Witness
 from evalstore.diff.kinds import KINDS, find_plain_kind
 from evalstore.diff.limits import EVIDENCE
 from evalstore.diff.plain_data import make_plain
@@ -244,7 +244,8 @@ class Replay:
         states = self.old, self.new
         try:
             judges = [check for state in states for check in self._list_judges(state)]
-            judged = {check.token: dict(witness.judged).get(check.id) for check in judges}
+            said = {one.check: one.score for one in witness.judged if not one.about}
+            judged = {check.token: said.get(check.id) for check in judges}
             if None in judged.values() or not self._are_gradable(states):
                 return False
             total = self._replay(states, repeat_sample(witness), judged)
@@ -343,7 +344,7 @@ class Replay:
             return None
         names = {check.token: check.id for state in states for check in self._list_judges(state)}
         shown = tuple(
-            (names[token], score)
+            JudgedScore(names[token], score)
             for token, score in judged.items()
             if token in names and isinstance(score, Fraction)
         )

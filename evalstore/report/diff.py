@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from evalstore.diff.word_diff import compare_words
 from evalstore.release.renames import describe_proposal
 from evalstore.report.diff_words import (
+    SUPPOSED,
     can_accept_changes,
     describe_adjustments,
     describe_asked,
@@ -199,6 +200,8 @@ def _format_group(group: Sequence[DiffFinding], screen: Screen) -> Iterator[str]
         first.level, f"{len(group)} changes{owner} like this: {first.rule}", screen
     )
     for label, sentence in describe_finding(first, can_accept=False):
+        if label == SUPPOSED:  # of one of them alone
+            continue
         lead = f"{label.ljust(_LABEL)}  "
         yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
     for finding in group:

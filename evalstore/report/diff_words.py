@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from evalstore.diff.findings import ASKED_RULES, ReplyWitness
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
         TotalEffect,
         Witness,
     )
-    from evalstore.diff.findings import ExampleEffect, TurnedExample
+    from evalstore.diff.findings import ExampleEffect, JudgedScore, TurnedExample
 
 _QUOTE_LIMIT = 60
 _SCORES = {
@@ -43,6 +44,7 @@ _VERDICTS = {
     "either": "scores stay, other outputs pass",
 }
 _NEXT_ASK = "the judge's replies: evalstore diff REF --ask 30 --run RUN"
+SUPPOSED = "possible"  # the label of an output that moves if judges answer two wordings differently
 _PERCENT = 100
 _SEVERAL = 2  # findings, of which each speaks of itself alone
 _SCORE_DECIMALS = 4  # of a score in a line of text
@@ -88,10 +90,14 @@ def describe_finding(finding: DiffFinding, *, can_accept: bool) -> Iterator[tupl
     if effect:
         yield "moves", f"{effect} ({certainty})"
     yield "why", finding.reason if effect else f"{finding.reason} ({certainty})"
-    if finding.witness:
+    is_asked = finding.level is Bump.MAJOR and finding.rule in ASKED_RULES
+    # Of other words only replies show what they move; a witness says how far that can be.
+    if finding.witness and not (is_asked and not finding.is_certain):
         yield "shown by", _describe_witness(finding.witness)
-    elif finding.level is Bump.MAJOR and finding.rule in ASKED_RULES:
+    elif is_asked:
         yield "shown by", _NEXT_ASK
+        if finding.witness:
+            yield SUPPOSED, _describe_witness(finding.witness)
     if can_accept and finding.level is Bump.MAJOR and not finding.is_certain:
         yield "accept", f'evalstore accept {finding.fingerprint} --reason "…"'
 
@@ -315,7 +321,8 @@ def _describe_judgements(witness: Witness) -> str:
     if not witness.judged:
         return ""
     scores = join_names(
-        f"{make_excerpt(name)} scores {format_exact_score(score)}" for name, score in witness.judged
+        f"{make_excerpt(name)} scores {join_names(map(_describe_judged, said))}"
+        for name, said in groupby(witness.judged, key=lambda one: one.check)
     )
     if not witness.least_shift:
         return f" where {scores}"
@@ -324,6 +331,11 @@ def _describe_judgements(witness: Witness) -> str:
         format_exact_score(abs(witness.least_shift)),
     )
     return f" where {scores}, and {verb} by at least {points} whatever it scores"
+
+
+def _describe_judged(one: JudgedScore) -> str:
+    about = f" for {make_excerpt(one.about, _QUOTE_LIMIT)}" if one.about else ""
+    return f"{format_exact_score(one.score)}{about}"
 
 
 def _repository_path(place: Place) -> str:

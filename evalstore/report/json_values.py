@@ -150,7 +150,12 @@ def _count_reach(impact: Any) -> dict[str, int]:
 
 def _write_judged(witness: Any) -> list[dict[str, Any]] | None:
     return [
-        {"check": check, **write_json_number("score", score)} for check, score in witness.judged
+        {
+            "check": one.check,
+            **({"about": one.about} if one.about else {}),
+            **write_json_number("score", one.score),
+        }
+        for one in witness.judged
     ] or None
 
 

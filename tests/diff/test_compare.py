@@ -263,7 +263,7 @@ def test_beside_a_judge_a_witness_says_what_it_scores_and_what_holds_whatever_it
     (finding,) = compare(old, new).findings
     witness = finding.witness
     assert isinstance(witness, Witness)
-    assert (witness.output, witness.judged, witness.least_shift) == ("bar", (("j", 1),), Fraction(1, 2))
+    assert (witness.output, witness.judged, witness.least_shift) == ("bar", (("j", 1, ""),), Fraction(1, 2))
     assert (witness.old_score, witness.new_score) == (Fraction(1, 2), 1)
     assert (finding.max_shift, finding.max_shift_scored) == (1, Fraction(1, 2))
 

@@ -317,7 +317,14 @@ NAMES = {**UNREAD, "checks": [{"kind": "must_not_contain", "values": {"from": "b
         (VALUES[3], {"pattern": "a|b"}, {"pattern": "a"}, "regex-pattern-narrowed", "stricter", ""),
         (VALUES[4], {"shape": {"required": ["a"]}}, {"shape": {}}, "question-value-changed", "either", "one side"),
         (VALUES[6], {"expected_facts": ["a"]}, {"expected_facts": ["b"]}, "fact-changed", "either", ""),
-        (VALUES[12], {"statements": ["x"]}, {"statements": ["y"]}, "check-statements-changed", "either", "about 'y'"),
+        (
+            VALUES[12],
+            {"statements": ["x"]},
+            {"statements": ["y"]},
+            "check-statements-changed",
+            "either",
+            'about "[-x-] {+y+}"',
+        ),
     ],
 )
 def test_a_value_is_judged_by_the_rules_of_its_kind(  # a row a case

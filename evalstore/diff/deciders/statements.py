@@ -22,8 +22,9 @@ from evalstore.diff.direction import (
     flip_direction,
     join_directions,
 )
-from evalstore.diff.findings import Direction
+from evalstore.diff.findings import Direction, JudgedScore
 from evalstore.diff.rubric_state import CheckState
+from evalstore.text import count_noun
 from evalstore.versions import Bump
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
@@ -162,14 +163,14 @@ def compute_said(check: CheckState, replies: Mapping[str, Fraction]) -> Fraction
     return score and score.compute(replies)
 
 
-def list_said(change: Change, replies: Mapping[str, Fraction]) -> Iterator[tuple[str, Fraction]]:
+def list_said(change: Change, replies: Mapping[str, Fraction]) -> Iterator[JudgedScore]:
     """Yield what judges are taken to say, by what is shown: each edited statement, and then all others."""
     name, edited = change.checks[1].id, list_edited_texts(change)
-    yield from ((f'{name} "{text}"', replies[text]) for text in edited if text in replies)
+    yield from (JudgedScore(name, replies[text], f'"{text}"') for text in edited if text in replies)
     others = Counter(said for text, said in replies.items() if text not in edited)
     for said, number in others.items():
-        which = "every other statement" if len(others) == 1 else f"each of {number} others"
-        yield f"{which} of {name}", said
+        which = "every other statement" if len(others) == 1 else count_noun(number, "other")
+        yield JudgedScore(name, said, which)
 
 
 def list_edited_texts(change: Change) -> list[str]:
