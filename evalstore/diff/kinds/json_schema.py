@@ -43,7 +43,11 @@ from evalstore.languages.schemas import (
 _SCHEMA, _FIELDS = "schema", "expected_fields"
 _NOTES = ANNOTATIONS | {"$schema", "$id"}
 _ABSENT = object()
-_SAME_VIEW = Proof("only notes, order or names of definitions differ, and they decide nothing")
+_SAME_VIEW = Proof(
+    "only notes, order, names of definitions or keywords that exclude nothing differ, and they "
+    "decide nothing"
+)
+_SAME_MEANING = Proof("every keyword of the schema means the same in both dialects")
 _EQUIVALENT = Proof("both schemas accept the same JSON, and neither comes near its limit of steps")
 _UNSHOWN = "; no example of it was found"
 
@@ -99,10 +103,13 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
     old, new = check.params[_SCHEMA], goal.params[_SCHEMA]
     edit = partial(_edit_demand, script, goal, discriminator=[old, new])
     dialects = find_dialect(old), find_dialect(new)
+    comparison = compare_schemas(old, new, script.schema_budget)
     if dialects[0] != dialects[1]:
         at: Pointer = (_SCHEMA, "$schema")
-        return edit("check-engine-changed", _SCHEMA, old=dialects[0], new=dialects[1], at=(at, at))
-    comparison = compare_schemas(old, new, script.schema_budget)
+        is_same_form = comparison.relation is SchemaRelation.SAME_NORMAL_FORM
+        proof = _SAME_MEANING if is_same_form else None
+        sides = {"old": dialects[0], "new": dialects[1]}
+        return edit("check-engine-changed", _SCHEMA, at=(at, at), proof=proof, **sides)
     known = _RELATION_RULES[comparison.relation]
     # The finding stands at the first edited keyword; its message names the others.
     pointers = _find_schema_edits(old, new)
@@ -120,14 +127,16 @@ def _edit_schema(script: EditScript, check: CheckState, goal: CheckState) -> Cha
     # What changed is the keyword, whatever stands around it; all of both schemas tells the edit
     # from others.
     before, after = (_find_keyword(side, pointers[0]) for side in (old, new))
-    facts = {
-        "old": before,
-        "new": after,
-        "at": (at, at),
-        "proof": known.proof,
-        "decision": decision,
-    }
-    return edit(known.rule, _SCHEMA, keywords=_list_pointers(pointers), **facts)
+    return edit(
+        known.rule,
+        _SCHEMA,
+        keywords=_list_pointers(pointers),
+        old=before,
+        new=after,
+        at=(at, at),
+        proof=known.proof,
+        decision=decision,
+    )
 
 
 def _find_schema_edits(old: Any, new: Any) -> list[Pointer]:

@@ -57,6 +57,10 @@ class PatternMatcher:
         """Whether some text of up to `OUTPUT_LIMIT` characters may take too many steps."""
         return self.longest < OUTPUT_LIMIT
 
+    def takes_share(self, number: int) -> bool:
+        """Whether no text of up to `OUTPUT_LIMIT` characters takes more than one of so many parts of the steps."""
+        return self._bound.find_longest(PATTERNS.steps // number, OUTPUT_LIMIT) == OUTPUT_LIMIT
+
     def is_found(self, text: str) -> bool | None:
         """Whether the text has a match; None where that takes too many steps."""
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,6 +14,7 @@ from evalstore.budget import OutOfStepsError, SharedBudget
 from evalstore.documents import read_value, write_canonical
 from evalstore.errors import EvalstoreError, SchemaError
 from evalstore.languages.limits import COMPARISON, EXAMPLES
+from evalstore.languages.schema_comparison.dialects import have_same_meaning
 from evalstore.languages.schema_comparison.examples import generate_examples
 from evalstore.languages.schema_comparison.monotony import is_within
 from evalstore.languages.schema_comparison.normalization import (
@@ -24,11 +25,13 @@ from evalstore.languages.schema_comparison.normalization import (
     normalize_as_written,
     normalize_schema,
 )
+from evalstore.languages.schema_comparison.pattern_texts import is_pattern_within, take_no_limit
 from evalstore.languages.schemas import Schema, find_dialect
 from evalstore.languages.schemas.untrusted import compile_untrusted
 from evalstore.text import make_excerpt
 
 _OUT_OF_STEPS = "it takes too many steps to compare"
+_OTHER_DIALECTS = "their dialects differ"
 _UNPROVED = "neither could be proved to accept all that the other accepts"
 _SEPARATED = "they accept the same, but one may take too many steps on a long output"
 # What an instance can make cost many steps: keywords that go from item to item, from name to name,
@@ -73,8 +76,9 @@ class SchemaComparison:
 
 def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> SchemaComparison:
     """Return what the JSON that is valid by `new` is to what is valid by `old`, both plain data; it never raises."""
-    if find_dialect(old) != find_dialect(new):
-        return SchemaComparison(SchemaRelation.ASSUMED, why="their dialects differ")
+    differ = find_dialect(old) != find_dialect(new)
+    if differ and not (have_same_meaning(old) and have_same_meaning(new)):
+        return SchemaComparison(SchemaRelation.ASSUMED, why=_OTHER_DIALECTS)
     steps = budget or SharedBudget(COMPARISON.steps)
     try:
         steps.spend(COMPARISON.compile_steps * (check_supported(old) + check_supported(new)))
@@ -82,11 +86,13 @@ def compare_schemas(old: Any, new: Any, budget: SharedBudget | None = None) -> S
         written = normalize_as_written(old), normalize_as_written(new)
         if write_canonical(written[0]) == write_canonical(written[1]):
             return SchemaComparison(SchemaRelation.SAME_NORMAL_FORM)
+        if differ:
+            return SchemaComparison(SchemaRelation.ASSUMED, why=_OTHER_DIALECTS)
         found = compare_normal_forms(
             (normalize_schema(old), normalize_schema(new)), compiled, steps
         )
-        is_separated = found.relation is SchemaRelation.EQUIVALENT and not all(
-            map(is_cheap, written)
+        is_separated = found.relation is SchemaRelation.EQUIVALENT and not (
+            all(map(is_cheap, written)) or _differ_in_spelling(*written)
         )
         return SchemaComparison(SchemaRelation.ASSUMED, why=_SEPARATED) if is_separated else found
     except UnsupportedSchemaError as error:
@@ -169,6 +175,35 @@ def _list_candidates(old: NormalSchema, new: NormalSchema, budget: SharedBudget)
 def is_cheap(schema: NormalSchema) -> bool:
     """Whether no JSON that evalstore reads takes a schema, normal in its own words, near the limit of its steps."""
     return _count_values(schema) <= COMPARISON.cheap and not _repeats(schema, in_choice=False)
+
+
+def _differ_in_spelling(old: NormalSchema, new: NormalSchema) -> bool:
+    """Whether two schemas differ only in patterns that find the same texts, and take no steps to speak of."""
+    patterns = [*_list_patterns(old), *_list_patterns(new)]
+    return _are_spelled(old, new) and take_no_limit(patterns)
+
+
+def _are_spelled(old: Any, new: Any) -> bool:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(
+            _are_spelled(old[word], new[word])
+            if word != "pattern" or not isinstance(old[word], str)
+            else is_pattern_within(old[word], new[word]) and is_pattern_within(new[word], old[word])
+            for word in old
+        )
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(_are_spelled, old, new))
+    return write_canonical(old) == write_canonical(new)
+
+
+def _list_patterns(value: Any) -> Iterator[str]:
+    for inner in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
+        yield from _list_patterns(inner)
+    if isinstance(value, dict):
+        yield from value.get("patternProperties", {})
+        yield from [value["pattern"]] if isinstance(value.get("pattern"), str) else []
 
 
 def _repeats(value: Any, *, in_choice: bool) -> bool:

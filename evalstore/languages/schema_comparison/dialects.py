@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evalstore.languages.schemas import (
-    LOOKING_KEYWORDS,
-)
+from evalstore.languages.schemas import LOOKING_KEYWORDS, list_keywords
+from evalstore.languages.schemas.subschemas import iterate_subschemas
 
 # Keywords of the latest dialect that an older one does not know yet.
 _SINCE_2020 = frozenset({"prefixItems"})
@@ -27,6 +26,15 @@ LACKED_KEYWORDS: Mapping[str, frozenset[str]] = {
 }
 # Before 2020, `items` may be a list, and `additionalItems` is about what follows it.
 _LATEST, *_BEFORE_2020 = LACKED_KEYWORDS
+# The library has one function for each in all of these, and `items` where it is one schema.
+_SHARED_KEYWORDS = frozenset(
+    {"$schema", "$id", "$ref", "$defs", "definitions", "$comment", "title", "description"}
+    | {"default", "examples", "deprecated", "readOnly", "writeOnly"}
+    | {"type", "enum", "const", "allOf", "anyOf", "oneOf", "not", "items", "uniqueItems"}
+    | {"properties", "patternProperties", "additionalProperties", "propertyNames", "required"}
+    | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "pattern"}
+    | {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
+)
 LATER = " (of a later dialect)"
 _BEFORE_2019 = frozenset(_BEFORE_2020[1:])
 
@@ -36,6 +44,25 @@ def drop_unread(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
     if dialect not in _BEFORE_2019:
         return _simplify_unevaluated(schema)
     return {"$ref": schema["$ref"]} if "$ref" in schema else schema
+
+
+def read_as_written(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:
+    """Return a schema as its own dialect reads it; a constant takes the steps of a list with one value."""
+    read = drop_unread(schema, dialect)
+    if "const" not in read or "enum" in read:
+        return read
+    return {**{word: read[word] for word in read if word != "const"}, "enum": [read["const"]]}
+
+
+def have_same_meaning(schema: Any) -> bool:
+    """Whether every keyword of a schema means the same in all dialects that are compared, and takes the same steps."""
+    if not isinstance(schema, dict):
+        return True
+    if isinstance(schema.get("items"), list) or ("$ref" in schema and len(schema) > 1):
+        return False
+    words = {word for word in schema if word in list_keywords()}
+    inner = (part for _, part in iterate_subschemas(schema))
+    return words <= _SHARED_KEYWORDS and all(map(have_same_meaning, inner))
 
 
 def convert_old_keywords(schema: Mapping[str, Any], dialect: str) -> Mapping[str, Any]:

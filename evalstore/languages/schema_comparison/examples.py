@@ -370,7 +370,7 @@ def _iterate_scalars(changed: Parts) -> Iterator[Any]:
     """Yield values at the edges of some keywords: listed ones, numbers at bounds, texts by length and by pattern."""
     for part in changed:
         yield from islice(_list_values(part), EXAMPLES.size)
-        yield from _SAMPLES.values() if part.keys() & {"type", "enum", "const"} else ()
+        yield from (*_SAMPLES.values(), False) if part.keys() & {"type", "enum", "const"} else ()
         yield from _iterate_numbers([part]) if part.keys() & {"multipleOf", *_BOUNDS} else ()
     for length in (
         least

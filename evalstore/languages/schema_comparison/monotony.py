@@ -23,7 +23,11 @@ from typing import Any, NamedTuple
 from evalstore.budget import SharedBudget
 from evalstore.documents import write_canonical
 from evalstore.languages.schema_comparison.normalization import NormalSchema, SchemaObject
-from evalstore.languages.schema_comparison.pattern_texts import is_pattern_found
+from evalstore.languages.schema_comparison.pattern_texts import (
+    ANY_PATTERN,
+    is_pattern_found,
+    is_pattern_within,
+)
 
 # The seven types, of which each value has one; a number is an integer or has a fraction.
 TYPES = frozenset({"null", "boolean", "integer", "fraction", "string", "array", "object"})
@@ -271,6 +275,10 @@ def _find_least(narrow: DemandSet, sign: int) -> tuple[Any, bool]:
     return value, bool(is_open)
 
 
+def _find_pattern(_: _KeywordWalk, narrow: DemandSet, wide: str) -> bool:
+    return any(is_pattern_within(own, wide) for own in (*narrow.get_all("pattern"), ANY_PATTERN))
+
+
 def _divide(_: _KeywordWalk, narrow: DemandSet, unit: Any) -> bool:
     units = [
         *narrow.get_all("multipleOf"),
@@ -401,7 +409,7 @@ _TABLE: Mapping[str, tuple[frozenset[str], Rule]] = {
     "multipleOf": (_NUMBERS, _divide),
     "minLength": (_STRINGS, _make_floor("minLength")),
     "maxLength": (_STRINGS, _make_ceiling("maxLength")),
-    "pattern": (_STRINGS, lambda _, __, pattern: pattern == ""),
+    "pattern": (_STRINGS, _find_pattern),
     "minItems": (_ARRAYS, _make_floor("minItems")),
     "maxItems": (_ARRAYS, _make_ceiling("maxItems")),
     "uniqueItems": (_ARRAYS, lambda _, __, is_unique: not is_unique),

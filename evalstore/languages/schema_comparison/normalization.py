@@ -18,7 +18,7 @@ from evalstore.languages.schema_comparison.dialects import (
     LACKED_KEYWORDS,
     LATER,
     convert_old_keywords,
-    drop_unread,
+    read_as_written,
 )
 from evalstore.languages.schemas import (
     SCHEMA_LIST_KEYWORDS,
@@ -26,6 +26,7 @@ from evalstore.languages.schemas import (
     SINGLE_SCHEMA_KEYWORDS,
     find_dialect,
     list_keywords,
+    make_plain_form,
 )
 from evalstore.text import make_excerpt
 
@@ -122,14 +123,16 @@ def normalize_schema(schema: Any) -> NormalForm:
     A reference is replaced by the normal form of what it leads to, under its keyword; one that
     leads back by a mark.
     """
-    normalizer = _Normalizer(schema, find_dialect(schema), convert_old_keywords)
-    normal = normalizer.normalize(schema, ())
+    plain = make_plain_form(schema, find_dialect(schema))
+    normalizer = _Normalizer(plain, find_dialect(schema), convert_old_keywords)
+    normal = normalizer.normalize(plain, ())
     return NormalForm(normal, normalizer.obstacle)
 
 
 def normalize_as_written(schema: Any) -> NormalSchema:
     """Return the normal form of such a schema in its own words; schemas with the same one take the same steps."""
-    return _Normalizer(schema, find_dialect(schema), drop_unread).normalize(schema, ())
+    plain = make_plain_form(schema, find_dialect(schema))
+    return _Normalizer(plain, find_dialect(schema), read_as_written).normalize(plain, ())
 
 
 @dataclass(slots=True)

@@ -1,12 +1,13 @@
-"""Asks what the patterns of schemas find: whether in a text, and a text that one finds and another does not."""
+"""Asks what the patterns of schemas find: in a text, in all texts of another, and in a text that another lacks."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import lru_cache
 
 from evalstore.budget import SharedBudget
 from evalstore.languages.limits import COMPARISON
-from evalstore.languages.pattern_comparison import Expression, compare_patterns
+from evalstore.languages.pattern_comparison import Expression, LanguageRelation, compare_patterns
 from evalstore.languages.patterns.matcher import compile_matcher
 from evalstore.languages.schema_comparison.normalization import UnsupportedSchemaError
 
@@ -22,6 +23,23 @@ def is_pattern_found(pattern: str, text: str) -> bool:
     if found is None:
         raise UnsupportedSchemaError("one of its patterns takes too many steps")
     return found
+
+
+@lru_cache(maxsize=4096)
+def is_pattern_within(narrow: str, wide: str) -> bool:
+    """Whether the second pattern is known to be found in every text in which the first one is."""
+    if wide in {ANY_PATTERN, narrow}:
+        return True
+    relation = compare_patterns(
+        Expression(narrow), Expression(wide), SharedBudget(COMPARISON.text_steps)
+    ).relation
+    return relation in {LanguageRelation.EQUAL, LanguageRelation.WIDER}
+
+
+def take_no_limit(patterns: Collection[str]) -> bool:
+    """Whether all these patterns of a schema stay within the steps of a search, whatever the JSON."""
+    matchers = (compile_matcher(pattern, "", "search") for pattern in patterns)
+    return all(not isinstance(one, str) and one.takes_share(len(patterns)) for one in matchers)
 
 
 @lru_cache(maxsize=4096)

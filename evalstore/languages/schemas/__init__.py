@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from evalstore.languages.schemas.guard import TRUSTED, Flaw, Guard, SchemaPatterns, Violation
     from evalstore.languages.schemas.known_keywords import find_unread_keywords, list_keywords
+    from evalstore.languages.schemas.plain_form import make_plain_form
     from evalstore.languages.schemas.predicates import Predicate, compile_predicate
     from evalstore.languages.schemas.subschemas import (
         LOOKING_KEYWORDS,
@@ -46,6 +47,7 @@ __all__ = [
     "find_unread_keywords",
     "find_untrusted_flaws",
     "list_keywords",
+    "make_plain_form",
 ]
 
 # Our own schemas are trusted, and their patterns searched without counting; of most values a
@@ -63,6 +65,7 @@ __getattr__ = import_lazily(
         ),
         ".guard": ("TRUSTED", "Flaw", "Guard", "SchemaPatterns", "Violation"),
         ".known_keywords": ("find_unread_keywords", "list_keywords"),
+        ".plain_form": ("make_plain_form",),
         ".predicates": ("Predicate", "compile_predicate"),
         ".subschemas": (
             "LOOKING_KEYWORDS",

@@ -21,6 +21,7 @@ from evalstore.languages.schemas.guard import (
     check_size,
     copy_plain,
 )
+from evalstore.languages.schemas.plain_form import make_plain_form
 from evalstore.languages.schemas.subschemas import SchemaParts, find_subschemas
 
 _Answer = TypeVar("_Answer")
@@ -145,8 +146,11 @@ def _compile(schema: Any, guard: Guard) -> Schema | list[Flaw]:
     flaws = [*dialect_flaws, *parts.flaws, *_find_foreign_dialects(parts, dialect), *pattern_flaws]
     if flaws:
         return flaws
+    plain = make_plain_form(schema_copy, find_dialect(schema_copy))
+    if plain is not schema_copy:
+        parts = find_subschemas(plain, "$id")
     return _guard_validator(
-        _make_validator(dialect, schema_copy, literal=guard.literal), parts, patterns, guard
+        _make_validator(dialect, plain, literal=guard.literal), parts, patterns, guard
     )
 
 
