@@ -88,8 +88,8 @@ def command(  # noqa: PLR0913  # one parameter for each option
     warnings 0; under --strict (or `strict: true` in evalstore.yaml) every finding answers 1.
 
     --fix writes misspelt keys, kinds and words that can mean one thing only, versions of one or two
-    parts, missing or surplus quotes, and the ending .yml; every other byte stays. What it mends can
-    move scores, and it says so.
+    parts, missing or surplus quotes, the ending .yml, and `renamed_from` where a released artifact
+    has another id; every other byte stays. What it mends can move scores, and it says so.
 
     A file of another tool is named as that tool's, with the command that migrates it; --as judges
     it as a rubric, a judge or a dataset all the same, by the mistakes that keep it from being one.

@@ -135,15 +135,17 @@ def _list_reached(dataset: Any, files: ArtifactFiles) -> Iterable[Artifact]:
 
 @dataclass(frozen=True, slots=True)
 class KnownRules:
-    """What packages above this one know: the diff's rules, the numbers of its rule sets, and which acceptances stand.
+    """What packages above this one know: the diff's rules and rule sets, acceptances that stand, and renames.
 
     `pending` maps each acceptance of a change since the last release to whether a change needs it;
-    None where that was not computed. What is not known is not judged.
+    None where that was not computed. `renames` are the names of gone artifacts by those of new ones
+    with their content. What is not known is not judged.
     """
 
     rules: Collection[str] = ()
     rule_sets: Collection[int] = ()
     pending: PendingAcceptances | None = None
+    renames: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

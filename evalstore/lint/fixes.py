@@ -38,6 +38,9 @@ def make_edit(text: str, span: Span, note: Note, file: TextFile) -> TextEdit | N
     """Return the edit that mends a note at a span of a file's text."""
     if note.fix is None or file.root is None:
         return None
+    if note.fix.entry:
+        entry = _write_entry(text, *note.fix.entry)
+        return TextEdit(file.root, file.path, file.line, span.end, span.end, "", entry)
     old = text[span.start : span.end]
     new = _write_scalar(old, note.fix, is_json=bool(file.line) or file.path.endswith(_JSON))
     return (
@@ -139,6 +142,14 @@ def _find_scoring_digest(data: bytes, path: str) -> str | None:
         return Artifact(kind, "", "", read_yaml(data, path)).scoring_digest
     except (EvalstoreError, AttributeError, TypeError):
         return None
+
+
+def _write_entry(text: str, key: str, value: str) -> str:
+    """Return a key and its value as they go on behind a value of the outermost mapping."""
+    if text.lstrip("\ufeff \t\r\n").startswith("{"):
+        return f', "{key}": "{value}"'
+    end = "\r\n" if "\r\n" in text else "\n"
+    return f"{end}{key}: {value}"
 
 
 def _write_scalar(old: str, fix: Fix, *, is_json: bool) -> str | None:

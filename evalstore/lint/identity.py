@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from evalstore.errors import RefError
@@ -75,6 +75,13 @@ def lint_former_id(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note
             lookup.load(parse_ref(former))
         except RefError as error:
             yield _note_former(error.message, error.hint or "")
+
+
+def lint_missing_rename(artifact: Artifact, renames: Mapping[str, str]) -> Iterator[Note]:
+    """Yield that an artifact is a gone one under another id, and does not say so."""
+    if (former := renames.get(artifact.name)) and RENAMED_FROM not in artifact.value:
+        fix = Fix(entry=(RENAMED_FROM, former))
+        yield make_note("renamed-from-missing", ("id",), fix=fix, former=former)
 
 
 def _note_former(message: str, hint: str) -> Note:

@@ -17,10 +17,14 @@ _LISTED_LIMIT = 20
 
 
 class Fix(NamedTuple):
-    """The one right text of a scalar: another word (None: the same), with or without quotes (None: as it is)."""
+    """The one right text of a scalar: another word (None: the same), with or without quotes (None: as it is).
+
+    `entry` is a key and its value that are missing beside it.
+    """
 
     word: str | None = None
     quoted: bool | None = None
+    entry: tuple[str, str] | None = None
 
 
 class Note(NamedTuple):

@@ -24,7 +24,12 @@ from evalstore.lint.context import (
     read_target_policies,
 )
 from evalstore.lint.fixes import TextFile, find_edit, find_rename
-from evalstore.lint.identity import lint_former_id, lint_identity, lint_twins
+from evalstore.lint.identity import (
+    lint_former_id,
+    lint_identity,
+    lint_missing_rename,
+    lint_twins,
+)
 from evalstore.lint.keys import lint_artifact_keys, lint_keys
 from evalstore.lint.notes import (
     Note,
@@ -266,6 +271,7 @@ def lint_alone(artifact: Artifact, context: ValidationContext) -> Iterator[Note]
     yield from _lint_by_itself(artifact, context.cosmetic)
     yield from lint_twins(artifact, context.lookup.files)
     yield from lint_former_id(artifact, context.lookup)
+    yield from lint_missing_rename(artifact, context.known.renames)
     yield from lint_references(artifact, context.lookup)
     if artifact.kind is Kind.RUBRIC:
         yield from lint_judged_checks(artifact, context.lookup)

@@ -11,6 +11,7 @@ from evalstore.model import Artifact, Kind, parse_ref, select_scoring_part
 from evalstore.model.artifact import RENAMED_FROM
 from evalstore.store import ArtifactStore, Release
 from evalstore.store.rows import compute_rows_sha256
+from evalstore.store.tags import find_last_release
 
 _MOST = 100  # gone artifacts of a kind that are looked at: nobody renames more at once
 
@@ -33,6 +34,17 @@ def propose_renames(
             found[0]: former[0] for found, former in pairs if len(found) == len(former) == 1
         }
     return proposed
+
+
+def find_missing_renames(store: ArtifactStore) -> dict[str, str]:
+    """Return what the working files that were never released were renamed from, where nothing says so."""
+    if store.root is None:
+        return {}
+    releases, present = store.group_releases(), {ref.name for ref in store.working()}
+    last = (find_last_release(all_) for name, all_ in releases.items() if name not in present)
+    return propose_renames(
+        store, sorted(present - releases.keys()), [release for release in last if release]
+    )
 
 
 def describe_proposal(name: str, former: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -15,6 +15,7 @@ from evalstore.model import Findings
 from evalstore.places import SETTINGS_FILE
 from evalstore.progress import Watch
 from evalstore.release.references import expect_references
+from evalstore.release.renames import find_missing_renames
 from evalstore.store import ArtifactStore
 
 
@@ -61,13 +62,21 @@ def _find_known_rules(
 ) -> KnownRules:
     """Return what the files of a store are measured by."""
     pending = _find_pending_acceptances(store, sources, today)
+    renames = _find_renames(store)
     # Only settings name the rules of changes, which are slow to load.
     if not any(source.path == SETTINGS_FILE for source in sources):
-        return KnownRules(pending=pending)
+        return KnownRules(pending=pending, renames=renames)
     from evalstore.diff.rules import RULES
     from evalstore.diff.settings import RULE_SETS
 
-    return KnownRules(RULES, RULE_SETS, pending)
+    return KnownRules(RULES, RULE_SETS, pending, renames)
+
+
+def _find_renames(store: ArtifactStore | None) -> Mapping[str, str]:
+    try:
+        return find_missing_renames(store) if store else {}
+    except EvalstoreError:  # whatever prevents it is reported as a finding of its own
+        return {}
 
 
 def _find_pending_acceptances(

@@ -326,3 +326,27 @@ def test_what_is_ambiguous_or_other_is_not_proposed(released: Shop) -> None:
     (released.root / "rubrics/tone.yaml").unlink()
     released.write("rubrics/other.yaml", rubric("other"))
     assert [one.hint for one in released.status().artifacts] == ["", "", ""]
+
+
+def test_a_rename_that_is_not_said_is_a_warning_which_fix_writes(released: Shop, cli: Cli) -> None:
+    _move(released, "rubrics/tone.yaml", "rubrics/manner.yaml", rubric("manner", title="Our manner"))
+    commit(released)
+    ran = cli("-C", released.root, "validate", "--format", "json")
+    (found,) = (one for one in json.loads(ran.out)["findings"] if one["rule"] == "renamed-from-missing")
+    assert (ran.code, found["severity"], found["file"], found["pointer"]) == (
+        0,
+        "warning",
+        "rubrics/manner.yaml",
+        "/id",
+    )
+    assert cli("-C", released.root, "validate", "--strict").code == 1
+    ran = cli("-C", released.root, "validate", "--fix", "--strict")
+    assert ran.code == 0
+    assert b"id: manner\nrenamed_from: rubric/tone\n" in released.read("rubrics/manner.yaml")
+    assert "renamed_from: rubric/tone" in ran.out
+    assert "renamed-from-missing" not in cli("-C", released.root, "validate").out
+
+
+def test_a_copy_and_a_first_file_are_no_renames(released: Shop, cli: Cli) -> None:
+    released.write("rubrics/manner.yaml", rubric("manner"))
+    assert cli("-C", released.root, "validate", "--strict").code == 0

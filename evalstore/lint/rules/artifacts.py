@@ -16,6 +16,14 @@ ARTIFACT_RULES = (
         "{hint}",
         "The first release of a renamed artifact goes on from the releases of its earlier id, where there are any.",
     ),
+    ValidationRule(
+        "renamed-from-missing",
+        _WARNING,
+        "it is what {former} was, and does not say that it was renamed",
+        "write `renamed_from: {former}`, as `evalstore validate --fix` does",
+        "Without the line its history, its pins and the bump of its next release begin anew.",
+        example="rubrics/manner.yaml with the content of rubric/tone, whose file is gone",
+    ),
     # Rubrics.
     ValidationRule(
         "check-id-duplicate",
