@@ -22,7 +22,7 @@ LOUD = [case for case in ALL if case not in SILENT]
 STEPS = sorted((ROOT / "sample_repo/history").iterdir())
 
 # Rules that need what no folder of git should hold: links, twins by case, files of no kind or of another tool.
-ELSEWHERE = {"link-not-followed", "id-twin", "kind-unknown", "format-foreign"}
+ELSEWHERE = {"link-not-followed", "id-twin", "kind-unknown", "format-foreign", "renamed-from-missing"}
 
 Run = Callable[..., Findings]
 

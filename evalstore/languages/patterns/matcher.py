@@ -57,7 +57,7 @@ class PatternMatcher:
         """Whether some text of up to `OUTPUT_LIMIT` characters may take too many steps."""
         return self.longest < OUTPUT_LIMIT
 
-    def takes_share(self, number: int) -> bool:
+    def is_within_share(self, number: int) -> bool:
         """Whether no text of up to `OUTPUT_LIMIT` characters takes more than one of so many parts of the steps."""
         return self._bound.find_longest(PATTERNS.steps // number, OUTPUT_LIMIT) == OUTPUT_LIMIT
 

@@ -39,7 +39,7 @@ def is_pattern_within(narrow: str, wide: str) -> bool:
 def take_no_limit(patterns: Collection[str]) -> bool:
     """Whether all these patterns of a schema stay within the steps of a search, whatever the JSON."""
     matchers = (compile_matcher(pattern, "", "search") for pattern in patterns)
-    return all(not isinstance(one, str) and one.takes_share(len(patterns)) for one in matchers)
+    return all(not isinstance(one, str) and one.is_within_share(len(patterns)) for one in matchers)
 
 
 @lru_cache(maxsize=4096)
