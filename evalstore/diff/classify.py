@@ -24,9 +24,10 @@ from evalstore.diff.findings import (
     Profile,
     TotalEffect,
 )
-from evalstore.diff.plain_data import describe_value, list_differences
+from evalstore.diff.plain_data import describe_exchange, describe_value, list_differences
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
+from evalstore.diff.word_diff import compare_words, is_reworded
 from evalstore.documents import format_json_pointer
 from evalstore.text import make_printable
 
@@ -180,9 +181,13 @@ def _find_certainty(change: Change, rule: ChangeRule) -> Certainty:
 
 def _write_message(change: Change, rule: ChangeRule) -> str:
     item = change.item
+    old, new = describe_exchange(change.old, change.new)
     words = {
-        "old": describe_value(change.old),
-        "new": describe_value(change.new),
+        "old": old,
+        "new": new,
+        "change": f'"{compare_words(change.old, change.new)}"'
+        if is_reworded(change.old, change.new)
+        else f"{old} → {new}",
         "item": describe_value(item),
         "demand": change.name
         if isinstance(item, bool)

@@ -10,12 +10,14 @@ from itertools import islice
 from typing import Any
 
 from evalstore.diff.limits import COMPARED
+from evalstore.diff.word_diff import count_common_prefix
 from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT
 from evalstore.errors import LoadError
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 _BITS = int(DIGIT_LIMIT * math.log2(10))
+_BEFORE_DIFFERENCE = 16  # characters that are shown before the first difference of two long values
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -86,6 +88,17 @@ def describe_value(value: Any) -> str:
     if isinstance(value, list):
         value = value[:SHORT_EXCERPT]
     return make_excerpt(value if isinstance(value, str) else write_canonical(value), SHORT_EXCERPT)
+
+
+def describe_exchange(old: Any, new: Any) -> tuple[str, str]:
+    """Return two values as texts for a sentence; of long ones what stands around their first difference."""
+    before, after = describe_value(old), describe_value(new)
+    if before != after or is_same(old, new):
+        return before, after
+    texts = [side if isinstance(side, str) else write_canonical(side) for side in (old, new)]
+    cut = max(0, count_common_prefix(*texts) - _BEFORE_DIFFERENCE)
+    focused = [make_excerpt(f"…{text[cut:]}", SHORT_EXCERPT) for text in texts]
+    return focused[0], focused[1]
 
 
 def list_differences(old: Any, new: Any) -> str:

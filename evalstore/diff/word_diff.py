@@ -12,6 +12,9 @@ from evalstore.text import make_printable
 # their product.
 _WORDS_LIMIT = 400
 _REACHES = (3, 2, 1)  # words before an edit, and behind it: the most that fit
+# The end of a comparison of texts that have the same words.
+WHITE_SPACE = "(other white space)"
+_SHORT_TEXT = 3  # words of a text that is shown whole
 _Step = tuple[str, int, int, int, int]
 
 
@@ -21,12 +24,21 @@ def compare_words(old: str, new: str, width: int = 0) -> str:
     Of words that stay, those next to an edit are shown: fewer of them where all of it then fits
     `width`.
     """
-    before, after = (make_printable(text).split() for text in (old, new))
+    before, after = ([make_printable(word) for word in text.split()] for text in (old, new))
     if before == after:
-        return f"{_shorten_run(before, _REACHES[0], is_first=False, is_last=False)} (white space)"
+        shown = _shorten_run(before, _REACHES[0], is_first=False, is_last=False)
+        return f"{shown} {WHITE_SPACE}"
     steps = list(_find_steps(before, after))
     lines = [" ".join(filter(None, _mark_words(before, after, steps, reach))) for reach in _REACHES]
     return next((line for line in lines if not width or len(line) <= width), lines[-1])
+
+
+def is_reworded(old: object, new: object) -> bool:
+    """Whether both are texts of which a comparison word by word shows more than the two side by side."""
+    sides = (old, new)
+    return all(isinstance(one, str) for one in sides) and any(
+        len(str(one).split()) > _SHORT_TEXT for one in sides
+    )
 
 
 def count_common_prefix(old: Sequence[str], new: Sequence[str]) -> int:

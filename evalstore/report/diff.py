@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.diff.word_diff import compare_words
+from evalstore.diff.word_diff import compare_words, is_reworded
 from evalstore.release.renames import describe_proposal
 from evalstore.report.diff_words import (
     SUPPOSED,
@@ -28,7 +28,14 @@ from evalstore.report.diff_words import (
     summarize_measurement,
     summary,
 )
-from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_blocks
+from evalstore.report.text_layout import (
+    PAPER,
+    Part,
+    Screen,
+    format_columns,
+    join_blocks,
+    join_names,
+)
 from evalstore.report.value_diff import Mark
 from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
@@ -45,7 +52,6 @@ _CHILDREN = 8
 _MANY = 12  # findings that no screen shows at once
 _ORIGIN = "x_source"
 _ALIKE = 3  # findings that are one block
-_SHORT_TEXT = 3  # words of a text that is shown whole
 _SUBJECT_FIRST = (
     "check-",
     "phrase-",
@@ -140,13 +146,12 @@ def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) ->
 
 def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterator[Iterable[str]]:
     """Yield each finding in full, of one or two; of more, a line each, and what one rule finds alike as one block."""
-    findings = [
-        finding
-        for finding in sort_by_level(diff.findings)
-        if screen.whole or not _is_bookkeeping(finding)
-    ]
+    ordered = sort_by_level(diff.findings)
+    notes = [finding for finding in ordered if _is_note(finding) and not screen.whole]
+    findings = [finding for finding in ordered if finding not in notes]
     if screen.whole or len(findings) < _ALIKE:
         yield from (format_finding(finding, screen, can_accept=can_accept) for finding in findings)
+        yield from [[*_format_notes(notes, screen)]] if notes else []
         return
     groups: dict[object, list[DiffFinding]] = {}
     for finding in findings:
@@ -157,6 +162,7 @@ def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterato
             lines += (line for finding in group for line in _format_brief(finding, screen))
         else:
             lines += _format_group(group, screen)
+    lines += _format_notes(notes, screen) if notes else ()
     yield [*lines, screen.paint(Part.QUIET, f"{_MARGIN}{_MORE}")]
 
 
@@ -171,9 +177,25 @@ def _format_brief(finding: DiffFinding, screen: Screen) -> Iterator[str]:
     )
 
 
-def _is_bookkeeping(finding: DiffFinding) -> bool:
-    """Whether only a migration reads what changed: where an artifact came from, which the last line counts."""
-    return finding.rule == "metadata-changed" and _ORIGIN in finding.pointer.split("/")
+def _is_note(finding: DiffFinding) -> bool:
+    """Whether only people read what changed: a title, or where an artifact came from."""
+    return finding.rule == "metadata-changed" and not finding.adjusted
+
+
+def _format_notes(notes: Sequence[DiffFinding], screen: Screen) -> Iterator[str]:
+    """Yield one note in a line, and of more how many they are, and under which keys."""
+    if len(notes) == 1 and _find_note_key(notes[0]) != _ORIGIN:
+        yield from _format_brief(notes[0], screen)
+        return
+    counts = Counter(map(_find_note_key, notes))
+    keys = (f"{key} ({number})" if number > 1 else key for key, number in counts.items())
+    said = f"{count_noun(len(notes), 'note')} for people: {join_names(keys, _MANY)}"
+    yield from _paint_level(Bump.PATCH, said, screen)
+
+
+def _find_note_key(finding: DiffFinding) -> str:
+    steps = finding.pointer.split("/")
+    return _ORIGIN if _ORIGIN in steps else make_printable(steps[-1])
 
 
 def _read_likeness(finding: DiffFinding) -> tuple[object, ...]:
@@ -190,7 +212,7 @@ def _read_likeness(finding: DiffFinding) -> tuple[object, ...]:
 
 def _format_group(group: Sequence[DiffFinding], screen: Screen) -> Iterator[str]:
     """Yield what holds of all findings of a group once, then a line for each of them."""
-    first, subjects = group[0], {_name_subject(finding) for finding in group}
+    first, subjects = group[0], {finding.message.partition(" ")[0] for finding in group}
     owner = (
         f" of {first.message.partition(' ')[0]}"
         if len(subjects) == 1 and _begins_with_name(first)
@@ -213,17 +235,22 @@ def _word_instance(finding: DiffFinding, width: int, *, is_named: bool = True) -
     """Return what changed and its line; of a text that was reworded, how its words differ, in a line where it fits."""
     place = finding.new or finding.old
     line = f"line {place.line}" if place and place.line else ""
-    old, new = finding.before, finding.after
-    if isinstance(old, str) and isinstance(new, str) and len(old.split()) > _SHORT_TEXT:
-        where = f" ({line})" if line else ""
-        lead = f"{_name_subject(finding)}{where}: " if is_named or not line else f"{line}: "
+    where, message, old, new = (
+        f" ({line})" if line else "",
+        finding.message,
+        finding.before,
+        finding.after,
+    )
+    if not is_reworded(old, new):
+        return f"{message}{where}"
+    words = compare_words(old, new)
+    if not is_named and line:
+        return f"{line}: {compare_words(old, new, width - _INSTANCE - len(line))}"
+    if words not in message:
+        lead = f"{message}{where}: "
         return lead + compare_words(old, new, width - _INSTANCE - len(lead))
-    return f"{finding.message} ({line})" if line else finding.message
-
-
-def _name_subject(finding: DiffFinding) -> str:
-    """Return what a text belongs to: the check or key that its message begins with; else what the message says."""
-    return finding.message.partition(" ")[0] if _begins_with_name(finding) else finding.message
+    rest = len(message) - len(words) + len(where)
+    return message.replace(words, compare_words(old, new, width - _INSTANCE - rest)) + where
 
 
 def _begins_with_name(finding: DiffFinding) -> bool:

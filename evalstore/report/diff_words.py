@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.diff.findings import ASKED_RULES, ReplyWitness
 from evalstore.diff.plain_data import describe_value
+from evalstore.diff.word_diff import WHITE_SPACE, compare_words, is_reworded
 from evalstore.documents import write_canonical
 from evalstore.errors import Place
 from evalstore.model import Verdict, format_decimal, format_exact_score
@@ -108,7 +109,12 @@ def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
     A patch moves no score and needs no review line by line, so only an exchange of one line is
     shown.
     """
-    values = [value for value in (finding.before, finding.after) if value is not None]
+    sides = (finding.before, finding.after)
+    if is_reworded(*sides):
+        words = compare_words(finding.before, finding.after)
+        if words in finding.message and not words.endswith(WHITE_SPACE):
+            return ""
+    values = [value for value in sides if value is not None]
     if all(_repeats_message(value, finding.message) for value in values):
         return ""
     if line := format_one_line(finding.before, finding.after, width):

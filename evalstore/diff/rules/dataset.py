@@ -42,7 +42,7 @@ ROWS = (
     ChangeRule(
         id="question-input-changed",
         artifact="dataset",
-        message="{question} asks something else: {key} changes",
+        message="{question} asks something else, {key}: {change}",
         reason="the model sees another text, and stored outputs no longer answer it",
         example="What is a cache tag? → What is a cache bin?",
         instead="nothing → {id: q2, input: What is a cache context?} (a new question instead)",
@@ -51,7 +51,7 @@ ROWS = (
     ChangeRule(
         id="question-reference-changed",
         artifact="dataset",
-        message="{key} of {question} changes{why}",
+        message="{key} of {question}: {change}{why}",
         reason="checks and judges may read it",
         example="expected_facts: [x] → expected_facts: [y]",
         instead="expected: Tags → expected: Tags and contexts (where no check and no judge of its rubric reads it)",
@@ -63,7 +63,7 @@ ROWS = (
         artifact="dataset",
         level=Bump.PATCH,
         scope=Scope.NOTHING,
-        message="{key} of {question} changes, which no check or judge reads",
+        message="{key} of {question}, which no check or judge reads: {change}",
         reason="no check and no judge of its rubric reads it",
         example="expected: Tags → expected: Tags and contexts",
         certainty=Certainty.PROVED,

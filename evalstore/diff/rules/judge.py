@@ -139,7 +139,7 @@ _JUDGE_ROWS = (
     ),
     _make_row(
         "judge-template-changed",
-        message="the template changes",
+        message="the template: {change}",
         reason="the judge reads all of it: wording, order and even white space can move a score",
         example="Is it kind? → Is it kind and calm?",
         instead="{{ output }} → {{{output}}} (other braces, the same text)",
@@ -192,7 +192,7 @@ _JUDGE_ROWS = (
     ),
     _make_row(
         "judge-reply-pattern-changed",
-        message="the reply pattern changes from {old} to {new}",
+        message="the reply pattern: {change}",
         reason="the pattern decides which reply becomes which score",
         example="reply_pattern: '(.*)' → reply_pattern: 'score (.*)'",
         instead="'score: ([0-9]+)' → 'score: (?P<score>[0-9]+)' (a name for the group)",
@@ -208,14 +208,14 @@ _JUDGE_ROWS = (
     ),
     _make_row(
         "judge-model-changed",
-        message="{where} changes from {old} to {new}",
+        message="{where}: {change}",
         reason="another model, or one with another system message, gives other scores",
         example="model: {id: small} → model: {id: large}",
         deciders=(_show_advisory,),
     ),
     _make_row(
         "judge-sampling-changed",
-        message="{where} changes from {old} to {new}",
+        message="{where}: {change}",
         reason="sampling and other parameters of the request can change the scores",
         example="temperature: 0 → temperature: 1",
         deciders=(_show_advisory,),
@@ -270,7 +270,7 @@ _JURY_ROWS = (
     ChangeRule(
         id="check-variables-changed",
         scope=Scope.CHECK,
-        message="{check} gives its judges {variable} {new} (was {old})",
+        message="{check} gives its judges {variable}: {change}",
         reason="the judge's template shows it to the model",
         example="nothing → variables: {criterion: kind}",
         instead="variables: {mood: calm} → nothing (one that no judge's template uses)",

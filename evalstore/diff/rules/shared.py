@@ -31,7 +31,7 @@ ROWS = (
         artifact="any",
         level=Bump.PATCH,
         scope=Scope.NOTHING,
-        message="{where} changes from {old!r} to {new!r}",
+        message="{where}: {change}",
         reason="it is for people; scoring never reads it",
         example="title: Old → title: New",
     ),
