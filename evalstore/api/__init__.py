@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         open_replacement,
         open_wording_trial,
     )
+    from evalstore.agreement.ask_command import suggest_ask_command
     from evalstore.agreement.correction import plan_corrections
     from evalstore.audits import Audit, AuditOptions, ChangeSide, audit_runs, measure_change
     from evalstore.audits.bare_outputs import grade_bare_outputs
@@ -213,6 +214,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "open_replacement",
         "open_wording_trial",
     ),
+    "evalstore.agreement.ask_command": ("suggest_ask_command",),
     "evalstore.agreement.correction": ("plan_corrections",),
     "evalstore.scoring.judging": ("CallPlan", "Endpoint", "Judges", "open_session"),
     "evalstore.scoring.run_record": ("UnmetSettingError",),

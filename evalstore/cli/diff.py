@@ -152,6 +152,10 @@ def command(  # noqa: PLR0913  # the options of the command line
             diff = replace(
                 diff, measured=tuple(_measure_run(run, pair, settings, store) for run in runs)
             )
+    if diff.asked is None:
+        from evalstore.api import suggest_ask_command
+
+        diff = replace(diff, ask_command=suggest_ask_command(diff, settings.path))
     settings.print_result(diff)
     return _decide_exit(diff, fail_on)
 
@@ -289,7 +293,7 @@ def _save_examples(
 def _show_all_changes(
     settings: CommandSettings, profile: str | None, fail_on: str | None, judges: Judges
 ) -> ExitCode:
-    from evalstore.api import Profile, compare_all, open_kept_replies
+    from evalstore.api import Profile, compare_all, open_kept_replies, suggest_ask_command
 
     with settings.open_judged_store() as store:
         watches = (
@@ -301,6 +305,10 @@ def _show_all_changes(
             result = compare_all(
                 store, today, Profile(profile) if profile else None, watches, replies
             )
+    asking = (
+        replace(diff, ask_command=suggest_ask_command(diff, settings.path)) for diff in result.diffs
+    )
+    result = replace(result, diffs=tuple(asking))
     settings.print_result(result)
     if result.broken:
         return ExitCode.FAILED

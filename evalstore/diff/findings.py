@@ -356,7 +356,7 @@ class Diff(PageValue):
     theirs, and needs no bump. `settings` are changes of evalstore.yaml between the two sides that
     do, each at its level. `asked` is
     what judges said in old and new words, where somebody asked them. `examples` are those of the
-    two documents.
+    two documents. `ask_command` is what asks judges about the edits that only they can tell.
     """
 
     old: Side
@@ -372,6 +372,7 @@ class Diff(PageValue):
     settings: tuple[SettingChange, ...] = ()
     asked: AskedChange | None = None
     examples: ExampleEffect | None = None
+    ask_command: str = ""
 
     @property
     def has_settings(self) -> bool:

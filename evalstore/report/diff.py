@@ -128,13 +128,15 @@ def _format_overview(diff: Diff, screen: Screen) -> list[str]:
     return screen.wrap(summary(diff), ", ".join(rule_counts))
 
 
-def format_finding(finding: DiffFinding, screen: Screen, *, can_accept: bool) -> Iterator[str]:
+def format_finding(
+    finding: DiffFinding, screen: Screen, *, can_accept: bool, ask: str = ""
+) -> Iterator[str]:
     """Yield the lines of one finding: its headline, its place, what changed, and what may be done."""
     yield from _paint_level(finding.level, finding.message, screen)
     about = f"{finding.rule}, {describe_places(finding)}, {finding.fingerprint}"
     yield from screen.wrap(about, lead=_MARGIN, inner=_MARGIN * 2, part=Part.QUIET)
     yield from _format_exchange_lines(finding, screen)
-    for label, sentence in describe_finding(finding, can_accept=can_accept):
+    for label, sentence in describe_finding(finding, can_accept=can_accept, ask=ask):
         lead = f"{label.ljust(_LABEL)}  "
         yield from _wrap_line(lead + sentence, screen, _MARGIN, inner=len(lead))
     children = sort_by_level(finding.children)[: None if screen.whole else _CHILDREN]
@@ -150,7 +152,10 @@ def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterato
     notes = [finding for finding in ordered if _is_note(finding) and not screen.whole]
     findings = [finding for finding in ordered if finding not in notes]
     if screen.whole or len(findings) < _ALIKE:
-        yield from (format_finding(finding, screen, can_accept=can_accept) for finding in findings)
+        yield from (
+            format_finding(finding, screen, can_accept=can_accept, ask=diff.ask_command)
+            for finding in findings
+        )
         yield from [[*_format_notes(notes, screen)]] if notes else []
         return
     groups: dict[object, list[DiffFinding]] = {}
@@ -161,7 +166,7 @@ def _format_findings(diff: Diff, screen: Screen, *, can_accept: bool) -> Iterato
         if len(group) < _ALIKE:
             lines += (line for finding in group for line in _format_brief(finding, screen))
         else:
-            lines += _format_group(group, screen)
+            lines += _format_group(group, screen, diff.ask_command)
     lines += _format_notes(notes, screen) if notes else ()
     yield [*lines, screen.paint(Part.QUIET, f"{_MARGIN}{_MORE}")]
 
@@ -210,7 +215,7 @@ def _read_likeness(finding: DiffFinding) -> tuple[object, ...]:
     )
 
 
-def _format_group(group: Sequence[DiffFinding], screen: Screen) -> Iterator[str]:
+def _format_group(group: Sequence[DiffFinding], screen: Screen, ask: str) -> Iterator[str]:
     """Yield what holds of all findings of a group once, then a line for each of them."""
     first, subjects = group[0], {finding.message.partition(" ")[0] for finding in group}
     owner = (
@@ -221,7 +226,7 @@ def _format_group(group: Sequence[DiffFinding], screen: Screen) -> Iterator[str]
     yield from _paint_level(
         first.level, f"{len(group)} changes{owner} like this: {first.rule}", screen
     )
-    for label, sentence in describe_finding(first, can_accept=False):
+    for label, sentence in describe_finding(first, can_accept=False, ask=ask):
         if label == SUPPOSED:  # of one of them alone
             continue
         lead = f"{label.ljust(_LABEL)}  "

@@ -44,7 +44,7 @@ _VERDICTS = {
     "looser": "scores stay, more pass",
     "either": "scores stay, other outputs pass",
 }
-_NEXT_ASK = "the judge's replies: evalstore diff REF --ask 30 --run RUN"
+_NEXT_ASK = "evalstore diff REF --ask 30 --run RUN"
 SUPPOSED = "possible"  # the label of an output that moves if judges answer two wordings differently
 _PERCENT = 100
 _SEVERAL = 2  # findings, of which each speaks of itself alone
@@ -83,8 +83,13 @@ def can_accept_changes(diff: Diff) -> bool:
     return (diff.new.ref or "").endswith("@worktree")
 
 
-def describe_finding(finding: DiffFinding, *, can_accept: bool) -> Iterator[tuple[str, str]]:
-    """Yield the labels and sentences about a finding; with `can_accept` the command that accepts it too."""
+def describe_finding(
+    finding: DiffFinding, *, can_accept: bool, ask: str = ""
+) -> Iterator[tuple[str, str]]:
+    """Yield the labels and sentences about a finding; with `can_accept` the command that accepts it too.
+
+    `ask` is the command that asks judges, where it is known.
+    """
     yield from describe_adjustments(finding)
     certainty = _CERTAINTY[finding.certainty]
     effect = describe_movement(finding)
@@ -96,7 +101,7 @@ def describe_finding(finding: DiffFinding, *, can_accept: bool) -> Iterator[tupl
     if finding.witness and not (is_asked and not finding.is_certain):
         yield "shown by", _describe_witness(finding.witness)
     elif is_asked:
-        yield "shown by", _NEXT_ASK
+        yield "shown by", f"the judge's replies: {ask or _NEXT_ASK}"
         if finding.witness:
             yield SUPPOSED, _describe_witness(finding.witness)
     if can_accept and finding.level is Bump.MAJOR and not finding.is_certain:

@@ -58,7 +58,8 @@ def report_problems(result: Any, locate: Callable[[str], str]) -> ProblemReport:
 def _report_diff(diff: Diff) -> ProblemReport:
     can_accept = can_accept_changes(diff)
     problems = [
-        _change_problem(finding, can_accept=can_accept) for finding in sort_by_level(diff.findings)
+        _change_problem(finding, can_accept=can_accept, ask=diff.ask_command)
+        for finding in sort_by_level(diff.findings)
     ]
     about = (diff.old.ref or "old", diff.new.ref or "new")
     total = [sentence] if (sentence := describe_total(diff)) else []
@@ -93,7 +94,7 @@ def _problems_of_other_causes(diff: Diff) -> Iterator[Problem]:
         )
 
 
-def _change_problem(finding: DiffFinding, *, can_accept: bool) -> Problem:
+def _change_problem(finding: DiffFinding, *, can_accept: bool, ask: str = "") -> Problem:
     exchange = format_exchange(finding, _WIDTH)
     children = (
         (str(child.level), child.message) for child in sort_by_level(finding.children)[:_LIST_LIMIT]
@@ -107,7 +108,7 @@ def _change_problem(finding: DiffFinding, *, can_accept: bool) -> Problem:
         finding.fingerprint,
         (
             *_note_removed_line(finding),
-            *describe_finding(finding, can_accept=can_accept),
+            *describe_finding(finding, can_accept=can_accept, ask=ask),
             *children,
             ("fingerprint", finding.fingerprint),
         ),

@@ -163,3 +163,16 @@ def test_what_cannot_be_asked_is_said(store: Path, run: Path, cli: Cli, judge_se
     edit(store, "rubrics/answer.yaml", "threshold: 0.75", "threshold: 0.5")
     ran = cli("diff", "rubric/answer", "--ask", "5", "--run", run, cwd=store)
     assert (ran.code, "no judge is asked anything else" in ran.err) == (3, True)
+
+
+def test_the_command_that_asks_names_the_artifact_and_the_newest_run(store: Path, run: Path, cli: Cli) -> None:
+    edit(store, "rubrics/answer.yaml", "thanks the reader", "warmly thanks the reader")
+    said = " ".join(cli("diff", "rubric/answer", cwd=store).out.split())
+    name = run if run.is_absolute() else store / run
+    command = f"evalstore diff rubric/answer --ask 30 --run {name.relative_to(store)}"
+    assert command in said
+    # So it is where all of the store is compared; without a run that has the artifact, one has to be named.
+    assert command in " ".join(cli("diff", cwd=store).out.split())
+    name.unlink()
+    said = " ".join(cli("diff", "rubric/answer", cwd=store).out.split())
+    assert "evalstore diff rubric/answer --ask 30 --run RUN" in said

@@ -80,9 +80,7 @@ def test_two_references_name_both_sides(cli: Cli, repo: Path) -> None:
     assert ran.out.splitlines() == [
         "rubric/tone@1.0.0 → rubric/tone@1.0.1",
         "",
-        "patch  title changes from 'Tone' to 'The tone'",
-        "       metadata-changed, rubrics/tone.yaml:3, 02f629a69437d398",
-        "       why       it is for people; scoring never reads it (by definition)",
+        "patch  title: Tone → The tone (line 3)",
         "",
         "1 patch. This needs a patch bump: the next version is 1.0.1",
     ]

@@ -282,7 +282,7 @@ def test_what_cannot_be_known_stays_major(held: Store, ref: str, more: Mapping, 
 def test_without_a_store_a_reference_stays_major() -> None:
     sides = ({"questions": [{"id": "q", "input": "i", "rubric_ref": REF, "expected": text}]} for text in "ab")
     (finding,) = compare(*sides).findings
-    assert (finding.level, finding.message) == (Bump.MAJOR, "expected of q changes; its rubric is not available")
+    assert (finding.level, finding.message) == (Bump.MAJOR, "expected of q: a → b; its rubric is not available")
 
 
 @pytest.mark.heavy

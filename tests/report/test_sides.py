@@ -105,9 +105,36 @@ def test_what_the_sentence_says_is_not_said_again() -> None:
     assert format_exchange(finding, 80) == ""
 
 
-def test_a_short_template_is_old_and_new_on_one_line() -> None:
+def test_a_template_is_compared_word_by_word_old_before_new() -> None:
     told = text(compare(judge("Right? {{ output }}"), judge("Wrong? {{ output }}")))
-    assert '       changed   "Right? {{ output }}" → "Wrong? {{ output }}"\n' in told
+    assert 'MAJOR  the template: "[-Right?-] {+Wrong?+} {{ output }}"\n' in told
+    assert "changed  " not in told
+
+
+def test_what_differs_far_behind_a_common_beginning_is_shown() -> None:
+    start = "word " * 3_000
+    for old, new in ((f"{start}old end", f"{start}new end"), (f"old {start}", f"new {start}")):
+        assert "[-old-] {+new+}" in compare(judge(old), judge(new)).findings[0].message
+
+
+def test_no_line_says_that_a_value_changes_to_itself() -> None:
+    long = "a" * 90
+    sides = [{**RUBRIC, "x_note": f"{long}{end}"} for end in ("b", "c")]
+    (finding,) = compare(*sides).findings
+    old, new = finding.message.removeprefix("x_note: ").split(" → ")
+    assert (old[-1], new[-1]) == ("b", "c")
+
+
+def test_of_other_white_space_it_is_said_that_it_is_all() -> None:
+    told = text(compare(judge("Is it right? {{ output }}"), judge("Is it right?\n{{ output }}")))
+    assert "(other white space)" in told
+
+
+def test_many_notes_are_one_line_until_somebody_asks() -> None:
+    sides = [{**RUBRIC, "title": word, "tags": [word], "x_source": {"sha256": word}} for word in "ab"]
+    diff = compare(*sides)
+    assert "patch  3 notes for people: title, tags and x_source\n" in text(diff)
+    assert text(diff, Screen(80, whole=True)).count("metadata-changed") == 3
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])

@@ -118,7 +118,8 @@ def _filter_findings(diff: Diff, budget: int) -> FilteredList:
     rules = {rule: f"r{number}" for number, (rule, _) in enumerate(counts.most_common(_MOST_RULES))}
     can_accept = can_accept_changes(diff)
     rendered = (
-        _render_finding(one, rules.get(one.rule, ""), can_accept=can_accept) for one in findings
+        _render_finding(one, rules.get(one.rule, ""), can_accept=can_accept, ask=diff.ask_command)
+        for one in findings
     )
     items = select_items(((item, 0) for item in rendered), budget)
     levels, directions = {one.level for one in findings}, {one.direction for one in findings}
@@ -142,7 +143,7 @@ def _filter_findings(diff: Diff, budget: int) -> FilteredList:
     return filter_items(menus if len(findings) > _FEW else (), items, f"Major changes first.{more}")
 
 
-def _render_finding(finding: DiffFinding, rule: str, *, can_accept: bool) -> Markup:
+def _render_finding(finding: DiffFinding, rule: str, *, can_accept: bool, ask: str) -> Markup:
     children = sort_by_level(finding.children)
     more = (
         [f"and {len(children) - _MOST_CHILDREN:,} more"] if len(children) > _MOST_CHILDREN else []
@@ -160,7 +161,7 @@ def _render_finding(finding: DiffFinding, rule: str, *, can_accept: bool) -> Mar
         ],
         look=_COLOURS.get(finding.level, "quiet"),
         places=describe_places(finding),
-        sentences=[*describe_finding(finding, can_accept=can_accept)],
+        sentences=[*describe_finding(finding, can_accept=can_accept, ask=ask)],
         exchange=_mark_lines(format_exchange(finding, _WIDTH)),
         output=output if len(output) > _LONG else "",
         most=_MOST_CHARACTERS,

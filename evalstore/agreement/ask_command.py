@@ -1,0 +1,54 @@
+"""Writes the command that asks judges about an edit that only their replies can tell, with the newest run there is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evalstore.diff import Diff, DiffFinding
+from evalstore.diff.findings import ASKED_RULES
+from evalstore.runs import Run
+from evalstore.runs.run_names import RUNS_FOLDER
+from evalstore.runs.run_search import find_run_time, iterate_runs
+from evalstore.versions import Bump
+
+_VERDICTS = 30
+_UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
+
+
+def suggest_ask_command(diff: Diff, directory: Path) -> str:
+    """Return the command for a comparison, by its references and a run below `directory`; empty where nothing is asked.
+
+    Without a run that has the artifact, RUN stands for one.
+    """
+    if diff.new.ref is None or not any(map(_is_asked, _iterate_findings(diff.findings))):
+        return ""
+    name, _, pin = diff.new.ref.partition("@")
+    sides = [name] if pin == "worktree" else [diff.old.ref or name, diff.new.ref]
+    run = _find_newest_run(directory, name)
+    shown = "RUN" if run is None else run.path.relative_to(directory).as_posix()
+    return shlex.join(["evalstore", "diff", *sides, "--ask", str(_VERDICTS), "--run", shown])
+
+
+def _iterate_findings(findings: tuple[DiffFinding, ...]) -> Iterator[DiffFinding]:
+    for finding in findings:
+        yield finding
+        yield from _iterate_findings(finding.children)
+
+
+def _is_asked(finding: DiffFinding) -> bool:
+    return finding.level is Bump.MAJOR and finding.rule in ASKED_RULES
+
+
+def _find_newest_run(directory: Path, name: str) -> Run | None:
+    """Return the run that was made last of those below the folder of runs that used an artifact."""
+    found = (run for _, run in iterate_runs(directory / RUNS_FOLDER) if isinstance(run, Run))
+    used = [run for run in found if name in _list_used(run)]
+    return max(used, key=lambda run: find_run_time(run) or _UNKNOWN_TIME, default=None)
+
+
+def _list_used(run: Run) -> set[str]:
+    parts = (*([run.dataset] if run.dataset else []), *run.rubrics, *run.judges)
+    return {part.ref.partition("@")[0] for part in parts}
