@@ -17,6 +17,7 @@ from evalstore.errors import LoadError
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 _BITS = int(DIGIT_LIMIT * math.log2(10))
+_FOCUSED = 10_000  # characters and parts of two values whose first difference is looked for
 _BEFORE_DIFFERENCE = 16  # characters that are shown before the first difference of two long values
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -93,7 +94,7 @@ def describe_value(value: Any) -> str:
 def describe_exchange(old: Any, new: Any) -> tuple[str, str]:
     """Return two values as texts for a sentence; of long ones what stands around their first difference."""
     before, after = describe_value(old), describe_value(new)
-    if before != after or is_same(old, new):
+    if before != after or not is_short([old, new], _FOCUSED) or is_same(old, new):
         return before, after
     texts = [side if isinstance(side, str) else write_canonical(side) for side in (old, new)]
     cut = max(0, count_common_prefix(*texts) - _BEFORE_DIFFERENCE)

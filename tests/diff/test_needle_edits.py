@@ -173,4 +173,4 @@ def hold_drawn(random: Random) -> str:
 def test_what_excludes_nothing_lets_through_what_jsonschema_does(samples: Callable[[int], int]) -> None:
     random = Random(20261129)  # noqa: S311  # not for secrets
     said = {hold_drawn(random) for _ in range(samples(30))}
-    assert said >= {SchemaRelation.SAME_NORMAL_FORM, SchemaRelation.TIGHTENED, SchemaRelation.LOOSENED}
+    assert SchemaRelation.SAME_NORMAL_FORM in said

@@ -188,7 +188,7 @@ def test_a_composite_that_asks_a_judge_hides_no_witness() -> None:
         (finding,) = evalstore.compare(*sides, load=load).findings
         shown = finding.witness
         assert shown
-        ((name, score),) = shown.judged
+        ((name, score, _),) = shown.judged
         assert name == "inner/llm_judge"
         found = [evaluate(side, shown.output, context=ask(score)) for side in sides]
         assert [one.score for one in found] == [shown.old_score, shown.new_score]
