@@ -122,7 +122,8 @@ def add_witnesses(
 
 def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) -> DiffFinding:
     # What was graded under both sides is no assumption: the edit moves it.
-    shown = witness is not None and finding.certainty is Certainty.ASSUMED
+    supposed = isinstance(witness, Witness) and witness.supposed
+    shown = witness is not None and not supposed and finding.certainty is Certainty.ASSUMED
     return replace(
         finding, witness=witness, certainty=Certainty.PROVED if shown else finding.certainty
     )
@@ -154,7 +155,9 @@ def find_total(
     if replay is None or {*total.directions} == {Direction.NONE}:
         return total
     shown = [finding.witness for finding in findings if isinstance(finding.witness, Witness)]
-    return replace(total, witness=replay.find_total(effect, shown, total.direction))
+    # What shows the only edit shows all of them.
+    lone = shown[0] if len(shown) == len(changes) == 1 else None
+    return replace(total, witness=replay.find_total(effect, shown, total.direction) or lone)
 
 
 def _may_move_output(finding: DiffFinding) -> bool:

@@ -81,7 +81,8 @@ class Witness:
     `judged` are the checks whose judges are taken to give these scores. `least_shift` is how far
     the score rises at least, or falls where it is below 0, whatever score they give; None where
     that is not known. `question` is the one that it answers, None where there is none. `example` is
-    the place of an example that a file holds; without it the output is invented.
+    the place of an example that a file holds; without it the output is invented. `supposed`: that
+    judges answer two wordings differently, which nothing but their replies can tell.
     """
 
     output: str
@@ -94,6 +95,7 @@ class Witness:
     least_shift: Fraction | None = None
     question: Mapping[str, Any] | None = None
     example: Place | None = None
+    supposed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

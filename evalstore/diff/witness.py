@@ -28,7 +28,7 @@ from evalstore.diff.change import STATEMENTS_CHANGED, Change, RubricEffect
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.deciders.statements import compute_said, list_said, yield_replies
 from evalstore.diff.direction import EITHER, LOOSER
-from evalstore.diff.findings import Direction, JudgedScore, Witness
+from evalstore.diff.findings import Certainty, Direction, JudgedScore, Witness
 from evalstore.diff.kinds import KINDS, find_plain_kind
 from evalstore.diff.limits import EVIDENCE
 from evalstore.diff.plain_data import make_plain
@@ -121,10 +121,9 @@ class Replay:
             for sample, others, replies in product(samples, judgements, moves):
                 witness = self._replay(states, sample, {**others, change.token: replies})
                 if witness and witness.old_verdict is not witness.new_verdict:
-                    return replace(witness, judged=(*list_said(change, replies), *witness.judged))
+                    return _add_said(witness, change, replies)
                 if witness and found is None:
-                    judged = (*list_said(change, replies), *witness.judged)
-                    found = replace(witness, judged=judged)
+                    found = _add_said(witness, change, replies)
         except (EvalstoreError, _EnoughError):
             return found
         return found
@@ -427,6 +426,13 @@ class Replay:
         self._spent += steps
         if self._spent > self._limit:
             raise _EnoughError
+
+
+def _add_said(witness: Witness, change: Change, replies: Mapping[str, Fraction]) -> Witness:
+    """Return a witness with what judges are taken to say of each statement, where that moves it."""
+    supposed = bool(change.decision and change.decision.certainty is Certainty.ASSUMED)
+    judged = (*list_said(change, replies), *witness.judged)
+    return replace(witness, judged=judged, supposed=supposed)
 
 
 def _allows(direction: Direction, shift: Fraction | None) -> bool:
