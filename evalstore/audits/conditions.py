@@ -150,7 +150,7 @@ def decide_conditions(
     )
     # Those that one run could grade are behind a line; those that neither could are compared by
     # their other checks.
-    behind = len(audit.lines.errors) + len(audit.lines.questions.ungraded)
+    behind = len(audit.lines.errors)
     ungraded = _Ungraded(behind + audit.ungraded, audit.common + behind, max_ungraded)
     return _decide_all(conditions, values, ungraded, more)
 

@@ -27,7 +27,6 @@ from evalstore.audits.question_sets import (
     list_pairs,
     read_question_history,
 )
-from evalstore.audits.question_shares import QuestionShares
 from evalstore.audits.question_view import MovedQuestions
 from evalstore.audits.slices import SliceKind, Slicer
 from evalstore.audits.stored_run import (
@@ -257,12 +256,13 @@ class AuditJob:
                 if pair.set is PairSet.COMPARED:
                     self.attributor.add_evidence(pair)
         for pair in self.session.judges.watch(list_pairs(self.a, self.b), len(self.a.rows)):
-            self.sums.add_pair(pair)
             self.notes.add_outputs((pair.old, pair.new))
             if pair.set is PairSet.COMPARED and pair.old and pair.new:
-                self._add_question(self.attributor.attribute_question(pair), (pair.old, pair.new))
-            elif pair.set in SILENT:
-                self._add_silence(pair)
+                self._add_question(pair, (pair.old, pair.new))
+            else:
+                self.sums.add_pair(pair)
+                if pair.set in SILENT:
+                    self._add_silence(pair)
         if not self.sums.count(*COMPARABLE):
             raise make_disjoint_error(self.a.run, self.b.run)
         if self.drift and not allow_drift:
@@ -289,9 +289,15 @@ class AuditJob:
         row = pair.new or pair.old
         self.totals.add_silence(new - old, row.group if row else None)
 
-    def _add_question(
-        self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow]
-    ) -> None:
+    def _add_question(self, pair: QuestionPair, rows: tuple[GradedRow, GradedRow]) -> None:
+        question = self.attributor.attribute_question(pair)
+        if question.is_emptied:
+            self.drift += question.drift
+            self.sums.add_pair(pair._replace(set=PairSet.EMPTY))
+            return
+        self.sums.add_pair(pair)
+        if question.gaps:
+            self.sums.add_gaps(question.id, question.gaps, question.left_out)
         row = self.b.questions[question.id].row
         self.has_samples |= any(one.samples for one in rows)
         self.drift += question.drift
@@ -307,24 +313,26 @@ class AuditJob:
             asked = self.a.questions[question.id], self.b.questions[question.id]
             self.blank_edits += has_equal_words(asked, rows)
             self.asked_anew += not rows[0].has_output_of(rows[1])
-        self._add_change(question.id, rows, question.shares)
+        self._add_change(question, rows)
 
-    def _add_change(
-        self, id_: str, rows: tuple[GradedRow, GradedRow], shares: QuestionShares | None
-    ) -> None:
+    def _add_change(self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow]) -> None:
         """Note how far a question moved, and what of it replay does not reproduce."""
         old, new = ((row.score, row.pass_share) for row in rows)
+        shares, left_out = question.shares, question.left_out
         if shares is None or shares.old != old or shares.new != new:
             ends = (
                 shares.old if shares else (_ZERO, _ZERO),
                 shares.new if shares else (_ZERO, _ZERO),
             )
-            for lost, before, after, *graded in zip(self.lost, old, new, *ends, strict=True):
-                rest = (after or _ZERO) - (before or _ZERO) - (graded[1] - graded[0])
+            aside = left_out.score, left_out.passes
+            for lost, before, after, *graded, gone in zip(
+                self.lost, old, new, *ends, aside, strict=True
+            ):
+                rest = (after or _ZERO) - (before or _ZERO) - (graded[1] - graded[0]) - gone
                 lost.add(rest)
                 self.has_lost |= bool(rest)
         if rows[0].verdict is not rows[1].verdict:
-            (self.worse if rows[0].verdict is Verdict.PASS else self.better).append(id_)
+            (self.worse if rows[0].verdict is Verdict.PASS else self.better).append(question.id)
 
     def _sum_up(self) -> Audit:
         a, b = (

@@ -24,8 +24,10 @@ from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.judge_evidence import JudgedPair, JudgeEvidence, list_served_models
 from evalstore.audits.question_cells import MissingCalls, MixedGrades
 from evalstore.audits.question_sets import (
+    Gap,
     QuestionHistory,
     QuestionPair,
+    find_gaps,
     find_repin,
     has_equal_words,
     trace_reference,
@@ -41,24 +43,28 @@ from evalstore.audits.question_shares import (
 )
 from evalstore.audits.shapley import list_unions
 from evalstore.audits.stored_run import Grader, RecordedResults, StoredRun, is_judged
-from evalstore.audits.values import Drift, EditSource, Origin, PlayerName
+from evalstore.audits.values import Drift, EditSource, LineEffect, Origin, PlayerName
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, UnscoredReason, Verdict
 from evalstore.model.question import compute_asked_digest
 from evalstore.runs import GradedRow
+from evalstore.runs.question_mean import QuestionMean
 from evalstore.runs.run_search import find_run_time
 from evalstore.scoring.judging import JudgeSession
 from evalstore.text import make_excerpt
 
 _BLANK_EDIT = "white space of the question changed"
+_ZERO = Fraction(0)
 _CONTEXT_BITS = {
     PlayerName.JUDGE_SERVICE: SERVICE,
     PlayerName.DATASET: DATASET,
     PlayerName.INPUT: INPUT,
     PlayerName.OUTPUTS: OUTPUTS,
 }
+
+_CONTEXTS = 1 << DATASET | 1 << INPUT | 1 << OUTPUTS
 
 
 def _describe_drift(
@@ -99,6 +105,9 @@ class AttributedQuestion:
     `service_keys` are the judged checks and models that it is an anchor of, or is estimated by.
     `is_judged` says whether judges have a part in its score, and `silent` are findings about its
     rubric that can move nothing. `cells` are what was graded, of which `whole` is run B's.
+    `gaps` are the checks that had nothing to grade in one run alone: the shares are those of the
+    others, and `left_out` is what the change of the question loses without them. Where no other
+    check is left (`is_emptied`), nothing of the question is compared.
     """
 
     id: str
@@ -111,6 +120,9 @@ class AttributedQuestion:
     drift: tuple[Drift, ...]
     cells: MixedGrades
     whole: int
+    gaps: tuple[Gap, ...]
+    left_out: LineEffect
+    is_emptied: bool
 
     @property
     def is_estimated(self) -> bool:
@@ -213,6 +225,10 @@ class QuestionAttributor:
         contexts = {
             name: Coalition((_CONTEXT_BITS[name],)) for name in _list_contexts(shared, cells.moved)
         }
+        # All edits: those that are idle here are not in the pruned tree.
+        whole = sum(tree.edits for tree in (*plan.trees.values(), *contexts.values()))
+        drift = tuple(_list_drift(shared, cells, whole))
+        gaps, left_out, is_emptied = _leave_gaps_out(shared, cells, whole)
         trees: Trees = {**_prune_trees(plan, cells, contexts), **contexts}
         trees = {name: trees[name] for name in PlayerName if name in trees}
         self.price.in_steps = False
@@ -225,8 +241,6 @@ class QuestionAttributor:
             shares = share_question(
                 trees, blocks, cells, partial(self._find_source, shared, cells.moved)
             )
-        # All edits: those that are idle here are not in the pruned tree.
-        whole = sum(tree.edits for tree in (*plan.trees.values(), *contexts.values()))
         known = {pair.key: self.evidence.count_anchors(pair) for pair in cells.moved.values()}
         anchors = (
             {key: count for key, count in known.items() if count} if cells.is_estimated else {}
@@ -239,9 +253,12 @@ class QuestionAttributor:
             anchors=max(anchors.values(), default=0),
             service_keys=tuple(anchors) or tuple(self.evidence.list_anchor_keys(pairs)),
             silent=plan.silent,
-            drift=tuple(_list_drift(shared, cells, whole)),
+            drift=drift,
             cells=cells,
             whole=whole,
+            gaps=gaps,
+            left_out=left_out,
+            is_emptied=is_emptied,
         )
 
     def prove_direction(self) -> Direction:
@@ -422,6 +439,51 @@ def _list_drift(shared: _SharedQuestion, cells: MixedGrades, whole: int) -> Iter
             recorded = shared.index_results(row.checks, side)
             if what := _describe_drift(row, shared.questions[side], recorded, results):
                 yield Drift(run, row.id, what)
+
+
+def _leave_gaps_out(
+    shared: _SharedQuestion, cells: MixedGrades, whole: int
+) -> tuple[tuple[Gap, ...], LineEffect, bool]:
+    """Leave out of all cells the checks that have nothing to grade in one run alone, by what it answered or asked.
+
+    Returns them, what the change of the question loses with them, and whether an end has no score
+    without them.
+    """
+    checks = {check.name: check for check in shared.plan.rubric.checks}
+    gaps: list[Gap] = []
+    by_sample: list[frozenset[str]] = []
+    for number in range(min(len(rows) for rows in cells.rows)):
+        old, new = (
+            shared.index_results(cells.grade_all(mask, number).checks, side)
+            for side, mask in enumerate((0, whole))
+        )
+        found = [
+            gap
+            for gap in find_gaps(old, new)
+            if cells.is_content_empty(checks[gap.path[0]], whole & ~_CONTEXTS, number)
+        ]
+        gaps += found
+        by_sample.append(frozenset(gap.path[0] for gap in found))
+    if not gaps:
+        return (), LineEffect(), False
+    before = [cells.grade_mix(mask) for mask in (0, whole)]
+    cells.leave_out(by_sample)
+    after = [cells.grade_mix(mask) for mask in (0, whole)]
+    is_emptied = any(
+        old.score is not None and new.score is None and not cells.is_unasked(mask)
+        for mask, old, new in zip((0, whole), before, after, strict=True)
+    )
+    changes = [_measure_change(*ends) for ends in (before, after)]
+    lost = LineEffect(changes[0].score - changes[1].score, changes[0].passes - changes[1].passes)
+    return tuple(gaps), LineEffect() if is_emptied else lost, is_emptied
+
+
+def _measure_change(old: QuestionMean, new: QuestionMean) -> LineEffect:
+    score, passes = (
+        (after or _ZERO) - (before or _ZERO)
+        for before, after in ((old.score, new.score), (old.pass_share, new.pass_share))
+    )
+    return LineEffect(score, passes)
 
 
 def _prune_trees(

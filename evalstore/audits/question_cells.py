@@ -25,7 +25,15 @@ from evalstore.audits.stored_run import Grader, RecordedResults, ReplyChoice, ca
 from evalstore.audits.values import Price
 from evalstore.checks.evaluate import apply_threshold
 from evalstore.checks.kinds.composite import grade_inner_result
-from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, Sample, Verdict
+from evalstore.model import (
+    CheckResult,
+    JudgeCall,
+    Question,
+    RubricResult,
+    Sample,
+    UnscoredReason,
+    Verdict,
+)
 from evalstore.model.rubric import JUDGED_THRESHOLD
 from evalstore.runs import GradedRow
 from evalstore.runs.question_mean import QuestionMean, compute_question_mean
@@ -33,6 +41,9 @@ from evalstore.runs.question_mean import QuestionMean, compute_question_mean
 # Called with the calls that a cell lacks; the flag says that they are to be asked although replies
 # are kept.
 NoteCalls = Callable[[Sequence[JudgeCall], bool], None]
+
+
+_NONE: frozenset[str] = frozenset()
 
 
 class Content(NamedTuple):
@@ -109,6 +120,15 @@ class MissingCalls:
         return Price(len(self.players), len(self.players | self.steps))
 
 
+def _leave_empty(variant: EncodedCheck | None) -> CheckResult:
+    """Return the result of a check that is left out; the rubric's policy decides what it counts."""
+    if variant is None:
+        raise AssertionError("a check that both runs have is missing in a cell")
+    check = variant.check
+    reason = "it had nothing to grade in one of the runs"
+    return CheckResult(check.id, check.kind, None, Verdict.UNSCORED, reason, UnscoredReason.MISSING)
+
+
 @dataclass(slots=True)
 class MixedGrades:
     """The cells of one question; each is graded once. `is_estimated` says that some rest on anchors.
@@ -117,7 +137,8 @@ class MixedGrades:
     of the check, and `composites` by name, of composites with edits inside. `questions` are the
     question in both datasets, `moved` the judged checks that another service answered in run B.
     Items that are `alike` are interchangeable within a check, so that a check is graded once for as
-    many of them. No cell can tell edits that are `idle` from not made.
+    many of them. No cell can tell edits that are `idle` from not made. Checks that are `left_out` have
+    nothing to grade in any cell, because they had nothing in one of the two runs.
     """
 
     rubric: PlannedRubric
@@ -131,6 +152,8 @@ class MixedGrades:
     note_calls: NoteCalls
     alike: dict[CheckPath, list[AlikeItems]] = field(default_factory=dict)
     idle: int = 0
+    # By sample the checks that are left out of every cell.
+    left_out: tuple[frozenset[str], ...] = ()
     is_estimated: bool = False
     _unasked: set[int] = field(default_factory=set)
     _same_reference: bool = False
@@ -140,7 +163,9 @@ class MixedGrades:
     _is_recorded: bool = False
     _contents: dict[tuple[int, int], list[Content]] = field(default_factory=dict)
     _scores: dict[int, QuestionMean] = field(default_factory=dict)
-    _graded: dict[tuple[CheckPath, int, Content], _GradedRubric] = field(default_factory=dict)
+    _graded: dict[tuple[CheckPath, int, Content, frozenset[str]], _GradedRubric] = field(
+        default_factory=dict
+    )
     _results: dict[tuple[CheckPath, int, Content], CheckResult | None] = field(default_factory=dict)
     _samples: dict[Content, Sample] = field(default_factory=dict)
 
@@ -163,7 +188,10 @@ class MixedGrades:
             return self._scores[mask]
         graded: list[_GradedRubric] = []
         for content in self.list_contents(mask):
-            graded.append(self._grade_rubric(self.rubric, mask, content))  # noqa: PERF401  # one frame less a question
+            left_out = self._find_left_out(content)
+            graded.append(
+                self._grade_rubric(self.rubric, mask, content, left_out)
+            )  # one frame less a question
         found = QuestionMean(None, None)
         # A sample without a score leaves the mean of the others; one that was not asked leaves
         # none.
@@ -180,9 +208,35 @@ class MixedGrades:
         return tuple((one.score, one.verdict, one.unscored) if one else () for one in found)
 
     def grade_all(self, mask: int, sample: int = 0) -> RubricResult:
-        """Return the result of a whole cell for one sample; checks that were not asked are left out."""
-        found = self._grade_rubric(self.rubric, mask, self.list_contents(mask)[sample])
+        """Return the result of a whole cell for one sample, without checks that were not asked."""
+        content = self.list_contents(mask)[sample]
+        found = self._grade_rubric(self.rubric, mask, content, self._find_left_out(content))
         return RubricResult(found.score, found.verdict, found.results)
+
+    def leave_out(self, checks: Sequence[frozenset[str]]) -> None:
+        """Leave checks out of all cells, by sample; what was graded with them is forgotten."""
+        self.left_out = tuple(checks)
+        self._scores.clear()
+        self._unasked.clear()
+
+    def _find_left_out(self, content: Content) -> frozenset[str]:
+        return self.left_out[content.sample] if content.sample < len(self.left_out) else _NONE
+
+    def is_content_empty(self, check: PlannedCheck, rulers: int, sample: int) -> bool:
+        """Whether what the runs answered, or asked, leaves a check nothing to grade in one of them alone.
+
+        It does where either run's rulers see it so; `rulers` are the edits that lead to B's. Else
+        an edit does.
+        """
+        if not check.relevant & ~(1 << SERVICE):
+            return True
+        contents = [self.find_content(side, side, sample) for side in (0, 1)]
+        for mask in (0, rulers):
+            found = [self._grade_check(check, mask, content) for content in contents]
+            gaps = {one.gaps for one in found if one is not None}
+            if len(gaps) > 1:
+                return True
+        return False
 
     def list_contents(self, mask: int) -> list[Content]:
         """Return what the graders of a cell look at, sample by sample."""
@@ -196,13 +250,22 @@ class MixedGrades:
         """Whether a cell has no score because replies of judges are missing."""
         return mask in self._unasked
 
-    def _grade_rubric(self, rubric: PlannedRubric, mask: int, content: Content) -> _GradedRubric:
+    def _grade_rubric(
+        self,
+        rubric: PlannedRubric,
+        mask: int,
+        content: Content,
+        left_out: frozenset[str] = _NONE,
+    ) -> _GradedRubric:
         """Return what the checks that a cell has come to; all are graded, so that every missing call is noted."""
-        key = rubric.path, mask, content
+        key = rubric.path, mask, content, left_out
         if key not in self._graded:
             present, is_complete = list[CheckResult](), True
             for check in rubric.checks:
                 if check.is_optional and check.build_variant(mask) is None:
+                    continue
+                if check.name in left_out:
+                    present.append(_leave_empty(check.build_variant(mask)))
                     continue
                 result = self._grade_check(check, mask, content)
                 is_complete = is_complete and result is not None

@@ -1,9 +1,10 @@
 """Sorts the questions of two runs: those that are compared, and those behind each line; what changed them last.
 
 The means of both runs are narrowed down together: first to the questions of both datasets, then to
-those answered in both runs, then to those that both could grade. What a step changes in the
-difference of the means is its line, so that the lines and the difference on the compared questions
-sum to the whole.
+those answered in both runs, then to those that both could grade, then to those in which some check
+had something to grade in both. What a step changes in the difference of the means is its line. Of
+the questions that are left, checks with nothing to grade in one run are left out of both; what that
+changes belongs to the last of these lines. So the lines and the players sum to the whole.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from evalstore.audits.stored_run import StoredRun
 from evalstore.audits.values import (
     VALUE_RULE,
     EditSource,
+    EmptyCheck,
     FailedCheck,
     LineEffect,
     Lines,
@@ -40,20 +42,39 @@ _REFERENCE_MESSAGE = "the expected answer changed"
 
 
 class PairSet(Enum):
-    """What became of a question: compared, or behind a line (of errors, of no answer in A or in B, or of the mix)."""
+    """What became of a question: compared, or behind the line of errors, nothing to grade, no answer, or the mix."""
 
     COMPARED = auto()
     ERRORS = auto()
+    EMPTY = auto()
     SILENT_A = auto()
     SILENT_B = auto()
     ADDED = auto()
     REMOVED = auto()
-    UNGRADED = auto()
 
 
 # A question of one of these says something of both runs.
-COMPARABLE = (PairSet.COMPARED, PairSet.ERRORS, PairSet.SILENT_A, PairSet.SILENT_B)
+COMPARABLE = (
+    PairSet.COMPARED,
+    PairSet.ERRORS,
+    PairSet.EMPTY,
+    PairSet.SILENT_A,
+    PairSet.SILENT_B,
+)
 SILENT = (PairSet.SILENT_A, PairSet.SILENT_B)
+
+
+class Gap(NamedTuple):
+    """A check, or one within a composite, that had nothing to grade in one run, and that the other run graded."""
+
+    run: str
+    path: tuple[str, ...]
+    check: CheckResult
+
+    @property
+    def name(self) -> str:
+        """The name of the check, `<composite>/<check>` within one."""
+        return "/".join(self.path)
 
 
 class QuestionPair(NamedTuple):
@@ -93,13 +114,7 @@ def _sort_answered(old: GradedRow, new: GradedRow) -> PairSet | None:
         return PairSet.ERRORS
     if old.score is not None and new.score is not None:
         return PairSet.COMPARED
-    if old.score is None and new.score is None:
-        return None
-    # Nothing to grade in one of two answers is not an answer; in one and the same, the rulers say
-    # so.
-    if old.output_digest == new.output_digest:
-        return PairSet.UNGRADED
-    return PairSet.SILENT_A if old.score is None else PairSet.SILENT_B
+    return None if old.score is None and new.score is None else PairSet.EMPTY
 
 
 @dataclass(slots=True)
@@ -125,6 +140,14 @@ class PairSums:
     ids: dict[PairSet, list[str]] = field(default_factory=dict)
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     first_errors: dict[tuple[str, str], CheckResult] = field(default_factory=dict)
+    gaps: Counter[tuple[str, str]] = field(default_factory=Counter)
+    first_gaps: dict[tuple[str, str], CheckResult] = field(default_factory=dict)
+    # The questions in which a check had nothing to grade in one run, and what that moved in those
+    # that are compared by their other checks.
+    emptied: list[str] = field(default_factory=list)
+    left_out: tuple[ExactMean, ExactMean] = field(
+        default_factory=lambda: (ExactMean(), ExactMean())
+    )
     _sums: dict[PairSet | None, _SetSum] = field(default_factory=dict)
 
     def add_pair(self, pair: QuestionPair) -> None:
@@ -139,10 +162,22 @@ class PairSums:
                 side.passes.add(row.pass_share)
         if pair.set not in {PairSet.COMPARED, None}:
             self.ids.setdefault(pair.set, []).append(pair.id)
+        if pair.set is PairSet.EMPTY and pair.old and pair.new:
+            self.add_gaps(pair.id, [*list_row_gaps(pair.old, pair.new)], LineEffect())
         if pair.set is PairSet.ERRORS and pair.old and pair.new:
             for run, name, check in _list_failures(pair.old, pair.new):
                 self.failures[run, name] += 1
                 self.first_errors.setdefault((run, name), check)
+
+    def add_gaps(self, id_: str, gaps: Sequence[Gap], effect: LineEffect) -> None:
+        """Add the checks with nothing to grade in one run of a question, and what leaving them out of both moves."""
+        self.emptied.append(id_)
+        for name in dict.fromkeys((gap.run, gap.name) for gap in gaps):
+            self.gaps[name] += 1
+        for gap in gaps:
+            self.first_gaps.setdefault((gap.run, gap.name), gap.check)
+        self.left_out[0].add(effect.score)
+        self.left_out[1].add(effect.passes)
 
     def count(self, *sets: PairSet) -> int:
         """Return how many questions some sets have."""
@@ -160,22 +195,31 @@ class PairSums:
     def sum_lines(self, lost: LineEffect) -> Lines:
         """Return the lines; `lost` is what replay does not reproduce on the compared questions."""
         compared = self._change_means([PairSet.COMPARED])
-        graded = self._change_means([PairSet.COMPARED, PairSet.ERRORS])
+        filled = self._change_means([PairSet.COMPARED, PairSet.EMPTY])
+        graded = self._change_means([PairSet.COMPARED, PairSet.EMPTY, PairSet.ERRORS])
         asked = self._change_means(COMPARABLE)
+        common = max(self.count(PairSet.COMPARED), 1)
+        left_out = LineEffect(*(one.total / common for one in self.left_out))
         return Lines(
             mix=_subtract(self._change_means(PairSet), asked),
             no_answer=_subtract(asked, graded),
             no_answer_as_zero=_subtract(self._change_means(COMPARABLE, zeros=True), graded),
-            judge_errors=_subtract(graded, compared),
+            nothing_to_grade=_add(_subtract(filled, compared), left_out),
+            judge_errors=_subtract(graded, filled),
             not_reproduced=lost,
             questions=Mix(
                 added=self._list_ids(PairSet.ADDED),
                 removed=self._list_ids(PairSet.REMOVED),
-                ungraded=self._list_ids(PairSet.UNGRADED),
             ),
             silent_a=self._list_ids(PairSet.SILENT_A),
             silent_b=self._list_ids(PairSet.SILENT_B),
             errors=self._list_ids(PairSet.ERRORS),
+            emptied=tuple(self.emptied),
+            empty_checks=tuple(
+                EmptyCheck(run, name, check.kind, count, check.reason)
+                for (run, name), count in self.gaps.most_common()
+                for check in [self.first_gaps[run, name]]
+            ),
             failed_checks=tuple(
                 FailedCheck(
                     run,
@@ -243,6 +287,25 @@ def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, str, C
                     yield "AB"[side], name, check
 
 
+def find_gaps(old: Mapping[str, CheckResult], new: Mapping[str, CheckResult]) -> Iterator[Gap]:
+    """Yield what had nothing to grade in one of two results alone; both are by the names of the checks."""
+    for name, result in old.items():
+        sides = result, new.get(name, result)
+        if any(one.unscored is UnscoredReason.ERROR for one in sides):
+            continue
+        gaps = [one.gaps for one in sides]
+        apart = gaps[0] ^ gaps[1]
+        for inner in [""] if "" in apart else sorted(apart):
+            side = int(inner in gaps[1])
+            yield Gap("AB"[side], (name, inner) if inner else (name,), sides[side])
+
+
+def list_row_gaps(old: GradedRow, new: GradedRow) -> Iterator[Gap]:
+    """Yield the same of two rows of a question, sample by sample, as they were recorded."""
+    for pair in zip(old.outputs, new.outputs, strict=False):
+        yield from find_gaps(*({check.id: check for check in row.checks} for row in pair))
+
+
 def _may_fail(row: GradedRow) -> bool:
     for check in row.checks:
         if check.unscored is not None or check.inner_errors:
@@ -257,6 +320,10 @@ def _list_errors(row: GradedRow) -> Iterator[tuple[str, CheckResult]]:
             yield check.id, check
         for inner in check.inner_errors if check.score is not None else ():
             yield f"{check.id}/{inner}", check
+
+
+def _add(one: LineEffect, other: LineEffect) -> LineEffect:
+    return LineEffect(one.score + other.score, one.passes + other.passes)
 
 
 def _subtract(whole: LineEffect, part: LineEffect) -> LineEffect:

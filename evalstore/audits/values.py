@@ -23,6 +23,7 @@ VALUE_RULE = "question-value-changed"
 LINE_LABELS: Mapping[str, str] = {
     "mix": "question mix",
     "no_answer": "no answer",
+    "nothing_to_grade": "nothing to grade",
     "judge_errors": "checks not graded",
     "not_reproduced": "not reproduced",
 }
@@ -181,11 +182,10 @@ class LineEffect:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """The questions that only one run has: their dataset lacks them, or (`ungraded`) nothing in them can be graded."""
+    """The questions that only one run has, because the other's dataset lacks them."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    ungraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,17 +200,33 @@ class FailedCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class EmptyCheck:
+    """A check with nothing to grade in one run, which the other graded: on how many questions, and why on the first.
+
+    Why is that no calls were recorded, that there is no code, or that the question lists nothing.
+    """
+
+    run: str
+    check: str
+    kind: str
+    questions: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lines:
     """What moves the means without being a player, and the questions behind it.
 
     `no_answer_as_zero` is the line `no_answer` where an answer that is missing counts 0. `silent_a`
     and `silent_b` are the questions that run A and run B did not answer, `errors` those that one
-    run could not grade.
+    run could not grade, `emptied` those in which a check that one run graded had nothing to grade
+    in the other: both are compared without it, and what that moves is `nothing_to_grade`.
     """
 
     mix: LineEffect = LineEffect()
     no_answer: LineEffect = LineEffect()
     no_answer_as_zero: LineEffect = LineEffect()
+    nothing_to_grade: LineEffect = LineEffect()
     judge_errors: LineEffect = LineEffect()
     not_reproduced: LineEffect = LineEffect()
     questions: Mix = Mix()
@@ -218,6 +234,8 @@ class Lines:
     silent_b: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     failed_checks: tuple[FailedCheck, ...] = ()
+    emptied: tuple[str, ...] = ()
+    empty_checks: tuple[EmptyCheck, ...] = ()
 
     @property
     def by_name(self) -> dict[str, LineEffect]:
@@ -242,8 +260,9 @@ class Lines:
         """The lines to tell of: what moved a mean, and what has questions behind it although their mean stood still."""
         mix = self.questions
         behind = {
-            "mix": (*mix.added, *mix.removed, *mix.ungraded),
+            "mix": (*mix.added, *mix.removed),
             "no_answer": (*self.silent_a, *self.silent_b),
+            "nothing_to_grade": self.emptied,
             "judge_errors": self.errors,
         }
         return {

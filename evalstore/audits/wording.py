@@ -554,19 +554,28 @@ def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
     mix = lines.questions
     others = ((mix.added, "added question"), (mix.removed, "removed question"))
     counts = [count_noun(len(ids), noun) for ids, noun in others if ids]
-    if mix.ungraded:
-        counts.append(
-            f"{count_noun(len(mix.ungraded), 'question')} with nothing to grade in one run"
-        )
     if counts:
         yield "mix", join_phrases(counts)
     if lines.silent_a or lines.silent_b:
         yield "no_answer", _word_silence(lines)
+    if lines.emptied:
+        yield "nothing_to_grade", word_empty_checks(lines)
     if lines.errors:
         yield (
             "judge_errors",
             f"{lines.labels['judge_errors']} on {count_noun(len(lines.errors), 'question')}",
         )
+
+
+def word_empty_checks(lines: Lines) -> str:
+    """Return which checks had nothing to grade in one run, on how many questions: `tools: nothing to grade in B on 4`."""
+    first, *others = lines.empty_checks or [None]
+    count = count_noun(len(lines.emptied), "question")
+    if first is None:
+        return f"nothing to grade in one run on {count}"
+    named = f"{make_excerpt(first.check, _NAME_WIDTH)} with nothing to grade in {first.run}"
+    counted = f"{named} on {count_noun(first.questions, 'question')}"
+    return f"{counted} and {len(others):,} more like it" if others else counted
 
 
 def _word_silence(lines: Lines) -> str:

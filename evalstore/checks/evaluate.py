@@ -293,6 +293,7 @@ def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult
         graded.reply_digests,
         graded.inner_errors,
         graded.setting,
+        graded.inner_missing,
     )
 
 

@@ -87,8 +87,9 @@ class Grade(NamedTuple):
     `replies` is the SHA-256 over the texts of the judges' replies, `reply_digests` name each as it
     is kept. The threshold is for a check that writes none and whose kind has no default: a
     composite takes it from its rubric. `inner_errors` are the checks of a composite's rubric that
-    could not be graded, though the rubric may have a score. `setting` is what was missing for this
-    grading or for one within it; no run records it.
+    could not be graded, though the rubric may have a score, and `inner_missing` those that had
+    nothing to grade. `setting` is what was missing for this grading or for one within it; no run
+    records it.
     """
 
     score: Fraction | None
@@ -100,6 +101,7 @@ class Grade(NamedTuple):
     reply_digests: tuple[str, ...] = ()
     inner_errors: tuple[str, ...] = ()
     setting: MissingSetting | None = None
+    inner_missing: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
         # Grades are known again for every check of every output, and exact fractions hash slowly.
@@ -125,6 +127,14 @@ class CheckResult(NamedTuple):
     reply_digests: tuple[str, ...] = ()
     inner_errors: tuple[str, ...] = ()
     setting: MissingSetting | None = None
+    inner_missing: tuple[str, ...] = ()
+
+    @property
+    def gaps(self) -> frozenset[str]:
+        """What had nothing to grade: checks of a composite's rubric by their ids, or `""` for the check itself."""
+        if self.score is None:
+            return frozenset({""} if self.unscored is UnscoredReason.MISSING else ())
+        return frozenset(self.inner_missing)
 
     @property
     def is_ungraded(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from evalstore.audits import Audit, Factor, Lines, Origin
 from evalstore.audits.claims import describe_certainty, format_p
 from evalstore.audits.values import OWN_PLAYERS, PlayerName, RunSide
-from evalstore.audits.wording import format_points, name_own, write_answer
+from evalstore.audits.wording import format_points, name_own, word_empty_checks, write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.text_layout import (
@@ -163,6 +163,7 @@ def _list_rows(audit: Audit) -> list[_Row]:
     about = {
         "mix": _describe_mix(lines),
         "no_answer": _describe_silence(lines),
+        "nothing_to_grade": word_empty_checks(lines),
         "judge_errors": count_noun(len(lines.errors), "question"),
         "not_reproduced": count_noun(len(audit.drift), "result"),
     }
@@ -227,11 +228,7 @@ def _measure_margin(line: str) -> int:
 
 def _describe_mix(lines: Lines) -> str:
     mix = lines.questions
-    counts = (
-        (mix.added, "added"),
-        (mix.removed, "removed"),
-        (mix.ungraded, "with nothing to grade"),
-    )
+    counts = ((mix.added, "added"), (mix.removed, "removed"))
     return ", ".join(f"{len(ids):,} {word}" for ids, word in counts if ids)
 
 

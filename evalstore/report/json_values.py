@@ -190,7 +190,14 @@ def _name_decider(decider: Callable[..., Any]) -> str:
 
 
 def _name_lines(attribute: str) -> str:
-    names = ("mix", "no_answer", "no_answer_as_zero", "judge_errors", "not_reproduced")
+    names = (
+        "mix",
+        "no_answer",
+        "no_answer_as_zero",
+        "nothing_to_grade",
+        "judge_errors",
+        "not_reproduced",
+    )
     return " ".join(f"{name}={name}.{attribute}" for name in names)
 
 
@@ -311,13 +318,15 @@ KEYS: Mapping[str, Row] = {
         {
             "passes": lambda lines: select_json_keys(lines, _name_lines("passes")),
             "questions": lambda lines: {
-                **select_json_keys(lines.questions, "added removed ungraded"),
+                **select_json_keys(lines.questions, "added removed"),
                 **select_json_keys(
-                    lines, "no_answer_a=silent_a no_answer_b=silent_b judge_errors=errors"
+                    lines,
+                    "no_answer_a=silent_a no_answer_b=silent_b nothing_to_grade=emptied "
+                    "judge_errors=errors",
                 ),
             },
         },
-        "failed_checks",
+        "failed_checks empty_checks",
     ),
     "JudgementPair": ("id check? label old new",),
     "LockedRef": ("ref version? previous changed",),

@@ -155,6 +155,7 @@ def _write_check(check: CheckResult) -> str:
             **({"replies": check.replies} if check.replies else {}),
             **({"reply_digests": check.reply_digests} if check.reply_digests else {}),
             **({"inner_errors": check.inner_errors} if check.inner_errors else {}),
+            **({"inner_missing": check.inner_missing} if check.inner_missing else {}),
         }
     )
 

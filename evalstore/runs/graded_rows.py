@@ -139,8 +139,19 @@ def _read_check(check: Mapping[str, Any]) -> CheckResult:
     )
     unscored = UnscoredReason(check["unscored"]) if check["unscored"] else None
     replies = read_text_or(check, "replies") if "replies" in check else ""
-    digests, inner = (_read_texts(check, key) for key in ("reply_digests", "inner_errors"))
-    return CheckResult(id_, kind, score, verdict, reason, unscored, engine, replies, digests, inner)
+    return CheckResult(
+        id_,
+        kind,
+        score,
+        verdict,
+        reason,
+        unscored,
+        engine,
+        replies,
+        reply_digests=_read_texts(check, "reply_digests"),
+        inner_errors=_read_texts(check, "inner_errors"),
+        inner_missing=_read_texts(check, "inner_missing"),
+    )
 
 
 def _read_texts(check: Mapping[str, Any], key: str) -> tuple[str, ...]:

@@ -76,16 +76,19 @@ def grade_inner_result(ref: str, scoring: Scoring, result: RubricResult) -> Grad
         replies=compute_digest(replies) if replies else "",
         threshold=scoring.threshold,
         reply_digests=tuple(digest for check in result.checks for digest in check.reply_digests),
-        inner_errors=tuple(
-            check.id for check in result.checks if check.unscored is UnscoredReason.ERROR
-        ),
+        inner_errors=_list_unscored(result, UnscoredReason.ERROR),
         setting=next((check.setting for check in result.checks if check.setting), None),
+        inner_missing=_list_unscored(result, UnscoredReason.MISSING),
     )
     return (
         graded
         if result.score is not None
         else graded._replace(unscored=_find_unscored_reason(scoring, result))
     )
+
+
+def _list_unscored(result: RubricResult, reason: UnscoredReason) -> tuple[str, ...]:
+    return tuple(check.id for check in result.checks if check.unscored is reason)
 
 
 def _find_unscored_reason(scoring: Scoring, result: RubricResult) -> UnscoredReason:

@@ -117,12 +117,21 @@ def _list_lines(audit: Audit) -> Iterator[tuple[str, Sequence[str]]]:
     lists = (
         ("added to the dataset", lines.questions.added),
         ("removed from the dataset", lines.questions.removed),
-        ("with nothing to grade in one run", lines.questions.ungraded),
         ("without an answer in A", lines.silent_a),
         ("without an answer in B", lines.silent_b),
+        ("in which a check had nothing to grade in one run", lines.emptied),
         ("that one run could not grade", lines.errors),
     )
     yield from ((f"Questions {title}", ids) for title, ids in lists if ids)
+    if lines.empty_checks:
+        yield (
+            "Checks with nothing to grade",
+            [
+                f"{empty.check} had nothing to grade in {empty.run} on "
+                f"{count_noun(empty.questions, 'question')}: {empty.reason}"
+                for empty in lines.empty_checks
+            ],
+        )
     if lines.failed_checks:
         yield (
             "Checks that failed",

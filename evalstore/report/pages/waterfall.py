@@ -112,6 +112,7 @@ def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
             sum(map(len, (lines.questions.added, lines.questions.removed))), "question"
         ),
         "no_answer": count_noun(len(lines.silent_a) + len(lines.silent_b), "question"),
+        "nothing_to_grade": count_noun(len(lines.emptied), "question"),
         "judge_errors": count_noun(len(lines.errors), "question"),
         "not_reproduced": count_noun(len(audit.drift), "result"),
     }

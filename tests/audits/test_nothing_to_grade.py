@@ -1,0 +1,152 @@
+"""Checks that have nothing to grade in one run: no recorded calls, no code, an empty list; absence is no gain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from evalstore.audits import Audit
+from evalstore.runs import Run
+from tests.audits.conftest import Desk, factor
+
+CODE = "```php\n<?php echo 1;\n```\n"
+TOOLS = {"id": "tools", "kind": "tool_usage", "tools": [{"name": "search"}]}
+BAN = {"id": "ban", "kind": "must_not_contain", "values": ["simply"]}
+QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)
+
+
+def release(desk: Desk, *checks: Mapping[str, Any], version: str = "1.0.0", questions: Any = 4, **scoring: Any) -> None:
+    desk.rubric(version, *checks, **scoring)
+    desk.dataset(version, questions)
+
+
+def call(*names: str) -> list[dict[str, str]]:
+    return [{"name": name} for name in names]
+
+
+def score_lines(
+    desk: Desk, name: str, texts: Sequence[str], calls: Sequence[Any] | None = None, version: str = "1.0.0"
+) -> Run:
+    lines: list[dict[str, Any]] = [{"id": f"q{i}", "output": text} for i, text in enumerate(texts)]
+    for line, recorded in zip(lines, calls or (), strict=False):
+        line |= {} if recorded is None else {"tool_calls": recorded}
+    return desk.score_lines(version, lines, name)
+
+
+def lose_calls(desk: Desk, texts: Sequence[str] = ("one", "two", "three", "four"), **scoring: Any) -> Audit:
+    """Audit the run of a harness that records calls, two of them wrong, and one that records none."""
+    release(desk, BAN, TOOLS, **scoring)
+    calls = [call("search"), call("search"), call("other"), call("other")]
+    a = score_lines(desk, "a", ["one", "two", "three", "four"], calls)
+    return desk.audit(a, score_lines(desk, "b", texts))
+
+
+def test_a_harness_that_stopped_recording_calls_gained_nothing(desk: Desk) -> None:
+    found = lose_calls(desk)
+    assert (found.a.score, found.b.score, found.delta) == (Fraction(3, 4), 1, QUARTER)
+    assert found.lines.nothing_to_grade.score == QUARTER
+    assert found.lines.nothing_to_grade.passes == HALF
+    assert factor(found, "outputs").share == 0
+    assert found.own.shapley == 0
+    assert [(one.run, one.check, one.kind, one.questions) for one in found.lines.empty_checks] == [
+        ("B", "tools", "tool_usage", 4)
+    ]
+    assert found.lines.empty_checks[0].reason == "no record of tool calls"
+    assert found.lines.emptied == ("q0", "q1", "q2", "q3")
+
+
+def test_what_else_the_outputs_did_stays_theirs(desk: Desk) -> None:
+    found = lose_calls(desk, ("one", "simply", "three", "four"))
+    assert factor(found, "outputs").share == -QUARTER
+    assert found.lines.nothing_to_grade.score == found.delta + QUARTER
+
+
+def test_missing_calls_that_count_zero_are_no_loss_of_the_outputs(desk: Desk) -> None:
+    found = lose_calls(desk, missing="zero")
+    assert found.delta == found.lines.nothing_to_grade.score == -QUARTER
+    assert factor(found, "outputs").share == 0
+
+
+def test_a_model_that_stopped_writing_code_gained_nothing(desk: Desk) -> None:
+    release(desk, BAN, {"id": "lint", "kind": "php_lint", "on_no_code": "unscored"})
+    broken = CODE.replace("echo 1;", "echo (;")
+    a = score_lines(desk, "a", [CODE, broken, broken, "none"])
+    b = score_lines(desk, "b", ["no", "no", CODE, "none"])
+    found = desk.audit(a, b)
+    assert found.lines.nothing_to_grade.score == Fraction(1, 8)
+    assert factor(found, "outputs").share == Fraction(1, 8)
+    assert [(one.run, one.check, one.questions) for one in found.lines.empty_checks] == [("B", "lint", 2)]
+
+
+def test_an_edit_that_grades_no_output_without_code_any_more_is_the_edits_own(desk: Desk) -> None:
+    """Neither output has code: it is the rubric that made one of them nothing to grade."""
+    lint = {"id": "lint", "kind": "php_lint", "on_no_code": "fail"}
+    release(desk, BAN, lint)
+    release(desk, BAN, {**lint, "on_no_code": "unscored"}, version="2.0.0")
+    a = score_lines(desk, "a", ["no", "no", "no", "no"])
+    b = score_lines(desk, "b", ["none", "none", "none", "simply"], version="2.0.0")
+    found = desk.audit(a, b)
+    assert found.lines.nothing_to_grade.score == 0
+    assert found.lines.emptied == ()
+    assert factor(found, "rubric").share + factor(found, "outputs").share == found.delta
+
+
+def test_a_list_that_the_dataset_lost_is_nothing_to_grade(desk: Desk) -> None:
+    facts = {"id": "facts", "kind": "fact_match"}
+    questions = [{"id": f"q{i}", "input": "x", "expected_facts": ["two"]} for i in range(4)]
+    release(desk, BAN, facts, questions=questions)
+    bare = [{"id": f"q{i}", "input": "x", **({"expected_facts": ["two"]} if i < 2 else {})} for i in range(4)]
+    release(desk, BAN, facts, version="2.0.0", questions=bare)
+    texts = ["one", "two", "three", "four"]
+    a = score_lines(desk, "a", texts)
+    found = desk.audit(a, score_lines(desk, "b", texts, version="2.0.0"))
+    assert found.delta == found.lines.nothing_to_grade.score == QUARTER
+    assert factor(found, "dataset").share == 0
+
+
+def test_a_question_with_nothing_left_is_behind_the_line_as_a_whole(desk: Desk) -> None:
+    release(desk, TOOLS)
+    a = score_lines(desk, "a", ["1", "2", "3", "4"], [call("search"), call("other"), call("other"), call("other")])
+    b = score_lines(desk, "b", ["5", "6", "7", "8"], [call("search"), call("search"), None, None])
+    found = desk.audit(a, b)
+    assert (found.common, found.lines.emptied) == (2, ("q2", "q3"))
+    assert (found.delta, factor(found, "outputs").share) == (Fraction(3, 4), HALF)
+    assert found.lines.nothing_to_grade.score == QUARTER
+    assert [(one.run, one.check, one.questions) for one in found.lines.empty_checks] == [("B", "tools", 2)]
+
+
+def test_two_runs_that_grade_no_check_of_a_question_in_common_are_not_compared_on_it(desk: Desk) -> None:
+    lint = {"id": "lint", "kind": "php_lint", "on_no_code": "unscored"}
+    release(desk, TOOLS, lint, questions=2)
+    a = score_lines(desk, "a", [CODE, "x"], [None, call("search")])
+    b = score_lines(desk, "b", ["x", "x"], [call("other"), call("search")])
+    found = desk.audit(a, b)
+    assert (found.common, found.lines.emptied) == (1, ("q0",))
+    assert found.delta == found.lines.nothing_to_grade.score == -HALF
+    assert [(one.run, one.check) for one in found.lines.empty_checks] == [("A", "tools"), ("B", "lint")]
+
+
+def test_a_check_within_a_composite_has_nothing_to_grade_either(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN, TOOLS, name="inner")
+    release(desk, {"id": "brief", "kind": "format", "format": "text", "max_chars": 4},
+            {"id": "style", "kind": "composite", "rubric_ref": "rubric/inner@1.0.0"}, questions=2)  # fmt: skip
+    a = score_lines(desk, "a", ["one", "two"], [call("other"), call("search")])
+    found = desk.audit(a, score_lines(desk, "b", ["one", "three"]))
+    assert [(one.run, one.check, one.questions) for one in found.lines.empty_checks] == [("B", "style/tools", 2)]
+    assert found.lines.nothing_to_grade.score == found.delta - factor(found, "outputs").share
+    assert factor(found, "outputs").share == -HALF
+
+
+def test_of_samples_the_one_without_a_record_is_left_out(desk: Desk) -> None:
+    release(desk, BAN, TOOLS, questions=1)
+
+    def run(name: str, calls: Sequence[Any]) -> Run:
+        recorded = [{} if one is None else {"tool_calls": one} for one in calls]
+        lines = [{"id": "q0", "sample": k, "output": "x", **one} for k, one in enumerate(recorded)]
+        return desk.score_lines("1.0.0", lines, name)
+
+    found = desk.audit(run("a", [call("other"), call("other")]), run("b", [call("search"), None]))
+    assert found.delta == HALF
+    assert found.lines.nothing_to_grade.score == QUARTER
+    assert factor(found, "outputs").share == QUARTER
