@@ -43,6 +43,8 @@ _IN_POINTS = 1  # no share is so large: a bound of 1 or more is one in points
 _RULERS = ("own", "own@old", "own@new")
 _SHARES = (*_RULERS, *map(str, PlayerName))
 RECORD_METRICS = ("flips", "delta")  # what two records alone can answer
+# What the outputs have a part in, so that checks with nothing to grade hide some of it.
+_OF_OUTPUTS = frozenset({*_OWN, "outputs", "input", *RECORD_METRICS})
 METRICS = (*_SHARES, *LINE_LABELS, *RECORD_METRICS)
 
 
@@ -140,9 +142,17 @@ def decide_conditions(
     A share of what was sampled is decided by its interval: all of it must be so, or none. Nothing
     is decided where checks failed on more than `max_ungraded` of the questions in some run, where
     the value is that of several players together, or where too few questions were asked for an
-    interval. Answers that run B lacks count 0, so that a model cannot pass by crashing.
+    interval. Answers that run B lacks count 0, so that a model cannot pass by crashing. Where checks
+    had nothing to grade in one run alone on more than `max_ungraded` of the questions, nothing is
+    decided that the outputs have a part in, so that none passes by leaving out what is graded.
     """
-    values = [[*_list_values(audit, condition)] for condition in conditions]
+    hidden = _word_emptied(len(audit.lines.emptied), audit.b.questions, max_ungraded)
+    values = [
+        [_Value(None, hidden)]
+        if hidden and condition.metric in _OF_OUTPUTS
+        else [*_list_values(audit, condition)]
+        for condition in conditions
+    ]
     more = (
         f"; {audit.price.calls:,} judge calls would tell (--judge-url, --ask)"
         if audit.price.calls
@@ -274,6 +284,16 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
                 audit.delta - lines.no_answer.score + lines.no_answer_as_zero.score,
                 _word_missing(lines),
             )
+
+
+def _word_emptied(emptied: int, questions: int, most: Fraction) -> str:
+    """Return why what the outputs did is unknown; empty where few questions have a check with nothing to grade."""
+    if emptied <= most * questions:
+        return ""
+    return (
+        f"is unknown, because checks had nothing to grade in one run on {emptied:,} of "
+        f"{count_noun(questions, 'question')}, more than a share of {float(most):g}"
+    )
 
 
 def _list_own_values(audit: Audit, name: str) -> Iterator[_Value]:

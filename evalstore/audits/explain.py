@@ -263,6 +263,7 @@ class AuditJob:
                 self.sums.add_pair(pair)
                 if pair.set in SILENT:
                     self._add_silence(pair)
+                self._slice_question(pair)
         if not self.sums.count(*COMPARABLE):
             raise make_disjoint_error(self.a.run, self.b.run)
         if self.drift and not allow_drift:
@@ -293,7 +294,9 @@ class AuditJob:
         question = self.attributor.attribute_question(pair)
         if question.is_emptied:
             self.drift += question.drift
-            self.sums.add_pair(pair._replace(set=PairSet.EMPTY))
+            emptied = pair._replace(set=PairSet.EMPTY)
+            self.sums.add_pair(emptied)
+            self._slice_question(emptied)
             return
         self.sums.add_pair(pair)
         if question.gaps:
@@ -304,7 +307,7 @@ class AuditJob:
         is_turned = rows[0].verdict is not rows[1].verdict
         self.totals.add_question(question, rows[1].group, is_turned=is_turned)
         self.moved.add_question(question, rows, row)
-        self.slicer.add_question(rows, row)
+        self._slice_question(pair)
         self.notes.add_question(rows)
         for reader, own, other in zip(self.noise, rows, rows[::-1], strict=True):
             reader.add_question(own, other)
@@ -314,6 +317,13 @@ class AuditJob:
             self.blank_edits += has_equal_words(asked, rows)
             self.asked_anew += not rows[0].has_output_of(rows[1])
         self._add_change(question, rows)
+
+    def _slice_question(self, pair: QuestionPair) -> None:
+        if self.slicer.by is not None:
+            questions = self.b.questions if pair.id in self.b.questions else self.a.questions
+            row = questions[pair.id].row if pair.id in questions else {}
+            is_compared = pair.set is PairSet.COMPARED
+            self.slicer.add_question((pair.old, pair.new), row, is_compared=is_compared)
 
     def _add_change(self, question: AttributedQuestion, rows: tuple[GradedRow, GradedRow]) -> None:
         """Note how far a question moved, and what of it replay does not reproduce."""

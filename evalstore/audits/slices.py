@@ -26,9 +26,11 @@ class SliceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AuditSlice:
-    """One slice: how many questions, the change of their mean score, and each factor's share in it.
+    """One slice: how many questions are compared, the change of their mean score, and each factor's share in it.
 
-    Of a check it is the change of the check's own mean score, and there are no shares. `p` is the
+    `scored_a` and `scored_b` count the questions that either run scored: where they differ, some
+    are behind a line. Of a check it is all of the check's own: its mean score over the questions on
+    which both runs graded it (None without any), and on how many each did; there are no shares. `p` is the
     sign-flip mid-p of what the outputs did, `p_holm` the same adjusted for the number of slices;
     None where they changed nothing, or
     their share is estimated.
@@ -36,7 +38,9 @@ class AuditSlice:
 
     name: str
     questions: int
-    change: Fraction
+    scored_a: int
+    scored_b: int
+    change: Fraction | None
     shares: Mapping[str, Fraction]
     p: float | None = None
     p_holm: float | None = None
@@ -51,22 +55,40 @@ class Slicer:
     # By label the places of its questions, by check the change of its score.
     _places: dict[str, array[int]] = field(default_factory=dict)
     _changes: dict[str, ExactMean] = field(default_factory=dict)
+    # By label or check, on how many questions run A and run B have a score.
+    _scored: dict[str, list[int]] = field(default_factory=dict)
 
     @property
     def has_places(self) -> bool:
         """Whether a slice names its questions by their place."""
         return self.by in {SliceKind.TAG, SliceKind.GROUP}
 
-    def add_question(self, rows: tuple[GradedRow, GradedRow], asked: Mapping[str, Any]) -> None:
-        """Add one question; `asked` is its row in the dataset of B."""
+    def add_question(
+        self,
+        rows: tuple[GradedRow | None, GradedRow | None],
+        asked: Mapping[str, Any],
+        *,
+        is_compared: bool,
+    ) -> None:
+        """Add one question, as each run has it; `asked` is its row in the dataset of B, or else of A."""
         if self.by is SliceKind.CHECK:
-            self._add_checks(*rows)
+            self._add_checks(rows)
         elif self.by is not None:
-            group = rows[1].group
-            labels = read_tags(asked) if self.by is SliceKind.TAG else [group] if group else []
-            for name in labels or [_NONE]:
-                self._places.setdefault(name, array("L")).append(self._questions)
-        self._questions += 1
+            for name in self._list_labels(rows, asked):
+                for side, row in enumerate(rows):
+                    scored = self._scored.setdefault(name, [0, 0])
+                    scored[side] += row is not None and row.score is not None
+                places = self._places.setdefault(name, array("L"))
+                if is_compared:
+                    places.append(self._questions)
+        self._questions += is_compared
+
+    def _list_labels(
+        self, rows: tuple[GradedRow | None, GradedRow | None], asked: Mapping[str, Any]
+    ) -> list[str]:
+        if self.by is SliceKind.TAG:
+            return read_tags(asked) or [_NONE]
+        return [next((row.group for row in rows[::-1] if row is not None and row.group), _NONE)]
 
     def list_slices(
         self,
@@ -80,22 +102,31 @@ class Slicer:
         What is estimated on all anchors has no test of its own in a slice.
         """
         if self.by is SliceKind.CHECK:
-            means = sorted(self._changes.items())
             return tuple(
-                AuditSlice(id_, one.count, one.compute_mean() or Fraction(0), {})
-                for id_, one in means
+                AuditSlice(id_, mean.count, scored[0], scored[1], mean.compute_mean(), {})
+                for id_, mean in sorted(self._changes.items())
+                for scored in [self._scored[id_]]
             )
         slices = (
-            _sum_slice(name, places, shares, groups)
+            _sum_slice(name, places, self._scored[name], shares, groups)
             for name, places in sorted(self._places.items())
         )
         return _adjust_p_values([replace(one, p=None) if is_estimated else one for one in slices])
 
-    def _add_checks(self, old: GradedRow, new: GradedRow) -> None:
-        before = {check.id: check.score for check in old.checks}
-        for check in new.checks:
-            if check.score is not None and (score := before.get(check.id)) is not None:
-                self._changes.setdefault(check.id, ExactMean()).add(check.score - score)
+    def _add_checks(self, rows: tuple[GradedRow | None, GradedRow | None]) -> None:
+        before, after = (
+            {check.id: check.score for check in row.checks} if row else {} for row in rows
+        )
+        for id_ in {**before, **after}:
+            old, new = before.get(id_), after.get(id_)
+            scored, change = (
+                self._scored.setdefault(id_, [0, 0]),
+                self._changes.setdefault(id_, ExactMean()),
+            )
+            scored[0] += old is not None
+            scored[1] += new is not None
+            if old is not None and new is not None:
+                change.add(new - old)
 
 
 def read_tags(row: Mapping[str, Any]) -> list[str]:
@@ -107,10 +138,13 @@ def read_tags(row: Mapping[str, Any]) -> list[str]:
 def _sum_slice(
     name: str,
     places: Sequence[int],
+    scored: Sequence[int],
     shares: Mapping[str, Mapping[int, Fraction]],
     groups: Sequence[str | None],
 ) -> AuditSlice:
     zero = Fraction(0)
+    if not places:
+        return AuditSlice(name, 0, scored[0], scored[1], None, {})
     sums = {
         factor: sum((held.get(place, zero) for place in places), zero)
         for factor, held in shares.items()
@@ -122,7 +156,8 @@ def _sum_slice(
         if any(own)
         else None
     )
-    return AuditSlice(name, len(places), sum(means.values(), zero), means, p)
+    change = sum(means.values(), zero)
+    return AuditSlice(name, len(places), scored[0], scored[1], change, means, p)
 
 
 def _list_own(

@@ -149,6 +149,8 @@ class AuditTotals:
     is_judged: bool = False
     is_sampled: bool = False
     turned: ShareMoves = field(default_factory=ShareMoves)
+    # By place, what checks that are left out moved a question by.
+    _left_out: dict[int, Fraction] = field(default_factory=dict)
     _sums: dict[Players, _FactorSum] = field(default_factory=dict)
     _silent: dict[int, tuple[EditSource, ...]] = field(default_factory=dict)
     _anchors: dict[tuple[object, ...], _AnchorSum] = field(default_factory=dict)
@@ -162,6 +164,8 @@ class AuditTotals:
         self.units.add_question(group)
         if self.has_slices:
             self.groups.append(group)
+            if question.left_out.score:
+                self._left_out[place] = question.left_out.score
         self.is_judged |= question.is_judged
         self.is_sampled |= question.is_estimated or not OWN_PLAYERS.isdisjoint(question.changed)
         if question.silent:
@@ -207,8 +211,12 @@ class AuditTotals:
         )
 
     def list_shares(self) -> Mapping[str, Mapping[int, Fraction]]:
-        """Return by factor the shares of the questions that it moved, by their place; empty without slices."""
-        return {name_players(players): total.places for players, total in self._list_sums()}
+        """Return by factor the shares of the questions that it moved, by their place; empty without slices.
+
+        What checks with nothing to grade moved is by the name of its line.
+        """
+        shares = {name_players(players): total.places for players, total in self._list_sums()}
+        return {**shares, "nothing_to_grade": self._left_out} if self._left_out else shares
 
     def compute_flip_p(self) -> float | None:
         """Return how often chance gives so uneven a part in the verdicts to what was sampled; None where nothing was.

@@ -24,6 +24,7 @@ from evalstore.audits.values import (
     PlayerName,
     RunSide,
 )
+from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.statistics import FEWEST_ANCHORS, Conclusion, MoveCounts
 from evalstore.text import count_noun, make_excerpt
 
@@ -127,7 +128,7 @@ def describe_assumption(audit: Audit) -> str:
     has_edits = any(
         PlayerName.JUDGE in one.players and one.share and one.noise is None for one in changed
     )
-    if found is None or not (has_outputs or has_edits):
+    if found is None or not (has_outputs or has_edits) or has_much_emptied(audit):
         return ""
     what = "This" if has_outputs else "What the judge's edit did"
     names = join_phrases([make_excerpt(name, _NAME_WIDTH) for name in found.served])
@@ -149,6 +150,15 @@ class _Claim(NamedTuple):
 
 
 def _word_answer(audit: Audit) -> str:
+    if has_much_emptied(audit):
+        own = audit.own.shapley
+        rest = (
+            ""
+            if own is None
+            else "; by the checks that both runs graded its outputs "
+            + (f"{_word_gain(own)} points" if own else "neither gained nor lost")
+        )
+        return f"These runs cannot tell: {word_empty_checks(audit.lines)}{rest}"
     factor = next(
         (one for one in audit.factors if one.changed and PlayerName.OUTPUTS in one.players), None
     )
@@ -244,6 +254,11 @@ def _word_mean_of_others(factor: Factor) -> str:
 
 def _word_own_gain(factor: Factor) -> str:
     return f"its outputs {_word_gain(factor.share)} points{_word_span(factor)}"
+
+
+def has_much_emptied(audit: Audit, most: Fraction = MAX_UNGRADED) -> bool:
+    """Whether checks had nothing to grade in one run alone on so many questions that nothing can be said of outputs."""
+    return len(audit.lines.emptied) > most * audit.b.questions
 
 
 def _word_same_outputs(audit: Audit) -> str:
@@ -409,7 +424,7 @@ def _join_clauses(clauses: Sequence[str]) -> str:
 
 def _list_phrases(audit: Audit) -> Iterator[str]:
     sign = -1 if audit.delta < 0 else 1
-    by_ruler = bool(_word_rulers(audit))
+    by_ruler = bool(_word_rulers(audit)) or has_much_emptied(audit)
     parts = [
         (one.share, _word_factor(one, audit, by_ruler=by_ruler))
         for one in audit.factors
@@ -568,7 +583,7 @@ def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
 
 
 def word_empty_checks(lines: Lines) -> str:
-    """Return which checks had nothing to grade in one run, on how many questions: `tools: nothing to grade in B on 4`."""
+    """Return which checks had nothing to grade in one run: `tools with nothing to grade in B on 4 questions`."""
     first, *others = lines.empty_checks or [None]
     count = count_noun(len(lines.emptied), "question")
     if first is None:

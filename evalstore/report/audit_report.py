@@ -24,7 +24,7 @@ from evalstore.report.text_layout import (
 from evalstore.text import make_excerpt, make_printable
 
 _NAME = 40
-_SLICE_HEAD = ("slice", "questions", "change", "p", "p (Holm)", "of it")
+_SLICE_HEAD = ("slice", "in A", "in B", "both", "change", "p", "p (Holm)", "of it")
 _MOST_EDITS, _MOST_FLIPS = 20, 20
 _ANSWERS = {"holds": Part.PATCH, "fails": Part.MAJOR, "cannot tell": Part.MINOR}
 _MARKS = {"holds": "\u2705", "fails": "\u274c", "cannot tell": "\u2753"}
@@ -33,7 +33,7 @@ _MARKS = {"holds": "\u2705", "fails": "\u274c", "cannot tell": "\u2753"}
 def text(report: AuditReport, screen: Screen = PAPER) -> str:
     """Return the audit, and a line for each condition."""
     rows = _tabulate_slices(report.audit)
-    right = [at for at, name in enumerate(rows[0]) if name in _SLICE_HEAD[1:5]]
+    right = [at for at, name in enumerate(rows[0]) if name in _SLICE_HEAD[1:7]]
     slices = wrap_columns(rows, screen.width, right) if rows[1:] else ()
     return plain.text(
         report.audit, screen, slices=slices, results=format_results(report.results, screen)
@@ -122,8 +122,8 @@ def _list_slices(audit: Audit) -> Iterator[tuple[str, ...]]:
         p_values = ["" if p is None else f"{p:.3f}" for p in (one.p, one.p_holm)]
         yield (
             make_excerpt(one.name, _NAME),
-            f"{one.questions:,}",
-            format_points(one.change),
+            *(f"{count:,}" for count in (one.scored_a, one.scored_b, one.questions)),
+            "-" if one.change is None else format_points(one.change),
             *p_values,
             shares,
         )

@@ -171,7 +171,10 @@ def test_slices_by_tag_group_and_check(repo: Repo, answers: Callable[..., Path],
     assert [(one["name"], one["change"]) for one in found["slices"]] == [("brief", 0), ("calm", -0.3)]
     by_check = cli("audit", a, b, "--by", "check", cwd=repo.root).out
     # Checks have no chance and no shares, and so no columns of them.
-    assert "slice  questions  change\nbrief         10    0.00\ncalm          10  -30.00\n" in by_check
+    assert (
+        "slice  in A  in B  both  change\nbrief    10    10    10    0.00\ncalm     10    10    10  -30.00\n"
+        in by_check
+    )
     told = {form: cli("audit", a, b, "--by", "tag", "--format", form, cwd=repo.root).out for form in FORMS}
     row = ("easy", "3", "-33.33", "0.250", "0.500", "rubric -8.33, outputs -25.00")
     assert f"easy            3  -33.33  0.250     0.500  {row[-1]}" in told["text"].splitlines()

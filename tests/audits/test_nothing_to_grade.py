@@ -7,6 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.audits import Audit
+from evalstore.audits.conditions import decide_conditions, parse_condition
+from evalstore.audits.slices import SliceKind
+from evalstore.audits.wording import write_answer
 from evalstore.runs import Run
 from tests.audits.conftest import Desk, factor
 
@@ -30,7 +33,7 @@ def score_lines(
 ) -> Run:
     lines: list[dict[str, Any]] = [{"id": f"q{i}", "output": text} for i, text in enumerate(texts)]
     for line, recorded in zip(lines, calls or (), strict=False):
-        line |= {} if recorded is None else {"tool_calls": recorded}
+        line.update({} if recorded is None else {"tool_calls": recorded})
     return desk.score_lines(version, lines, name)
 
 
@@ -150,3 +153,51 @@ def test_of_samples_the_one_without_a_record_is_left_out(desk: Desk) -> None:
     assert found.delta == HALF
     assert found.lines.nothing_to_grade.score == QUARTER
     assert factor(found, "outputs").share == QUARTER
+
+
+def test_the_answer_says_that_the_runs_cannot_tell_and_no_gate_holds(desk: Desk) -> None:
+    found = lose_calls(desk)
+    assert write_answer(found).startswith(
+        "Is the model better? These runs cannot tell: tools with nothing to grade in B on 4 questions; by the checks "
+        "that both runs graded its outputs neither gained nor lost."
+    )
+    assert (
+        "The score rose by 25.00 points: tools with nothing to grade in B on 4 questions gave 25.00." in found.sentence
+    )
+    asked = [
+        parse_condition(text)
+        for text in ("own<-0.02", "outputs<0", "flips>0", "delta<0", "rubric<0", "nothing_to_grade>0")
+    ]
+    results = decide_conditions(found, asked)
+    assert [str(one.answer) for one in results] == [*["cannot tell"] * 4, "holds", "fails"]
+    assert "nothing to grade in one run on 4 of 4 questions" in results[0].reason
+    lenient = decide_conditions(found, asked[3:4], max_ungraded=Fraction(1))
+    assert [str(one.answer) for one in lenient] == ["holds"]
+
+
+def test_slices_show_the_check_and_add_up(desk: Desk) -> None:
+    questions = [{"id": f"q{i}", "input": "x", "tags": ["even" if i % 2 == 0 else "odd"]} for i in range(4)]
+    release(desk, BAN, TOOLS, questions=questions)
+    a = score_lines(desk, "a", ["1", "2", "3", "4"], [call("search"), call("search"), call("other"), call("other")])
+    b = score_lines(desk, "b", ["1", "simply", "3", "4"])
+    by_check = desk.audit(a, b, by=SliceKind.CHECK).slices
+    assert [(one.name, one.questions, one.scored_a, one.scored_b, one.change) for one in by_check] == [
+        ("ban", 4, 4, 4, -QUARTER), ("tools", 0, 4, 0, None)
+    ]  # fmt: skip
+    found = desk.audit(a, b, by=SliceKind.TAG)
+    assert {one.name: dict(one.shares) for one in found.slices} == {
+        "even": {"nothing_to_grade": QUARTER},
+        "odd": {"outputs": -HALF, "nothing_to_grade": Fraction(-1, 4) + HALF},
+    }
+    assert sum(one.questions * (one.change or 0) for one in found.slices) == found.delta * found.common
+
+
+def test_a_slice_of_questions_that_are_not_compared_is_there(desk: Desk) -> None:
+    questions = [{"id": f"q{i}", "input": "x", "group": "g" if i else "h"} for i in range(2)]
+    release(desk, TOOLS, questions=questions)
+    a = score_lines(desk, "a", ["1", "2"], [call("search"), call("search")])
+    b = score_lines(desk, "b", ["1", "2"], [call("search"), None])
+    slices = desk.audit(a, b, by=SliceKind.GROUP).slices
+    assert [(one.name, one.questions, one.scored_a, one.scored_b, one.change) for one in slices] == [
+        ("g", 0, 1, 0, None), ("h", 1, 1, 1, 0)
+    ]  # fmt: skip
