@@ -125,13 +125,15 @@ class ScoreCommand(SectionedCommand):
     "--fail-under",
     metavar="SCORE",
     type=SHARE,
-    help="Answer 1 when the score, 0 to 1, is below this; without --min-scored what has no score counts 0 in it.",
+    help="Answer 1 when the score, 0 to 1, is below this; without --min-scored a question without a score "
+    "counts 0 in it, and a check that had nothing to grade on any output answers 1.",
 )
 @click.option(
     "--min-scored",
     metavar="SHARE",
     type=SHARE,
-    help="Answer 1 when a smaller share, 0 to 1, of the dataset's questions has a score.",
+    help="Answer 1 when a smaller share, 0 to 1, of the dataset's questions has a score, or of the gradings that "
+    "its rubrics ask for was made.",
 )
 @click.option(
     "--max-ungraded",
@@ -328,6 +330,23 @@ def _explain_withholding(run: Run, most: Fraction) -> str:
     )
 
 
+def _find_uncovered(run: Run, wanted: _Wanted) -> Iterator[str]:
+    """Yield that too few gradings were made, or that a check made none: no score passes by leaving checks out."""
+    from evalstore.text import make_excerpt
+
+    graded, asked = run.coverage
+    least = Fraction(repr(wanted.scored or 0))
+    if graded < least * asked:
+        yield f"{graded:,} of {asked:,} gradings were made, and {wanted.scored:.4g} of them were wanted"
+    left_out = [id_ for id_ in run.empty_checks if run.checks[id_].left_out]
+    if wanted.scored is None and wanted.score is not None and left_out:
+        names = ", ".join(map(make_excerpt, left_out))
+        yield (
+            f"the score is that of {run.coverage}: {names} had nothing to grade on any output; --min-scored says how "
+            "much may be left out"
+        )
+
+
 def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
     """Yield what a run misses of what was asked of it, in exact numbers; a run without a score misses everything."""
     from evalstore.model import format_decimal
@@ -351,6 +370,7 @@ def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
             f"{run.scored:,} of {questions:,} questions have a score, and {float(wanted.scored):.4g} of "
             "them were wanted"
         )
+    yield from _find_uncovered(run, wanted)
     failed = {id_ for summary in run.checks.values() for id_ in summary.error_ids}
     if wanted.score is not None and len(failed) > wanted.ungraded * questions:
         yield (

@@ -137,11 +137,32 @@ class CheckResult(NamedTuple):
         return frozenset(self.inner_missing)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it was graded, and all of its rubric where it is a composite."""
+        return self.score is not None and not self.inner_errors and not self.inner_missing
+
+    @property
     def is_ungraded(self) -> bool:
         """Whether it could not be graded, or has a score without a check of its rubric that could not be."""
         return self.unscored is UnscoredReason.ERROR or (
             self.score is not None and bool(self.inner_errors)
         )
+
+
+class Coverage(NamedTuple):
+    """How many gradings the rubrics ask for (one a check and output), and how many of them were made as a whole."""
+
+    graded: int = 0
+    asked: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.graded:,} of {self.asked:,} gradings"
+
+
+def count_coverage(results: Iterable[CheckResult]) -> Coverage:
+    """Return how many of some results are grades."""
+    graded = [result.is_whole for result in results]
+    return Coverage(sum(graded), len(graded))
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,6 +262,7 @@ KEYS: Mapping[str, Row] = {
         "fail unscored errors error_ids",
         {"partial!": lambda check: check.partial or None},
     ),
+    "Coverage": ("graded asked",),
     "CommitChange": (
         "commit=commit.oid author=commit.author co_authors=commit.co_authors date=commit.date",
         "subject=commit.summary from=old.score to=new.score",
@@ -381,7 +382,7 @@ KEYS: Mapping[str, Row] = {
     "RubricResult": ("score verdict reason checks",),
     "Run": (
         "run=path samples=samples.name evaluation_id=id model unreleased score pass_rate rest_score rest_pass_rate",
-        "ungraded gradings failed_gradings questions scored unscored outputs without_output",
+        "ungraded gradings failed_gradings coverage empty_checks questions scored unscored outputs without_output",
         {"missing_outputs": lambda run: dict(run.missing_outputs)},
         "without_question asked_otherwise unread_rows log_status checks dataset rubrics judges",
         {

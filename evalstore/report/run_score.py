@@ -11,6 +11,7 @@ from evalstore.report.json_values import write_json_value
 from evalstore.report.run_words import (
     count_unreleased,
     describe_correction,
+    describe_coverage,
     describe_score,
     name_output,
 )
@@ -56,6 +57,10 @@ def _run_lines(run: Run, screen: Screen) -> Iterator[str]:
         "" if run.rest_pass_rate is None else f"   the rest: {format_percent(run.rest_pass_rate)}"
     )
     yield f"pass rate  {_format_hundredths(run.pass_rate)}{rest}"
+    if run.coverage.asked:
+        share = _format_hundredths(Fraction(*run.coverage))
+        about = f"coverage   {share}   "
+        yield from screen.wrap(describe_coverage(run), lead=about, inner=" " * len(about))
     if run.unscored:
         yield f"unscored   {run.unscored:>6,}   counted in no mean"
     if run.outputs > run.questions:

@@ -74,7 +74,7 @@ def document(view: RunView) -> dict[str, Any]:
         ),
         **select_json_keys(
             view.run,
-            "rest_pass_rate ungraded questions scored asked_otherwise unread_rows log_status",
+            "rest_pass_rate ungraded coverage empty_checks questions scored asked_otherwise unread_rows log_status",
         ),
         "outputs": view.total,
         "found": view.found,

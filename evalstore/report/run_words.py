@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from evalstore.report.text_layout import format_percent, join_names
-from evalstore.text import count_noun, make_printable
+from evalstore.text import SHORT_EXCERPT, count_noun, make_excerpt, make_printable
 
 if TYPE_CHECKING:
     from evalstore.runs import GradedRow, Run
@@ -47,6 +47,13 @@ def describe_score(run: Run) -> str:
         parts.append(f"{_count_silent(run)} no answer")
     parts += _list_doubts(run)
     return "; ".join(filter(None, parts))
+
+
+def describe_coverage(run: Run) -> str:
+    """Return how many of the gradings that the rubrics ask for were made, and which checks made none."""
+    names = [make_excerpt(id_, SHORT_EXCERPT) for id_ in run.empty_checks]
+    empty = f"; {join_names(names, _NAMED)} had nothing to grade on any output" if names else ""
+    return f"{run.coverage}{empty}"
 
 
 def _list_doubts(run: Run) -> Iterator[str]:
@@ -90,6 +97,8 @@ def describe_run(view: RunView) -> Iterator[str]:
         )
         failed = f"; {run.ungraded}" if run.ungraded else ""
         yield f"The mean score is {format_percent(run.score)}{over}{_describe_passes(run)}{failed}."
+    if run.coverage.asked:
+        yield f"Coverage: {describe_coverage(run)}."
     if run.unreleased:
         yield f"Unreleased: it was graded by {join_names(_list_unreleased(run), _NAMED)}."
     if run.outputs > run.questions:

@@ -120,8 +120,8 @@ def _format_rest(run: Run) -> dict[str, str]:
 
 def _format_summary(check: CheckSummary) -> dict[str, Any]:
     fields = {**asdict(check), "mean": format_exact_score(check.mean)}
-    return (
-        fields
-        if check.partial
-        else {key: value for key, value in fields.items() if key != "partial"}
-    )
+    return {
+        key: value
+        for key, value in fields.items()
+        if value or key not in {"partial", "hollow", "left_out"}
+    }

@@ -181,10 +181,9 @@ def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
     errors, ids = read_count(check.get("errors", 0)), check.get("error_ids", [])
     if not isinstance(ids, list) or not all(isinstance(id_, str) for id_ in ids):
         raise ValueError("its `error_ids` are not strings")
-    partial = read_count(check.get("partial", 0))
-    return CheckSummary(
-        parse_exact_score(check["mean"]), scored, fail, unscored, errors, tuple(ids), partial
-    )
+    rest = [read_count(check.get(key, 0)) for key in ("partial", "hollow", "left_out")]
+    mean = parse_exact_score(check["mean"])
+    return CheckSummary(mean, scored, fail, unscored, errors, tuple(ids), *rest)
 
 
 def _read_used_artifact(value: Mapping[str, Any]) -> UsedArtifact:

@@ -11,6 +11,7 @@ from typing import Any
 
 from evalstore.documents import compute_digest, write_canonical
 from evalstore.model import CheckResult, Output, UnscoredReason, Verdict
+from evalstore.model.outcome import Coverage, count_coverage
 from evalstore.notebook import PageValue, format_repr
 from evalstore.runs.question_mean import QuestionMean, compute_question_mean
 from evalstore.text import SHORT_EXCERPT, make_excerpt
@@ -120,6 +121,11 @@ class GradedRow:
         return Fraction(sum(row.verdict is Verdict.PASS for row in scored), len(scored) or 1)
 
     @property
+    def coverage(self) -> Coverage:
+        """How many gradings its rubric asks for, of all samples, and how many were made."""
+        return count_coverage(check for row in self.outputs for check in row.checks)
+
+    @property
     def output_digest(self) -> str:
         """SHA-256 over the output's text and its tool calls, or over those of the samples."""
         if self.samples:
@@ -148,7 +154,9 @@ class CheckSummary:
     """One check over all rows: the mean of its scores (None without any), and how many failed or went unscored.
 
     `errors` are those of the unscored that could not be graded; the others had nothing to grade.
-    `partial` are those of the scored in which a check of a composite's rubric could not be graded.
+    `partial` are those of the scored in which a check of a composite's rubric could not be graded,
+    `hollow` those of the others in which one had nothing to grade. `left_out` are those of the
+    unscored whose output has a score by its other checks.
     `error_ids` are the questions of both, in the order of the outputs. Samples of a question count
     one by one.
     """
@@ -160,6 +168,13 @@ class CheckSummary:
     errors: int = 0
     error_ids: tuple[str, ...] = ()
     partial: int = 0
+    hollow: int = 0
+    left_out: int = 0
+
+    @property
+    def coverage(self) -> Coverage:
+        """How many outputs it was asked for, and how many it graded, and all of it where it is a composite."""
+        return Coverage(self.scored - self.partial - self.hollow, self.scored + self.unscored)
 
     @property
     def gradings(self) -> int:
@@ -172,8 +187,8 @@ class CheckSummary:
         return self.errors + self.partial
 
     @property
-    def coverage(self) -> str:
-        """What it graded, in words: `graded 0 of 12`."""
+    def failures(self) -> str:
+        """What it graded of what it had to grade, in words: `graded 0 of 12`."""
         return f"graded {self.gradings - self.failed_gradings:,} of {self.gradings:,}"
 
 
@@ -270,6 +285,21 @@ class Run(PageValue):
         )
 
     @property
+    def coverage(self) -> Coverage:
+        """How many gradings its rubrics ask for, and how many were made: what has nothing to grade is in no mean."""
+        found = [check.coverage for check in self.checks.values()]
+        return Coverage(sum(one.graded for one in found), sum(one.asked for one in found))
+
+    @property
+    def empty_checks(self) -> tuple[str, ...]:
+        """The checks that had nothing to grade on any output."""
+        return tuple(
+            id_
+            for id_, check in self.checks.items()
+            if not check.coverage.graded and check.unscored and not check.failed_gradings
+        )
+
+    @property
     def gradings(self) -> int:
         """How often a check had something to grade."""
         return sum(check.gradings for check in self.checks.values())
@@ -285,7 +315,7 @@ class Run(PageValue):
         failed = [(id_, check) for id_, check in self.checks.items() if check.failed_gradings]
         failed.sort(key=lambda pair: -pair[1].failed_gradings)
         parts = [
-            f"{make_excerpt(id_, SHORT_EXCERPT)} {check.coverage}"
+            f"{make_excerpt(id_, SHORT_EXCERPT)} {check.failures}"
             for id_, check in failed[:_NAMED_CHECKS]
         ]
         more = f" and {len(failed) - len(parts):,} more" if len(failed) > len(parts) else ""

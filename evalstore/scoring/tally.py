@@ -115,6 +115,8 @@ class AnswerTally:
     first_trouble: str = ""
     error_ids: dict[str, None] = field(default_factory=dict)
     partial: int = 0  # with a score, although a check of a composite's rubric could not be graded
+    hollow: int = 0  # with a score, although one had nothing to grade, and none failed
+    left_out: int = 0  # without one, where the output has a score by its other checks
     unmet: dict[MissingSetting, str] = field(
         default_factory=dict
     )  # what was missing, with the first reason
@@ -125,6 +127,7 @@ class AnswerTally:
         self.verdicts[check.verdict] += times
         if check.score is not None:
             self.mean.add(check.score, times)
+            self.hollow += times * bool(check.inner_missing and not check.inner_errors)
         if check.setting is not None:
             self.unmet.setdefault(check.setting, check.reason)
             self.unmet_count += times
@@ -153,6 +156,8 @@ class AnswerTally:
             self.errors,
             tuple(self.error_ids),
             self.partial,
+            self.hollow,
+            self.left_out,
         )
 
     @property
@@ -177,6 +182,7 @@ class EqualResults:
     rubric: str
     checks: tuple[CheckResult, ...]
     errors: tuple[CheckResult, ...]
+    is_scored: bool
     count: int = 0
 
 
@@ -203,7 +209,7 @@ class RunTally:
         if row.score is None:
             self._note_unscored(row)
         self.outputs += 1
-        results = self._pending.find(row.checks, row.rubric)
+        results = self._pending.find(row.checks, row.rubric, row.score is not None)
         results.count += 1
         for check in results.errors:
             self.checks[results.rubric, check.id].note_error(check, row.id)
@@ -211,7 +217,10 @@ class RunTally:
     def _add_results(self, results: EqualResults) -> None:
         for check in results.checks:
             self.engines.update(check.engine.split(", "))  # a jury and a composite name several
-            self.checks[results.rubric, check.id].add(check, results.count)
+            tally = self.checks[results.rubric, check.id]
+            tally.add(check, results.count)
+            if check.score is None and results.is_scored:
+                tally.left_out += results.count
 
     def fill_sums(self, run: Run) -> Run:
         """Return `run` with the sums filled in."""
@@ -289,6 +298,6 @@ class RunTally:
         return {name: named[name] for name in sorted(named)}
 
 
-def _start_count(checks: tuple[CheckResult, ...], ref: str) -> EqualResults:
+def _start_count(checks: tuple[CheckResult, ...], ref: str, is_scored: bool) -> EqualResults:  # noqa: FBT001  # a fact
     errors = tuple(check for check in checks if check.is_ungraded)
-    return EqualResults(ref.partition("@")[0].partition("/")[2], checks, errors)
+    return EqualResults(ref.partition("@")[0].partition("/")[2], checks, errors, is_scored)

@@ -176,11 +176,11 @@ def test_slices_by_tag_group_and_check(repo: Repo, answers: Callable[..., Path],
         in by_check
     )
     told = {form: cli("audit", a, b, "--by", "tag", "--format", form, cwd=repo.root).out for form in FORMS}
-    row = ("easy", "3", "-33.33", "0.250", "0.500", "rubric -8.33, outputs -25.00")
-    assert f"easy            3  -33.33  0.250     0.500  {row[-1]}" in told["text"].splitlines()
+    row = ("easy", "3", "3", "3", "-33.33", "0.250", "0.500", "rubric -8.33, outputs -25.00")
+    assert f"easy       3     3     3  -33.33  0.250     0.500  {row[-1]}" in told["text"].splitlines()
     assert f"| {' | '.join(row)} |" in told["markdown"]
     page = " ".join(re.sub(r"<[^>]*>", " ", told["html"]).split())
-    assert f"p (Holm) of it (none) 3 0.00 {' '.join(row)} odd 5" in page
+    assert f"p (Holm) of it (none) 3 3 3 0.00 {' '.join(row)} odd 5" in page
     assert json.loads(told["json"])["slices"][1]["name"] == "easy"
     both = cli("audit", a, b, "--by", "tag", "--question", "q1", cwd=repo.root)
     assert (both.code, "--by sums up all of them" in both.err) == (2, True)

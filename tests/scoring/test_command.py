@@ -86,6 +86,7 @@ def test_the_text_is_calm_and_complete(cli: Cli, repo: Path, write: Write) -> No
         "\n"
         "score       88.89   mean of 3 scored questions, in points of 100\n"
         "pass rate  100.00\n"
+        "coverage    88.89   8 of 9 gradings; sound had nothing to grade on any output\n"
         "unscored        1   counted in no mean\n"
         "\n"
         "check   mean  pass  fail  missing  error\n"
