@@ -14,9 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from evalstore.audits.edits.version_path import VersionFinder
-from evalstore.audits.inference import open_stored_run
+from evalstore.audits.inference import open_stored_pair
 from evalstore.audits.judge_evidence import has_other_engines
-from evalstore.audits.stored_run import StoredRun, follow_renames, read_judge_model, read_strictness
+from evalstore.audits.question_sets import list_row_gaps
+from evalstore.audits.stored_run import StoredRun, read_judge_model, read_strictness
 from evalstore.diff import Diff, DiffFinding, Direction
 from evalstore.documents import write_canonical
 from evalstore.model import parse_ref
@@ -24,9 +25,11 @@ from evalstore.release.comparison import compare_by_rules
 from evalstore.runs import GradedRow
 from evalstore.scoring.judging import Judges, open_session
 from evalstore.store import ArtifactStore
+from evalstore.text import count_noun, make_excerpt
 from evalstore.versions import Bump
 
 _NOTHING = Fraction(0)
+_NAMED_CHECKS = 3  # of those with nothing to grade
 # Stored outputs do not answer what has another input, and nobody scores again what is gone.
 _OTHER_QUESTIONS = frozenset({"question-input-changed", "question-removed", "question-id-renamed"})
 
@@ -156,11 +159,12 @@ def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparabilit
     """
     finder = VersionFinder(store)
     with open_session(Judges(), store.git.common) as session:
-        a, b = (open_stored_run(run, finder, session) for run in (run_a, run_b))
-    shared = _SharedQuestions.collect(follow_renames(a, b, finder), b)
+        a, b = open_stored_pair(run_a, run_b, finder, session)
+    shared = _SharedQuestions.collect(a, b)
     parts = (
         shared.judge_questions(),
         *shared.judge_rulers(store),
+        *shared.judge_coverage(),
         *shared.judge_references(),
         *_judge_settings(a, b, store),
         *shared.judge_engines(),
@@ -186,6 +190,9 @@ class _SharedQuestions:
     other_input: int = 0
     other_words: int = 0
     other_reference: int = 0
+    # Questions in which a check had nothing to grade in one run alone; those checks, each with its run.
+    emptied: int = 0
+    empty_checks: Counter[tuple[str, str]] = field(default_factory=Counter)
     rubrics: Counter[tuple[str, str]] = field(default_factory=Counter)
     # By kind of check, for run A and for run B.
     engines: dict[str, tuple[set[str], set[str]]] = field(default_factory=dict)
@@ -213,6 +220,9 @@ class _SharedQuestions:
         self.other_reference += not has_reference
         if has_reference and row.rubric == other.rubric and row.has_output_of(other):
             self._add_judged(row, other)
+        gaps = {(gap.run, gap.name) for gap in list_row_gaps(row, other)}
+        self.emptied += bool(gaps)
+        self.empty_checks.update(gaps)
         self.rubrics[row.rubric, other.rubric] += 1
         for side, graded in enumerate((row, other)):
             for check in graded.checks:
@@ -294,6 +304,18 @@ class _SharedQuestions:
             if old is not None and old.digest != pin.digest:
                 one, other = (finder.locate_pin(used).resolved for used in (old, pin))
                 yield judge_diff(f"{old.ref} and {pin.ref}", compare_by_rules(store, one, other))
+
+    def judge_coverage(self) -> Iterator[ComparedPart]:
+        """Yield a part where one run graded what the other had nothing to grade of: no rubric makes up for that."""
+        if self.emptied:
+            counts = ", ".join(
+                f"{make_excerpt(name)} had nothing to grade in {run} on {count:,}"
+                for (run, name), count in self.empty_checks.most_common(_NAMED_CHECKS)
+            )
+            reason = f"of {count_noun(self.count, 'question')}, {counts}"
+            bound = add_bounds([Fraction(self.emptied, self.count)])
+            answer = ComparableAnswer.NO if bound is None else ComparableAnswer.BOUNDED
+            yield ComparedPart("coverage", answer, bound, reason)
 
     def judge_references(self) -> Iterator[ComparedPart]:
         """Yield a part where expected answers differ; whether a check reads them, the diff of the dataset says."""

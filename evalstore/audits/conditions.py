@@ -173,13 +173,16 @@ def decide_record_conditions(
 ) -> tuple[ConditionResult, ...]:
     """Return the answer to each condition on two records; raises `UsageError` for one that records cannot answer."""
     values: list[list[_Value]] = []
+    hidden = _word_emptied(found.emptied, found.pairs, max_ungraded)
     for condition in conditions:
         if condition.name not in RECORD_METRICS:
             raise UsageError(
                 f"--records grades nothing, so it cannot say {condition.name}",
                 hint=f"one of {', '.join(RECORD_METRICS)}; evalstore audit without --records tells the others",
             )
-        values.append([*_list_record_values(found, condition.metric)])
+        values.append(
+            [_Value(None, hidden)] if hidden else [*_list_record_values(found, condition.metric)]
+        )
     ungraded = _Ungraded(found.ungraded, found.pairs + len(found.unscored), max_ungraded)
     return _decide_all(conditions, values, ungraded, "")
 

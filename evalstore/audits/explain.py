@@ -11,7 +11,7 @@ from pathlib import Path
 from evalstore.audits.claims import hold_against_noise, list_judge_notes
 from evalstore.audits.edits.rubric_plan import ContentLoader, RunReferences
 from evalstore.audits.edits.version_path import VersionFinder
-from evalstore.audits.inference import open_stored_run
+from evalstore.audits.inference import open_stored_pair
 from evalstore.audits.judge_evidence import has_other_engines
 from evalstore.audits.judge_noise import JudgeNoiseReader, estimate_judge_noise
 from evalstore.audits.question_attribution import AttributedQuestion, QuestionAttributor
@@ -33,7 +33,6 @@ from evalstore.audits.stored_run import (
     Grader,
     RunArtifactLoader,
     StoredRun,
-    follow_renames,
     list_reuse_notes,
     list_score_notes,
     list_strictness_notes,
@@ -423,8 +422,7 @@ def _open_runs(
     ask: bool,
 ) -> QuestionAttributor:
     finder = VersionFinder(store)
-    a, b = open_stored_run(run_a, finder, session), open_stored_run(run_b, finder, session)
-    a = follow_renames(a, b, finder)
+    a, b = open_stored_pair(run_a, run_b, finder, session)
     loaders = [RunArtifactLoader.from_runs(finder, stored.run) for stored in (a, b)]
     tokens = ContentLoader(RunArtifactLoader.from_runs(finder, a.run, b.run))
     models = [read_judge_model(stored.run) for stored in (a, b)]
@@ -480,6 +478,8 @@ def build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
         model=run.model,
         dataset=run.dataset.ref if run.dataset else "",
         rubrics=tuple(pinned.ref for pinned in run.rubrics),
+        coverage=run.coverage,
+        ungraded=run.ungraded if run.is_withheld else "",
     )
 
 

@@ -12,7 +12,15 @@ from pathlib import Path
 
 from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.audits.side_replay import OutputGrader, RunResults
-from evalstore.audits.stored_run import RunRubric, StoredRun, index_rows, read_stored_run
+from evalstore.audits.stored_run import (
+    IncomparableError,
+    RunRubric,
+    StoredRun,
+    UnscoredRunError,
+    follow_renames,
+    index_rows,
+    read_stored_run,
+)
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.model import MALFORMED_ERRORS, Kind, Question, parse_ref, read_rubric
 from evalstore.release.comparison import compare_by_rules
@@ -290,6 +298,19 @@ def open_stored_run(
     return _build_stored_run(
         source, finder, session, dataset.resolved, rubric.resolved if rubric else None
     )
+
+
+def open_stored_pair(
+    run_a: Run | Path | str, run_b: Run | Path | str, finder: VersionFinder, session: JudgeSession
+) -> tuple[StoredRun, StoredRun]:
+    """Return two runs ready to be compared, A with the ids of B; raises `IncomparableError` for one without a score."""
+    found = []
+    for name, run in (("A", run_a), ("B", run_b)):
+        try:
+            found.append(open_stored_run(run, finder, session))
+        except UnscoredRunError as error:
+            raise IncomparableError(name, error.why) from None
+    return follow_renames(found[0], found[1], finder), found[1]
 
 
 def _choose_rulers(run: Run, inference: Inference) -> tuple[RulerCandidate, RulerCandidate | None]:

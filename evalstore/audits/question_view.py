@@ -11,7 +11,7 @@ from typing import Any
 
 from evalstore.audits.edits.rubric_plan import ANSWERS
 from evalstore.audits.edits.version_path import VersionFinder, mix_questions
-from evalstore.audits.inference import open_stored_run
+from evalstore.audits.inference import open_stored_pair
 from evalstore.audits.question_attribution import AttributedQuestion
 from evalstore.audits.question_cells import MixedGrades
 from evalstore.audits.question_shares import QuestionShares
@@ -21,7 +21,6 @@ from evalstore.audits.stored_run import (
     Grader,
     RunArtifactLoader,
     StoredRun,
-    follow_renames,
     read_judge_model,
     read_strictness,
 )
@@ -72,8 +71,7 @@ def view_question(
     """
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> QuestionView:
-        a, b = open_stored_run(run_a, finder, session), open_stored_run(run_b, finder, session)
-        a = follow_renames(a, b, finder)
+        a, b = open_stored_pair(run_a, run_b, finder, session)
         for stored in (a, b):
             _require_question(stored, question)
         names = {"A": a, "B": b}

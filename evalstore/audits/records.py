@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalstore.audits.explain import build_side
 from evalstore.audits.question_sets import SideSum
-from evalstore.audits.stored_run import list_score_notes, make_disjoint_error, make_unscored_error
+from evalstore.audits.stored_run import (
+    IncomparableError,
+    UnscoredRunError,
+    list_score_notes,
+    make_disjoint_error,
+)
 from evalstore.audits.values import Flips, RunSide
 from evalstore.errors import RefusedError
 from evalstore.model import Verdict, has_failed_check
@@ -28,6 +35,7 @@ from evalstore.statistics import (
     count_units,
     estimate_change,
 )
+from evalstore.text import make_excerpt
 
 # What the rows of a pair may have in common, in the order of `_RecordRow.contents`.
 CONTENTS = ("input", "reference", "output", "rubric")
@@ -79,7 +87,7 @@ class RecordComparison:
     in no pair. `missing_b` of them are scored in A and missing in B: `lost_score` and `lost_passes`
     are what A had for them. `contents` counts the pairs that differ in one of `CONTENTS`, where
     both records have it. `ungraded` counts the answers of both records with a check that could not
-    be graded in one of them.
+    be graded in one of them, `emptied` the pairs with one that had nothing to grade in one alone.
     """
 
     a: RunSide
@@ -97,6 +105,7 @@ class RecordComparison:
     differences: tuple[RecordDifference, ...]
     contents: Mapping[str, int]
     ungraded: int
+    emptied: int
     notes: tuple[str, ...]
 
     @property
@@ -113,6 +122,8 @@ class _RecordRow(NamedTuple):
     verdict: Verdict
     group: str
     has_failure: bool
+    graded: frozenset[str]
+    empty: frozenset[str]
     contents: tuple[int | None, ...]
 
     @property
@@ -139,7 +150,7 @@ def compare_records(path_a: Path, path_b: Path, *, watch: _Watch = iter) -> Reco
     pairs = {
         key: pair for key, pair in common.items() if all(row.score is not None for row in pair)
     }
-    sides = [_sum_side(run, rows) for run, rows in zip(runs, (a, b), strict=True)]
+    sides = [_sum_side(name, run, rows) for name, run, rows in zip("AB", runs, (a, b), strict=True)]
     if not pairs:
         raise make_disjoint_error(*runs)
     scored = (key for key, row in a.items() if row.score is not None and key not in pairs)
@@ -172,7 +183,13 @@ def compare_records(path_a: Path, path_b: Path, *, watch: _Watch = iter) -> Reco
         differences=tuple(_list_differences(*runs)),
         contents=_count_contents(pairs),
         ungraded=sum(old.has_failure or new.has_failure for old, new in common.values()),
-        notes=tuple(list_score_notes(*runs)),
+        emptied=sum(
+            bool(old.empty & new.graded or new.empty & old.graded) for old, new in pairs.values()
+        ),
+        notes=(
+            *list_score_notes(*runs),
+            *_note_emptied(Counter(_list_emptied(pairs)), len(pairs)),
+        ),
     )
 
 
@@ -202,12 +219,39 @@ def _index_rows(run: Run, found: Iterable[BareRow]) -> dict[_Key, _RecordRow]:
             verdict=row.verdict,
             group=f"question {row.id}" if row.group is None else f"group {row.group}",
             has_failure=has_failed_check(row.checks),
+            graded=_name_checks(check.id for check in row.checks if check.is_whole),
+            empty=_name_checks(check.id for check in row.checks if check.gaps),
             contents=tuple(hash(one) if one else None for one in contents),
         )
     return rows
 
 
-def _sum_side(run: Run, rows: _Rows) -> RunSide:
+@lru_cache(maxsize=256)
+def _share_names(names: frozenset[str]) -> frozenset[str]:
+    """Return one set for all rows with equal names: runs have few different ones."""
+    return names
+
+
+def _name_checks(names: Iterable[str]) -> frozenset[str]:
+    return _share_names(frozenset(names))
+
+
+def _list_emptied(pairs: _Pairs) -> Iterator[tuple[str, str]]:
+    """Yield by run each check that had nothing to grade in it, where the other record graded it."""
+    for old, new in pairs.values():
+        yield from (("A", name) for name in sorted(old.empty & new.graded))
+        yield from (("B", name) for name in sorted(new.empty & old.graded))
+
+
+def _note_emptied(emptied: Mapping[tuple[str, str], int], pairs: int) -> Iterator[str]:
+    for (run, name), count in emptied.items():
+        yield (
+            f"{make_excerpt(name)} had nothing to grade in {run} on {count:,} of {pairs:,} answers, which the other "
+            "record graded"
+        )
+
+
+def _sum_side(name: str, run: Run, rows: _Rows) -> RunSide:
     """Return the means of a whole record; raises `RefusedError` where its aggregate says otherwise than its rows."""
     outcomes: dict[str, list[Outcome]] = {}
     for (id_, _), row in rows.items():
@@ -218,7 +262,7 @@ def _sum_side(run: Run, rows: _Rows) -> RunSide:
             sums.scores.add(mean.score)
             sums.passes.add(mean.pass_share)
     if not sums.scores.count:
-        raise make_unscored_error(run)
+        raise IncomparableError(name, UnscoredRunError(run).why)
     # Other tools round what their aggregates say.
     return build_side(run if run.dataset else replace(run, score=None), len(outcomes), sums)
 

@@ -11,7 +11,7 @@ from evalstore.audits.edits.check_matching import EncodedCheck
 from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.documents import read_row
-from evalstore.errors import RefusedError, SchemaError
+from evalstore.errors import ExitCode, RefusedError, SchemaError
 from evalstore.model import (
     Artifact,
     CheckResult,
@@ -143,13 +143,25 @@ def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> Mapping[st
     is_held = found is not None or run.samples == run.path
     rows = _hold_rows(run, read_rows(run) if found is None else found) if is_held else RowIndex(run)
     if not any(row.score is not None for row in rows.values()):
-        raise make_unscored_error(run)
+        raise UnscoredRunError(run)
     return rows
 
 
-def make_unscored_error(run: Run) -> RefusedError:
-    """Return the error for a run without any score."""
-    return RefusedError(f"{run.samples} has no scored output, so there is nothing to explain")
+class UnscoredRunError(RefusedError):
+    """A run has no score at all; `why` says what was not graded."""
+
+    def __init__(self, run: Run) -> None:
+        self.why = run.ungraded or "it has no scored output"
+        super().__init__(f"{run.samples} has no score: {self.why}")
+
+
+class IncomparableError(RefusedError):
+    """One of two runs, A or B, has no score, so that nothing can be said of their difference."""
+
+    exit_code = ExitCode.NO
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"Not comparable: {name} has no score ({why})")
 
 
 def _hold_rows(run: Run, found: Iterable[GradedRow]) -> dict[str, GradedRow]:

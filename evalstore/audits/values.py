@@ -11,6 +11,7 @@ from evalstore.audits.slices import AuditSlice
 from evalstore.checks import find_check_kind
 from evalstore.diff import DiffFinding
 from evalstore.model import CheckResult, Verdict
+from evalstore.model.outcome import NO_GRADINGS, Coverage
 from evalstore.notebook import PageValue, format_repr
 from evalstore.release.origins import PartOrigin
 from evalstore.runs import GradedRow
@@ -51,7 +52,11 @@ OWN_PLAYERS = frozenset({PlayerName.INPUT, PlayerName.OUTPUTS})
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """One of the two runs: the path of its aggregate JSON, its mean score and pass rate, and what it was made from."""
+    """One of the two runs: the path of its aggregate JSON, its mean score and pass rate, and what it was made from.
+
+    `coverage` is of the gradings that its rubrics ask for. A run without a score of its own, because
+    gradings failed, says in `ungraded` what was not graded: `score` is that of the rest.
+    """
 
     run: str
     score: Fraction
@@ -61,6 +66,8 @@ class RunSide:
     model: str
     dataset: str
     rubrics: tuple[str, ...]
+    coverage: Coverage = NO_GRADINGS
+    ungraded: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

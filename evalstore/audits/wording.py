@@ -71,7 +71,9 @@ def write_sentence(audit: Audit) -> str:
         [text for name, text in _word_questions(audit.lines) if not audit.lines.by_name[name].score]
     )
     rest = f" Without an effect on the score: {idle}." if idle else ""
-    return f"{_word_change(audit, idle)}{_word_price(audit)}{_word_unmeasured(audit)}{rest}"
+    lead = f"Not comparable: {unscored}. " if (unscored := word_unscored(audit)) else ""
+    price = f"{_word_price(audit)}{_word_unmeasured(audit)}"
+    return f"{lead}{_word_change(audit, idle)}{price}{rest}"
 
 
 def describe_noise(reach: float) -> str:
@@ -102,6 +104,14 @@ def _word_unmeasured(audit: Audit) -> str:
     return f" The noise of {join_phrases(names)} was never measured ({command})."
 
 
+def word_unscored(audit: Audit) -> str:
+    """Return which runs have no score of their own, and what was not graded; empty where both have one."""
+    sides = (("A", audit.a), ("B", audit.b))
+    return join_phrases(
+        [f"{name} has no score ({side.ungraded})" for name, side in sides if side.ungraded]
+    )
+
+
 def _ask_better(a: RunSide, b: RunSide) -> str:
     """Return the question that an audit of two runs answers."""
     return "Is the model better?" if a.model != b.model else "Are the outputs better?"
@@ -128,7 +138,8 @@ def describe_assumption(audit: Audit) -> str:
     has_edits = any(
         PlayerName.JUDGE in one.players and one.share and one.noise is None for one in changed
     )
-    if found is None or not (has_outputs or has_edits) or has_much_emptied(audit):
+    is_untold = has_much_emptied(audit) or word_unscored(audit)
+    if found is None or not (has_outputs or has_edits) or is_untold:
         return ""
     what = "This" if has_outputs else "What the judge's edit did"
     names = join_phrases([make_excerpt(name, _NAME_WIDTH) for name in found.served])
@@ -150,6 +161,8 @@ class _Claim(NamedTuple):
 
 
 def _word_answer(audit: Audit) -> str:
+    if unscored := word_unscored(audit):
+        return f"These runs cannot tell: {unscored}"
     if has_much_emptied(audit):
         own = audit.own.shapley
         rest = (

@@ -159,6 +159,10 @@ class Coverage(NamedTuple):
         return f"{self.graded:,} of {self.asked:,} gradings"
 
 
+# Of a run that another tool graded.
+NO_GRADINGS = Coverage()
+
+
 def count_coverage(results: Iterable[CheckResult]) -> Coverage:
     """Return how many of some results are grades."""
     graded = [result.is_whole for result in results]

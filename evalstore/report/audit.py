@@ -186,8 +186,16 @@ def _list_rows(audit: Audit) -> list[_Row]:
 
 
 def _list_side_cells(name: str, side: RunSide) -> tuple[str, ...]:
-    about = f"{make_excerpt(side.model, _NAME_WIDTH)}, {side.dataset}"
-    return name, format_percent(side.score), format_percent(side.passes), f"{side.scored:,}", about
+    # Of a run without a score these are what the rest comes to.
+    around = "({})" if side.ungraded else "{}"
+    means = (around.format(format_percent(mean)) for mean in (side.score, side.passes))
+    return name, *means, f"{side.scored:,}", describe_side(f"{side.model}, {side.dataset}", side)
+
+
+def describe_side(about: str, side: RunSide) -> str:
+    """Return what a run was made from and the coverage of its mean, where it is known."""
+    coverage = f", {side.coverage}" if side.coverage.asked else ""
+    return f"{make_excerpt(about, _NAME_WIDTH)}{coverage}"
 
 
 def _list_details(audit: Audit, screen: Screen, room: int) -> list[str]:

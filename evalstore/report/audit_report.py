@@ -130,7 +130,12 @@ def _list_slices(audit: Audit) -> Iterator[tuple[str, ...]]:
 
 
 def _list_waterfall(audit: Audit) -> Iterator[tuple[str, ...]]:
-    yield "A", format_percent(audit.a.score), format_percent(audit.a.passes), audit.a.model
+    yield (
+        "A",
+        format_percent(audit.a.score),
+        format_percent(audit.a.passes),
+        plain.describe_side(audit.a.model, audit.a),
+    )
     for factor in audit.factors:
         if factor.changed or factor.share:
             yield (
@@ -141,7 +146,12 @@ def _list_waterfall(audit: Audit) -> Iterator[tuple[str, ...]]:
             )
     for name, line in audit.lines.told.items():
         yield audit.lines.labels[name], format_points(line.score), format_points(line.passes), ""
-    yield "B", format_percent(audit.b.score), format_percent(audit.b.passes), audit.b.model
+    yield (
+        "B",
+        format_percent(audit.b.score),
+        format_percent(audit.b.passes),
+        plain.describe_side(audit.b.model, audit.b),
+    )
 
 
 def _list_moving_causes(audit: Audit) -> list[Cause]:

@@ -9,6 +9,8 @@ from evalstore.audits.claims import format_p
 from evalstore.audits.conditions import RecordReport
 from evalstore.audits.records import RecordComparison, RecordDifference
 from evalstore.audits.wording import describe_shown, format_points, format_size
+from evalstore.model.outcome import MAX_UNGRADED
+from evalstore.report.audit import describe_side
 from evalstore.report.audit_report import describe_result, format_results
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
@@ -108,7 +110,17 @@ def write_sentence(found: RecordComparison) -> str:
     )
     return (
         f"The score {moved} on {count_noun(found.pairs, 'pair')} of recorded answers. "
-        f"{_describe_claim(found)}."
+        f"{_describe_hidden(found) or _describe_claim(found)}."
+    )
+
+
+def _describe_hidden(found: RecordComparison) -> str:
+    """Return that one record graded what the other had nothing to grade of, where that is of many pairs."""
+    if found.emptied <= MAX_UNGRADED * found.pairs:
+        return ""
+    return (
+        "These records cannot tell whether the answers did that: checks had nothing to grade in one of them on "
+        f"{found.emptied:,}"
     )
 
 
@@ -135,7 +147,7 @@ def _list_rows(found: RecordComparison) -> Iterator[tuple[str, ...]]:
         yield (
             name,
             *means,
-            make_excerpt(" ".join(filter(None, (side.model, side.dataset))) or side.run, _NAME),
+            describe_side(" ".join(filter(None, (side.model, side.dataset))) or side.run, side),
         )
     yield "change", *(format_points(change.delta) for change in changes), ""
     intervals = [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from evalstore.audits import Audit
-from evalstore.audits.conditions import decide_conditions, parse_condition
+from evalstore.audits.conditions import decide_conditions, decide_record_conditions, parse_condition
+from evalstore.audits.records import compare_records
 from evalstore.audits.slices import SliceKind
 from evalstore.audits.wording import write_answer
 from evalstore.runs import Run
@@ -16,6 +18,7 @@ from tests.audits.conftest import Desk, factor
 CODE = "```php\n<?php echo 1;\n```\n"
 TOOLS = {"id": "tools", "kind": "tool_usage", "tools": [{"name": "search"}]}
 BAN = {"id": "ban", "kind": "must_not_contain", "values": ["simply"]}
+FORMS = ("text", "markdown", "html", "json")
 QUARTER, HALF = Fraction(1, 4), Fraction(1, 2)
 
 
@@ -201,3 +204,57 @@ def test_a_slice_of_questions_that_are_not_compared_is_there(desk: Desk) -> None
     assert [(one.name, one.questions, one.scored_a, one.scored_b, one.change) for one in slices] == [
         ("g", 0, 1, 0, None), ("h", 1, 1, 1, 0)
     ]  # fmt: skip
+
+
+def test_what_one_run_had_nothing_to_grade_of_is_not_comparable(desk: Desk, cli: Any) -> None:
+    release(desk, BAN, TOOLS)
+    a = score_lines(desk, "a", ["1", "2", "3", "4"], [call("search")] * 4)
+    b, half = (
+        score_lines(desk, "b", ["1", "2", "3", "4"]),
+        score_lines(desk, "half", ["1", "2", "3", "4"], [call("search")] * 3),
+    )
+    ran = cli("comparable", a.path, b.path, cwd=desk.repo.root)
+    assert "no: not all scores" in ran.out
+    assert "coverage: no (of 4 questions, tools had nothing to grade in B on 4)" in " ".join(ran.out.split())
+    bounded = cli("comparable", a.path, half.path, cwd=desk.repo.root).out
+    assert "coverage: bounded (of 4 questions, tools had nothing to grade in B on 1)" in " ".join(bounded.split())
+    records = compare_records(a.path, b.path)
+    assert records.emptied == 4
+    assert records.notes == ("tools had nothing to grade in B on 4 of 4 answers, which the other record graded",)
+    assert [str(one.answer) for one in decide_record_conditions(records, [parse_condition("delta<0")])] == [
+        "cannot tell"
+    ]
+
+
+def test_coverage_stands_beside_both_means_in_every_form(desk: Desk, cli: Any) -> None:
+    release(desk, BAN, TOOLS)
+    a = score_lines(desk, "a", ["1", "2", "3", "4"], [call("other")] * 4)
+    b = score_lines(desk, "b", ["1", "2", "3", "4"])
+    told = {form: cli("audit", a.path, b.path, "--format", form, cwd=desk.repo.root).out for form in FORMS}
+    assert "a, dataset/d@1.0.0, 8 of 8 gradings" in told["text"]
+    assert "b, dataset/d@1.0.0, 4 of 8 gradings" in told["text"]
+    assert "4 of 8 gradings" in told["markdown"]
+    assert "4 of 8 gradings" in told["html"]
+    assert json.loads(told["json"])["b"]["coverage"] == {"graded": 4, "asked": 8}
+    assert max(map(len, told["text"].splitlines())) <= 80
+
+
+def test_a_run_without_a_score_is_not_given_one(desk: Desk, cli: Any) -> None:
+    judged = {"id": "accurate", "kind": "llm_judge", "judge_prompt_ref": "judge/acc@1.0.0"}
+    desk.judge("1.0.0")
+    release(desk, BAN, judged)
+    release(desk, judged, version="2.0.0")
+    texts = ["good", "good", "good", "good"]
+    b = desk.score("1.0.0", texts, "b")
+    desk.repo.forget()
+    desk.server.text = lambda _: "no verdict"
+    a, bare = desk.score("1.0.0", texts, "a"), desk.score("2.0.0", texts, "bare")
+    ran = cli("audit", a.path, b.path, cwd=desk.repo.root)
+    assert ran.code == 1
+    assert ran.out.startswith("Not comparable: A has no score (accurate graded 0 of 4).")
+    assert "These runs cannot tell: A has no score" in " ".join(ran.out.split())
+    assert json.loads(cli("audit", a.path, b.path, "--format", "json", cwd=desk.repo.root).out)["a"]["ungraded"]
+    for argv in ((b.path, bare.path), ("--records", b.path, bare.path)):
+        ran = cli("audit", *argv, cwd=desk.repo.root)
+        assert ran.code == 1
+        assert "Not comparable: B has no score (accurate graded 0 of 4)" in ran.err
