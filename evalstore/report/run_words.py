@@ -97,7 +97,7 @@ def describe_run(view: RunView) -> Iterator[str]:
         )
         failed = f"; {run.ungraded}" if run.ungraded else ""
         yield f"The mean score is {format_percent(run.score)}{over}{_describe_passes(run)}{failed}."
-    if run.coverage.asked:
+    if run.coverage.asked and (run.dataset is not None or run.coverage.graded < run.coverage.asked):
         yield f"Coverage: {describe_coverage(run)}."
     if run.unreleased:
         yield f"Unreleased: it was graded by {join_names(_list_unreleased(run), _NAMED)}."

@@ -86,7 +86,7 @@ def archive(tmp_path: Path) -> Callable[..., Path]:
 def test_every_way_of_packing_that_inspect_has_used_is_unpacked(method: int, archive: Callable[..., Path]) -> None:
     data = sample("a", "x" * 500_000 + "🦊")
     path = archive(HEADER, member("samples/a_epoch_1.json", data, method), member("summaries.json", b"[NaN]"))
-    assert list(read_outputs(path)) == [StoredOutput("a", Output("x" * 500_000 + "🦊", ()), 1, "m")]
+    assert list(read_outputs(path)) == [StoredOutput("a", Output("x" * 500_000 + "🦊"), 1, "m")]
 
 
 def test_of_several_members_with_one_name_the_last_counts(archive: Callable[..., Path]) -> None:

@@ -174,6 +174,21 @@ def test_an_older_log_is_read_without_its_scores() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("plan", "calls"),
+    [
+        ({"steps": [{"solver": "generate", "params": {}}]}, None),
+        ({"steps": [{"solver": "use_tools", "params": {}}]}, ()),
+        ({"steps": [{"solver": "react", "params": {"tools": [{"name": "add"}]}}]}, ()),
+    ],
+)
+def test_a_log_without_any_tool_has_no_record_of_calls(plan: Any, calls: Any, log: Callable[..., Path]) -> None:
+    """What a model said of `"tool_calls": [{` is no mention of a call."""
+    (found,) = read_outputs(log({"output": {"choices": [{}], "completion": '"tool_calls": [{'}}, plan=plan))
+    assert isinstance(found, StoredOutput)
+    assert found.output.tool_calls == calls
+
+
 @pytest.fixture
 def log(tmp_path: Path) -> Callable[..., Path]:
     """Write a log with one sample, changed as given."""
@@ -194,10 +209,10 @@ SAID = {"role": "assistant", "source": "generate"}
 @pytest.mark.parametrize(
     ("change", "answer"),
     [
-        ({"output": {"choices": [{}], "completion": "told"}}, Output("told", ())),
-        ({"output": {"choices": [{"message": {"content": ""}}]}}, Output("", ())),
-        ({"output": {}}, Output("Zurich.\nSure.", ())),
-        ({"output": {}, "messages": [{**SAID, "content": "a"}, {**SAID, "content": [{"type": "image"}]}]}, Output("", ())),
+        ({"output": {"choices": [{}], "completion": "told"}}, Output("told")),
+        ({"output": {"choices": [{"message": {"content": ""}}]}}, Output("")),
+        ({"output": {}}, Output("Zurich.\nSure.")),
+        ({"output": {}, "messages": [{**SAID, "content": "a"}, {**SAID, "content": [{"type": "image"}]}]}, Output("")),
         ({"output": {}, "messages": [{"role": "assistant", "source": "input", "content": "example"}]}, "the model said nothing"),
         ({"output": None, "messages": None}, "the model said nothing"),
         ({"output": {"choices": [{}], "completion": "x"}, "messages": []}, Output("x")),

@@ -15,7 +15,7 @@ from typing import Any
 from evalstore.about import suggest_install
 from evalstore.documents import JsonStream
 from evalstore.errors import LimitError, LoadError, Place
-from evalstore.files import open_user_file
+from evalstore.files import BLOCK, open_user_file
 from evalstore.runs.unpack_budget import UnpackBudget
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
@@ -56,6 +56,13 @@ class Archive:
         with ArchiveMember(self._file, self.members[member], place) as source:
             self._budget.spend_steps(_MEMBER_STEPS)
             yield JsonStream(source, place.file, spend=self._budget.spend_steps, limit=_VALUE_LIMIT)
+
+    def read_blocks(self, member: str) -> Iterator[bytes]:
+        """Yield the bytes of a member."""
+        with ArchiveMember(self._file, self.members[member], self.place_of(member)) as source:
+            self._budget.spend_steps(_MEMBER_STEPS)
+            while block := source.read(BLOCK):
+                yield block
 
     def place_of(self, member: str) -> Place:
         """Return where a member is, written like a path into the archive."""

@@ -7,20 +7,25 @@ same samples.
 Only a sample's id, epoch, input, messages, output, error and invalidation are read: never its
 scores, which may be NaN, nor its events. The output is what Inspect's own scorers grade: the
 completion of `output`, else the last message of the assistant.
+
+A log in which nobody called a tool or was given one keeps no record of calls: its messages would
+look the same if calls had been made elsewhere. Whether one was, the text of the log says, which is
+searched first, up to the first mention of a tool.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from evalstore.documents import JsonStream
 from evalstore.errors import LoadError, Place
-from evalstore.files import open_user_file
-from evalstore.runs.imports.entry import OutputEntry
+from evalstore.files import BLOCK, open_user_file
+from evalstore.runs.imports.entry import MissingOutput, OutputEntry
 from evalstore.runs.imports.inspect_archive import Archive, open_archive
 from evalstore.runs.imports.inspect_sample import check_version, read_entry
 from evalstore.text import make_excerpt
@@ -36,6 +41,13 @@ _SAMPLE = re.compile(r"samples/.+_epoch_[0-9]+\.json", re.DOTALL | re.ASCII)
 _CHUNKED = re.compile(r"samples/.+_epoch_[0-9]+/sample\.json", re.DOTALL | re.ASCII)
 
 
+# A call, its answer, or what a model was given to call. Within a text of JSON each quote is escaped.
+_TOOL = re.compile(
+    rb'"tool_calls"\s*:\s*\[\s*\{|"role"\s*:\s*"tool"|"tools"\s*:\s*\[\s*\{|"solver"\s*:\s*"[^"\\]{0,80}tool'
+)
+_OVERLAP = 256  # bytes: longer than a mention, so that none is cut in two
+
+
 def is_json_log(names: AbstractSet[str]) -> bool:
     """Whether a document with these keys is a log."""
     return "eval" in names and not names.isdisjoint({"plan", "status", SAMPLES_KEY})
@@ -43,6 +55,7 @@ def is_json_log(names: AbstractSet[str]) -> bool:
 
 def read_json_log(path: Path) -> Iterator[OutputEntry]:
     """Yield the samples of a log in its order."""
+    has_record = _has_tools(path)
     with open_user_file(path) as file:
         stream, model = JsonStream(file, str(path)), None
         for key in stream.iterate_members():
@@ -53,12 +66,36 @@ def read_json_log(path: Path) -> Iterator[OutputEntry]:
             elif key == SAMPLES_KEY and stream.peek() == "[":
                 for _ in stream.iterate_items():
                     place = stream.locate()
-                    yield read_entry(
+                    entry = read_entry(
                         stream.read_fields(_SAMPLE_KEYS), model, place, place.line or 0
                     )
+                    yield entry if has_record else _forget_calls(entry)
             else:
                 stream.skip()
         stream.expect_end()
+
+
+def _has_tools(path: Path) -> bool:
+    with open_user_file(path) as file:
+        return _mentions_tool(iter(lambda: file.read(BLOCK), b""))
+
+
+def _mentions_tool(blocks: Iterable[bytes]) -> bool:
+    """Whether the text of a log, in blocks, has a call of a tool, or a tool to call."""
+    rest = b""
+    for block in blocks:
+        if _TOOL.search(rest + block):
+            return True
+        rest = (rest + block)[-_OVERLAP:]
+    return False
+
+
+def _forget_calls(entry: OutputEntry) -> OutputEntry:
+    """Return an entry without the empty record of calls that its messages seem to be."""
+    if isinstance(entry.output, MissingOutput):
+        return entry
+    answer = replace(entry.output.output, tool_calls=None)
+    return entry._replace(output=replace(entry.output, output=answer))
 
 
 def read_model_name(spec: dict[str, Any]) -> str | None:
@@ -101,6 +138,11 @@ def read_log_archive(path: Path) -> Iterator[OutputEntry]:
     """Yield the samples of a log in the order of its archive."""
     with open_archive(path) as archive:
         model, seen = _read_model(archive), set[tuple[str, str | None]]()
+        has_record = any(
+            _mentions_tool(archive.read_blocks(name))
+            for name in archive.members
+            if name in _HEADERS or _SAMPLE.fullmatch(name)
+        )
         for number, name in enumerate(
             filter(_SAMPLE.fullmatch, _require_whole_samples(archive)), 1
         ):
@@ -109,7 +151,7 @@ def read_log_archive(path: Path) -> Iterator[OutputEntry]:
             if entry.is_read and key in seen:
                 raise LoadError("the log has this sample twice", place=archive.place_of(name))
             seen.add(key)
-            yield entry
+            yield entry if has_record else _forget_calls(entry)
 
 
 def _require_whole_samples(archive: Archive) -> list[str]:
