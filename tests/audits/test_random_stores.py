@@ -234,3 +234,106 @@ def test_phrases_samples_errors_and_missing_answers_are_those_of_the_brute_force
     ]
     assert [found.lines.no_answer.score, found.lines.no_answer.passes] == rest
     assert (found.common, found.drift, found.lines.mix.score, found.lines.judge_errors.score) == (len(common), (), 0, 0)
+
+
+FACTS, CODE = ["alpha", "beta"], "```php\n<?php echo 1;\n```"
+
+
+@pytest.mark.sampling
+@pytest.mark.parametrize("seed", [1, 4, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 2, 3, 5, 6, 7))])
+def test_lost_calls_code_and_keys_are_those_of_the_brute_force(desk: Desk, seed: int) -> None:  # noqa: PLR0915  # one store
+    """Either run may lose its record of calls, its code, or a key of its questions; both rubrics ask for all of it."""
+    chance, size = random.Random(seed), 6  # noqa: S311  # no secret
+    missing = chance.choice(["skip", "zero"])
+    rubrics: list[list[dict[str, Any]]] = []
+    weights: list[dict[str, int]] = []
+    for version in (1, 2):
+        rubrics.append([
+            {"id": "ban", "kind": "must_not_contain", "values": chance.sample(WORDS, 2)},
+            {"id": "tools", "kind": "tool_usage", "tools": [{"name": chance.choice(["find", "read"])}]},
+            {"id": "lint", "kind": "php_lint", "on_no_code": "unscored"},
+            {"id": "facts", "kind": "fact_match"},
+            {"id": "own", "kind": "must_contain_any", "values": {"from": "names"}},
+        ])  # fmt: skip
+        weights.append({check["id"]: chance.randint(0, 3) for check in rubrics[-1]} | {"ban": seed % 2})
+        desk.rubric(f"{version}.0.0", *rubrics[-1], weights=weights[-1], missing=missing, threshold=0.6)
+    questions = [
+        [
+            {"id": f"q{i}", "input": "x"}
+            | ({"expected_facts": chance.sample(FACTS, 1)} if chance.random() < 0.7 else {})
+            | ({"names": chance.sample(WORDS, 2)} if chance.random() < 0.7 else {})
+            for i in range(size)
+        ]
+        for _ in range(2)
+    ]
+    outputs: list[list[dict[str, Any]]] = []
+    for version, rows in enumerate(questions, 1):
+        desk.dataset(f"{version}.0.0", rows)
+        lost = chance.choice([0.1, 0.9])
+        outputs.append([
+            {"id": f"q{i}", "output": " ".join([*chance.choices(WORDS, k=2), chance.choice(["", f"\n{CODE}\n"])])}
+            | ({} if chance.random() < lost else {"tool_calls": [{"name": chance.choice(["find", "read"])}]})
+            for i in range(size)
+        ])  # fmt: skip
+    runs = [desk.score_lines(f"{side + 1}.0.0", outputs[side], f"run{side}") for side in (0, 1)]
+    found = desk.audit(*runs)
+
+    def grade(number: int, rubric: int, dataset: int, answer: int) -> dict[str, Fraction | None]:
+        value = {"checks": rubrics[rubric], "scoring": {"combine": "any_pass"}}
+        result = evaluate(value, outputs[answer][number], questions[dataset][number])
+        return {check.id: check.score for check in result.checks}
+
+    def combine(scores: Mapping[str, Fraction | None], left_out: frozenset[str], rubric: int) -> Value | None:
+        counted = {
+            id_: (None if id_ in left_out else score) or Fraction(0)
+            for id_, score in scores.items()
+            if missing == "zero" or (score is not None and id_ not in left_out)
+        }
+        total = sum(weights[rubric][id_] for id_ in counted)
+        if not total:
+            return None
+        score = sum((weights[rubric][id_] * one for id_, one in counted.items()), Fraction(0)) / total
+        return score, Fraction(score >= Fraction(6, 10))
+
+    players = ("rubric", "dataset", "outputs")
+    expected = {name: [Fraction(0), Fraction(0)] for name in players}
+    wholes: list[list[Value]] = [[], []]
+    compared, emptied = 0, set[str]()
+    for number in range(size):
+        ends = [grade(number, side, side, side) for side in (0, 1)]
+        left_out = frozenset(id_ for id_ in ends[0] if (ends[0][id_] is None) is not (ends[1][id_] is None))
+        recorded = [combine(ends[side], frozenset(), side) for side in (0, 1)]
+        for side in (0, 1):
+            wholes[side] += [one for one in [recorded[side]] if one is not None]
+        if recorded == [None, None]:
+            continue
+        if left_out:
+            emptied.add(f"q{number}")
+
+        def value(entered: frozenset[str], number: int = number, left_out: frozenset[str] = left_out) -> Value | None:
+            rubric, dataset, answer = (int(name in entered) for name in players)
+            return combine(grade(number, rubric, dataset, answer), left_out, rubric)
+
+        cells = {held: value(held) for size_ in range(4) for held in map(frozenset, combinations(players, size_))}
+        if None in recorded or cells[frozenset()] is None or cells[frozenset(players)] is None:
+            continue
+        compared += 1
+        if None in cells.values():  # players that move together have a joint name
+            pytest.skip("a mix without a score")
+        for order in permutations(players):
+            held = frozenset[str]()
+            for name in order:
+                for channel in (0, 1):
+                    gain = cells[held | {name}][channel] - cells[held][channel]  # type: ignore[index]
+                    expected[name][channel] += gain / 6
+                held |= {name}
+    factors = {factor.name: factor for factor in found.factors}
+    assert found.common == compared
+    assert {*found.lines.emptied} == emptied
+    shares = {name: [factors[name].share, factors[name].passes] for name in players}
+    assert shares == {name: [one / compared for one in both] for name, both in expected.items()}
+    means = [[sum(column, Fraction(0)) / len(side) for column in zip(*side, strict=True)] for side in wholes]
+    delta = [new - old for old, new in zip(*means, strict=True)]
+    assert [found.delta, found.passes_delta] == delta
+    rest = [delta[channel] - sum(both[channel] for both in shares.values()) for channel in (0, 1)]
+    assert [found.lines.nothing_to_grade.score, found.lines.nothing_to_grade.passes] == rest
