@@ -22,6 +22,7 @@ from evalstore.model import (
     JudgeReply,
     Kind,
     Sample,
+    UnscoredReason,
     describe_misfit,
     format_decimal,
     is_cosmetic,
@@ -133,17 +134,19 @@ def ask_judge(
 
 
 def _is_readable(judge: Judge, output: str, reply: JudgeReply) -> bool:
-    return read_reply(judge, reply, output=output).score is not None
+    return read_reply(judge, reply, output=output).is_answer
 
 
 def grade_answers(
-    answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction]], Fraction]
+    answers: Sequence[JudgeAnswer], combine: Callable[[list[Fraction | None]], Fraction | None]
 ) -> Grade:
-    """Return the grade that `combine` makes of the scores; one answer without a score leaves it unscored (error).
+    """Return the grade that `combine` makes of the scores, of which None says not applicable.
 
-    An answer that does not count is 0 where it has no score.
+    One reply without an answer leaves it unscored (error), unless it does not count. Where nothing
+    applies, it has nothing to grade (missing); where something does, what does not is named in
+    `inner_missing`.
     """
-    unscored = [answer for answer in answers if answer.parsed.score is None and answer.counts]
+    unscored = [answer for answer in answers if answer.counts and not answer.parsed.is_answer]
     texts = [answer.reply.text for answer in answers]
     replies = compute_digest(texts) if any(texts) else ""
     digests = tuple(answer.reply.digest for answer in answers if answer.reply.digest)
@@ -158,13 +161,20 @@ def grade_answers(
         return grade_error(f"{many}{reason}", _name_models(answers), setting)._replace(
             replies=replies, reply_digests=digests
         )
-    score = combine([answer.parsed.score or Fraction(0) for answer in answers])
+    score = combine([answer.parsed.score for answer in answers])
+    idle = (
+        answer.about or str(number)
+        for number, answer in enumerate(answers, 1)
+        if answer.counts and answer.parsed.score is None
+    )
     return Grade(
         score,
         _describe_scores(answers),
+        None if score is not None else UnscoredReason.MISSING,
         engine=_name_models(answers),
         replies=replies,
         reply_digests=digests,
+        inner_missing=() if score is None else tuple(dict.fromkeys(idle)),
     )
 
 
@@ -244,5 +254,7 @@ def _describe_scores(answers: Sequence[JudgeAnswer]) -> str:
 def describe_answer(judge: str, parsed: ParsedReply) -> str:
     """Return what a judge answered, in words: `judge/tone@1.0.0 wrong (0): it names no version`."""
     score = "" if parsed.score is None else format_decimal(parsed.score)
+    if not parsed.is_applicable:
+        score = "not applicable"
     grade = f"{parsed.level} ({score})" if parsed.level else score
     return f"{judge} {grade}" + (f": {parsed.words}" if parsed.words else "")

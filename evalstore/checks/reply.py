@@ -1,4 +1,4 @@
-"""Reads what a judge's model replied: an exact score in [0, 1] with the judge's words, or a problem; never a guess."""
+"""Reads what a judge's model replied: a score in [0, 1] with the judge's words, that none applies, or a problem."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.budget import SharedBudget
 from evalstore.checks.reply_text import (
+    AnswerObject,
     ReplyError,
     find_object,
     read_plain_object,
@@ -32,6 +33,9 @@ NUMBER = (
     r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})"  # of a score that a pattern captures
 )
 VERDICTS = {"pass": True, "yes": True, "true": True, "fail": False, "no": False, "false": False}
+# What a judge says where its question does not apply to the output, besides null with a reason.
+_NOT_APPLICABLE = frozenset({"n/a", "na", "not applicable", "not_applicable", "not-applicable"})
+_VERDICT = "verdict"
 _MENTIONS = (
     'The answer under review says "{}" to that.',
     "The answer under review says {} to that.",
@@ -50,22 +54,33 @@ _CUT = {
 }
 # The keys that answer for each score type, and how a value under them becomes a score.
 _Read = Callable[[Judge, Any], Fraction | str]
+# A score, a problem in words, or None where the judge says that it is not applicable.
+_Answer = Fraction | str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
     """What a reply says: a score in [0, 1] and the judge's words, or no score and the problem in words.
 
-    `level` is the name of the level that has the score, where the judge gives levels.
+    `level` is the name of the level that has the score, where the judge gives levels. A judge that
+    says `n/a` gave an answer without a score (`is_applicable` is False), with its words.
     """
 
     score: Fraction | None
     words: str = ""
     level: str = ""
+    is_applicable: bool = True
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether the judge answered, if only that there is nothing to judge."""
+        return self.score is not None or not self.is_applicable
 
 
 def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedReply:
     """Read one reply: a JSON object with the key of the judge's score type, else what its `reply_pattern` finds.
+
+    A verdict `n/a`, or null with the judge's words beside it, is the answer that nothing applies.
 
     The JSON is the whole reply, or all that its one fenced block holds, or the one such object in
     the prose behind the model's reasoning; the judge's words are the first text of `WORD_KEYS` in
@@ -77,7 +92,9 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
     if problem := reply.problem or _CUT.get(reply.finish) or ("" if text else "the reply is empty"):
         return ParsedReply(None, make_excerpt(problem))
     value, broken = _parse_json(judge, text)
-    if isinstance(value, dict) and any(key in value for key in _KEYS[judge.score_type]):
+    if isinstance(value, dict) and (
+        any(key in value for key in _KEYS[judge.score_type]) or _says_not_applicable(value)
+    ):
         return _to_answer(judge, value)
     try:
         prose = take_off_reasoning(text)
@@ -89,7 +106,7 @@ def read_reply(judge: Judge, reply: JudgeReply, *, output: str = "") -> ParsedRe
         loose = read_plain_object(_open_fence(text)) if value is None and prose == text else value
         if isinstance(loose, dict) and _is_answer(judge, loose):
             return _to_answer(judge, loose)
-        answer = find_object(prose, _KEYS[judge.score_type], output) if loose is None else None
+        answer = _find_in_prose(judge, prose, output) if loose is None else None
     except ReplyError as problem:
         return ParsedReply(None, f"{problem}: {_quote_excerpt(text)}")
     if answer is not None:
@@ -108,7 +125,27 @@ def _name_keys(judge: Judge) -> str:
 
 
 def _is_answer(judge: Judge, value: Mapping[str, Any]) -> bool:
-    return any(key.lower() in _KEYS[judge.score_type] for key in value)
+    return any(key.lower() in _KEYS[judge.score_type] for key in value) or _says_not_applicable(
+        value
+    )
+
+
+def _says_not_applicable(value: Mapping[str, Any]) -> bool:
+    """Whether an object has the verdict `n/a`, which a judge may give whatever its scale."""
+    return any(key.lower() == _VERDICT and _is_not_applicable(item) for key, item in value.items())
+
+
+def _is_not_applicable(value: Any) -> bool:
+    return isinstance(value, str) and value.strip().lower() in _NOT_APPLICABLE
+
+
+def _find_in_prose(judge: Judge, prose: str, output: str) -> AnswerObject | None:
+    keys = _KEYS[judge.score_type]
+    found = find_object(prose, keys, output)
+    if found is None and _VERDICT not in keys:
+        found = find_object(prose, (_VERDICT,), output)
+        return found if found and _says_not_applicable(found.value) else None
+    return found
 
 
 def _open_fence(text: str) -> str:
@@ -121,8 +158,8 @@ def _to_answer(judge: Judge, value: Mapping[str, Any], rest: str = "") -> Parsed
     said = {key.lower(): item for key, item in value.items()}
     texts = (said.get(key) for key in WORD_KEYS)
     words = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-    score = _find_in_json(judge, value)
-    if isinstance(score, Fraction) and (other := _find_other_answer(judge, score, rest)):
+    score = _find_in_json(judge, value, has_words=bool(words))
+    if not isinstance(score, str) and (other := _find_other_answer(judge, score, rest)):
         return ParsedReply(
             None,
             f"the reply has JSON with one answer, and another behind it: {_quote_excerpt(other)}",
@@ -130,7 +167,7 @@ def _to_answer(judge: Judge, value: Mapping[str, Any], rest: str = "") -> Parsed
     return _to_parsed_reply(judge, score, said.get("level"), words)
 
 
-def _find_other_answer(judge: Judge, score: Fraction, rest: str) -> str:
+def _find_other_answer(judge: Judge, score: Fraction | None, rest: str) -> str:
     """Return where a text says another score than the JSON before it, as in `Score: 2`; empty where nowhere."""
     names = (
         "|".join(map(re.escape, judge.levels or {}))
@@ -215,12 +252,12 @@ def _list_answers(judge: Judge) -> list[str]:
     return [f"{number:g}" for number in map(float, (judge.most, judge.least, middle))]
 
 
-def _to_parsed_reply(
-    judge: Judge, score: Fraction | str, level: Any, words: str = ""
-) -> ParsedReply:
-    """Return a score with the judge's words, or the problem that stands in its place."""
+def _to_parsed_reply(judge: Judge, score: _Answer, level: Any, words: str = "") -> ParsedReply:
+    """Return a score, or that there is none, with the judge's words, or the problem that stands in its place."""
     if isinstance(score, str):
         return ParsedReply(None, score)
+    if score is None:
+        return ParsedReply(None, make_excerpt(words.strip(), LONG_EXCERPT), is_applicable=False)
     name = make_excerpt(level, SHORT_EXCERPT) if judge.levels and isinstance(level, str) else ""
     return ParsedReply(score, make_excerpt(words.strip(), LONG_EXCERPT), name)
 
@@ -240,13 +277,18 @@ def _parse_json(judge: Judge, text: str) -> tuple[Any, str]:
     )
 
 
-def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
+def _find_in_json(judge: Judge, value: Mapping[str, Any], *, has_words: bool) -> _Answer:
     # A reply may say both `verdict` and `score`, or one of them twice: they have to agree, nothing
     # is guessed.
     readers = _KEYS[judge.score_type]
+    is_idle = _says_not_applicable(value)
     scores = [
-        readers[key.lower()](judge, item) for key, item in value.items() if key.lower() in readers
+        _read_value(judge, key.lower(), item, has_words=has_words or is_idle)
+        for key, item in value.items()
+        if key.lower() in readers
     ]
+    if _VERDICT not in readers and is_idle:
+        scores.append(None)
     if len(set(scores)) > 1:
         return next(
             (score for score in scores if isinstance(score, str)),
@@ -262,6 +304,14 @@ def _find_in_json(judge: Judge, value: Mapping[str, Any]) -> Fraction | str:
     return scores[0]
 
 
+def _read_value(judge: Judge, key: str, item: Any, *, has_words: bool) -> _Answer:
+    """Return what the value under one key answers: no score where it is null with words, or `n/a` and no level."""
+    is_named = isinstance(item, str) and item in (judge.levels or {})
+    if (item is None and has_words) or (_is_not_applicable(item) and not is_named):
+        return None
+    return _KEYS[judge.score_type][key](judge, item)
+
+
 def _contradicts(judge: Judge, verdict: Any, score: Fraction) -> bool:
     """Whether a verdict beside a score says the opposite; between half and the threshold a judge may say either."""
     passes = _read_verdict(judge, verdict)
@@ -272,12 +322,18 @@ def _contradicts(judge: Judge, verdict: Any, score: Fraction) -> bool:
 
 def _is_spelled(judge: Judge, capture: str) -> bool:
     """Whether a captured text is written as an answer is, though perhaps outside the scale."""
-    if judge.score_type is ScoreType.CONTINUOUS:
+    if judge.score_type is ScoreType.CONTINUOUS and not _is_not_applicable(capture):
         return _to_number(capture) is not None
-    return isinstance(_CAPTURED[judge.score_type](judge, capture), Fraction)
+    return not isinstance(_read_captured(judge, capture), str)
 
 
-def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str, str] | None:
+def _read_captured(judge: Judge, capture: str) -> _Answer:
+    if _is_not_applicable(capture) and capture not in (judge.levels or {}):
+        return None
+    return _CAPTURED[judge.score_type](judge, capture)
+
+
+def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[_Answer, str] | None:
     """Return the score that a text has, or the problem, and the text that was captured; None where nothing was."""
     matcher = _compile(pattern)
     if isinstance(matcher, str):
@@ -287,10 +343,8 @@ def _find_in_text(judge: Judge, pattern: str, text: str) -> tuple[Fraction | str
         return f"reply_pattern {matcher.describe_excess(text)}", ""
     captures = list(dict.fromkeys(found))
     if not any(_is_spelled(judge, capture) for capture in captures):
-        return (_CAPTURED[judge.score_type](judge, captures[0]), captures[0]) if captures else None
-    answers = list(
-        dict.fromkeys(_CAPTURED[judge.score_type](judge, capture) for capture in captures)
-    )
+        return (_read_captured(judge, captures[0]), captures[0]) if captures else None
+    answers = list(dict.fromkeys(_read_captured(judge, capture) for capture in captures))
     if len(answers) > 1:
         several = " and ".join(_quote_excerpt(capture) for capture in captures[:2])
         return f"reply_pattern finds {len(captures)} different answers, such as {several}", ""

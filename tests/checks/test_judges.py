@@ -16,7 +16,7 @@ from evalstore.checks.votes import AGGREGATES, JudgeVote
 from evalstore.documents import Document, compute_digest
 from evalstore.errors import RefError, SchemaError
 from evalstore.languages.patterns.matcher import compile_matcher
-from evalstore.model import Artifact, CheckResult, JudgeCall, JudgeReply, Verdict, parse_ref
+from evalstore.model import Artifact, CheckResult, JudgeCall, JudgeReply, UnscoredReason, Verdict, parse_ref
 
 REF = "judge/j@1.0.0"
 JUDGE: Mapping[str, Any] = {"template": "{{ output }}", "model": {"id": "m"}}
@@ -335,3 +335,47 @@ def test_captures_are_of_the_first_group() -> None:
     assert found("(a)(b)?", "ab a") == ["a", "a"]
     assert found("()", "ab") == ["", "", ""]
     assert found("(a)", "b") == []
+
+
+def say(check: Mapping[str, Any], *replies: str, judge: Mapping[str, Any] = JUDGE) -> CheckResult:
+    said = iter(replies)
+    return answer(check, CheckContext(shelf(judge_j=judge, judge_k=judge), lambda _: JudgeReply(next(said))))
+
+
+NONE = '{"verdict": "n/a", "reason": "It names no drug."}'
+
+
+def test_a_judge_that_says_not_applicable_leaves_nothing_to_grade() -> None:
+    found = say(ONE, NONE)
+    assert (found.score, found.verdict, found.unscored) == (None, Verdict.UNSCORED, UnscoredReason.MISSING)
+    assert found.reason == "judge/j@1.0.0 not applicable: It names no drug."
+    assert found.replies
+    assert found.engine == "m"
+    assert not found.is_ungraded
+
+
+def test_of_samples_and_jurors_one_that_says_so_leaves_no_vote() -> None:
+    jury = {"aggregate": "mean", "members": [{"judge_prompt_ref": REF}, {"judge_prompt_ref": "judge/k@1.0.0"}]}
+    for check in ({**ONE, "samples": 2}, {"kind": "llm_judge", "jury": jury}):
+        assert say(check, FULL, NONE).unscored is UnscoredReason.MISSING
+        assert say(check, NONE, "broken").unscored is UnscoredReason.ERROR
+
+
+@pytest.mark.parametrize(("aggregate", "score"), [("mean", Fraction(1, 2)), ("points", Fraction(0))])
+def test_a_statement_that_does_not_apply_is_left_out_and_named(aggregate: str, score: Fraction) -> None:
+    statements = [{"id": "dose", "text": "a"}, {"id": "drug", "text": "b"}, {"id": "harm", "text": "c", "weight": -1}]
+    judge = {"template": "{{ statement }}{{ output }}", "model": {"id": "m"}, "variables": ["statement"]}
+    check = {**ONE, "each": statements, "aggregate": aggregate}
+    found = say(check, '{"score": 1}', NONE, '{"score": 1}', judge=judge)
+    assert (found.score, found.inner_missing) == (score, ("drug",))
+    assert found.is_whole is False
+    assert say(check, NONE, NONE, NONE, judge=judge).unscored is UnscoredReason.MISSING
+    assert say({**check, "aggregate": "points"}, NONE, NONE, FULL, judge=judge).unscored is UnscoredReason.MISSING
+
+
+def test_a_fact_that_does_not_apply_is_left_out() -> None:
+    judge = {"template": "{{ fact }}{{ output }}", "model": {"id": "m"}, "variables": ["fact"]}
+    check = {"kind": "fact_match", "facts": ["x", "y"], "judge_prompt_ref": REF}
+    found = say(check, NONE, FULL, judge=judge)
+    assert (found.score, found.inner_missing) == (1, ("1",))
+    assert say(check, NONE, NONE, judge=judge).unscored is UnscoredReason.MISSING

@@ -160,3 +160,47 @@ def test_an_object_that_the_answer_holds_too_is_no_answer_of_the_judge(output: s
 def test_a_long_reply_of_any_kind_is_read_at_once(piece: str) -> None:
     reply = piece * (300_000 // len(piece)) + '{"score": 1}'
     assert read_reply(_make_judge("stars"), JudgeReply(reply), output=reply).score is None
+
+
+# About each: the type of the judge, its reply, and the words that are shown beside it.
+NOT_APPLICABLE: dict[str, tuple[str, str, str]] = {
+    "a verdict": ("binary", '{"verdict": "n/a", "reason": "It names no drug."}', "It names no drug."),
+    "a verdict without words": ("binary", '{"verdict": "N/A"}', ""),
+    "a verdict of a judge with a scale": ("stars", '{"verdict": "not applicable", "rationale": "None."}', "None."),
+    "a verdict beside null": ("stars", '{"verdict": "n/a", "score": null}', ""),
+    "a verdict in prose": ("stars", 'As asked:\n\n{"verdict": "n/a", "reason": "No drug."}', "No drug."),
+    "null with a reason": ("stars", '{"score": null, "reason": "No drug."}', "No drug."),
+    "no level with a reason": ("levels", '{"level": null, "explanation": "No drug."}', "No drug."),
+    "a level": ("levels", '{"level": "n/a"}', ""),
+    "a captured text": ("captured", "Verdict: n/a", "n/a"),
+}
+
+
+@pytest.mark.parametrize(("kind", "text", "words"), NOT_APPLICABLE.values(), ids=NOT_APPLICABLE)
+def test_a_judge_may_say_that_nothing_applies(kind: str, text: str, words: str) -> None:
+    types = {**TYPES, "captured": {"score_type": "binary", "reply_pattern": r"Verdict: (.+)"}}
+    found = read_reply(read_judge({"template": "t", **types[kind]}), JudgeReply(text), output="An answer.")
+    assert (found.score, found.is_applicable, found.is_answer) == (None, False, True)
+    assert found.words in {words, ""}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("stars", '{"score": null}'),
+        ("stars", '{"verdict": "n/a", "score": 3}'),
+        ("stars", '{"score": "n/a", "reason": ""}\nScore: 3'),
+        ("binary", '{"verdict": "none"}'),
+        ("binary", '{"verdict": "n/a", "score": 1}'),
+        ("stars", '{"verdict": "pass"}'),
+    ],
+)
+def test_what_is_no_answer_is_not_taken_for_not_applicable(kind: str, text: str) -> None:
+    found = read_reply(read_judge({"template": "t", **TYPES[kind]}), JudgeReply(text), output="An answer.")
+    assert (found.score, found.is_answer) == (None, False)
+    assert found.words
+
+
+def test_a_level_that_is_called_so_is_a_level() -> None:
+    levels = {"template": "t", "score_type": "levels", "level_names": ["n/a", "good"]}
+    assert read_reply(read_judge(levels), JudgeReply('{"level": "n/a"}')).score == 0

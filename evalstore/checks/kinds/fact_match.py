@@ -138,9 +138,15 @@ def _ask_about_facts(
             for written, _ in facts
             for answer in ask_judge(judge, sample, {FACT_VARIABLE: written}, context)
         ]
-        return grade_answers(answers, compute_mean_score)
+        return grade_answers(answers, _average_applicable)
 
     return grade_facts
+
+
+def _average_applicable(scores: list[Fraction | None]) -> Fraction | None:
+    """Return the mean over the facts that the judge calls applicable; None without any."""
+    known = [score for score in scores if score is not None]
+    return compute_mean_score(known) if known else None
 
 
 def _choose_spelling(params: Mapping[str, Any]) -> Callable[[str], str]:

@@ -68,25 +68,32 @@ def prepare_grading(params: Mapping[str, Any], context: CheckContext) -> GradeFu
     ):
         return grade_always(grade_error(problem))
 
-    def combine_replies(scores: list[Fraction]) -> Fraction:
+    def combine_replies(scores: list[Fraction | None]) -> Fraction | None:
+        known = [score for score in scores if score is not None]
+        if len(known) < len(scores):
+            return None  # where one reply says that it is not applicable, there is no vote
         # The answers come judge by judge, `samples` of each.
         means = (
-            compute_mean_score(scores[start : start + samples])
-            for start in range(0, len(scores), samples)
+            compute_mean_score(known[start : start + samples])
+            for start in range(0, len(known), samples)
         )
         return combine(
             [JudgeVote(score, weight) for score, weight in zip(means, weights, strict=True)],
             threshold,
         )
 
-    def combine_statements(scores: list[Fraction]) -> Fraction:
-        # And these statement by statement.
+    def combine_statements(scores: list[Fraction | None]) -> Fraction | None:
+        # And these statement by statement; those that are not applicable are left out.
         replies = len(judges) * samples
-        means = [
-            combine_replies(scores[start : start + replies])
-            for start in range(0, len(scores), replies)
+        starts = range(0, len(scores), replies)
+        means = [combine_replies(scores[start : start + replies]) for start in starts]
+        known = [
+            (one, mean) for one, mean in zip(statements, means, strict=True) if mean is not None
         ]
-        return build_statement_sum(_read_statement_aggregate(params), statements).compute(means)
+        asked, aggregate = [one for one, _ in known], _read_statement_aggregate(params)
+        if not asked or find_weight_problem(aggregate, asked):
+            return None
+        return build_statement_sum(aggregate, asked).compute([mean for _, mean in known])
 
     def ask(sample: Sample, texts: Mapping[str, str]) -> list[JudgeAnswer]:
         return [
