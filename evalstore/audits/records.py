@@ -67,6 +67,16 @@ class RecordChange:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordSeries:
+    """The pairs of one configuration, where a record holds several."""
+
+    name: str
+    pairs: int
+    score: RecordChange
+    passes: RecordChange
+
+
+@dataclass(frozen=True, slots=True)
 class RecordDifference:
     """What two records name differently; `same_scoring`: their digests say that it scores alike.
 
@@ -107,6 +117,7 @@ class RecordComparison:
     ungraded: int
     emptied: int
     notes: tuple[str, ...]
+    series: tuple[RecordSeries, ...] = ()
 
     @property
     def delta_as_zero(self) -> Fraction:
@@ -190,7 +201,19 @@ def compare_records(path_a: Path, path_b: Path, *, watch: _Watch = iter) -> Reco
             *list_score_notes(*runs),
             *_note_emptied(Counter(_list_emptied(pairs)), len(pairs)),
         ),
+        series=tuple(_compare_series(pairs, runs)),
     )
+
+
+def _compare_series(pairs: _Pairs, runs: Sequence[Run]) -> Iterator[RecordSeries]:
+    """Yield the change of each configuration by itself, where a record holds several: `1/with_skill` names its own."""
+    for name in dict.fromkeys(one.name for run in runs for one in run.series):
+        found = [pair for key, pair in pairs.items() if key[0].endswith(f"/{name}")]
+        if found:
+            groups = [old.group for old, _ in found]
+            score = _estimate_change([(old.points, new.points) for old, new in found], groups)
+            passes = _estimate_change([(old.passes, new.passes) for old, new in found], groups)
+            yield RecordSeries(name, len(found), score, passes)
 
 
 def _name_answer(key: _Key) -> str:

@@ -143,7 +143,7 @@ def index_rows(run: Run, found: Iterable[GradedRow] | None = None) -> Mapping[st
     is_held = found is not None or run.samples == run.path
     rows = _hold_rows(run, read_rows(run) if found is None else found) if is_held else RowIndex(run)
     if not any(row.score is not None for row in rows.values()):
-        if run.score is None:
+        if run.score is None and not run.series:
             raise UnscoredRunError(run)
         raise RefusedError(f"{run.samples} has no scored output, so there is nothing to explain")
     return rows

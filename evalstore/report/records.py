@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from evalstore.audits.claims import format_p
 from evalstore.audits.conditions import RecordReport
-from evalstore.audits.records import RecordComparison, RecordDifference
+from evalstore.audits.records import (
+    RecordChange,
+    RecordComparison,
+    RecordDifference,
+    RecordSeries,
+)
 from evalstore.audits.wording import describe_shown, format_points, format_size
 from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.report.audit import describe_side
@@ -96,22 +102,31 @@ def document(report: RecordReport) -> dict[str, Any]:
         **select_json_keys(found, "only_a only_b unscored missing_b delta_as_zero differences"),
         "pairs_that_differ": dict(found.contents),
         "conditions": write_json_value(report.results),
+        "series": [
+            select_json_keys(one, "name pairs score passes delta=score.delta")
+            for one in found.series
+        ],
         "notes": list(found.notes),
     }
 
 
 def write_sentence(found: RecordComparison) -> str:
-    """Return how the score moved on the pairs, and whether that could be chance."""
-    delta = found.score.delta
-    moved = (
-        f"{'fell' if delta < 0 else 'rose'} by {format_size(delta)} points"
-        if delta
-        else "did not move"
+    """Return how the score moved on the pairs, and whether that could be chance; of several configurations, of each."""
+    parts: list[tuple[str, RecordComparison | RecordSeries]] = [("The score", found)]
+    if found.series:
+        parts = [(make_excerpt(one.name, _NAME), one) for one in found.series]
+    hidden = _describe_hidden(found)
+    return " ".join(
+        f"{name} {_describe_move(one.score.delta)} on {count_noun(one.pairs, 'pair')} of recorded answers. "
+        f"{hidden or _describe_claim(one)}."
+        for name, one in parts
     )
-    return (
-        f"The score {moved} on {count_noun(found.pairs, 'pair')} of recorded answers. "
-        f"{_describe_hidden(found) or _describe_claim(found)}."
-    )
+
+
+def _describe_move(delta: Fraction) -> str:
+    if not delta:
+        return "did not move"
+    return f"{'fell' if delta < 0 else 'rose'} by {format_size(delta)} points"
 
 
 def _describe_hidden(found: RecordComparison) -> str:
@@ -124,7 +139,7 @@ def _describe_hidden(found: RecordComparison) -> str:
     )
 
 
-def _describe_claim(found: RecordComparison) -> str:
+def _describe_claim(found: RecordComparison | RecordSeries) -> str:
     estimate, typical, verdicts = found.score.estimate, found.score.moves, found.passes.moves
     if estimate.conclusion is not Conclusion.NOT_RESOLVABLE:
         return _CLAIMS[estimate.conclusion]
@@ -141,15 +156,24 @@ def _describe_claim(found: RecordComparison) -> str:
 
 
 def _list_rows(found: RecordComparison) -> Iterator[tuple[str, ...]]:
-    changes = found.score, found.passes
+    if not found.series:
+        yield from _list_change_rows(found, (found.score, found.passes), "")
+    for one in found.series:
+        yield from _list_change_rows(found, (one.score, one.passes), make_excerpt(one.name, _NAME))
+
+
+def _list_change_rows(
+    found: RecordComparison, changes: tuple[RecordChange, RecordChange], series: str
+) -> Iterator[tuple[str, ...]]:
+    """Yield both means, their difference and its interval, of all pairs or of one configuration's."""
     for name, side in (("A", found.a), ("B", found.b)):
         means = (format_percent(getattr(change, name.lower())) for change in changes)
         yield (
-            name,
+            f"{name} {series}".rstrip(),
             *means,
             describe_side(" ".join(filter(None, (side.model, side.dataset))) or side.run, side),
         )
-    yield "change", *(format_points(change.delta) for change in changes), ""
+    yield f"change {series}".rstrip(), *(format_points(change.delta) for change in changes), ""
     intervals = [
         change.estimate.mean.interval if change.estimate.mean else None for change in changes
     ]

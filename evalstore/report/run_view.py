@@ -74,8 +74,9 @@ def document(view: RunView) -> dict[str, Any]:
         ),
         **select_json_keys(
             view.run,
-            "rest_pass_rate ungraded coverage empty_checks questions scored asked_otherwise unread_rows log_status",
+            "rest_pass_rate series ungraded coverage empty_checks questions scored asked_otherwise",
         ),
+        **select_json_keys(view.run, "unread_rows log_status"),
         "outputs": view.total,
         "found": view.found,
         "rows": rows,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalstore.report.text_layout import format_percent, join_names
@@ -12,6 +12,7 @@ from evalstore.text import SHORT_EXCERPT, count_noun, make_excerpt, make_printab
 if TYPE_CHECKING:
     from evalstore.runs import GradedRow, Run
     from evalstore.runs.run_view import RunView
+    from evalstore.runs.values import SeriesMean
     from evalstore.statistics import CorrectedShare, Interval
 
 
@@ -84,7 +85,9 @@ def _count_silent(run: Run) -> str:
 def describe_run(view: RunView) -> Iterator[str]:
     """Yield what the run came to, in sentences."""
     run = view.run
-    if run.is_withheld:
+    if run.series:
+        yield from _describe_series(run.series)
+    elif run.is_withheld:
         yield f"It has no score, because gradings failed: {run.ungraded}; {_describe_rest(run)}."
     elif run.score is None:
         yield "Nothing in it has a score."
@@ -110,6 +113,24 @@ def describe_run(view: RunView) -> Iterator[str]:
         yield f"{count_noun(run.without_output, 'question')} without an output: counted in no mean."
     if doubts := "; ".join(_list_doubts(run)):
         yield f"{doubts[0].upper()}{doubts[1:]}."
+
+
+def _describe_series(series: Sequence[SeriesMean]) -> Iterator[str]:
+    """Yield the mean of each configuration, and how far it lies from the one that it is held against."""
+    names = [make_excerpt(one.name, SHORT_EXCERPT) or "(none)" for one in series]
+    base = next((name for name, one in zip(names, series, strict=True) if not one.common), names[0])
+    for name, one in zip(names, series, strict=True):
+        mean = f"{name}: {format_percent(one.score)} over {count_noun(one.questions, 'question')}"
+        if one.difference is None:
+            yield f"{mean}."
+            continue
+        side = "below" if one.difference < 0 else "above"
+        gap = (
+            f"{format_percent(abs(one.difference))} points {side}"
+            if one.difference
+            else "as much as"
+        )
+        yield f"{mean}; on {one.common:,} that both have {gap} {base}."
 
 
 def _describe_passes(run: Run) -> str:

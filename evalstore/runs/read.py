@@ -32,7 +32,15 @@ from evalstore.runs.run_files import (
     read_embedded_samples,
     read_json_objects,
 )
-from evalstore.runs.values import COUNTS, UNKNOWN, CheckSummary, GradedRow, Run, UsedArtifact
+from evalstore.runs.values import (
+    COUNTS,
+    UNKNOWN,
+    CheckSummary,
+    GradedRow,
+    Run,
+    SeriesMean,
+    UsedArtifact,
+)
 
 _Stored = TypeVar("_Stored", dict[str, Any], list[Any])
 _Row = TypeVar("_Row", BareRow, GradedRow | None)
@@ -151,6 +159,7 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
             *([f"{path.name}: {doubt}"] if doubt else []),
         ),
         eee_version=(parse_label(label) if isinstance(label, str) else None) or "",
+        series=tuple(map(_read_series, read_embedded_json(details, "evalstore_series", []))),
         rest_score=parse_exact_score(read_text_or(details, "evalstore_rest_score")),
         rest_pass_rate=parse_exact_score(read_text_or(details, "evalstore_rest_pass_rate")),
         **counts,
@@ -184,6 +193,12 @@ def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
     rest = [read_count(check.get(key, 0)) for key in ("partial", "hollow", "left_out")]
     mean = parse_exact_score(check["mean"])
     return CheckSummary(mean, scored, fail, unscored, errors, tuple(ids), *rest)
+
+
+def _read_series(value: Mapping[str, Any]) -> SeriesMean:
+    score, difference = (parse_exact_score(value[key]) for key in ("score", "difference"))
+    questions, common = (read_count(value[key]) for key in ("questions", "common"))
+    return SeriesMean(require_text(value, "name"), score, questions, difference, common)
 
 
 def _read_used_artifact(value: Mapping[str, Any]) -> UsedArtifact:

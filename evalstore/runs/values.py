@@ -192,6 +192,21 @@ class CheckSummary:
         return f"graded {self.gradings - self.failed_gradings:,} of {self.gradings:,}"
 
 
+@dataclass(frozen=True, slots=True)
+class SeriesMean:
+    """One configuration of a file that holds several: its mean score over so many questions.
+
+    `difference` is its mean less that of the configuration it is held against, over the `common`
+    questions that both have; None of that one itself, and where they have none.
+    """
+
+    name: str
+    score: Fraction | None
+    questions: int
+    difference: Fraction | None = None
+    common: int = 0
+
+
 def register_readers(**readers: Callable[[Any], Any]) -> None:
     """Say how a `Run` reads its own files: what reads runs builds them, so it stands above this module."""
     _READERS.update(readers)
@@ -208,8 +223,9 @@ class Run(PageValue):
     `unread_rows` rows that could not be read and name no question. `log_status` says what ended the
     log of the outputs before its end (`cancelled`, `error`); it is empty of a whole one. Where too
     many gradings failed, `score` and `pass_rate` are None, and `rest_score` and `rest_pass_rate`
-    are what the others come to. A run that evalstore
-    did not write has no `dataset`, no `rubrics`, and counts of 0.
+    are what the others come to. A file of several configurations has one mean for each in `series`,
+    and no score: their mean would be of nothing. A run that evalstore did not write has no
+    `dataset`, no `rubrics`, and counts of 0.
     """
 
     path: Path
@@ -240,9 +256,12 @@ class Run(PageValue):
     asked_otherwise: int = 0
     unread_rows: int = 0
     log_status: str = ""
+    series: tuple[SeriesMean, ...] = ()
 
     def __repr__(self) -> str:
         gap = f" ({self.ungraded})" if self.ungraded else ""
+        if self.series:
+            gap = f" of {len(self.series)} configurations"
         score = (
             f"no score{gap}" if self.score is None else f"score {float(self.score) * 100:.2f}{gap}"
         )
@@ -335,7 +354,7 @@ class Run(PageValue):
     @property
     def is_withheld(self) -> bool:
         """Whether the run has no score because gradings failed."""
-        return self.score is None and self.failed_gradings > 0
+        return self.score is None and self.failed_gradings > 0 and not self.series
 
     def withhold_score(self, most: Fraction) -> Run:
         """Return the run without its score where more than the share `most` of its gradings failed.

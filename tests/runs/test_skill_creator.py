@@ -14,6 +14,7 @@ from evalstore.errors import LoadError
 from evalstore.model import Verdict
 from evalstore.runs import MissingOutput, Run, read_bare_rows, read_outputs, read_run
 from evalstore.runs.run_search import iterate_runs
+from evalstore.runs.values import SeriesMean
 
 Cli = Callable[..., Any]
 
@@ -66,9 +67,46 @@ def test_a_benchmark_is_a_run_with_a_check_for_each_statement(tmp_path: Path) ->
 def test_configurations_are_told_apart_and_runs_of_one_are_samples(tmp_path: Path) -> None:
     runs = (graded(1, True, True), graded(1, True, False), graded(1, False, False, configuration="without_skill"))
     run = read_run(benchmark(tmp_path, *runs))
-    assert count(run) == (Fraction(3, 8), 2, 0, 3)
+    assert count(run) == (None, 2, 0, 3)
     rows = [one.row for one in read_bare_rows(run)]
     assert [(row.id, row.sample) for row in rows] == [("1/with_skill", 0), ("1/with_skill", 1), ("1/without_skill", 0)]
+
+
+def test_each_configuration_has_a_mean_of_its_own(cli: Cli, tmp_path: Path) -> None:
+    arms = [graded(id_, True, True) for id_ in (1, 2)] + [
+        graded(id_, False, id_ == 3, configuration="without_skill") for id_ in (1, 3)
+    ]
+    path = benchmark(tmp_path, *arms)
+    run = read_run(path)
+    assert run.score is None
+    assert run.series == (
+        SeriesMean("with_skill", Fraction(1), 2, Fraction(1), 1),
+        SeriesMean("without_skill", Fraction(1, 4), 2),
+    )
+    assert "of 2 configurations" in repr(run)
+    shown = cli("show", path).out
+    assert "with_skill: 100.00 over 2 questions; on 1 that both have 100.00 points above without_skill.\n" in shown
+    assert "without_skill: 25.00 over 2 questions.\n" in shown
+    assert "62.50" not in shown
+    found = json.loads(cli("show", path, "--format", "json").out)
+    assert (found["score"], [one["score"] for one in found["series"]]) == (None, [1, 0.25])
+    assert "without_skill" in cli("show", path, "--format", "html").out
+
+
+def test_two_benchmarks_are_compared_configuration_by_configuration(cli: Cli, tmp_path: Path) -> None:
+    paths = []
+    for name, holds in (("a", False), ("b", True)):
+        (tmp_path / name).mkdir()
+        arms = [graded(1, True, holds), graded(1, False, False, configuration="without_skill")]
+        paths.append(benchmark(tmp_path / name, *arms))
+    told = cli("audit", "--records", *paths).out
+    assert told.startswith("with_skill rose by 50.00 points on 1 pair of recorded answers.")
+    assert "without_skill did not move on 1 pair" in " ".join(told.split())
+    assert "change with_skill" in told
+    found = json.loads(cli("audit", "--records", *paths, "--format", "json").out)
+    assert [(one["name"], one["pairs"], one["delta"]) for one in found["series"]] == [
+        ("with_skill", 1, 0.5), ("without_skill", 1, 0)
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

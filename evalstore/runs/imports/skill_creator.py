@@ -2,8 +2,9 @@
 
 They hold what its grader said of each statement, with its evidence, and no output: such a run can
 be shown and counted, and has nothing to grade again. A statement is a check by its own words. Runs
-of several configurations are told apart by their names behind the id of the eval (`1/with_skill`);
-runs of one eval in one configuration are samples.
+of several configurations are told apart by their names behind the id of the eval (`1/with_skill`),
+and each configuration has a mean of its own, beside the first of `BASELINES` that there is or else
+the first in the file; runs of one eval in one configuration are samples.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ _STATEMENTS = "expectations"
 _TOOL = "skill-creator"
 _UNREAD = "its grader gave no verdict"
 _EVAL = re.compile(r"eval-(.+)")
-_CONFIGURATIONS = frozenset({"with_skill", "without_skill", "old_skill"})
+_BASELINES = (
+    "without_skill",
+    "old_skill",
+)  # what the others are held against, the first that there is
+_CONFIGURATIONS = frozenset({"with_skill", *_BASELINES})
 
 
 class _Grading(NamedTuple):
@@ -62,6 +67,7 @@ def translate_gradings(record: Mapping[str, Any], path: Path) -> dict[str, Any]:
     gradings = list(_list_gradings(record, path))
     several = len({grading.configuration for grading in gradings}) > 1
     by_question: dict[str, list[_Grading]] = {}
+    series = _summarize_series(gradings) if several else []
     for grading in gradings:
         id_ = f"{grading.eval}/{grading.configuration}" if several else grading.eval
         by_question.setdefault(id_, []).append(grading)
@@ -69,7 +75,7 @@ def translate_gradings(record: Mapping[str, Any], path: Path) -> dict[str, Any]:
     name = read_id(metadata.get("skill_name")) or _TOOL
     result = {
         "evaluation_name": name,
-        "score_details": {"score": None, "details": _summarize(by_question)},
+        "score_details": {"score": None, "details": _summarize(by_question, series)},
         "metric_config": {},
     }
     return {
@@ -166,8 +172,49 @@ def _name_statements(grading: _Grading) -> Iterator[str]:
         yield words if seen[words] == 1 else f"{words} ({seen[words]})"
 
 
-def _summarize(by_question: Mapping[str, Sequence[_Grading]]) -> dict[str, Any]:
-    """Return what evalstore notes of a run: the mean over the questions, each by its samples, and every check."""
+def _summarize_series(gradings: Sequence[_Grading]) -> list[dict[str, str]]:
+    """Return a mean for each configuration over its evals, and its difference from the one that it is held against."""
+    scores: dict[str, dict[str, list[Fraction | None]]] = {}
+    for grading in gradings:
+        scores.setdefault(grading.configuration, {}).setdefault(grading.eval, []).append(
+            grading.score
+        )
+    means = {
+        name: {
+            eval_: mean
+            for eval_, samples in evals.items()
+            if (mean := _average(samples)) is not None
+        }
+        for name, evals in scores.items()
+    }
+    base = next((name for name in _BASELINES if name in means), next(iter(means)))
+    return [
+        _describe_series(name, means[name], {} if name == base else means[base]) for name in means
+    ]
+
+
+def _describe_series(
+    name: str, means: Mapping[str, Fraction], base: Mapping[str, Fraction]
+) -> dict[str, str]:
+    score = _average([*means.values()])
+    changes = [mean - base[eval_] for eval_, mean in means.items() if eval_ in base]
+    difference = _average(changes)
+    return {
+        "name": name,
+        "score": "" if score is None else str(score),
+        "questions": str(len(means)),
+        "difference": "" if difference is None else str(difference),
+        "common": str(len(changes)),
+    }
+
+
+def _summarize(
+    by_question: Mapping[str, Sequence[_Grading]], series: Sequence[Mapping[str, str]]
+) -> dict[str, Any]:
+    """Return what evalstore notes of a run: the mean over the questions, each by its samples, and every check.
+
+    Several configurations have their means instead.
+    """
     means = [_average([grading.score for grading in samples]) for samples in by_question.values()]
     checks: dict[str, list[tuple[str, Fraction | None]]] = {}
     for question, samples in by_question.items():
@@ -175,8 +222,9 @@ def _summarize(by_question: Mapping[str, Sequence[_Grading]]) -> dict[str, Any]:
             for check in _list_checks(grading):
                 score = Fraction(check["score"]) if check["score"] else None
                 checks.setdefault(check["id"], []).append((question, score))
-    mean = _average(means)
+    mean = None if series else _average(means)
     return {
+        "evalstore_series": write_row(list(series)),
         "evalstore_score": "" if mean is None else str(mean),
         "evalstore_scored": str(sum(one is not None for one in means)),
         "evalstore_unscored": str(sum(one is None for one in means)),
