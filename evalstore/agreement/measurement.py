@@ -237,7 +237,12 @@ class Measurement:
             engines=tuple(sorted(tally.engines)),
             apart=tuple(tally.apart),
             left_out=tuple(tally.left_out),
-            notes=(*self.resolver.notes, *self.session.list_notes(), *self._list_notes(tally)),
+            notes=(
+                *self.resolver.notes,
+                *self.session.list_notes(),
+                *self.session.list_usage_notes(),
+                *self._list_notes(tally),
+            ),
         )
 
     def _list_notes(self, tally: LabelTally) -> Iterator[str]:

@@ -221,7 +221,11 @@ class NoiseMeasurement:
             judgements=tuple(sorted(judgements, key=lambda one: (-one.variance, one.id))),
             unjudged=unjudged,
             engines=tuple(sorted(engines)),
-            notes=(*self.resolver.notes, *self.session.list_notes()),
+            notes=(
+                *self.resolver.notes,
+                *self.session.list_notes(),
+                *self.session.list_usage_notes(),
+            ),
         )
 
     def _prepare(

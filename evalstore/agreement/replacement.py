@@ -192,7 +192,7 @@ class Replacement:
             retires=self.new.session.find_retirement(self.request.model),
             required_bump=level,
             next_version=version,
-            notes=tuple(dict.fromkeys(self._list_notes())),
+            notes=tuple(dict.fromkeys((*self._list_notes(), *self._list_usage_notes()))),
         )
 
     @property
@@ -298,6 +298,10 @@ class Replacement:
         policy, load = read_change_policy(self.store, today, None), make_loader(self.store, new)
         diff = compare_with_release(self.store, last, new, policy, load=load, detail=Detail.BUMP)
         return diff.required_bump, str(bump_version(last.version, diff.required_bump))
+
+    def _list_usage_notes(self) -> Iterator[str]:
+        for name, side in zip(("old", "new"), self._sides, strict=True):
+            yield from (f"{name} model: {note}" for note in side.session.list_usage_notes())
 
     def _list_notes(self) -> Iterator[str]:
         for side in self._sides:

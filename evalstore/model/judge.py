@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -107,7 +108,8 @@ class JudgeReply:
     """What a model answered; with a `problem`, why there is no answer to read, in words.
 
     `served` is the model that the endpoint says has answered, `finish` why it stopped (`stop`,
-    `length`, …), `at` when (ISO 8601, by the endpoint's clock), the tokens what it counted. A kept
+    `length`, …), `at` when (ISO 8601, by the endpoint's clock), the tokens what it counted, `cost`
+    what it says that the reply cost, in its own unit; a kept reply no longer says that. A kept
     reply has a `digest`, by which runs name it, and a `number`, which grows with every reply that
     its file keeps. `setting` is what was missing to ask at all.
     """
@@ -119,6 +121,7 @@ class JudgeReply:
     at: str = field(default="", compare=False)
     prompt_tokens: int | None = field(default=None, compare=False)
     completion_tokens: int | None = field(default=None, compare=False)
+    cost: Decimal | None = field(default=None, compare=False)
     digest: str = field(default="", compare=False)
     number: int = field(default=0, compare=False)
     setting: MissingSetting | None = field(default=None, compare=False)

@@ -387,7 +387,13 @@ KEYS: Mapping[str, Row] = {
         "without_question asked_otherwise unread_rows log_status checks dataset rubrics judges",
         {
             "replies": lambda run: {
-                name: int(run.harness.get(f"replies_{name}", 0)) for name in ("asked", "kept")
+                **{
+                    name: int(run.harness.get(f"replies_{name}", 0))
+                    for name in ("asked", "kept", "prompt_tokens", "completion_tokens")
+                },
+                "cost": Decimal(run.harness["replies_cost"])
+                if "replies_cost" in run.harness
+                else None,
             }
         },
         "notes",

@@ -13,6 +13,7 @@ from evalstore.report.run_words import (
     describe_correction,
     describe_coverage,
     describe_score,
+    describe_usage,
     name_output,
 )
 from evalstore.report.text_layout import (
@@ -71,6 +72,8 @@ def _run_lines(run: Run, screen: Screen) -> Iterator[str]:
     if kept := int(run.harness.get("replies_kept", 0)):
         asked = int(run.harness.get("replies_asked", 0))
         yield f"replies    {kept + asked:>6,}   {kept:,} kept from before, {asked:,} asked now"
+    if usage := describe_usage(run):
+        yield f"                    {usage}"
     if run.unreleased:
         yield f"unreleased         {count_unreleased(run)}"
     yield ""

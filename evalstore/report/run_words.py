@@ -57,6 +57,16 @@ def describe_coverage(run: Run) -> str:
     return f"{run.coverage}{empty}"
 
 
+def describe_usage(run: Run) -> str:
+    """Return the tokens of the judges' replies, and what those that were asked for it cost; empty where nobody says."""
+    read, written = (
+        int(run.harness.get(f"replies_{name}_tokens", 0)) for name in ("prompt", "completion")
+    )
+    cost = run.harness.get("replies_cost")
+    parts = [f"{read:,} tokens read, {written:,} written"] if read or written else []
+    return "; ".join([*parts, *([f"cost {make_printable(cost)}"] if cost else [])])
+
+
 def _list_doubts(run: Run) -> Iterator[str]:
     """Yield why the outputs may not be the answers that they are graded as, or not all of them."""
     if run.log_status:
@@ -109,6 +119,8 @@ def describe_run(view: RunView) -> Iterator[str]:
             f"{run.outputs:,} outputs are samples of {count_noun(run.questions, 'question')}, each "
             "by its mean."
         )
+    if usage := describe_usage(run):
+        yield f"Replies of its judges: {usage}."
     if run.without_output:
         yield f"{count_noun(run.without_output, 'question')} without an output: counted in no mean."
     if doubts := "; ".join(_list_doubts(run)):

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalstore.documents import write_canonical
+from evalstore.documents import format_exact, write_canonical
 from evalstore.errors import Place, RefusedError
 from evalstore.model import Kind
 from evalstore.model.outcome import APPROXIMATE, MissingSetting
 from evalstore.runs import Run, UsedArtifact
 from evalstore.scoring.grading import ArtifactResolver
-from evalstore.scoring.judging import JudgeSession
+from evalstore.scoring.judging import JudgeSession, JudgeUsage
 from evalstore.scoring.matching import OutputMatcher
 from evalstore.scoring.tally import RunTally
 from evalstore.text import make_excerpt
@@ -62,6 +62,7 @@ class JudgeRecord:
     model: Mapping[str, Any] = field(default_factory=dict)
     reuse_count: int = 0
     new_count: int = 0
+    usage: JudgeUsage = field(default_factory=JudgeUsage)
     notes: tuple[str, ...] = ()
     is_complete: bool = True
     optional: frozenset[MissingSetting] = frozenset()
@@ -73,6 +74,7 @@ class JudgeRecord:
             session.judges.model,
             session.reuse_count,
             session.new_count,
+            session.usage,
             tuple(session.list_notes()),
             not session.missing,
             _list_optional(session),
@@ -169,9 +171,17 @@ def _record_judge_model(rulers: UsedRulers, judges: JudgeRecord) -> dict[str, st
 
 
 def _record_replies(judges: JudgeRecord) -> dict[str, str]:
-    """Return how many replies of judges were kept before this run, and how many came for it."""
-    kept, new = judges.reuse_count, judges.new_count
-    return {"replies_kept": str(kept), "replies_asked": str(new)} if kept or new else {}
+    """Return how many replies of judges were kept before this run and came for it, their tokens, and the cost."""
+    kept, new, usage = judges.reuse_count, judges.new_count, judges.usage
+    if not kept and not new:
+        return {}
+    counts = {
+        "replies_prompt_tokens": usage.prompt_tokens,
+        "replies_completion_tokens": usage.completion_tokens,
+        "replies_cost": format_exact(usage.cost),
+    }
+    told = {name: str(count) for name, count in counts.items() if count and count != "0"}
+    return {"replies_kept": str(kept), "replies_asked": str(new), **told}
 
 
 def _note_approximate_engines(run: Run) -> Iterator[str]:

@@ -184,7 +184,9 @@ def test_without_labels_the_old_rates_are_known_to_be_old(store: Path, run: Path
     assert (found["required_bump"], found["next_version"], found["labelled"]) == ("major", "2.0.0", None)
     value = read_yaml((store / "judges/tone.yaml").read_bytes(), "").value
     assert (sorted(value["validation"]), "retires" in value) == (["digest", "tnr", "tpr"], False)
-    assert [note.partition(" is ")[0] for note in found["notes"]] == ["the file's `noise_sd`", "the file's `retires`"]
+    assert [note.partition(" is ")[0] for note in found["notes"]] == [
+        "new model: tokens of the judges' replies: 56 read, 24 written", "the file's `noise_sd`", "the file's `retires`"
+    ]  # fmt: skip
     rules = [
         one["rule"] for one in json.loads(cli("validate", "judges", "--format", "json", cwd=store).out)["findings"]
     ]

@@ -43,6 +43,7 @@ class JudgeServer:
     texts: dict[str, Callable[[str], str]] = field(default_factory=dict)
     listing: Any = None
     served: str = ""
+    cost: float = 0  # of an answer, where the endpoint says it
     delay: float = 0.0
     asked: Counter[str] = field(default_factory=Counter)
     bodies: list[dict[str, Any]] = field(default_factory=list)
@@ -123,6 +124,7 @@ class Handler(BaseHTTPRequestHandler):
     ) -> None:
         choice = {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
         usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+        usage |= {"cost": self.state.cost} if self.state.cost else {}
         body = {"id": "1", "model": self.state.served or f"{self.model}-served", "choices": [choice], "usage": usage}
         self.send(200, json.dumps(body), **headers or {})
 

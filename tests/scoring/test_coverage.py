@@ -119,3 +119,42 @@ def test_no_bar_is_passed_by_absence(
 ) -> None:
     ran = score(records, *options)
     assert (ran.code, words in ran.err) == (code, True)
+
+
+JUDGED = {
+    "evalstore.yaml": "rules: {judge-unvalidated: off}\n",
+    "judges/drug.yaml": 'id: drug\nversion: 1.0.0\ntemplate: "{{ output }}"\nmodel: {id: m}\nscore_type: binary\n',
+    "rubrics/safe.yaml": """\
+id: safe
+version: 1.0.0
+checks:
+  - {id: calm, kind: must_not_contain, values: ["!"]}
+  - {id: dose, kind: llm_judge, judge_prompt_ref: judge/drug@1.0.0}
+scoring: {combine: weighted_avg}
+""",
+    "datasets/judged.yaml": """\
+id: judged
+version: 1.0.0
+defaults: {rubric_ref: rubric/safe@1.0.0}
+questions: [{id: q0, input: a}, {id: q1, input: b}]
+""",
+}
+
+
+def test_a_judge_that_is_not_applicable_is_missing_and_its_tokens_are_counted(
+    release: Callable[..., Path], outputs: Callable[..., Path], judge_server: Any, cli: Any
+) -> None:
+    repo = release(JUDGED)
+    replies = iter(['{"verdict": "n/a", "reason": "It names no drug."}', '{"verdict": "pass"}'])
+    judge_server.text = lambda _: next(replies)
+    judge_server.cost = 0.002
+    path = outputs({"output": "no drug"}, {"output": "a drug"})
+    argv = ("score", "dataset/judged@1.0.0", path, "--judge-url", judge_server.url)
+    found = json.loads(cli(*argv, "--format", "json", cwd=repo).out)
+    assert (found["score"], found["failed_gradings"], found["coverage"]) == (1, 0, {"graded": 3, "asked": 4})
+    assert found["replies"] == {"asked": 2, "kept": 0, "prompt_tokens": 14, "completion_tokens": 6, "cost": 0.004}
+    shown = " ".join(cli("show", repo / found["run"], cwd=repo).out.split())
+    assert "Replies of its judges: 14 tokens read, 6 written; cost 0.004." in shown
+    assert "not applicable: It names no drug." in shown
+    again = cli(*argv, cwd=repo).out
+    assert "14 tokens read, 6 written\n" in again

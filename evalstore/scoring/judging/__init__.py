@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from evalstore.scoring.judging.endpoint import Endpoint
     from evalstore.scoring.judging.reply_cache import ReplyCache
     from evalstore.scoring.judging.response import REFUSAL_FINISH
-    from evalstore.scoring.judging.session import NO_REPLY, Judges, JudgeSession, open_session
+    from evalstore.scoring.judging.session import (
+        NO_REPLY,
+        Judges,
+        JudgeSession,
+        JudgeUsage,
+        open_session,
+    )
 
 __all__ = [
     "NO_REPLY",
@@ -21,6 +27,7 @@ __all__ = [
     "Endpoint",
     "Failures",
     "JudgeSession",
+    "JudgeUsage",
     "Judges",
     "ReplyCache",
     "ask_all",
@@ -36,6 +43,6 @@ __getattr__ = import_lazily(
         ".endpoint": ("Endpoint",),
         ".reply_cache": ("ReplyCache",),
         ".response": ("REFUSAL_FINISH",),
-        ".session": ("NO_REPLY", "JudgeSession", "Judges", "open_session"),
+        ".session": ("NO_REPLY", "JudgeSession", "JudgeUsage", "Judges", "open_session"),
     },
 )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -65,6 +66,7 @@ _STATUS_MEANINGS = {  # status -> meaning, effect, hint
     425: ("is not ready", FailureEffect.RETRY, None),
     429: ("received too many requests", FailureEffect.RETRY, "send fewer at once"),
 }
+_MOST_COST = 1 << 40  # of one answer, in whatever unit
 _OTHER_REFUSAL = ("refuses the request", FailureEffect.SKIP, None)
 _SERVER_ERROR = ("fails", FailureEffect.RETRY, None)
 _NO_QUOTA = (
@@ -106,12 +108,21 @@ def _read_reply(document: Any, choice: Any) -> JudgeReply | CallFailure:
         finish=finish,
         prompt_tokens=_read_count(usage, "prompt_tokens"),
         completion_tokens=_read_count(usage, "completion_tokens"),
+        cost=_read_cost(usage),
     )
 
 
 def _read_count(usage: Any, name: str) -> int | None:
     count = usage.get(name) if isinstance(usage, dict) else None
     return count if type(count) is int and 0 <= count <= 1 << 40 else None
+
+
+def _read_cost(usage: Any) -> Decimal | None:
+    """Return what an endpoint says that an answer cost, as OpenRouter does; None where it does not say."""
+    cost = usage.get("cost") if isinstance(usage, dict) else None
+    if isinstance(cost, bool) or not isinstance(cost, int | float):
+        return None
+    return Decimal(str(cost)) if 0 <= cost <= _MOST_COST else None
 
 
 def _read_content(content: Any) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date
+from decimal import Decimal
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -80,6 +81,20 @@ class Judges:
             )
 
 
+@dataclass(slots=True)
+class JudgeUsage:
+    """The tokens of the replies that a job rests on, as their endpoints counted them, and what those asked now cost."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: Decimal = Decimal(0)
+
+    def add_reply(self, reply: JudgeReply) -> None:
+        """Count the tokens of a reply."""
+        self.prompt_tokens += reply.prompt_tokens or 0
+        self.completion_tokens += reply.completion_tokens or 0
+
+
 @dataclass
 class JudgeSession:
     """The judges of one job; of its answers `reuse_count` were kept before it, and `new_count` came since."""
@@ -89,6 +104,7 @@ class JudgeSession:
     missing: CallQueue
     reuse_count: int = 0
     new_count: int = 0
+    usage: JudgeUsage = field(default_factory=JudgeUsage)
     failures: dict[str, str] = field(default_factory=dict)
     _last: int | None = None  # the last reply of those that count; None: that of the start
 
@@ -139,6 +155,7 @@ class JudgeSession:
         if reply := wanted_reply or self._choose_reply(call, kept):
             self.reuse_count += reply.number <= start
             self.new_count += reply.number > start
+            self.usage.add_reply(reply)
             return reply
         return JudgeReply(problem=self.failures[call.key]) if call.key in self.failures else None
 
@@ -181,9 +198,15 @@ class JudgeSession:
         from evalstore.scoring.judging.dispatch import ask_all
 
         # Nothing is paid for before the plan is allowed and the cache can be written.
-        plan = self.plan_calls()
+        plan, cost = self.plan_calls(), self.usage.cost
         self.judges.check_limit(plan)
         self.replies().check_writable()
+
+        def note_reply(reply: JudgeReply) -> None:
+            nonlocal cost
+            cost += reply.cost or 0
+            on_reply(reply)
+
         with self.judges.progress(plan) as on_reply:
             # What was kept before the start did not answer these calls; what came since did,
             # whoever asked.
@@ -192,13 +215,14 @@ class JudgeSession:
                 self.judges.endpoint,
                 self.replies(),
                 since=self.start,
-                on_reply=on_reply,
+                on_reply=note_reply,
             )
         self._last = self.replies().find_last_number()
         # The caller grades again: what was answered is found in the cache, what failed in
         # `failures`.
         self.missing.clear()
         self.reuse_count = self.new_count = 0
+        self.usage = JudgeUsage(cost=cost)
 
     def repeat_until_answered(self, grade: Callable[[], _Graded]) -> _Graded:
         """Return what `grade` returns once every judge that can be asked was; it starts anew each time.
@@ -241,6 +265,16 @@ class JudgeSession:
             first = next(iter(self.failures.values()))
             count = f"judge calls that failed: {len(self.failures):,}"
             yield f"{count}, and the same command asks again (the first: {first})"
+
+    def list_usage_notes(self) -> Iterator[str]:
+        """Yield a note about the tokens of the replies, and the cost of those asked now, where the endpoint says so."""
+        usage = self.usage
+        if usage.prompt_tokens or usage.completion_tokens:
+            cost = f"; those asked now cost {usage.cost.normalize():f}" if usage.cost else ""
+            yield (
+                f"tokens of the judges' replies: {usage.prompt_tokens:,} read, {usage.completion_tokens:,} "
+                f"written{cost}"
+            )
 
     def list_notes(self) -> Iterator[str]:
         """Yield notes about replies that are missing, and why."""
