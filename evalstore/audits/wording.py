@@ -71,7 +71,7 @@ def write_sentence(audit: Audit) -> str:
         [text for name, text in _word_questions(audit.lines) if not audit.lines.by_name[name].score]
     )
     rest = f" Without an effect on the score: {idle}." if idle else ""
-    lead = f"Not comparable: {unscored}. " if (unscored := word_unscored(audit)) else ""
+    lead = f"Not comparable: {unscored}. " if (unscored := describe_unscored(audit)) else ""
     price = f"{_word_price(audit)}{_word_unmeasured(audit)}"
     return f"{lead}{_word_change(audit, idle)}{price}{rest}"
 
@@ -104,7 +104,7 @@ def _word_unmeasured(audit: Audit) -> str:
     return f" The noise of {join_phrases(names)} was never measured ({command})."
 
 
-def word_unscored(audit: Audit) -> str:
+def describe_unscored(audit: Audit) -> str:
     """Return which runs have no score of their own, and what was not graded; empty where both have one."""
     sides = (("A", audit.a), ("B", audit.b))
     return join_phrases(
@@ -138,7 +138,7 @@ def describe_assumption(audit: Audit) -> str:
     has_edits = any(
         PlayerName.JUDGE in one.players and one.share and one.noise is None for one in changed
     )
-    is_untold = has_much_emptied(audit) or word_unscored(audit)
+    is_untold = has_much_emptied(audit) or describe_unscored(audit)
     if found is None or not (has_outputs or has_edits) or is_untold:
         return ""
     what = "This" if has_outputs else "What the judge's edit did"
@@ -161,7 +161,7 @@ class _Claim(NamedTuple):
 
 
 def _word_answer(audit: Audit) -> str:
-    if unscored := word_unscored(audit):
+    if unscored := describe_unscored(audit):
         return f"These runs cannot tell: {unscored}"
     if has_much_emptied(audit):
         own = audit.own.shapley
@@ -171,7 +171,7 @@ def _word_answer(audit: Audit) -> str:
             else "; by the checks that both runs graded its outputs "
             + (f"{_word_gain(own)} points" if own else "neither gained nor lost")
         )
-        return f"These runs cannot tell: {word_empty_checks(audit.lines)}{rest}"
+        return f"These runs cannot tell: {describe_empty_checks(audit.lines)}{rest}"
     factor = next(
         (one for one in audit.factors if one.changed and PlayerName.OUTPUTS in one.players), None
     )
@@ -587,7 +587,7 @@ def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
     if lines.silent_a or lines.silent_b:
         yield "no_answer", _word_silence(lines)
     if lines.emptied:
-        yield "nothing_to_grade", word_empty_checks(lines)
+        yield "nothing_to_grade", describe_empty_checks(lines)
     if lines.errors:
         yield (
             "judge_errors",
@@ -595,7 +595,7 @@ def _word_questions(lines: Lines) -> Iterator[tuple[str, str]]:
         )
 
 
-def word_empty_checks(lines: Lines) -> str:
+def describe_empty_checks(lines: Lines) -> str:
     """Return which checks had nothing to grade in one run: `tools with nothing to grade in B on 4 questions`."""
     first, *others = lines.empty_checks or [None]
     count = count_noun(len(lines.emptied), "question")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from evalstore.audits import Audit, Factor, Lines, Origin
 from evalstore.audits.claims import describe_certainty, format_p
 from evalstore.audits.values import OWN_PLAYERS, PlayerName, RunSide
-from evalstore.audits.wording import format_points, name_own, word_empty_checks, write_answer
+from evalstore.audits.wording import describe_empty_checks, format_points, name_own, write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.text_layout import (
@@ -138,14 +138,15 @@ def _format_waterfall(audit: Audit, screen: Screen, most: int) -> list[str]:
             sum((one.passes for one in others), Fraction(0)),
         )
         rows = [*rows[: most - 1], _Row(f"{len(others)} others", score, passes, "", "")]
+    is_whole = all(side.coverage.graded == side.coverage.asked for side in (audit.a, audit.b))
     cells = [
         ("points", "score", "passes", "questions", ""),
-        _list_side_cells("A", audit.a),
+        _list_side_cells("A", audit.a, is_whole=is_whole),
         *(
             (row.name, *map(format_points, (row.score, row.passes)), row.moved, row.about)
             for row in rows
         ),
-        _list_side_cells("B", audit.b),
+        _list_side_cells("B", audit.b, is_whole=is_whole),
     ]
     if screen.whole:
         head, *table = wrap_columns(cells, screen.width, right={1, 2, 3})
@@ -163,7 +164,7 @@ def _list_rows(audit: Audit) -> list[_Row]:
     about = {
         "mix": _describe_mix(lines),
         "no_answer": _describe_silence(lines),
-        "nothing_to_grade": word_empty_checks(lines),
+        "nothing_to_grade": describe_empty_checks(lines),
         "judge_errors": count_noun(len(lines.errors), "question"),
         "not_reproduced": count_noun(len(audit.drift), "result"),
     }
@@ -185,11 +186,14 @@ def _list_rows(audit: Audit) -> list[_Row]:
     return sorted(rows, key=lambda row: (-abs(row.score), -abs(row.passes)))
 
 
-def _list_side_cells(name: str, side: RunSide) -> tuple[str, ...]:
+def _list_side_cells(name: str, side: RunSide, *, is_whole: bool) -> tuple[str, ...]:
+    """Return the row of one run; the coverage of its mean is told where that of either run is not whole."""
     # Of a run without a score these are what the rest comes to.
     around = "({})" if side.ungraded else "{}"
     means = (around.format(format_percent(mean)) for mean in (side.score, side.passes))
-    return name, *means, f"{side.scored:,}", describe_side(f"{side.model}, {side.dataset}", side)
+    model = make_excerpt(side.model, _NAME_WIDTH)
+    about = model if is_whole else describe_side(model, side)
+    return name, *means, f"{side.scored:,}", f"{about}, {side.dataset}"
 
 
 def describe_side(about: str, side: RunSide) -> str:

@@ -231,8 +231,8 @@ def test_coverage_stands_beside_both_means_in_every_form(desk: Desk, cli: Any) -
     a = score_lines(desk, "a", ["1", "2", "3", "4"], [call("other")] * 4)
     b = score_lines(desk, "b", ["1", "2", "3", "4"])
     told = {form: cli("audit", a.path, b.path, "--format", form, cwd=desk.repo.root).out for form in FORMS}
-    assert "a, dataset/d@1.0.0, 8 of 8 gradings" in told["text"]
-    assert "b, dataset/d@1.0.0, 4 of 8 gradings" in told["text"]
+    assert "a, 8 of 8 gradings, dataset/d@1.0.0" in told["text"]
+    assert "b, 4 of 8 gradings, dataset/d@1.0.0" in told["text"]
     assert "4 of 8 gradings" in told["markdown"]
     assert "4 of 8 gradings" in told["html"]
     assert json.loads(told["json"])["b"]["coverage"] == {"graded": 4, "asked": 8}
