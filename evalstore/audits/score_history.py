@@ -20,6 +20,7 @@ from evalstore.audits.side_replay import (
 from evalstore.audits.values import Audit
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import parse_ref
+from evalstore.model.outcome import NO_GRADINGS, Coverage
 from evalstore.runs.question_mean import QuestionMean
 from evalstore.runs.run_search import find_run_time
 from evalstore.scoring.judging import Judges, JudgeSession
@@ -114,7 +115,8 @@ class ScoredRun:
 
     `unreleased`: something that graded it had no release then; `recorded` has the one that has its
     content now. `ungraded` says what was not graded in a run that has no score for it; its totals
-    are those of the rest. `time` is when it was made, None where it does not say.
+    are those of the rest. `coverage` is that of the recorded mean, and `empty_checks` had nothing
+    to grade on any output. `time` is when it was made, None where it does not say.
     """
 
     run: str
@@ -125,6 +127,8 @@ class ScoredRun:
     unreleased: bool
     ungraded: str = ""
     time: datetime | None = None
+    coverage: Coverage = NO_GRADINGS
+    empty_checks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +229,8 @@ def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRele
         run_.unreleased,
         ungraded,
         find_run_time(run_),
+        run_.coverage,
+        run_.empty_checks,
     )
 
 

@@ -83,6 +83,7 @@ def document(history: ScoreHistory) -> dict[str, Any]:
         "unreleased": [run.unreleased for run in history.runs],
         "not_graded": [[cell.missing for cell in run.cells] for run in history.runs],
         "ungraded": [run.ungraded for run in history.runs],
+        "coverage": write_json_value([run.coverage for run in history.runs]),
         **select_json_keys(history, "calls notes"),
     }
 
@@ -142,6 +143,10 @@ def _list_marks(history: ScoreHistory) -> list[str]:
 def list_notes(history: ScoreHistory) -> Iterator[str]:
     """Yield what else a reader should know: what is missing, and what comes out otherwise than it was recorded."""
     for run in history.runs:
+        if run.coverage.graded < run.coverage.asked:
+            names = join_names(map(make_excerpt, run.empty_checks), _NAMED)
+            empty = f"; {names} had nothing to grade on any output" if names else ""
+            yield f"{_name_run(run)} was recorded with {run.coverage}{empty}"
         if run.ungraded:
             yield (
                 f"{_name_run(run)}: {run.ungraded}; the numbers in parentheses are what the rest "

@@ -236,6 +236,8 @@ def test_coverage_stands_beside_both_means_in_every_form(desk: Desk, cli: Any) -
     assert "4 of 8 gradings" in told["markdown"]
     assert "4 of 8 gradings" in told["html"]
     assert json.loads(told["json"])["b"]["coverage"] == {"graded": 4, "asked": 8}
+    history = cli("history", "rubric/r", "--run", b.path, cwd=desk.repo.root).out
+    assert "was recorded with 4 of 8 gradings; tools had nothing to grade on any output" in " ".join(history.split())
     assert max(map(len, told["text"].splitlines())) <= 100  # the width of this screen
 
 
