@@ -194,7 +194,7 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     results = decide_conditions(result, conditions, max_ungraded=max_ungraded)
     settings.print_result(AuditReport(result, results, timelines))
     # With --max-ungraded 1, as in score, what the rest comes to is as good as a score.
-    if share < 1 and (result.a.ungraded or result.b.ungraded):
+    if max_ungraded < 1 and (result.a.ungraded or result.b.ungraded):
         return ExitCode.NO
     return _choose_exit_code(find_worst_answer(results), undecided)
 

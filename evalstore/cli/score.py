@@ -335,9 +335,9 @@ def _find_uncovered(run: Run, wanted: _Wanted) -> Iterator[str]:
     from evalstore.text import make_excerpt
 
     graded, asked = run.coverage
-    least = Fraction(repr(wanted.scored or 0))
+    least = wanted.scored or Fraction(0)
     if graded < least * asked:
-        yield f"{graded:,} of {asked:,} gradings were made, and {wanted.scored:.4g} of them were wanted"
+        yield f"{graded:,} of {asked:,} gradings were made, and {float(least):.4g} of them were wanted"
     left_out = [id_ for id_ in run.empty_checks if run.checks[id_].left_out]
     if wanted.scored is None and wanted.score is not None and left_out:
         names = ", ".join(map(make_excerpt, left_out))
