@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
@@ -16,8 +17,9 @@ from evalstore.checks.context import (
     find_median,
     grade_always,
 )
-from evalstore.checks.kinds import KINDS
+from evalstore.checks.kinds import KINDS, find_check_kind
 from evalstore.checks.question_values import fill_from_question
+from evalstore.checks.steps import ReadPart, prepare_reading
 from evalstore.documents import format_json_pointer
 from evalstore.errors import SchemaError
 from evalstore.identity_cache import IdentityCache
@@ -203,6 +205,17 @@ def prepare_check(
     """Return one check as a function of samples: its kind's score, then `negate`, then the verdict."""
     grade_by_kind = _prepare_kind(check, context)
     too_long = apply_threshold(check, grade_error(OUTPUT_TOO_LONG), strict=False)
+    read_part = _prepare_reading(check)
+    # Where `on` finds nothing the check failed, and is not turned round.
+    unturned = replace(check, negate=False)
+    inputs = find_check_kind(check.kind).find_judge_inputs(check.params) if read_part else None
+    is_judged = inputs is not None and any(inputs.refs)
+
+    def grade_unread(sample: Sample, unread: Grade) -> CheckResult:
+        """Grade an output of which nothing is read: missing where no output would be graded."""
+        whole = unread if is_judged else grade_by_kind(replace(sample, output=Output("")))
+        is_missing = whole.unscored is UnscoredReason.MISSING
+        return apply_threshold(unturned, whole if is_missing else unread, strict=context.strict)
 
     # Equal grades have one result, the same object.
     @lru_cache(maxsize=256)  # of a check
@@ -214,12 +227,22 @@ def prepare_check(
             return too_long
         if sample.question and sample.question.broken:
             return judge_grade(grade_error(f"{QUESTION_BROKEN}{sample.question.broken}"))
+        part = read_part(sample) if read_part else sample
         try:
-            return judge_grade(grade_by_kind(sample))
+            if isinstance(part, Grade):
+                return grade_unread(sample, part)
+            return judge_grade(grade_by_kind(part))
         except MALFORMED_ERRORS as misfit:
             raise _explain_misfit(check, misfit) from misfit
 
     return grade
+
+
+def _prepare_reading(check: Check) -> ReadPart | None:
+    try:
+        return prepare_reading(check.params)
+    except MALFORMED_ERRORS as misfit:
+        raise _explain_misfit(check, misfit) from misfit
 
 
 def _prepare_kind(check: Check, context: CheckContext) -> GradeFunction:

@@ -19,8 +19,11 @@ class Phrase(NamedTuple):
 
 
 def read_phrase(value: object, params: Mapping[str, Any]) -> Phrase | None:
-    """Return what a check of phrases looks for where it has this one value; None for what is not a text."""
-    if not isinstance(value, str):
+    """Return what a check of phrases looks for where it has this one value; None for what is not a text.
+
+    None, too, where it looks in what the steps of `on` leave of the output.
+    """
+    if not isinstance(value, str) or params.get("on"):
         return None
     is_exact = bool(params.get("case_sensitive", False))
     return Phrase(value if is_exact else value.lower(), is_exact)

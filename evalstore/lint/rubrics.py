@@ -11,6 +11,7 @@ from typing import Any
 from evalstore.checks import KINDS, CheckContext, find_check_kind
 from evalstore.checks.examples import GradedExample, grade_examples
 from evalstore.checks.question_values import find_wanted_type
+from evalstore.checks.steps import find_step_problems
 from evalstore.documents import Pointer
 from evalstore.errors import RefError
 from evalstore.lint.notes import (
@@ -238,7 +239,8 @@ def _lint_check(check: dict[str, Any], pointer: Pointer) -> Iterator[Note]:
     if kind in list_check_kinds() and kind in KINDS and is_valid_by_schema(f"checks/{kind}", check):
         # A check that takes a list or a pattern from the question is looked at there, with each
         # value written in.
-        for problem in KINDS[kind].find_problems(check) if has_own_lists(check) else ():
+        own = KINDS[kind].find_problems(check) if has_own_lists(check) else ()
+        for problem in chain(own, find_step_problems(check)):
             rule = "check-broken" if problem.blocks else "check-problem"
             yield make_note(
                 rule, (*pointer, *problem.pointer), message=problem.message, hint=problem.hint

@@ -11,6 +11,7 @@ from evalstore.documents import Pointer
 # itself.
 QUESTION_PARAMS = frozenset(
     {"values", "facts", "tools", "forbidden", "pattern", "schema", "expected_fields", "each"}
+    | {"targets"}
     | {
         "required_sections",
         "forbidden_patterns",

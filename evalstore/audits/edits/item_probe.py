@@ -13,7 +13,9 @@ from evalstore.checks.phrases import Phrase
 from evalstore.model import Check
 
 # What decides whether an item of a list hits; other parameters would fail by themselves.
-_PROBED_PARAMS = frozenset({"kind", "case_sensitive", "dialect"})
+_PROBED_PARAMS = frozenset(
+    {"kind", "case_sensitive", "dialect", "mode", "tolerance", "relative", "on", "on_nothing"}
+)
 
 
 @dataclass(frozen=True, slots=True)

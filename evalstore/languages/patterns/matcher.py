@@ -73,6 +73,13 @@ class PatternMatcher:
             return None
         return [one if isinstance(one, str) else one[0] for one in self._compiled.findall(text)]
 
+    def find_groups(self, text: str) -> tuple[str | None, ...] | None:
+        """Return the first match and its groups, nothing where there is none; None where that takes too many steps."""
+        if not self._is_within(text):
+            return None
+        found = getattr(self._compiled, self.mode)(text)
+        return () if found is None else (found[0], *found.groups())
+
     def count_steps(self, text: str) -> int:
         """Return about how many steps the search of a text takes at most."""
         return int(min(self._bound.count_steps_in(text), PATTERNS.steps))

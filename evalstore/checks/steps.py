@@ -1,0 +1,376 @@
+"""The steps of `on:`, by name: each makes another text of an output before a check reads it; none reads a clock or a file.
+
+A step finds a text, or nothing, or raises `LimitError` where it cannot say. To add one, add a row
+to `STEPS`, and its name to `$defs/step` of the schemas.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from string import punctuation
+from typing import Any, NamedTuple
+from unicodedata import combining, normalize
+
+from evalstore.checks.context import CheckProblem
+from evalstore.checks.json_path import find_json_values, parse_json_path
+from evalstore.documents import read_value, write_canonical
+from evalstore.errors import LimitError, LoadError
+from evalstore.languages.patterns import (
+    LIMIT_HINT,
+    OUTPUT_LIMIT,
+    PatternMatcher,
+    compile_matcher,
+    find_dialect_difference,
+)
+from evalstore.model import Grade, Sample
+from evalstore.model.outcome import Output, grade_binary, grade_error, grade_missing
+from evalstore.text import EXCERPT, make_excerpt
+
+STEPS_KEY, NOTHING_KEY = "on", "on_nothing"
+# Marks that are combined with one letter: more take Unicode's sorting too long (the square of it).
+MARKS_LIMIT = 1_000
+
+Params = Mapping[str, Any]
+# The text that a step makes of a text; None where it finds nothing.
+TextStep = Callable[[str], str | None]
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?:(?<!\w)[-+])?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,6}(?![0-9]))?"
+)
+# Groups of three digits; the comma, the two apostrophes and the blanks that do not break a line.
+_THOUSANDS = re.compile(
+    r"(?<![0-9])[0-9]{1,3}(?:([,'\u2019\u00a0\u2009\u202f])[0-9]{3})(?:\1[0-9]{3})*(?![0-9])"
+)
+_THOUSANDS_MARK = re.compile(r"[^0-9]")
+_OPENING_FENCE = re.compile(r"(`{3,}|~{3,})[^`]*")
+# HTML tags, then what Markdown writes around words: links, code, emphasis, headings, quotations.
+_MARKUP = (
+    (re.compile(r"<[!/?A-Za-z][^<>]*>"), ""),
+    (re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)"), r"\1"),
+    (re.compile(r"(?m)^ {0,3}(?:#{1,6}|>)(?: |$)"), ""),
+    (re.compile(r"[*`]+|~~"), ""),
+)
+_UNDERSCORES = re.compile(r"_+")
+_JSON_TYPES: Mapping[str, Callable[[Any], bool]] = {
+    "any": lambda _: True,
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "number": lambda value: not isinstance(value, bool | str | list | dict | None),
+}
+
+
+def _find_no_problems(_: Params) -> Iterator[CheckProblem]:
+    yield from ()
+
+
+def _never(_: Params) -> bool:
+    return False
+
+
+def _always(_: Params) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepKind:
+    """One step: `prepare(options)` returns it, with all done once that can be.
+
+    `picks`: what it finds is a piece of the text, as it stands there. `respells`: it writes one
+    thing in one way, so that a target is written so, too. `may_find_nothing`: of some texts it
+    makes none; `may_err(options)`: some text is beyond its limits. `wrap(text, options)`: a text
+    of which it may make this one. `short`: the option that is written alone.
+    """
+
+    prepare: Callable[[Params], TextStep]
+    picks: bool = False
+    respells: bool = False
+    may_find_nothing: bool = False
+    may_err: Callable[[Params], bool] = _never
+    find_problems: Callable[[Params], Iterator[CheckProblem]] = _find_no_problems
+    wrap: Callable[[str, Params], str] = lambda text, _: text
+    short: str = ""
+
+
+class Step(NamedTuple):
+    """A step as a check has it: its name, and its options by their names."""
+
+    name: str
+    options: Params
+
+    @property
+    def kind(self) -> StepKind:
+        """What the step does."""
+        return STEPS[self.name]
+
+
+def read_steps(written: Sequence[Any]) -> tuple[Step, ...]:
+    """Return the steps of `on`: a name, or a mapping from a name to its options."""
+    return tuple(map(_read_step, written))
+
+
+def _read_step(item: Any) -> Step:
+    if isinstance(item, str):
+        return Step(item, {})
+    ((name, options),) = item.items()
+    return Step(name, options if isinstance(options, Mapping) else {STEPS[name].short: options})
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPart:
+    """What a check with `on` reads of an output: a sample, or its grade where it reads nothing."""
+
+    steps: Sequence[tuple[str, TextStep]]
+    is_missing: bool = field(default=False)
+
+    def __call__(self, sample: Sample) -> Sample | Grade:
+        """Run the steps in their order."""
+        text = sample.text
+        for number, (name, apply) in enumerate(self.steps, 1):
+            try:
+                found = apply(text)
+            except LimitError as limit:
+                return grade_error(f"step {number} of `on`, {name}: {make_excerpt(limit.message)}")
+            if found is None:
+                reason = f"step {number} of `on`, {name}, finds nothing"
+                return grade_missing(reason) if self.is_missing else grade_binary(False, reason)
+            if len(found) > OUTPUT_LIMIT:
+                return grade_error(
+                    f"step {number} of `on`, {name}, makes a text of more than {OUTPUT_LIMIT:,} characters"
+                )
+            text = found
+        return replace(sample, output=Output(text, sample.output.tool_calls, sample.output.end))
+
+
+def prepare_reading(params: Params) -> ReadPart | None:
+    """Return what a check reads of an output; None for a check without `on`, which reads all of it."""
+    steps = read_steps(params.get(STEPS_KEY, ()))
+    if not steps:
+        return None
+    prepared = [(step.name, step.kind.prepare(step.options)) for step in steps]
+    return ReadPart(prepared, params.get(NOTHING_KEY, "fail") == "missing")
+
+
+def respell_text(text: str, written: Sequence[Any]) -> str:
+    """Return a text as those steps of `on` write it that only respell; the others read outputs alone."""
+    for step in read_steps(written):
+        if step.kind.respells:
+            text = step.kind.prepare(step.options)(text) or ""
+    return text
+
+
+def find_step_problems(params: Params) -> Iterator[CheckProblem]:
+    """Yield why a step of `on` cannot be run, and what it never does."""
+    for index, (written, step) in enumerate(
+        zip(params.get(STEPS_KEY, ()), read_steps(params.get(STEPS_KEY, ())), strict=True)
+    ):
+        for problem in step.kind.find_problems(step.options):
+            is_long = isinstance(written, Mapping) and isinstance(written[step.name], Mapping)
+            inner = problem.pointer if is_long else ()
+            yield problem._replace(pointer=(STEPS_KEY, index, step.name, *inner))
+    if NOTHING_KEY in params and not any(
+        step.kind.may_find_nothing for step in read_steps(params.get(STEPS_KEY, ()))
+    ):
+        yield CheckProblem(
+            (NOTHING_KEY,), "no step of `on` can find nothing, so this is never read", "remove it"
+        )
+
+
+def _strip_fence(text: str) -> str:
+    """Return what a text has between its fence, where the whole of it is one fenced block; else the text."""
+    first, *rest = text.strip().split("\n")
+    opening = _OPENING_FENCE.fullmatch(first.rstrip())
+    if not opening or not rest:
+        return text
+    closing = next(
+        (at for at, line in enumerate(rest) if _closes_fence(line.strip(), opening[1])), None
+    )
+    return "\n".join(rest[:-1]) if closing == len(rest) - 1 else text
+
+
+def _closes_fence(line: str, fence: str) -> bool:
+    return len(line) >= len(fence) and set(line) == {fence[0]}
+
+
+def _prepare_json_path(options: Params) -> TextStep:
+    path = parse_json_path(options["path"])
+    fits = _JSON_TYPES[options.get("type", "any")]
+
+    def find_text(text: str) -> str | None:
+        if path is None:
+            raise LimitError("the path is not a singular query of RFC 9535")
+        try:
+            values = [] if text.startswith("\ufeff") else [read_value(text, "output")]
+        except LimitError:
+            raise
+        except LoadError:
+            values = []
+        found = [one for value in values for one in find_json_values(value, path) if fits(one)]
+        if not found:
+            return None
+        return found[0] if isinstance(found[0], str) else write_canonical(found[0])
+
+    return find_text
+
+
+def _find_path_problems(options: Params) -> Iterator[CheckProblem]:
+    if parse_json_path(options["path"]) is None:
+        yield CheckProblem(
+            ("path",),
+            f"{make_excerpt(options['path'], EXCERPT)!r} is not a JSONPath to one value",
+            "write $, then .name, ['a name'] or [0] for each step (RFC 9535, singular queries)",
+            blocks=True,
+        )
+
+
+def _wrap_json(text: str, options: Params) -> str:
+    """Return JSON that has the text at the path, where that names keys and the first or last places of lists."""
+    value: Any = text
+    if options.get("type") in {"number", "boolean"}:
+        try:
+            value = read_value(text, "text")
+        except LoadError:
+            return text
+    for step in reversed(parse_json_path(options["path"]) or ()):
+        if step not in {0, -1} and isinstance(step, int):
+            return text
+        value = {step: value} if isinstance(step, str) else [value]
+    return write_canonical(value)
+
+
+def _compile_group(options: Params) -> PatternMatcher | str:
+    flags = options.get("flags", "")
+    return compile_matcher(options["pattern"], "".join(sorted(set("".join(flags)))), "search")
+
+
+def _prepare_group(options: Params) -> TextStep:
+    matcher, group = _compile_group(options), options.get("group", 1)
+
+    def find_text(text: str) -> str | None:
+        if isinstance(matcher, str):
+            raise LimitError(matcher)
+        if group > matcher.groups:
+            raise LimitError(f"the pattern has no group {group}")
+        found = matcher.find_groups(text)
+        if found is None:
+            raise LimitError(f"the pattern {matcher.describe_excess(text)}")
+        return found[group] if found else None
+
+    return find_text
+
+
+def _find_group_problems(options: Params) -> Iterator[CheckProblem]:
+    matcher, group = _compile_group(options), options.get("group", 1)
+    if isinstance(matcher, str):
+        yield CheckProblem(
+            ("pattern",), matcher, "write it in the syntax of Python's re", blocks=True
+        )
+        return
+    if group > matcher.groups:
+        hint = "put what is wanted in parentheses, or write group: 0 for the whole match"
+        yield CheckProblem(
+            ("group",) if "group" in options else ("pattern",),
+            f"the pattern has no group {group}",
+            hint,
+            blocks=True,
+        )
+    flags = "".join(sorted(set("".join(options.get("flags", "")))))
+    if other := find_dialect_difference(options["pattern"], flags):
+        yield CheckProblem(("pattern",), other, "write it so that both read it alike")
+    if limit := matcher.limit_problem:
+        yield CheckProblem(("pattern",), limit, LIMIT_HINT)
+
+
+def _group_may_err(options: Params) -> bool:
+    matcher = _compile_group(options)
+    return (
+        isinstance(matcher, str) or matcher.may_exceed or options.get("group", 1) > matcher.groups
+    )
+
+
+def _find_number(text: str) -> str | None:
+    found = _NUMBER.search(text)
+    return found[0] if found else None
+
+
+def _find_last_line(text: str) -> str | None:
+    return next((line for line in reversed(text.splitlines()) if line.strip()), None)
+
+
+def _compose_letters(text: str) -> str:
+    if text.isascii():
+        return text
+    marks = 0
+    for char in text:
+        marks = marks + 1 if combining(char) else 0
+        if marks > MARKS_LIMIT:
+            raise LimitError(f"more than {MARKS_LIMIT:,} marks are combined with one letter")
+    return normalize("NFKC", text)
+
+
+def _join_thousands(text: str) -> str:
+    return _THOUSANDS.sub(lambda found: _THOUSANDS_MARK.sub("", found[0]), text)
+
+
+def _remove_markup(text: str) -> str:
+    for pattern, instead in _MARKUP:
+        text = pattern.sub(instead, text)
+    return _UNDERSCORES.sub(lambda found: found[0] if _is_within_word(found) else "", text)
+
+
+def _is_within_word(found: re.Match[str]) -> bool:
+    """Whether letters or digits stand on both sides, as in `snake_case`."""
+    text, start, end = found.string, found.start(), found.end()
+    return 0 < start and end < len(text) and text[start - 1].isalnum() and text[end].isalnum()
+
+
+def _plainly(step: TextStep) -> Callable[[Params], TextStep]:
+    """Return the `prepare` of a step without options."""
+    return lambda _: step
+
+
+_NO_MARKS = str.maketrans("", "", punctuation)
+
+STEPS: Mapping[str, StepKind] = {
+    "strip": StepKind(prepare=_plainly(str.strip), picks=True, respells=True),
+    "strip_fence": StepKind(
+        prepare=_plainly(_strip_fence), picks=True, wrap=lambda text, _: f"```\n{text}\n```"
+    ),
+    "json_path": StepKind(
+        prepare=_prepare_json_path,
+        may_find_nothing=True,
+        may_err=_always,
+        find_problems=_find_path_problems,
+        wrap=_wrap_json,
+        short="path",
+    ),
+    "regex_group": StepKind(
+        prepare=_prepare_group,
+        picks=True,
+        may_find_nothing=True,
+        may_err=_group_may_err,
+        find_problems=_find_group_problems,
+        short="pattern",
+    ),
+    "first_number": StepKind(prepare=_plainly(_find_number), picks=True, may_find_nothing=True),
+    "last_line": StepKind(
+        prepare=_plainly(_find_last_line),
+        picks=True,
+        may_find_nothing=True,
+        wrap=lambda text, _: f"An answer.\n{text}",
+    ),
+    # Some letters have a longer lower case, or a longer plain form, so a text may grow too long.
+    "lower": StepKind(prepare=_plainly(str.lower), respells=True, may_err=_always),
+    "nfkc": StepKind(prepare=_plainly(_compose_letters), respells=True, may_err=_always),
+    "no_punctuation": StepKind(
+        prepare=_plainly(lambda text: text.translate(_NO_MARKS)), respells=True
+    ),
+    "no_articles": StepKind(prepare=_plainly(lambda text: _ARTICLES.sub(" ", text)), respells=True),
+    "collapse_space": StepKind(
+        prepare=_plainly(lambda text: " ".join(text.split())), respells=True
+    ),
+    "no_thousands": StepKind(prepare=_plainly(_join_thousands), respells=True),
+    "no_markup": StepKind(prepare=_plainly(_remove_markup), respells=True),
+}
