@@ -240,7 +240,7 @@ def prepare_check(
 
 def _prepare_reading(check: Check) -> ReadPart | None:
     try:
-        return prepare_reading(check.params)
+        return prepare_reading(check.params) if find_check_kind(check.kind).reads_text else None
     except MALFORMED_ERRORS as misfit:
         raise _explain_misfit(check, misfit) from misfit
 

@@ -1,4 +1,4 @@
-"""The steps of `on:`, by name: each makes another text of an output before a check reads it; none reads a clock or a file.
+"""The steps of `on:`, by name: each makes another text of an output before a check reads it.
 
 A step finds a text, or nothing, or raises `LimitError` where it cannot say. To add one, add a row
 to `STEPS`, and its name to `$defs/step` of the schemas.
@@ -323,7 +323,7 @@ def _remove_markup(text: str) -> str:
 def _is_within_word(found: re.Match[str]) -> bool:
     """Whether letters or digits stand on both sides, as in `snake_case`."""
     text, start, end = found.string, found.start(), found.end()
-    return 0 < start and end < len(text) and text[start - 1].isalnum() and text[end].isalnum()
+    return start > 0 and end < len(text) and text[start - 1].isalnum() and text[end].isalnum()
 
 
 def _plainly(step: TextStep) -> Callable[[Params], TextStep]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evalstore.checks.steps import STEPS_KEY
 from evalstore.diff.change import Change, DirectionRule
 from evalstore.diff.deciders.judges import find_levels_direction
 from evalstore.diff.deciders.juries import (
@@ -24,6 +25,7 @@ from evalstore.diff.direction import (
 )
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS, Limit
+from evalstore.diff.read_parts import find_shortening
 from evalstore.diff.tool_directions import find_tool_demand_direction, find_tool_verdict_direction
 from evalstore.model import Combine
 
@@ -152,6 +154,25 @@ def _direct_format(change: Change) -> Direction:
     return more if change.old is None else flip_direction(more)
 
 
+def _direct_reading(change: Change) -> Direction:
+    return _direct_steps(change) if change.name == STEPS_KEY else _direct_extract(change)
+
+
+def _direct_steps(change: Change) -> Direction:
+    """Return what more steps do, or fewer, that leave a piece of the text which the others leave."""
+    check = change.checks[1]
+    added = find_shortening(change.old, change.new)
+    sign = KINDS[check.kind].piece_sign(check.params)
+    if added is None or not sign or any(one.may_miss or one.may_err for one in change.checks):
+        return EITHER
+    # The check failed where a step finds nothing, whatever a piece would score.
+    rises = sign == 1 if not check.negate else sign == -1
+    if rises and any(step.kind.may_find_nothing for step in added):
+        return EITHER
+    is_longer = len(change.new or ()) > len(change.old or ())
+    return LOOSER if (sign == 1) is is_longer else STRICTER
+
+
 def _direct_extract(change: Change) -> Direction:
     # They differ where there is no fence: `fence` fails there, `auto` reads the whole. Beside
     # `whole` nothing is sure: no JSON has a fence in it, but what is too deep to be read may have
@@ -224,8 +245,8 @@ FORMAT = DirectionRule(
     _direct_format,
 )
 EXTRACTED = DirectionRule(
-    "fence to auto looser, back stricter; either beside whole, or if errors fail all",
-    _direct_extract,
+    "fence to auto looser, back stricter; a piece of a text contains less; else either",
+    _direct_reading,
 )
 MINIMUM = DirectionRule("raised stricter, lowered looser", _direct_minimum)
 COMPOSITE_MARK = DirectionRule(

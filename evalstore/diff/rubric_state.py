@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.checks import CheckKind, find_check_kind
+from evalstore.checks.steps import STEPS_KEY
 from evalstore.diff.answers.raw_answers import RawAnswer
 from evalstore.diff.kinds import (
     KINDS,
@@ -95,6 +96,11 @@ class CheckState:
     def may_err(self) -> bool:
         """Whether it can fail to grade."""
         return self.facts.may_err if self.facts else KINDS[self.kind].may_err(self.params)
+
+    @property
+    def reads_part(self) -> bool:
+        """Whether it reads what the steps of `on` leave of an output."""
+        return bool(list_written_params(self.kind, self.params).get(STEPS_KEY))
 
     @property
     def reads_threshold(self) -> bool:

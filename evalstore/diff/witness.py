@@ -297,14 +297,13 @@ class Replay:
 
     def _is_gradable(self, check: CheckState) -> bool:
         if not check.grading.holds_rubric:
-            return _names_judges(check) or _is_unjudged(check)
+            # What a judge would say is assumed, and it is not asked where `on` leaves nothing.
+            return not check.reads_part if _names_judges(check) else _is_unjudged(check)
         if (inner := self._find_inner(check)) is None:
             return False
         # A composite hides the errors of its checks: none of them may need an engine that other
         # machines lack.
-        return all(
-            (_names_judges(one) or _is_unjudged(one)) and _is_portable(one) for one in inner.checks
-        )
+        return all(self._is_gradable(one) and _is_portable(one) for one in inner.checks)
 
     def _list_judges(self, state: RubricState) -> Iterator[CheckState]:
         """Yield the checks that say what judges say, of a rubric and of the rubrics within it."""

@@ -118,6 +118,7 @@ def _name_engines(checks: Sequence[CheckResult]) -> str:
 
 KIND = CheckKind(
     prepare_grading=prepare_grading,
+    reads_text=False,
     may_ask_judges=True,
     holds_rubric=True,
     has_free_params=False,

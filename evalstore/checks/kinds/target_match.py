@@ -1,4 +1,4 @@
-"""target_match: the output, as `on` leaves it, equals one of the targets: as a text, or as a number within a tolerance."""
+"""target_match: the output, as `on` leaves it, is one of the targets: as a text, or as a number within a tolerance."""
 
 from __future__ import annotations
 

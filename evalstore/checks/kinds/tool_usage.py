@@ -153,6 +153,7 @@ def _read_expected_tool(entry: Any) -> ToolEntry | None:
 
 KIND = CheckKind(
     prepare_grading=prepare_grading,
+    reads_text=False,
     find_problems=find_problems,
     word="tools",
 )

@@ -231,6 +231,9 @@ def is_same_question(one: CheckState, other: CheckState) -> bool:
         return False
     if one.reads_threshold and one.threshold != other.threshold:
         return False
+    # A check of which `on` leaves nothing failed, whether it is turned round or not.
+    if one.reads_part and one.negate is not other.negate:
+        return False
     # A rubric that is not at hand has a bar that nobody knows: whether its score passes does not
     # tell it of 1 - score.
     return one.negate is other.negate or None not in {one.bar, other.bar}

@@ -39,3 +39,13 @@ def find_phrase_limit(params: Any) -> int | None:
     """Return how many phrases a check has where these are too many for a long text; None where they are not."""
     count = len(params["values"])
     return count if count > PHRASE_LIMIT else None
+
+
+def finds_alike_in_pieces(phrases: Sequence[str], params: Any) -> bool:
+    """Whether a phrase that is found in a piece of a text is found in the text.
+
+    The lower case of a sigma depends on the letters around it, which the piece may lack.
+    """
+    return bool(params["case_sensitive"]) or not any(
+        sigma in phrase.lower() for phrase in phrases for sigma in "\u03c3\u03c2"
+    )

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from evalstore.budget import SharedBudget
+from evalstore.checks.steps import NOTHING_KEY, STEPS_KEY
 from evalstore.diff.answers.text_scores import TextScore
 from evalstore.diff.kinds import KINDS, find_plain_kind
 from evalstore.diff.rubric_state import CheckState
@@ -47,6 +48,8 @@ def compare_checks(old: CheckState, new: CheckState, budget: SharedBudget) -> La
 def _compare_outputs(
     old: CheckState, new: CheckState, question: SharedBudget
 ) -> LanguageComparison:
+    if any(old.params.get(name) != new.params.get(name) for name in (STEPS_KEY, NOTHING_KEY)):
+        raise pattern_comparison.UndecidedError("they read different parts of the output")
     compared = pattern_comparison.compare_languages(
         _build_language(old), _build_language(new), question
     )
@@ -77,7 +80,9 @@ def _build_language(check: CheckState) -> RegexTree:
 
 
 def _passes_text(check: CheckState, text: str) -> bool | None:
+    """Whether a check passes a text of which all is read."""
     from evalstore.checks import prepare_check
 
-    score = prepare_check(check.to_check())(Sample(Output(text))).score
+    whole = replace(check, params={**check.params, STEPS_KEY: None})
+    score = prepare_check(whole.to_check())(Sample(Output(text))).score
     return None if score is None else score == 1

@@ -27,6 +27,7 @@ _TOOLS = tuple(["search", "fetch", "read", "write", "list"][:count] for count in
 
 _BY_PART: Mapping[Pointer, tuple[Any, ...]] = {
     ("expected", "format"): ({"format": "json"}, {"format": "text"}),
+    ("expected",): ("7", ["7", "8"]),
     ("expected_facts",): _FACTS,
     ("expected_tools",): _TOOLS,
 }
@@ -35,6 +36,7 @@ _BY_PART: Mapping[Pointer, tuple[Any, ...]] = {
 _BY_PARAM: Mapping[str, tuple[Any, ...]] = {
     "values": _FACTS,
     "facts": _FACTS,
+    "targets": (["7"], ["7", "8"]),
     "tools": tuple([{"name": name} for name in names] for names in _TOOLS),
     "forbidden": (["delete"],),
     "pattern": ("fact",),

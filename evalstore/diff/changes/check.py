@@ -12,6 +12,7 @@ from evalstore.diff.changes.edit_script import (
     set_param,
 )
 from evalstore.diff.changes.pattern_edits import compare_kinds
+from evalstore.diff.deciders.unmoved import UNMOVED_RULES
 from evalstore.diff.kinds import KINDS, describe_source, find_plain_kind
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.pairing import make_canonical_demand
@@ -42,7 +43,8 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
         return
     for name in sorted(check.params, key=lambda name: _rank_param(check, goal, name)):
         if not is_same(check.params[name], goal.params[name]):
-            yield from _find_param_changes(script, token, name)
+            for change in _find_param_changes(script, token, name):
+                yield _compare_parts(script, change)
     check = script.current[token]
     if check.negate is not goal.negate:
         edited = replace(check, negate=goal.negate)
@@ -52,6 +54,21 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
     check = script.current[token]
     yield from script.edit_extra_keys(token, (check.extras, goal.extras))
     script.adopt_check(replace(check, extras=goal.extras))
+
+
+def _compare_parts(script: EditScript, change: Change) -> Change:
+    """Return an edit of a check that reads a part of the output, decided for every text that `on` may leave.
+
+    Of an edit of a check that reads the whole output, the product of all checks says more.
+    """
+    is_decided = change.proof is not None or change.decision is not None
+    if is_decided or not all(check.reads_part for check in change.checks):
+        return change
+    compared = compare_kinds(script, change)
+    if compared.proof is None:
+        return compared
+    rule = UNMOVED_RULES.get(change.rule)
+    return replace(compared, proof=compared.proof._replace(rule=rule))
 
 
 def _rank_param(check: CheckState, goal: CheckState, name: str) -> int:

@@ -10,6 +10,7 @@ from evalstore.diff.answers.texts import compare_checks
 from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, flip_direction
 from evalstore.diff.findings import Certainty
+from evalstore.diff.read_parts import wrap_text
 from evalstore.diff.rubric_state import CheckState
 from evalstore.languages import (
     pattern_comparison,
@@ -107,7 +108,12 @@ def apply_comparison(change: Change, comparison: LanguageComparison) -> Change:
     """Return a change with what a comparison of its two sets of outputs decides."""
     if comparison.relation is pattern_comparison.LanguageRelation.EQUAL:
         return replace(change, proof=_EQUAL_LANGUAGES)
-    outputs = tuple(text for text in (comparison.only_old, comparison.only_new) if text is not None)
+    params = change.checks[1].params
+    outputs = tuple(
+        wrap_text(text, params)
+        for text in (comparison.only_old, comparison.only_new)
+        if text is not None
+    )
     if comparison.relation is pattern_comparison.LanguageRelation.UNDECIDED:
         # Modes are ordered by where a match may lie, so the direction is known without a
         # comparison.
@@ -118,9 +124,11 @@ def apply_comparison(change: Change, comparison: LanguageComparison) -> Change:
         )
         return replace(change, decision=Decision(by, f"undecided: {comparison.why}", outputs))
     direction = _DIRECTIONS[comparison.relation.value]
+    # Whether `on` leaves one of the texts that are told apart is not known.
+    by = Certainty.ASSUMED if change.checks[1].reads_part else Certainty.PROVED
     # The direction of a rule is that of the match: `classify` flips it for a negated check.
     found = flip_direction(direction) if change.checks[1].negate else direction
     return replace(
         change,
-        decision=Decision(Certainty.PROVED, _REASONS[comparison.relation.value], outputs, found),
+        decision=Decision(by, _REASONS[comparison.relation.value], outputs, found),
     )

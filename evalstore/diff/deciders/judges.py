@@ -137,6 +137,9 @@ def list_possible_scores(check: CheckState, load: ArtifactLoader | None) -> tupl
     """
     if not check.grading.is_judgement or load is None or check.params["samples"] != 1:
         return list_scores(check)
+    # Where `on` leaves nothing the score is 0, whatever the judge may say.
+    if check.reads_part:
+        return ()
     if not check.params["jury"] is check.params["each"] is None:
         return list_scores(check)
     try:

@@ -17,7 +17,7 @@ from evalstore.diff.rubric_state import CheckState
 from evalstore.versions import Bump
 
 # What the edits of a rule are called that move nothing, where that has a name.
-_RULES = {
+UNMOVED_RULES = {
     "scoring-combine-changed": "scoring-combine-equivalent",
     "contain-phrase-added": "phrase-redundant",
     "contain-phrase-removed": "phrase-redundant",
@@ -30,7 +30,7 @@ def prove_by_enumeration(change: Change) -> Proof | None:
     """Prove that whatever the checks can answer to one output, the score and the verdict stay."""
     if change.effect is None or change.effect.moves:
         return None
-    return Proof(explain_same_result(change.effect), rule=_RULES.get(change.rule))
+    return Proof(explain_same_result(change.effect), rule=UNMOVED_RULES.get(change.rule))
 
 
 def explain_same_result(effect: RubricEffect) -> str:

@@ -15,8 +15,18 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from evalstore.checks import find_check_kind
+from evalstore.checks.steps import NOTHING_KEY, STEPS_KEY
 from evalstore.diff.answers.raw_answers import JointRawAnswers
 from evalstore.diff.limits import CANDIDATES
+from evalstore.diff.read_parts import (
+    may_exceed_steps,
+    may_lack_part,
+    read_outcome,
+    read_step_list,
+    simplify_nothing,
+    wrap_texts,
+)
 from evalstore.documents import Pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.lazy_names import KindTable
@@ -221,6 +231,8 @@ class ComparedKind:
     Traits may be listed together that no output has: what is concluded from all ways holds all the
     more. `demands_calls`: its `tools` and `forbidden` say which calls it wants.
     `assembly_order`: below 0 for what a text begins with, above 0 for what comes last.
+    `piece_sign(params)`: -1 where a piece of a text never scores more than the text, 1 where it
+    never scores less, 0 where neither is known.
     """
 
     params: Mapping[str, Param]
@@ -248,15 +260,51 @@ class ComparedKind:
     )
     demands_calls: bool = False
     assembly_order: int = 0
+    piece_sign: Callable[[Params], int] = lambda _: 0
 
 
 class _Kinds(KindTable[ComparedKind]):
-    """The kinds by name, and for each of them the one whose values are the question's."""
+    """The kinds by name, and for each of them the one whose values are the question's.
+
+    A kind that reads text says what it knows of the text that it reads; here it is said of outputs.
+    """
 
     def __getitem__(self, kind: str) -> ComparedKind:
-        if kind not in self._entries and kind.endswith(_OF_QUESTION):
-            self._entries[kind] = _leave_open(self[find_plain_kind(kind)])
-        return super().__getitem__(kind)
+        if kind in self._entries:
+            return self._entries[kind]
+        if kind.endswith(_OF_QUESTION):
+            found = _leave_open(self[find_plain_kind(kind)])
+        else:
+            found = super().__getitem__(kind)
+            if find_check_kind(kind).reads_text:
+                found = _read_by_steps(found)
+        self._entries[kind] = found
+        return found
+
+
+def _read_by_steps(known: ComparedKind) -> ComparedKind:
+    """Return a kind whose checks may read a part of an output, or nothing, by the steps of `on`.
+
+    No decider knows which texts the steps leave, so of several checks together nothing is known
+    there. What holds for every text holds for those that they leave, too.
+    """
+    return replace(
+        known,
+        params={
+            **known.params,
+            STEPS_KEY: Param(None, read_step_list, rule="check-target-changed"),
+            NOTHING_KEY: Param("fail", read_outcome, rule="check-applicability-changed"),
+        },
+        may_miss=lambda params: known.may_miss(params) or may_lack_part(params),
+        may_err=lambda params: known.may_err(params) or may_exceed_steps(params),
+        simplify=lambda params: known.simplify(simplify_nothing(params)),
+        sample_texts=wrap_texts(known.sample_texts),
+        passes_all=lambda params: known.passes_all(params) and not params[STEPS_KEY],
+        text_score=lambda params: None if params[STEPS_KEY] else known.text_score(params),
+        joint_answers=lambda checks: (
+            None if any(one[STEPS_KEY] for one in checks) else known.joint_answers(checks)
+        ),
+    )
 
 
 def find_plain_kind(kind: str) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from evalstore.checks.phrases import PHRASE_LIMIT
-from evalstore.diff.answers.text_scores import TextScore
+from evalstore.diff.answers.text_scores import TextScore, finds_alike_in_pieces
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.kinds import (
@@ -127,4 +127,11 @@ KIND = ComparedKind(
     score_parts=_count_parts,
     asks_judges=_asks_judge,
     reads_more_than_text=lambda params: not params["facts"],
+    piece_sign=lambda params: (
+        -1
+        if params["facts"]
+        and not _asks_judge(params)
+        and finds_alike_in_pieces(params["facts"], params)
+        else 0
+    ),
 )

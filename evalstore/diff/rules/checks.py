@@ -282,4 +282,15 @@ _STRUCTURE_ROWS = (
         deciders=(prove_fact_share_unread,),
     ),
 )
-ROWS = (*_TEXT_ROWS, *_PATTERN_ROWS, *_SCHEMA_ROWS, *_STRUCTURE_ROWS)
+_TARGET_ROWS = (
+    ChangeRule(
+        id="target-changed",
+        direction=BY_ANSWERS,
+        scope=Scope.CHECK,
+        message="{check} accepts other outputs: {name} {new} (was {old})",
+        reason="other outputs equal a target",
+        example="targets: [Paris] → targets: [Paris, paris]",
+        instead="targets: [4.5], mode: number → targets: ['4.50'], mode: number (the same number)",
+    ),
+)
+ROWS = (*_TEXT_ROWS, *_TARGET_ROWS, *_PATTERN_ROWS, *_SCHEMA_ROWS, *_STRUCTURE_ROWS)
