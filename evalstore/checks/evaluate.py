@@ -208,7 +208,8 @@ def prepare_check(
     read_part = _prepare_reading(check)
     # Where `on` finds nothing the check failed, and is not turned round.
     unturned = replace(check, negate=False)
-    inputs = find_check_kind(check.kind).find_judge_inputs(check.params) if read_part else None
+    kind, params = find_check_kind(check.kind), {**check.params, "kind": check.kind}
+    inputs = kind.find_judge_inputs(params) if read_part else None
     is_judged = inputs is not None and any(inputs.refs)
 
     def grade_unread(sample: Sample, unread: Grade) -> CheckResult:

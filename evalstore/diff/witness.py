@@ -297,13 +297,12 @@ class Replay:
 
     def _is_gradable(self, check: CheckState) -> bool:
         if not check.grading.holds_rubric:
-            # What a judge would say is assumed, and it is not asked where `on` leaves nothing.
-            return not check.reads_part if _names_judges(check) else _is_unjudged(check)
+            return _is_answerable(check)
         if (inner := self._find_inner(check)) is None:
             return False
         # A composite hides the errors of its checks: none of them may need an engine that other
         # machines lack.
-        return all(self._is_gradable(one) and _is_portable(one) for one in inner.checks)
+        return all(_is_answerable(one) and _is_portable(one) for one in inner.checks)
 
     def _list_judges(self, state: RubricState) -> Iterator[CheckState]:
         """Yield the checks that say what judges say, of a rubric and of the rubrics within it."""
@@ -456,6 +455,11 @@ def _asks_more(change: Change) -> bool:
         or KINDS[check.kind].reads_more_than_text(check.params)
         for check in mine
     )
+
+
+def _is_answerable(check: CheckState) -> bool:
+    """Whether a check answers without a judge, or as one that is assumed: none is asked where `on` leaves nothing."""
+    return not check.reads_part if _names_judges(check) else _is_unjudged(check)
 
 
 def _is_unjudged(check: CheckState) -> bool:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from tests.diff.fuzz import patterns, schemas
+from tests.diff.fuzz import patterns, schemas, steps
 from tests.diff.fuzz.pair import Value
 from tests.diff.fuzz.words import BARS, COUNTS, PHRASES, TOOLS, WEIGHTS, Make, one_of, optional, some
 
@@ -22,8 +22,9 @@ SWITCH = one_of(True, False)
 def check(random: Random, kinds: tuple[str, ...] = ()) -> Value:
     """Return a check of some kind, without an id."""
     kind = random.choice(kinds or _OFTEN)
+    read = {} if kind in steps.UNREAD else optional(random, _READ, 0.15)
     common = optional(random, {"threshold": one_of(*BARS), "negate": SWITCH, "description": one_of("a", "b")}, 0.15)
-    return {"kind": kind, **KINDS[kind](random), **common}
+    return {"kind": kind, **KINDS[kind](random), **read, **common}
 
 
 def phrases(random: Random) -> list[str]:
@@ -79,7 +80,23 @@ def _facts(random: Random) -> Value:
     return copy.deepcopy({**made, **optional(random, {"judge_prompt_ref": one_of(*JUDGES)}, 0.1)})
 
 
+TARGETS: list[Any] = [*PHRASES[:14], "", "a b", 1, 2, Decimal("1.0"), "1.50", Decimal("0.5"), "1,000", "\u03a3"]
+
+
+def _targets(random: Random) -> Value:
+    makes: Mapping[str, Make] = {
+        "mode": one_of("exact", "number"),
+        "tolerance": one_of(0, 1, Decimal("0.5")),
+        "relative": one_of(0, Decimal("0.1"), 1),
+    }
+    made = optional(random, makes, 0.5)
+    numbers = [1, 2, Decimal("1.0"), "1.50", Decimal("0.5"), -1, "2", "1e1"]
+    pool = numbers if made.get("mode") == "number" and random.random() < 0.9 else TARGETS
+    return {**optional(random, {"targets": lambda random: some(random, pool, 1, 3)}, 0.8), **made}
+
+
 _EXTRACT: Mapping[str, Make] = {"extract": one_of("auto", "whole", "fence")}
+_READ: Mapping[str, Make] = {"on": steps.steps, "on_nothing": one_of("fail", "missing")}
 _CASE: Mapping[str, Make] = {"case_sensitive": SWITCH}
 KINDS: Mapping[str, Make] = {
     "must_contain_any": lambda random: {
@@ -114,6 +131,7 @@ KINDS: Mapping[str, Make] = {
         0.5,
     ),
     "fact_match": _facts,
+    "target_match": _targets,
     "llm_judge": _judged,
     "composite": lambda random: {"rubric_ref": random.choice(RUBRICS)},
 }  # fmt: skip

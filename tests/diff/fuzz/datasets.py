@@ -19,6 +19,8 @@ _EXPECTED = [
         {"a": 1, "b": 2},
         {"a": Decimal("1.0"), "b": 2},
         {"a": 1},
+        1,
+        ["a", "1"],
         {"b": "a"},
         {"format": "json"},
         {"format": "text"},

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from random import Random
 from typing import Any
 
 from evalstore.documents import write_canonical
-from tests.diff.fuzz import datasets, judges, schemas
+from tests.diff.fuzz import datasets, judges, schemas, steps
 from tests.diff.fuzz.pair import Drawn, Pair, Value
 from tests.diff.fuzz.words import BLANKS, JSON, MARKDOWN, ODD, PHP, PHRASES, TOOLS, some
 
 _LONGEST = 60
 _TELLING = frozenset(
-    {"values", "required_sections", "forbidden_patterns", "facts", "pattern", "expected_facts", "names"}
+    {"values", "required_sections", "forbidden_patterns", "facts", "targets", "pattern", "expected_facts", "names"}
 )
 
 
 def samples(random: Random, pair: Pair) -> Iterator[Drawn]:
     """Yield samples to grade under both sides, without end."""
     wanted = list(dict.fromkeys(text for side in (pair.old, pair.new, *pair.refs.values()) for text in _wanted(side)))
-    asked = [one for side in (pair.old, pair.new, *pair.refs.values()) for one in _schemas(side)]
+    sides = [pair.old, pair.new, *pair.refs.values()]
+    asked = [one for side in sides for one in _schemas(side)]
+    read = steps.list_steps(sides)
     while True:
-        yield _sample(random, pair, wanted, asked)
+        drawn = _sample(random, pair, wanted, asked)
+        is_wrapped = read and random.random() < 0.6
+        yield replace(drawn, text=steps.wrap(random, drawn.text, random.choice(read))) if is_wrapped else drawn
 
 
 def _sample(random: Random, pair: Pair, wanted: list[str], asked: list[Any]) -> Drawn:
@@ -99,6 +105,8 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _texts(item.get("value") if isinstance(item, dict) else item)
+    elif isinstance(value, int | Decimal) and not isinstance(value, bool):
+        yield from (str(value), str(value + 1), f"{value}.0" if isinstance(value, int) else f"{value}1")
 
 
 def _schemas(value: Value) -> Iterator[Any]:

@@ -8,8 +8,8 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from tests.diff.fuzz import patterns, schemas
-from tests.diff.fuzz.checks import AGGREGATES, FACTS, JUDGES, RUBRICS, SIMPLE, check, jury, member, tool
+from tests.diff.fuzz import patterns, schemas, steps
+from tests.diff.fuzz.checks import AGGREGATES, FACTS, JUDGES, RUBRICS, SIMPLE, TARGETS, check, jury, member, tool
 from tests.diff.fuzz.inlining import inlined
 from tests.diff.fuzz.pair import Value
 from tests.diff.fuzz.words import BARS, PHRASES, TOOLS, WEIGHTS, Make, one_of, optional
@@ -21,6 +21,7 @@ _LISTS: Mapping[str, list[Any]] = {
     "forbidden_patterns": PHRASES,
     "forbidden": TOOLS,
     "facts": FACTS,
+    "targets": TARGETS,
 }
 # A check says one of these, or the other.
 _EITHER = ({"judge_prompt_ref", "jury"}, {"schema", "expected_fields"})
@@ -36,6 +37,7 @@ _DEFAULTS: Mapping[str, Value] = {
     "tool_usage": {"forbidden": [], "mode": "any_order", "partial": False},
     "llm_judge": {"samples": 1, "variables": {}, "threshold": Decimal("0.7"), "model": {}},
     "fact_match": {"case_sensitive": False, "threshold": 1},
+    "target_match": {"mode": "exact", "tolerance": 0, "relative": 0, "threshold": 1},
     "format": {"negate": False},
     "composite": {"negate": False},
 }
@@ -134,6 +136,12 @@ def _pattern(random: Random, value: Value, _: Mapping[str, Value]) -> None:
     for one in value["checks"]:
         if one["kind"] == "regex":
             patterns.edit(random, one)
+
+
+def _steps(random: Random, value: Value, _: Mapping[str, Value]) -> None:
+    read = [one for one in value["checks"] if one["kind"] not in steps.UNREAD]
+    if read:
+        steps.edit(random, random.choice(read))
 
 
 def _tools(random: Random, value: Value, _: Mapping[str, Value]) -> None:
@@ -283,5 +291,5 @@ def _swap(random: Random, value: Value, refs: Mapping[str, Value]) -> None:
 
 _EDITS: list[Edit] = [
     *[_list] * 5, *[_param] * 4, *[_respelled] * 2, *[_schema] * 3, *[_pattern] * 3, *[_tools] * 3, *[_jury] * 3, _ref, _ref,
-    *[inlined] * 2, *[_checks] * 4, *[_scoring] * 5, _root, _swap,
+    *[inlined] * 2, *[_checks] * 4, *[_scoring] * 5, *[_steps] * 3, _root, _swap,
 ]  # fmt: skip
