@@ -51,7 +51,9 @@ def find_pattern_changes(script: EditScript, token: str) -> Iterator[Change]:
     # All three parameters are one edit: three edits would compare intermediate rubrics that are in
     # neither document.
     if changed:
-        edited = replace(check, params=goal.params)
+        edited = replace(
+            check, params={**check.params, **{name: goal.params[name] for name in _PARAMS}}
+        )
         comparison = compare_checks(check, edited, script.pattern_budget)
         change = apply_comparison(_edit_pattern(script, edited, changed), comparison)
         yield (
