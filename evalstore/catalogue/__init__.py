@@ -118,8 +118,10 @@ def find_topics(name: str) -> tuple[SchemaTopic, ...]:
         path = ".".join(words)
         if path in topics:
             return (topics[path],)
-        if found := tuple(topic for topic in topics.values() if topic.path.endswith(f".{path}")):
-            return found
+        found = [topic for topic in topics.values() if topic.path.endswith(f".{path}")]
+        if found:
+            # A key of a check comes before one of the same name deeper within another.
+            return tuple(sorted(found, key=lambda topic: topic.path.count(".")))
         if words[0] not in _LEADS:
             return ()
         words = words[1:]

@@ -153,7 +153,7 @@ def prepare_reading(params: Params) -> ReadPart | None:
     return ReadPart(prepared, params.get(NOTHING_KEY, "fail") == "missing")
 
 
-def respell_text(text: str, written: Sequence[Any]) -> str:
+def apply_respelling(text: str, written: Sequence[Any]) -> str:
     """Return a text as those steps of `on` write it that only respell; the others read outputs alone."""
     for step in read_steps(written):
         if step.kind.respells:

@@ -104,7 +104,8 @@ def test_the_example_of_a_setting_is_valid() -> None:
 def test_every_example_shows_its_key() -> None:
     for topic in load_topics().values():
         if topic.sort is TopicSort.KEY:
-            assert f"{topic.name}:" in format_example(topic), topic.path
+            # A key that YAML 1.1 takes for true is written in quotes.
+            assert f"{topic.name}:" in format_example(topic).replace('"on"', "on"), topic.path
 
 
 def test_every_kind_and_every_key_is_a_topic() -> None:

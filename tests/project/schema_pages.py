@@ -36,6 +36,7 @@ of this page.""",
     ),
 }
 _SCHEMAS = {"settings": "evalstore"}  # root -> the name of its schema, where that is another
+_STEPS_OF = "target_match"  # the kind by which the steps of `on` are shown
 _LONGEST_EXAMPLE, _LONGEST_PART = 200, 70  # characters: of a key; of one whose own keys have a section with an example
 
 
@@ -81,15 +82,33 @@ def _render_kinds() -> Iterator[str]:
     yield f"### Values from the question\n\nA rubric is written once where what differs is each question's own. {value['description']}\n"
     yield "```yaml\nchecks:\n  - kind: must_contain_any\n    values: {from: must_name}\n```\n"
     yield f"| key | what it means |\n|---|---|\n| `from` | {value['properties']['from']['description']} |\n"
+    yield from _render_steps()
     for kind in _list_kinds():
         yield f"### {kind.path}\n\n{kind.description} [Schema](../schema/checks/{kind.path}.schema.json)\n"
         yield _render_example(kind)
         keys = _list_keys(load_topics(), kind.path)
         yield _render_table([key for key in keys if key.name != "kind" and _identify(key) not in said])
         for topic in load_topics().values():
-            if topic.path.startswith(f"{kind.path}.") and topic.keys:
+            if topic.path.startswith(f"{kind.path}.") and topic.keys and not _is_of_steps(topic):
                 yield f"#### {topic.path}\n\n{topic.description}\n\n{_render_example(topic)}"
                 yield _render_table(_list_keys(load_topics(), topic.path))
+
+
+def _render_steps() -> Iterator[str]:
+    """Yield the steps of `on` once, as one of the kinds has them: all have the same."""
+    schema, path = read_schema("rubric"), f"{_STEPS_OF}.on"
+    topics = load_topics()
+    yield f"### Steps before a check\n\n{topics[path].description}\n\n{schema['$defs']['step']['description']}\n"
+    yield _render_example(topics[path])
+    yield _render_table(_list_keys(topics, path))
+    for name in ("json_path", "regex_group"):
+        topic = topics[f"{path}.{name}"]
+        yield f"#### on.{name}\n\n{topic.description}\n\n{_render_example(topic)}"
+        yield _render_table(_list_keys(topics, topic.path))
+
+
+def _is_of_steps(topic: SchemaTopic) -> bool:
+    return topic.path.split(".")[1:2] == ["on"]
 
 
 def _list_kinds() -> list[SchemaTopic]:

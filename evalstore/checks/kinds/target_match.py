@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, grade_always
 from evalstore.checks.kinds import CheckKind
 from evalstore.checks.phrases import find_excess
-from evalstore.checks.steps import STEPS_KEY, respell_text
+from evalstore.checks.steps import STEPS_KEY, apply_respelling
 from evalstore.documents import write_canonical
 from evalstore.errors import LimitError
 from evalstore.model import Grade, Question, Sample
@@ -28,7 +28,7 @@ _TARGET_DIGITS, _TARGET_EXPONENT = 1_000, 1_000
 _ONE_TARGET = 1
 
 
-class NumberRange(NamedTuple):
+class TargetRange(NamedTuple):
     """The numbers within the tolerance of a target, both ends included."""
 
     low: Fraction
@@ -80,10 +80,10 @@ def read_target(target: Any, params: Mapping[str, Any]) -> str:
     if isinstance(target, bool) or not isinstance(target, str | int | float | Decimal):
         raise TypeError("a target is not a text or a number")
     text = target if isinstance(target, str) else write_canonical(target)
-    return respell_text(text, params.get(STEPS_KEY, ()))
+    return apply_respelling(text, params.get(STEPS_KEY, ()))
 
 
-def read_range(target: str, params: Mapping[str, Any]) -> NumberRange | None:
+def read_range(target: str, params: Mapping[str, Any]) -> TargetRange | None:
     """Return the numbers that count as this target; None for one that is not a number, or has too many digits."""
     number = read_number(target)
     if number is None or len(target) > _TARGET_DIGITS or abs(number.adjusted()) > _TARGET_EXPONENT:
@@ -91,7 +91,7 @@ def read_range(target: str, params: Mapping[str, Any]) -> NumberRange | None:
     value = Fraction(number)
     relative = parse_fraction(params.get("relative", 0)) * abs(value)
     tolerance = max(parse_fraction(params.get("tolerance", 0)), relative)
-    return NumberRange(value - tolerance, value + tolerance)
+    return TargetRange(value - tolerance, value + tolerance)
 
 
 def read_number(text: str) -> Decimal | None:
@@ -127,7 +127,7 @@ def _compare_texts(targets: Sequence[str]) -> GradeFunction:
     return grade
 
 
-def _compare_numbers(targets: Sequence[str], ranges: Sequence[NumberRange]) -> GradeFunction:
+def _compare_numbers(targets: Sequence[str], ranges: Sequence[TargetRange]) -> GradeFunction:
     wanted = _name_targets(targets)
 
     def grade(sample: Sample) -> Grade:

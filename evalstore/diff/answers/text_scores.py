@@ -41,7 +41,7 @@ def find_phrase_limit(params: Any) -> int | None:
     return count if count > PHRASE_LIMIT else None
 
 
-def finds_alike_in_pieces(phrases: Sequence[str], params: Any) -> bool:
+def is_monotone_in_pieces(phrases: Sequence[str], params: Any) -> bool:
     """Whether a phrase that is found in a piece of a text is found in the text.
 
     The lower case of a sigma depends on the letters around it, which the piece may lack.

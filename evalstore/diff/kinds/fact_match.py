@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from evalstore.checks.phrases import PHRASE_LIMIT
-from evalstore.diff.answers.text_scores import TextScore, finds_alike_in_pieces
+from evalstore.diff.answers.text_scores import TextScore, is_monotone_in_pieces
 from evalstore.diff.change import Change
 from evalstore.diff.changes.edit_script import EditScript, set_param
 from evalstore.diff.kinds import (
@@ -131,7 +131,7 @@ KIND = ComparedKind(
         -1
         if params["facts"]
         and not _asks_judge(params)
-        and finds_alike_in_pieces(params["facts"], params)
+        and is_monotone_in_pieces(params["facts"], params)
         else 0
     ),
 )

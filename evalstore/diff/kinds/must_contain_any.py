@@ -10,8 +10,8 @@ from evalstore.diff.answers.text_scores import (
     TextScore,
     build_phrases,
     find_phrase_limit,
-    finds_alike_in_pieces,
     is_in_all,
+    is_monotone_in_pieces,
 )
 from evalstore.diff.kinds import (
     CASE_SENSITIVE,
@@ -65,5 +65,5 @@ KIND = ComparedKind(
     found_language=lambda params: build_phrases(params) if params["min_matches"] == 1 else None,
     step_limit=find_phrase_limit,
     passes_all=lambda params: params["min_matches"] <= 0,
-    piece_sign=lambda params: -1 if finds_alike_in_pieces(params["values"], params) else 0,
+    piece_sign=lambda params: -1 if is_monotone_in_pieces(params["values"], params) else 0,
 )

@@ -9,7 +9,7 @@ from evalstore.diff.answers.text_scores import (
     TextScore,
     build_phrases,
     find_phrase_limit,
-    finds_alike_in_pieces,
+    is_monotone_in_pieces,
 )
 from evalstore.diff.kinds import (
     CASE_SENSITIVE,
@@ -44,5 +44,5 @@ KIND = ComparedKind(
     found_language=build_phrases,
     step_limit=find_phrase_limit,
     passes_all=lambda params: not params["values"],
-    piece_sign=lambda params: 1 if finds_alike_in_pieces(params["values"], params) else 0,
+    piece_sign=lambda params: 1 if is_monotone_in_pieces(params["values"], params) else 0,
 )

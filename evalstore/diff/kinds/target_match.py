@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from evalstore.checks.kinds.target_match import NumberRange, read_number, read_range, read_target
+from evalstore.checks.kinds.target_match import TargetRange, read_number, read_range, read_target
 from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.checks.steps import STEPS_KEY
 from evalstore.diff.answers.text_scores import TextScore, is_in_all
@@ -49,7 +49,7 @@ class _Accepted(NamedTuple):
     """What a check accepts: some texts, or the numbers of some ranges that do not meet, in their order."""
 
     texts: frozenset[str]
-    ranges: tuple[NumberRange, ...]
+    ranges: tuple[TargetRange, ...]
 
 
 def _read_targets(value: Any) -> list[str]:
@@ -90,13 +90,13 @@ def _respell_targets(params: Params) -> list[str] | None:
         return None
 
 
-def _merge_ranges(ranges: Sequence[NumberRange]) -> tuple[NumberRange, ...]:
-    merged: list[NumberRange] = []
+def _merge_ranges(ranges: Sequence[TargetRange]) -> tuple[TargetRange, ...]:
+    merged: list[TargetRange] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1].high:
-            merged[-1] = NumberRange(merged[-1].low, max(merged[-1].high, high))
+            merged[-1] = TargetRange(merged[-1].low, max(merged[-1].high, high))
         else:
-            merged.append(NumberRange(low, high))
+            merged.append(TargetRange(low, high))
     return tuple(merged)
 
 
@@ -120,7 +120,7 @@ def _holds(accepted: _Accepted, number: Fraction) -> bool:
     return any(low <= number <= high for low, high in accepted.ranges)
 
 
-def _list_ends(low: Fraction, high: Fraction, others: Sequence[NumberRange]) -> Iterator[Fraction]:
+def _list_ends(low: Fraction, high: Fraction, others: Sequence[TargetRange]) -> Iterator[Fraction]:
     """Yield numbers of a range: its ends, and the middle of each gap that the other ranges leave in it."""
     yield from (low, high)
     inside = [bound for other in others for bound in other if low < bound < high]
