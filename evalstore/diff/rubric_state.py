@@ -100,7 +100,7 @@ class CheckState:
     @property
     def reads_part(self) -> bool:
         """Whether it reads what the steps of `on` leave of an output."""
-        return bool(list_written_params(self.kind, self.params).get(STEPS_KEY))
+        return bool(self.params.get(STEPS_KEY))
 
     @property
     def reads_threshold(self) -> bool:

@@ -42,7 +42,7 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
     are decimals, and white space around them is none of theirs; an output that is not a number
     fails.
     """
-    if "targets" in params:
+    if params.get("targets"):
         return _compare_with(params["targets"], params, "targets")
 
     def grade(sample: Sample) -> Grade:

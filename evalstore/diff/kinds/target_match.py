@@ -34,6 +34,7 @@ from evalstore.errors import LimitError
 from evalstore.languages import (
     pattern_comparison,  # its names are imported where a pattern is compared
 )
+from evalstore.model.question_params import is_empty
 
 _RULE = "target-changed"
 _PARAMS = ("targets", "mode", "tolerance", "relative")
@@ -81,11 +82,17 @@ def _list_accepted(params: Params) -> _Accepted | None:
     return _Accepted(frozenset(), _merge_ranges([one for one in ranges if one is not None]))
 
 
+def _has_targets(params: Params) -> bool:
+    """Whether a check says its targets itself, and no question does."""
+    return isinstance(params["targets"], list)
+
+
 def _respell_targets(params: Params) -> list[str] | None:
     """Return the targets as they are compared; None where the question says them, or one is beyond a limit."""
     steps = {STEPS_KEY: params.get(STEPS_KEY) or ()}
+    targets = params["targets"] if _has_targets(params) else ()
     try:
-        return [read_target(target, steps) for target in params["targets"] or ()] or None
+        return [read_target(target, steps) for target in targets] or None
     except LimitError:
         return None
 
@@ -176,7 +183,7 @@ def _decide(change: Change) -> Change:
 def _decide_by_tolerance(change: Change) -> Change:
     """Decide an edit of tolerances alone, whatever the question expects."""
     before, after = (check.params for check in change.checks)
-    if before["targets"] or after["targets"] or before["mode"] != after["mode"]:
+    if any(map(_has_targets, (before, after))) or before["mode"] != after["mode"]:
         return change
     if before["mode"] == "exact":
         return replace(change, proof=Proof("no tolerance is read where mode is exact"))
@@ -202,7 +209,8 @@ def _may_err(params: Params) -> bool:
     """Whether a target cannot be read, or is the question's, or there are too many numbers for a long output."""
     texts = _respell_targets(params)
     if texts is None or params["mode"] == "exact":
-        return texts is None
+        # Without any target the check has nothing to grade.
+        return texts is None and params["targets"] != []
     return len(texts) > PHRASE_LIMIT or None in [read_range(text, params) for text in texts]
 
 
@@ -244,12 +252,12 @@ def _find_question_parts(params: Params) -> Iterator[Pointer]:
         yield ("expected",)
 
 
-def _fill_from_question(check: Params, row: Row) -> dict[str, Any]:
+def _fill_from_reference(check: Params, row: Row) -> dict[str, Any]:
     if "targets" in check:
         return {}
     expected = row.get("expected")
-    if expected is None:
-        return {}
+    if is_empty(expected):
+        return {"targets": []}
     return {"targets": _read_targets(expected if isinstance(expected, list) else [expected])}
 
 
@@ -266,7 +274,7 @@ KIND = ComparedKind(
     may_miss=lambda params: not params["targets"],
     may_err=_may_err,
     question_parts=_find_question_parts,
-    fill_from_question=_fill_from_question,
+    fill_from_reference=_fill_from_reference,
     sample_texts=_yield_texts,
     simplify=_simplify,
     text_score=_read_text_score,
