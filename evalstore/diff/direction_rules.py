@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evalstore.checks.steps import STEPS_KEY
+from evalstore.diff.answers.read_parts import find_shortening
 from evalstore.diff.change import Change, DirectionRule
 from evalstore.diff.deciders.judges import find_levels_direction
 from evalstore.diff.deciders.juries import (
@@ -25,7 +26,6 @@ from evalstore.diff.direction import (
 )
 from evalstore.diff.findings import Direction
 from evalstore.diff.kinds import KINDS, Limit
-from evalstore.diff.read_parts import find_shortening
 from evalstore.diff.tool_directions import find_tool_demand_direction, find_tool_verdict_direction
 from evalstore.model import Combine
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from evalstore.diff.answers.read_parts import wrap_text
 from evalstore.diff.answers.texts import compare_checks
 from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, flip_direction
 from evalstore.diff.findings import Certainty
-from evalstore.diff.read_parts import wrap_text
 from evalstore.diff.rubric_state import CheckState
 from evalstore.languages import (
     pattern_comparison,

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from evalstore.checks import find_check_kind
 from evalstore.checks.steps import NOTHING_KEY, STEPS_KEY
 from evalstore.diff.answers.raw_answers import JointRawAnswers
-from evalstore.diff.limits import CANDIDATES
-from evalstore.diff.read_parts import (
+from evalstore.diff.answers.read_parts import (
     may_exceed_steps,
     may_lack_part,
     read_outcome,
@@ -27,6 +26,7 @@ from evalstore.diff.read_parts import (
     simplify_nothing,
     wrap_texts,
 )
+from evalstore.diff.limits import CANDIDATES
 from evalstore.documents import Pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT
 from evalstore.lazy_names import KindTable

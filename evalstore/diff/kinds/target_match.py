@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from evalstore.checks.kinds.target_match import TargetRange, read_number, read_range, read_target
 from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.checks.steps import STEPS_KEY
+from evalstore.diff.answers.read_parts import wrap_text
 from evalstore.diff.answers.text_scores import TextScore, is_in_all
 from evalstore.diff.change import Change, Decision, Proof
 from evalstore.diff.changes.edit_script import EditScript
@@ -28,7 +29,6 @@ from evalstore.diff.kinds import (
     read_typed,
     say_always,
 )
-from evalstore.diff.read_parts import wrap_text
 from evalstore.documents import Pointer, write_canonical
 from evalstore.errors import LimitError
 from evalstore.languages import (

@@ -65,6 +65,7 @@ _SOURCES: Mapping[str, list[str]] = {
     **{key: ["names"] for key in ("values", "forbidden", "required_sections", "forbidden_patterns")},
     **{key: ["least"] for key in ("min_matches", "min_chars", "max_chars", "min_headings", "min_paragraphs")},
     "facts": ["expected_facts", "names"],
+    "targets": ["names", "said", "least"],
     "tools": ["expected_tools", "calls"],
     "pattern": ["pattern", "pattern", "said"],
     "schema": ["shape"],
