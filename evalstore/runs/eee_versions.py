@@ -122,6 +122,20 @@ def _has_text_bound(record: Record) -> bool:
     )
 
 
+# Of rows, from 0.2.0 to 0.3.0 alike.
+_REQUIRED = (
+    "schema_version",
+    "evaluation_id",
+    "model_id",
+    "evaluation_name",
+    "sample_id",
+    "interaction_type",
+    "input",
+    "answer_attribution",
+    "evaluation",
+)
+_REQUIRED_INSIDE = {"input": ("raw", "reference"), "evaluation": ("score", "is_correct")}
+
 ROW_TRAITS = (
     VersionTrait("it has no score", _lacks_score, first=None),
     VersionTrait(
@@ -195,6 +209,20 @@ def parse_label(label: str) -> str | None:
 def find_row_doubt(row: Record) -> str:
     """Say where a row contradicts its label, or nothing; a row without a label claims nothing."""
     return _find_doubt(row, _FOREIGN_TO_ROWS)
+
+
+def find_row_gaps(row: Record) -> str:
+    """Say which keys a row lacks that every published schema of rows requires; nothing where it lacks none.
+
+    Rows before 0.2.0 have no schema, so of a row of their form nothing is said.
+    """
+    if "metrics" in row or "response" in row:
+        return ""
+    gaps = [key for key in _REQUIRED if key not in row]
+    for name, keys in _REQUIRED_INSIDE.items():
+        inner = row.get(name)
+        gaps += [f"{name}.{key}" for key in keys if isinstance(inner, dict) and key not in inner]
+    return f"it lacks {', '.join(gaps)}, which every published schema requires" if gaps else ""
 
 
 def find_aggregate_doubt(record: Record) -> str:

@@ -350,6 +350,35 @@ def test_two_sources_of_one_name_are_not_one_run(tmp_path: Path) -> None:
     assert "another source is called data/run.jsonl, too" in report.entries[1].reason
 
 
+REQUIRED = [
+    *(key for key in row() if key != "output"),
+    "input.raw",
+    "input.reference",
+    "evaluation.score",
+    "evaluation.is_correct",
+]
+
+
+@pytest.mark.parametrize("key", REQUIRED)
+def test_a_row_says_which_required_key_it_lacks(key: str) -> None:
+    name, _, inner = key.partition(".")
+    written = row()
+    del (written[name] if inner else written)[inner or name]
+    source = LegacySource(read_json(write_json([written]), "rows.jsonl"), "rows.jsonl", "", lambda _: None)
+    (case,) = run_reader(source, TABLE).cases
+    # Without a name or a text there is no question, and the row is refused for that.
+    refused = {"sample_id": "sample_id", "input": "input.raw", "input.raw": "input.raw"}
+    said = "; ".join(case.reasons)
+    assert (case.outcome is MigrationOutcome.REFUSED) is (key in refused)
+    assert (refused.get(key, f"it lacks {key}, which every published schema requires")) in said
+
+
+def test_a_row_that_lacks_nothing_says_nothing() -> None:
+    source = LegacySource(read_json(write_json([row()]), "rows.jsonl"), "rows.jsonl", "", lambda _: None)
+    (case,) = run_reader(source, TABLE).cases
+    assert case.reasons == ()
+
+
 def test_a_run_that_lies_in_the_store_stays_where_it_is(lines: Callable[..., Path], tmp_path: Path) -> None:
     store = tmp_path / "store"
     migrate([lines(row())], into=store)

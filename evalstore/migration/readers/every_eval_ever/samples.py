@@ -14,7 +14,7 @@ from evalstore.migration.extraction import LegacyCase, MigrationNote
 from evalstore.migration.outcome import MigrationOutcome
 from evalstore.migration.value_readings import describe_type
 from evalstore.model import Verdict
-from evalstore.runs.eee_versions import find_row_doubt
+from evalstore.runs.eee_versions import find_row_doubt, find_row_gaps
 from evalstore.runs.graded_rows import read_graded_row
 from evalstore.runs.record_fields import explain_shape_errors
 from evalstore.text import find_nearest, make_excerpt
@@ -173,7 +173,8 @@ def _find_hash_recipe(sample_hash: Any, question_fields: Mapping[str, Any]) -> s
 
 def _rate_row(row: Mapping[str, Any], place: Place) -> tuple[MigrationOutcome, tuple[str, ...]]:
     """Return the outcome of a row, with reasons: no row of a run, a wrong schema version, no output, no score."""
-    doubt = find_row_doubt(row) if "response" not in row else ""
+    doubts = (find_row_doubt(row), find_row_gaps(row)) if "response" not in row else ()
+    doubt = "; ".join(filter(None, doubts))
     try:
         with explain_shape_errors(place, "it is not a row of a run"):
             grade = read_graded_row(row, place)
