@@ -111,35 +111,36 @@ def compute_rows_sha256(store: StoreReader, dataset: Artifact, *, commit: str | 
 
 
 def pair_row_lines(
-    sides: tuple[LineReader, LineReader], *, keeps_whole: bool
+    old: LineReader, new: LineReader, *, keeps_whole: bool
 ) -> tuple[Iterator[Mapping[str, Any]], Iterator[Mapping[str, Any]]]:
-    """Yield the rows of two files, each read twice; a line of both is parsed once, and one object on both sides.
+    """Yield the rows of two files; a line of both is parsed once, and one object on both sides.
 
     Unless it `keeps_whole`, of such a row only its ids are kept, so that memory does not grow with
-    what rows say.
+    what rows say. The old file is read twice.
     """
-    common: set[bytes] = set()
     rows: dict[bytes, Mapping[str, Any]] = {}
+    after: list[Mapping[str, Any]] = []
 
-    def find_common() -> None:
-        old, new = sides
+    def read_both() -> None:
         known = {_digest_line(line) for line in old()}
-        common.update(known.intersection(map(_digest_line, new())))
+        for line in new():
+            name, row = _digest_line(line), parse_row(line)
+            if name in known:
+                row = rows.setdefault(name, row if keeps_whole else _cut_to_ids(row))
+            after.append(row)
 
-    def read(lines: LineReader) -> Iterator[Mapping[str, Any]]:
-        if lines is sides[0]:
-            find_common()
-        for line in lines():
-            name = _digest_line(line)
-            if name not in common:
-                yield parse_row(line)
-                continue
-            if name not in rows:
-                row = parse_row(line)
-                rows[name] = row if keeps_whole else _cut_to_ids(row)
-            yield rows[name]
+    def read_old() -> Iterator[Mapping[str, Any]]:
+        if not after:
+            read_both()
+        for line in old():
+            yield rows.get(_digest_line(line)) or parse_row(line)
 
-    return read(sides[0]), read(sides[1])
+    def read_new() -> Iterator[Mapping[str, Any]]:
+        if not after:
+            read_both()
+        yield from after
+
+    return read_old(), read_new()
 
 
 def _digest_line(line: RowLine) -> bytes:

@@ -65,7 +65,7 @@ class ArtifactStore(StoreReader):
             for side in (old, new)
         )
         defaults = {write_canonical(side.artifact.value.get("defaults")) for side in (old, new)}
-        return pair_row_lines((before, after), keeps_whole=len(defaults) > 1)
+        return pair_row_lines(before, after, keeps_whole=len(defaults) > 1)
 
     def questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
         """Yield the questions of a dataset, from its file or from the rows beside it; a broken row is one, too."""

@@ -388,12 +388,12 @@ def test_lines_that_both_sides_have_are_parsed_once_and_the_findings_are_the_sam
         lines = [[RowLine(line, "d.jsonl", number) for number, line in enumerate(side, 1)] for side in (old, new)]
         apart = compare(root, root, rows=(map(parse_row, lines[0]), map(parse_row, lines[1])))
         for keeps_whole in (True, False):
-            rows = pair_row_lines((partial(iter, lines[0]), partial(iter, lines[1])), keeps_whole=keeps_whole)
+            rows = pair_row_lines(partial(iter, lines[0]), partial(iter, lines[1]), keeps_whole=keeps_whole)
             once = compare(root, root, rows=rows)
             # Rows that cannot be told apart are compared as data, of which only the ids are there.
             is_told = keeps_whole or "unclassified-change" not in {one.rule for one in apart.findings}
             assert once == apart if is_told else len(once.findings) == len(apart.findings)
-            rows = pair_row_lines((partial(iter, lines[0]), partial(iter, lines[1])), keeps_whole=keeps_whole)
+            rows = pair_row_lines(partial(iter, lines[0]), partial(iter, lines[1]), keeps_whole=keeps_whole)
             before, after = (list(side) for side in rows)
             assert len({*map(id, before)} & {*map(id, after)}) == len({*old} & {*new})
         rules |= {finding.rule for finding in once.findings}

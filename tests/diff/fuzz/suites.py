@@ -181,7 +181,7 @@ def _spell_values(random: Random, data: Value, rubric: Value) -> None:
             if isinstance(row.get(key), list) and len(row[key]) == 1:
                 row[key] = row[key][0]
         if "least" in row:
-            row["least"] = Decimal(f"{row['least']}.0")
+            row["least"] = Decimal(f"{int(row['least'])}.0")
         if "calls" in row and "'forbidden': {'from'" not in repr(rubric):
             row["calls"] = [{"name": call} if isinstance(call, str) else call for call in row["calls"]]
         if "shape" in row and random.random() < 0.5:
