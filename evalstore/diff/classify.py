@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
+from evalstore.diff.changes.word_diff import compare_words, is_reworded
 from evalstore.diff.direction import (
     EITHER,
     NONE,
@@ -27,7 +28,6 @@ from evalstore.diff.findings import (
 from evalstore.diff.plain_data import describe_exchange, describe_value, list_differences
 from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
-from evalstore.diff.word_diff import compare_words, is_reworded
 from evalstore.documents import format_json_pointer
 from evalstore.text import make_printable
 

@@ -9,8 +9,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
+from evalstore.diff.changes.word_diff import count_common_prefix
 from evalstore.diff.limits import COMPARED
-from evalstore.diff.word_diff import count_common_prefix
 from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT
 from evalstore.errors import LoadError

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.diff.word_diff import compare_words, is_reworded
+from evalstore.diff.changes.word_diff import compare_words, is_reworded
 from evalstore.release.renames import describe_proposal
 from evalstore.report.diff_words import (
     SUPPOSED,

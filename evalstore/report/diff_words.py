@@ -8,9 +8,9 @@ from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from evalstore.diff.changes.word_diff import WHITE_SPACE, compare_words, is_reworded
 from evalstore.diff.findings import ASKED_RULES, ReplyWitness
 from evalstore.diff.plain_data import describe_value
-from evalstore.diff.word_diff import WHITE_SPACE, compare_words, is_reworded
 from evalstore.documents import write_canonical
 from evalstore.errors import Place
 from evalstore.model import Verdict, format_decimal, format_exact_score

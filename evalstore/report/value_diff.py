@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import chain, groupby, pairwise
 from typing import Any, NamedTuple
 
-from evalstore.diff.word_diff import count_common_prefix
+from evalstore.diff.changes.word_diff import count_common_prefix
 from evalstore.report.value_outline import format_value_outline
 from evalstore.text import make_printable
 

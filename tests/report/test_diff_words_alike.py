@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalstore.diff import compare
-from evalstore.diff.word_diff import compare_words
+from evalstore.diff.changes.word_diff import compare_words
 from evalstore.report.diff import text
 from evalstore.report.text_layout import COLOURS, PAPER
 
