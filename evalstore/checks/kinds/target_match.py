@@ -20,7 +20,7 @@ from evalstore.model.question_params import is_empty
 from evalstore.model.rubric import parse_fraction
 from evalstore.text import EXCERPT, make_excerpt
 
-_KEY = "expected"
+_KEY, _REFERENCE = "expected", "reference"
 _NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,6})?)\s*")
 # Of a target, so that its bounds are exact fractions of a few thousand digits; an output's number
 # may have as many as the output.
@@ -46,15 +46,25 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
         return _compare_with(params["targets"], params, "targets")
 
     def grade(sample: Sample) -> Grade:
-        expected = sample.question.row.get(_KEY) if sample.question else None
-        if is_empty(expected):
-            slip = sample.question.explain_absence(_KEY) if sample.question else ""
+        question = sample.question
+        targets = list_expected_targets(question.row if question else {})
+        if not targets:
+            slip = _explain_absence(question) if question else ""
             return grade_missing(f"the question says nothing under expected{slip}")
-        targets = expected if isinstance(expected, list | tuple) else [expected]
-        where = _find_place(sample.question)
+        where = question.place if question else ""
         return _compare_with(targets, params, f"the question's expected{where}")(sample)
 
     return grade
+
+
+def list_expected_targets(row: Mapping[str, Any]) -> Sequence[Any]:
+    """Return what a question expects: its `expected`, one or many, or of a mapping what is under `reference`."""
+    expected = row.get(_KEY)
+    if isinstance(expected, Mapping):
+        expected = expected.get(_REFERENCE)
+    if is_empty(expected):
+        return ()
+    return expected if isinstance(expected, list | tuple) else (expected,)
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
@@ -151,8 +161,8 @@ def _name_targets(targets: Sequence[str]) -> str:
     return first if not more else f"{first} or {more} more"
 
 
-def _find_place(question: Question | None) -> str:
-    return question.place if question else ""
+def _explain_absence(question: Question) -> str:
+    return question.explain_absence(_KEY) or question.explain_absence(_REFERENCE, within=_KEY)
 
 
 KIND = CheckKind(

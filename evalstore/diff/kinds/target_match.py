@@ -10,7 +10,13 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from evalstore.checks.kinds.target_match import TargetRange, read_number, read_range, read_target
+from evalstore.checks.kinds.target_match import (
+    TargetRange,
+    list_expected_targets,
+    read_number,
+    read_range,
+    read_target,
+)
 from evalstore.checks.phrases import PHRASE_LIMIT
 from evalstore.checks.steps import STEPS_KEY
 from evalstore.diff.answers.read_parts import wrap_text
@@ -34,7 +40,6 @@ from evalstore.errors import LimitError
 from evalstore.languages import (
     pattern_comparison,  # its names are imported where a pattern is compared
 )
-from evalstore.model.question_params import is_empty
 
 _RULE = "target-changed"
 _PARAMS = ("targets", "mode", "tolerance", "relative")
@@ -255,10 +260,7 @@ def _find_question_parts(params: Params) -> Iterator[Pointer]:
 def _fill_from_reference(check: Params, row: Row) -> dict[str, Any]:
     if "targets" in check:
         return {}
-    expected = row.get("expected")
-    if is_empty(expected):
-        return {"targets": []}
-    return {"targets": _read_targets(expected if isinstance(expected, list) else [expected])}
+    return {"targets": _read_targets(list(list_expected_targets(row)))}
 
 
 KIND = ComparedKind(

@@ -202,6 +202,11 @@ def _read_rubric(root: Mapping[str, Any], _: LegacySource, table: FormatTable) -
     reasons = (
         *([] if executed else [_NONE_RUN]),
         *(_UNSAID.format(make_excerpt(kind)) for kind in lost_kinds),
+        *(
+            f"{kind}: {reason}"
+            for kind, reason in table.form["assumed"].items()
+            if any(check["kind"] == kind for check in executed.values())
+        ),
         *([_NO_WEIGHT] if _has_no_weight(scoring, checks) else []),
         *([_TWINS] if len(set(names)) < len(names) else []),
     )

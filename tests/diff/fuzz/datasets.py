@@ -21,6 +21,7 @@ _EXPECTED = [
         {"a": 1},
         1,
         ["a", "1"],
+        {"reference": "a"},
         {"b": "a"},
         {"format": "json"},
         {"format": "text"},
