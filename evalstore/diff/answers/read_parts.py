@@ -40,7 +40,8 @@ def _spell_step(step: Step) -> Any:
     step.kind.prepare(options)
     if "flags" in options:
         options["flags"] = "".join(sorted(set(options["flags"])))
-    return {step.name: options}
+    told = {name: value for name, value in options.items() if defaults.get(name) != value}
+    return {step.name: told[step.kind.short] if len(told) == 1 else told}
 
 
 def list_steps(params: Params) -> tuple[Step, ...]:
