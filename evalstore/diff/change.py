@@ -36,10 +36,8 @@ class Scope(StrEnum):
 CHECK_SCOPES = frozenset({Scope.CHECK, Scope.CHECK_VERDICT, Scope.ANSWER})
 
 
-# `before` and `after` differ by this edit alone, whatever else changed between the documents: each
-# is judged by itself.
 @dataclass(frozen=True, slots=True, eq=False)
-class QuestionPair:
+class QuestionEdit:
     """One question on both sides: its new id, what it says itself, and the defaults of both sides."""
 
     id: str
@@ -53,6 +51,8 @@ class QuestionPair:
         return {**was, **old}, {**now, **new}
 
 
+# `before` and `after` differ by this edit alone, whatever else changed between the documents: each
+# is judged by itself.
 @dataclass(frozen=True, slots=True)
 class Change:
     """One edit: its values and places on both sides; a rubric's edit also has the rubric just before and just after.
@@ -80,7 +80,7 @@ class Change:
     proof: Proof | None = None
     decision: Decision | None = None
     discriminator: Any = None
-    questions: tuple[QuestionPair, ...] = ()
+    questions: tuple[QuestionEdit, ...] = ()
     judges: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     effect: RubricEffect | None = None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from evalstore.diff.change import Change, Proof, QuestionPair
+from evalstore.diff.change import Change, Proof, QuestionEdit
 from evalstore.diff.effects.totals import join_questions
 from evalstore.diff.findings import Detail, Diff, DiffFinding
 from evalstore.diff.limits import COMPARED
@@ -57,7 +57,7 @@ class QuestionComparison:
     load: ArtifactLoader | None
     compare: Comparer
     readers: RubricReaders = field(init=False)
-    _pairs: dict[QuestionPair, _ComparedPair] = field(default_factory=dict)
+    _pairs: dict[QuestionEdit, _ComparedPair] = field(default_factory=dict)
     _diffs: dict[str, Diff] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -126,7 +126,7 @@ class QuestionComparison:
         found = _merge_diffs(compared, _REF_KEY)
         return replace(change.with_words(why=""), imported_diff=found, decision=None)
 
-    def _may_take(self, pair: QuestionPair, key: str) -> bool:
+    def _may_take(self, pair: QuestionEdit, key: str) -> bool:
         """Whether some check of a question's rubrics may take a value from a key."""
         for own, defaults in zip(pair.own, pair.defaults, strict=True):
             reader = self.readers.read(own.get(_REF_KEY, defaults.get(_REF_KEY)))
@@ -134,12 +134,12 @@ class QuestionComparison:
                 return True
         return False
 
-    def _find_pair(self, pair: QuestionPair) -> _ComparedPair:
+    def _find_pair(self, pair: QuestionEdit) -> _ComparedPair:
         if pair not in self._pairs:
             self._pairs[pair] = self._compare_pair(pair)
         return self._pairs[pair]
 
-    def _compare_pair(self, pair: QuestionPair) -> _ComparedPair:
+    def _compare_pair(self, pair: QuestionEdit) -> _ComparedPair:
         rows = pair.rows
         old, new = (self.readers.read(row.get(_REF_KEY)) for row in rows)
         known = [side for side in (old, new) if isinstance(side, RubricReads)]
@@ -191,7 +191,7 @@ def _choose_detail(done: int) -> Detail | None:
     return next((detail for limit, detail in limits if done < limit), None)
 
 
-def _may_read(change: Change, pair: QuestionPair, compared: _ComparedPair) -> bool:
+def _may_read(change: Change, pair: QuestionEdit, compared: _ComparedPair) -> bool:
     """Whether what grades a question may read what an edit changes of it; a rubric not known may read all."""
     if change.rule == _NOTE:
         return _takes_values(compared, change.name) and change.name in compared.moved

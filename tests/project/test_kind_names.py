@@ -21,6 +21,7 @@ OTHER_MEANINGS = {
         "languages/schema_comparison/normalization.py",
         "languages/schemas/keywords.py",
         "languages/schemas/known_keywords.py",
+        "languages/schemas/plain_form.py",
         "lint/references.py",
         "lint/wording.py",
         "migration/dataset_draft.py",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalstore.diff.change import Change, QuestionPair
+from evalstore.diff.change import Change, QuestionEdit
 from evalstore.diff.changes.edit_script import find_key_changes
 from evalstore.documents import Pointer, write_canonical
 from evalstore.model import is_cosmetic
@@ -141,13 +141,13 @@ class _PairedQuestions:
 
     old: QuestionSet
     new: QuestionSet
-    known: dict[str, QuestionPair] = field(default_factory=dict)
+    known: dict[str, QuestionEdit] = field(default_factory=dict)
 
-    def find(self, before: str, after: str) -> QuestionPair:
+    def find(self, before: str, after: str) -> QuestionEdit:
         """Return the pair of a question by its ids."""
         if after not in self.known:
             own = self.old.own[before], self.new.own[after]
-            self.known[after] = QuestionPair(after, own, (self.old.defaults, self.new.defaults))
+            self.known[after] = QuestionEdit(after, own, (self.old.defaults, self.new.defaults))
         return self.known[after]
 
 
