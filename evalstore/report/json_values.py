@@ -289,6 +289,11 @@ KEYS: Mapping[str, Row] = {
         "rule level level_before overridden accepted direction verdict_direction certainty pointer file=new.file",
         "line=new.line old_file=old.file old_line=old.line message reason witness max_shift max_shift_scored",
         "fingerprint children",
+        {
+            "questions!": lambda one: (
+                {"count": one.questions, "first": one.question_ids} if one.questions else None
+            )
+        },
     ),
     "Factor": (
         "name players share passes exact=is_exact estimated_on=anchors ci~ standard_error~ p~ order_range=order",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import pytest
@@ -117,3 +118,62 @@ def test_an_edit_is_decided_wherever_the_values_come_from(compare_edit: Any) -> 
         without_direction += [edit] if str(diff.total.direction) != edit.direction else []
         assert all(one.is_certain and one.witness for one in diff.findings), edit
     assert (len(TABLE), needless, without_direction) == (40, [], [])
+
+
+def compare_rows(old: list[dict[str, Any]], new: list[dict[str, Any]], *rubrics: dict[str, Any]) -> Diff:
+    """Compare two datasets whose default rubric is the first of some on the old side, and the last on the new one."""
+    held = {f"rubric/r@{number}.0.0": value for number, value in enumerate(rubrics, 1)}
+
+    def load(ref: str) -> Artifact:
+        return Artifact(parse_ref(ref).kind, "r", ref[-5:], Document(ref, "", held[ref], {}, {}))
+
+    refs = next(iter(held)), f"rubric/r@{len(held)}.0.0"
+    sides = (
+        {"id": "d", "version": "1.0.0", "defaults": {"rubric_ref": ref}, "questions": rows}
+        for ref, rows in zip(refs, (old, new), strict=True)
+    )
+    return compare(*sides, load=load)
+
+
+def list_rows(**values: Any) -> list[dict[str, Any]]:
+    return [{"id": f"q{number}", "input": "i", **values} for number in range(5)]
+
+
+def take_names(key: str = "names", **more: Any) -> dict[str, Any]:
+    return rubric({**CONTAIN, **more}, "values", {"from": key})
+
+
+def test_what_is_found_alike_of_many_questions_is_one_finding() -> None:
+    rows = list_rows(names=["a"])
+    edited = [*list_rows(names=["a", "b"])[:4], {**rows[4], "names": ["a", "c"]}]
+    diff = compare_rows(rows, edited, take_names())
+    assert [(one.message, one.questions) for one in diff.findings] == [
+        ("q0, q1, q2 and 1 more: a also accepts 'b'", 4),
+        ("q4: a also accepts 'c'", 1),
+    ]
+    assert len({one.fingerprint for one in diff.findings}) == len(diff.findings) == diff.certain
+    assert (str(diff.total.direction), diff.total.max_shift) == ("looser", 1)
+
+
+def test_a_key_that_is_renamed_in_rubric_and_rows_moves_nothing() -> None:
+    old = list_rows(names=["a"])
+    old[1].pop("names")  # and nothing where there was none
+    new = [{"wanted" if key == "names" else key: value for key, value in row.items()} for row in old]
+    assert compare_rows(old, new, take_names(), take_names("wanted")).required_bump is Bump.MINOR
+    new[0]["wanted"] = ["b"]
+    assert compare_rows(old, new, take_names(), take_names("wanted")).required_bump is Bump.MAJOR
+
+
+def test_a_pin_moves_what_its_rubric_moves_with_the_values_of_the_questions() -> None:
+    sides = take_names(), take_names(case_sensitive=True)
+    assert compare_rows(list_rows(names=["#"]), list_rows(names=["#"]), *sides).required_bump is Bump.PATCH
+    (finding,) = compare_rows(list_rows(names=["a"]), list_rows(names=["a"]), *sides).findings
+    assert (finding.rule, str(finding.direction)) == ("question-rubric-ref-changed", "stricter")
+
+
+def test_the_bound_of_a_value_is_the_share_of_its_check() -> None:
+    check = {"kind": "must_contain_any", "values": {"from": "names"}}
+    others = [{"id": f"c{number}", "kind": "must_not_contain", "values": {"from": "bans"}} for number in range(3)]
+    four = {**take_names(), "checks": [{"id": "a", **check}, *others]}
+    (finding,) = compare_rows(list_rows(names=["a"], bans=["x"]), list_rows(names=["b"], bans=["x"]), four).findings
+    assert (finding.rule, finding.max_shift) == ("phrase-reworded", Fraction(1, 4))
