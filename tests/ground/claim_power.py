@@ -5,6 +5,17 @@
 Of each draw one change a question: `mean`, `verdicts` and `typical` are the claims of an audit of it. Beside them are
 the paired t-test and McNemar's mid-p, both at .05. A question passes at .5, and each verdict is that of a
 score drawn in A and of the same with the change in B.
+
+Measured with 1,000 draws each (November 2026), as power of mean / verdicts / typical | t-test / McNemar:
+
+    -.10 ± .10, n 20   .006 / .043 / .921 | .990 / .101
+    -.05 ± .05, n 30   .000 / .007 / .987 | .999 / .024
+    -.03 ± .05, n 50   .001 / .009 / .869 | .979 / .033
+    -.30 ± .30, n 20   .970 / .827 / .922 | .990 / .899
+
+False claims of five symmetric nulls at seven n: verdicts at most .044, the typical question .051, the mean .061 (all
+verdicts turn, n 50, where McNemar's mid-p has .061 too), the t-test .065. Of three skewed ones with a mean of 0 the
+mean is claimed in at most .074, where the t-test has .737.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def test_the_typical_question_is_found_where_the_mean_cannot_be(name: str, size:
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_the_table_of_claims(size: int) -> None:
-    """Of 1,000 draws a shape: no claim of verdicts or of the typical question is false in more than 5 %."""
-    draws = 1000
+    """Of 400 draws a shape, in the bounds of `claim_power`; a minute a size on an idle machine."""
+    draws = 400
     margin = 2 * sqrt(0.05 * 0.95 / draws)
     for name, draw in SYMMETRIC.items():
         rates = measure_claims(draw, size, draws)
@@ -58,4 +58,4 @@ def test_the_table_of_claims(size: int) -> None:
     for name, least in {"-.10 ± .10": 20, "-.05 ± .05": 30, "-.03 ± .05": 50}.items():
         rates = measure_claims(MOVED[name], size, draws)
         print(f"{name}, n {size}: {rates}")  # noqa: T201
-        assert size < least or rates.typical >= 0.85
+        assert size < least or rates.typical >= 0.85 - 2 * sqrt(0.85 * 0.15 / draws)
