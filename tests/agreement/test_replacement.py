@@ -132,7 +132,7 @@ points                  old    new   shift     95 % interval
 mean judgement        71.25  61.25  -10.00  -36.16 to +20.16
 judged to pass        75.00  50.00  -25.00  -60.19 to +20.19
 score of the run      85.62  80.62   -5.00  -29.77 to +21.77
-pass rate of the run  75.00  75.00    0.00  -24.93 to +24.93
+pass rate of the run  75.00  75.00    0.00  -36.94 to +36.94
 
 as people labelled 40 rows of labels.jsonl:
 points       TPR   95 % interval    TNR   95 % interval
