@@ -145,7 +145,7 @@ def _get_deciding_diff(change: Change) -> Diff | None:
 def _bound_shifts(
     change: Change, rule: ChangeRule, score: Direction
 ) -> tuple[Fraction | None, Fraction | None]:
-    """Return how far the score moves whatever errs or is missing, and where every check has a score."""
+    """Return how far the score moves whatever errs or is missing, and where all of every check has a score."""
     if score is NONE:
         return Fraction(0), Fraction(0)
     shift = _bound_shift(change, rule)

@@ -132,7 +132,7 @@ class Claim:
     """Where score and verdict of an output can go, and how far, where it has a score before and after.
 
     `max_shift` bounds how far such a score moves, whatever errs or is missing; `max_shift_scored`
-    where every check has a score. None: not known.
+    where every check, and every statement of it, has a score. None: not known.
     """
 
     direction: Direction

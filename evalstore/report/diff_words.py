@@ -150,10 +150,7 @@ def _describe_bound(effect: DiffFinding | TotalEffect) -> str:
     if effect.max_shift and effect.max_shift < 1:
         return f", by at most {format_exact_score(effect.max_shift)}"
     if effect.max_shift_scored and effect.max_shift_scored < 1:
-        return (
-            f", by at most {format_exact_score(effect.max_shift_scored)} where every check has a "
-            "score"
-        )
+        return f", by at most {format_exact_score(effect.max_shift_scored)} where everything has a score"
     return ", by up to 1" if effect.max_shift else ""
 
 

@@ -296,7 +296,7 @@ def test_an_error_counts_in_a_bound() -> None:
     new["checks"][0]["values"] = ["bar"]
     for policy, bound in (("skip", 1), ("zero", Fraction(1, 2)), ("fail", Fraction(1, 2))):
         for side in (old, new):
-            side["scoring"]["errors"] = policy
+            side["scoring"] |= {"errors": policy, "missing": "zero"}
         assert compare(old, new).findings[0].max_shift == bound
 
 

@@ -69,7 +69,9 @@ ASKED_REFS = ["judge/e@1.0.0", "judge/e@2.0.0"]
 REFS = st.sampled_from(sorted(JUDGES))
 SCORES = ["0", "0.25", "0.5", "0.7", "0.75", "1"]
 ALL_SCORED = [*(f'{{"score": {score}, "level": "{level}"}}' for score in SCORES for level in LEVELS["level_names"])]
-SOME_LOST = [*ALL_SCORED, "I cannot say", ""]
+IDLE = ['{"verdict": "n/a"}', '{"score": null, "rationale": "no tool was called"}']
+SOME_IDLE = [*ALL_SCORED, *(IDLE * 5)]
+SOME_LOST = [*ALL_SCORED, *IDLE, "I cannot say", ""]
 WEIGHTS = st.sampled_from([0, 1, 1, 2, 0.5, 3])
 WAYS = st.sampled_from(["mean", "median", "min", "max", "majority"])
 NUMBERS = st.sampled_from([0, 0.3, 0.5, 0.7, 1])
@@ -95,7 +97,9 @@ def asked(salt: int, replies: list[str]) -> Callable[[JudgeCall], JudgeReply]:
 def answers(rubric: Any, find: ArtifactLoader = load) -> list[RubricResult]:
     """Return what a rubric makes of every output under every model, those that never fail first."""
     reaches = [
-        CheckContext(find, asked(salt, replies), {"id": "m"}) for replies in (ALL_SCORED, SOME_LOST) for salt in _SALTS
+        CheckContext(find, asked(salt, replies), {"id": "m"})
+        for replies in (ALL_SCORED, SOME_IDLE, SOME_LOST)
+        for salt in _SALTS
     ]
     return [evaluate(rubric, output, context=context) for context in reaches for output in OUTPUTS]
 

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from evalstore.checks import CheckContext, evaluate
-from evalstore.diff import Diff, Direction, compare
+from evalstore.diff import Diff, Direction, compare, question_comparison
 from evalstore.diff.direction import join_directions
+from evalstore.diff.limits import COMPARED
 from evalstore.diff.question_rubrics import fill_rubric
 from evalstore.documents import compute_digest, read_json, write_canonical
 from evalstore.errors import RefError
@@ -286,7 +287,8 @@ def test_without_a_store_a_reference_stays_major() -> None:
 
 
 @pytest.mark.heavy
-def test_of_many_edits_the_first_are_compared_and_the_rest_stay_major() -> None:
+def test_of_many_edits_the_first_are_compared_and_the_rest_stay_major(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(question_comparison, "COMPARED", COMPARED._replace(questions=300))
     held = {REF: {**UNREAD, "checks": [{"kind": "fact_match"}]}}
     sides = (
         {

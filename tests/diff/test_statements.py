@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
+from evalstore.checks import CheckContext, evaluate
 from evalstore.diff import Diff, DiffFinding, Witness, compare
-from tests.diff.test_juries import CAREFUL, WAYS, prove
+from evalstore.model import JudgeReply
+from tests.diff.test_juries import CAREFUL, WAYS, load, prove
 
 POINTS = {"aggregate": "points"}
 LAST = "names a cache tag and says why it matters"
@@ -102,7 +104,7 @@ def test_an_edit_of_a_statement_is_bounded_by_its_share(name: str) -> None:
     old, new, params, direction, bound = MOVES[name]
     finding = read_only(differ(old, new, **params))
     assert (str(finding.level), str(finding.direction)) == ("major", direction)
-    assert finding.max_shift == Fraction(bound)
+    assert (finding.max_shift, finding.max_shift_scored) == (1, Fraction(bound))
     beside = next(one for one in differ(old, new, beside=True, **params).findings)
     assert beside.max_shift_scored == Fraction(bound) / 2
 
@@ -199,7 +201,7 @@ def test_a_statement_that_goes_to_another_check_is_said_so() -> None:
 def test_all_edits_of_statements_together_have_the_sum_of_their_shares() -> None:
     old = write("first", "second", "third", "fourth", "fifth")
     diff = differ(old, write("first one", "second", "third", "fourth", "the fifth"))
-    assert diff.total.max_shift == Fraction(2, 5)
+    assert diff.total.max_shift_scored == Fraction(2, 5)
 
 
 TEXTS = st.sampled_from(["s", "t", "u", "v"])
@@ -274,3 +276,20 @@ def edited(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
 @given(pair=edited())
 def test_whatever_the_judges_say_of_statements_no_claim_is_broken(pair: tuple[dict[str, Any], dict[str, Any]]) -> None:
     prove(*pair)
+
+
+def test_a_statement_that_is_not_applicable_leaves_the_bound_of_the_others() -> None:
+    """Of three statements one is removed: a third of the score, and half of it where another does not apply."""
+    finding = read_only(differ(write("a b", "c d", "e f"), write("a b", "c d")))
+    assert (finding.max_shift, finding.max_shift_scored) == (1, Fraction(1, 3))
+    said = {"a b": '{"level": "high"}', "c d": '{"verdict": "n/a"}', "e f": '{"level": "low"}'}
+    context = CheckContext(
+        load,
+        lambda call: JudgeReply(next(reply for text, reply in said.items() if text in call.prompt)),
+        {"id": "m"},
+    )
+    scores = [
+        evaluate(make_rubric(write(*texts)), "y", context=context).score
+        for texts in (("a b", "c d", "e f"), ("a b", "c d"))
+    ]
+    assert scores == [Fraction(1, 2), 1]

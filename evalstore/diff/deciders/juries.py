@@ -44,6 +44,7 @@ from evalstore.diff.direction import (
 )
 from evalstore.diff.findings import Direction
 from evalstore.diff.limits import PROOFS
+from evalstore.diff.rubric_state import CheckState
 from evalstore.model import parse_fraction
 from evalstore.model.question_params import find_question_key
 
@@ -139,17 +140,17 @@ def find_aggregate_direction(change: Change) -> Direction:
 
 
 def find_added_judge_direction(change: Change) -> Direction:
-    """Return what one more judge does, or one less: it says something, and it can fail to."""
+    """Return what one more judge does, or one less: it says something, fails to, or says that it is not applicable."""
     juries, check, rubric = _read_juries(change), change.checks[1], change.states[1]
-    if any(jury.is_unscorable for jury in juries):
+    # A statement that is not applicable to one more judge leaves the sum.
+    if any(jury.is_unscorable for jury in juries) or _has_statements(check):
         return EITHER
     is_added = len(juries[1].members) > len(juries[0].members)
     direction = _ONE_MORE.get(juries[1].aggregate, EITHER)
     # The rubric's direction: of the score that is turned round with the check, and of an error,
     # which is not.
-    total = join_directions(
-        turn_direction(direction, check), direct_unscored(check, rubric, rubric.errors)
-    )
+    unscored = (direct_unscored(check, rubric, one) for one in (rubric.errors, rubric.missing))
+    total = join_directions(turn_direction(direction, check), *unscored)
     return turn_direction(total if is_added else flip_direction(total), check)
 
 
@@ -181,13 +182,20 @@ def bound_jury_shift(change: Change) -> Fraction | None:
 
 
 def bound_member_shift(change: Change) -> Fraction | None:
-    """Return how far a judge's own change moves what its jury says; by a majority, a little can turn all."""
+    """Return how far a judge's own change moves what its jury says; by a majority, a little can turn all.
+
+    Where its replies change, one may be no score: then the check, or a statement of it, is left out.
+    """
     shift = change.imported_diff.total.max_shift if change.imported_diff else None
-    check = change.checks[1]
+    check, rubric = change.checks[1], change.states[1]
     jury = read_jury(check.params) if check.grading.is_judgement else None
     if jury is None:
         return shift
     if jury.is_unscorable or jury.aggregate == "majority":
+        return None
+    policies = {rubric.errors, rubric.missing}
+    is_lost_whole = len(rubric.checks) == 1 and policies == {"skip"} and not _has_statements(check)
+    if shift is None and not is_lost_whole:
         return None
     shares = normalize_weights(jury.weight_by_judge)
     part = shares.get(change.new, Fraction(1)) if jury.aggregate == "mean" else Fraction(1)
@@ -197,7 +205,8 @@ def bound_member_shift(change: Change) -> Fraction | None:
 def _bound_by_points(shift: Fraction, change: Change) -> Fraction | None:
     """Return how far a check moves where its judges' scores of any statement move as far as `shift`.
 
-    In a mean no further; of points, those that are lost count against the positive ones alone.
+    In a mean no further. Points that are lost count against the positive ones alone, and few of
+    these may be applicable.
     """
     params = change.checks[1].params
     if params["each"] is None or params["aggregate"] == "mean":
@@ -207,8 +216,11 @@ def _bound_by_points(shift: Fraction, change: Change) -> Fraction | None:
         if find_question_key(params["each"])
         else [parse_fraction(one["weight"]) for one in params["each"]]
     )
-    positive = sum((weight for weight in weights if weight > 0), Fraction(0))
-    return shift * sum(map(abs, weights), Fraction(0)) / positive if positive else None
+    return shift if weights and min(weights) >= 0 else None
+
+
+def _has_statements(check: CheckState) -> bool:
+    return bool(check.params["each"])
 
 
 def _read_juries(change: Change) -> tuple[Jury, Jury]:

@@ -1,7 +1,8 @@
 """The statements of a judge as a sum of what is said of each: which lists make one score, and how far an edit moves it.
 
 An example: of {a, b, c} by mean the last statement is removed. Before, the score is a/3 + b/3 + c/3,
-after it a/2 + b/2: it rises by a/6 + b/6 - c/3. Whatever the judges say, that is from -1/3 to 1/3.
+after it a/2 + b/2: it rises by a/6 + b/6 - c/3. Whatever scores the judges give, that is from -1/3 to
+1/3. A statement of which they say that it is not applicable is left out of both sums.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ class StatementScore(NamedTuple):
     """The score of a check, before it is negated: `constant`, and the factor of what the judges say of each text.
 
     The sum is cut at 0 and 1. A text that is listed twice is asked about once, and a statement that
-    weighs 0 is none of them.
+    weighs 0 is none of them. `shares` are the weights of each text, those below 0 and those above,
+    of all weights: what is left where some texts are not applicable follows from them.
     """
 
     constant: Fraction
     factors: Mapping[str, Fraction]
+    shares: Mapping[str, tuple[Fraction, Fraction]]
 
     def compute(self, replies: Mapping[str, Fraction]) -> Fraction:
         """Return the score of what the judges say of each text."""
@@ -59,11 +62,16 @@ def read_statement_score(params: Mapping[str, Any]) -> StatementScore | None:
     if jury is None or jury.is_unscorable or problem:
         return None
     built = build_statement_sum(params["aggregate"], statements)
+    total = sum((abs(one.weight) for one in statements), _ZERO)
     factors: dict[str, Fraction] = {}
+    shares: dict[str, tuple[Fraction, Fraction]] = {}
     for one, factor in zip(statements, built.factors, strict=True):
         if one.weight:
             factors[one.text] = factors.get(one.text, _ZERO) + factor
-    return StatementScore(built.constant, factors)
+            below, above = shares.get(one.text, (_ZERO, _ZERO))
+            share = one.weight / total
+            shares[one.text] = (below + min(_ZERO, share), above + max(_ZERO, share))
+    return StatementScore(built.constant, factors, shares)
 
 
 def list_rises(old: StatementScore, new: StatementScore) -> dict[str, Fraction]:
@@ -92,49 +100,45 @@ def prove_statements_unmoved(change: Change) -> Proof | None:
 
 
 def find_statements_direction(change: Change) -> Direction:
-    """Return what other statements do to what the check answers: by their factors, and by replies that can fail."""
+    """Return what other statements do to what the check answers: by their factors, and by what has no score."""
     old, new = _read_scores(change)
-    if old is None or new is None:
+    if old is None or new is None or _has_doubtful_sum(change, old, new):
         return EITHER
     least, most = _find_extremes(old, new)
     direction = bound_direction(below=least >= 0, above=most <= 0)
     check, rubric = change.checks[1], change.states[1]
-    # The direction of the rubric: of the score, which is turned round with the check, and of an
-    # error, which is not.
-    unscored = direct_unscored(check, rubric, rubric.errors)
-    errors = [
-        unscored if side is new else flip_direction(unscored)
+    # The direction of the rubric: of the score, which is turned round with the check, and of a
+    # check without one, which is not.
+    failed = direct_unscored(check, rubric, rubric.errors)
+    unscored = [
+        failed if side is new else flip_direction(failed)
         for side, other in ((new, old), (old, new))
         if not side.factors.keys() <= other.factors.keys()
     ]
-    return _turn(join_directions(_turn(direction, check), *errors), check)
+    if old.constant != new.constant:
+        # Where only faults are applicable, points have no score, and a mean has one.
+        idle = direct_unscored(check, rubric, rubric.missing)
+        is_points = check.params["aggregate"] == "points"
+        unscored.append(idle if is_points else flip_direction(idle))
+    return _turn(join_directions(_turn(direction, check), *unscored), check)
 
 
-def bound_statements_shift(change: Change) -> Fraction | None:
-    """Return how far other statements move what the check says, whatever errs; None: not known.
-
-    A reply that fails on one side only takes the check out of the score there, where its rubric has
-    others.
-    """
-    old, new = _read_scores(change)
-    if old is None or new is None:
-        return None
-    rubric = change.states[1]
-    is_lone = len(rubric.checks) == 1 and rubric.errors == "skip"
-    is_asked_apart = old.factors.keys() != new.factors.keys()
-    return None if is_asked_apart and not is_lone else _bound_rises(old, new)
+def _has_doubtful_sum(change: Change, old: StatementScore, new: StatementScore) -> bool:
+    """Whether the direction of the whole sum need not be that of a part, where not all is applicable."""
+    if any(below and above for side in (old, new) for below, above in side.shares.values()):
+        return True
+    before, after = change.checks
+    return before.params["aggregate"] != after.params["aggregate"] and old.shares != new.shares
 
 
 def bound_statements_shift_scored(change: Change) -> Fraction | None:
-    """Return how far other statements move the score where every check has one; None: not known."""
+    """Return how far other statements move the score where every check and statement has one; None: not known."""
     old, new = _read_scores(change)
     share = find_scored_share(change.checks[1], change.states[1])
-    return None if old is None or new is None or share is None else share * _bound_rises(old, new)
-
-
-def _bound_rises(old: StatementScore, new: StatementScore) -> Fraction:
+    if old is None or new is None or share is None:
+        return None
     least, most = _find_extremes(old, new)
-    return max(-least, most)
+    return share * max(-least, most)
 
 
 def yield_replies(change: Change) -> Iterator[dict[str, Fraction]]:

@@ -115,7 +115,7 @@ KIND = ComparedKind(
         "judge_prompt_ref": Param(None, read_text, rule="judge-ref-changed"),
     },
     is_binary=lambda params: _count_parts(params) == 1,
-    may_miss=lambda params: not params["facts"],
+    may_miss=lambda params: not params["facts"] or _asks_judge(params),
     may_err=lambda params: (
         params["facts"] is None or _asks_judge(params) or len(params["facts"]) > PHRASE_LIMIT
     ),

@@ -67,11 +67,7 @@ def _simplify(params: Params) -> Params:
     score = read_statement_score(params)
     if score is None:
         return {**params, "aggregate": None} if params[_EACH] is None else params
-    return {**params, _EACH: [score.constant, dict(score.factors)], "aggregate": None}
-
-
-def _takes_values(params: Params) -> bool:
-    return bool(list_question_values(params))
+    return {**params, _EACH: list(score), "aggregate": None}
 
 
 def _read_jury(value: Any) -> dict[str, Any]:
@@ -107,7 +103,7 @@ KIND = ComparedKind(
         "aggregate": Param("mean", read_one_of(*STATEMENT_AGGREGATES), edits=find_aggregate_change),
     },
     is_binary=say_never,
-    may_miss=_takes_values,
+    may_miss=say_always,  # a judge may say that it is not applicable
     may_err=say_always,
     question_parts=_list_question_parts,
     reads_threshold=_is_majority,

@@ -21,7 +21,6 @@ from evalstore.diff.deciders.juries import (
     prove_jury_equivalent,
 )
 from evalstore.diff.deciders.statements import (
-    bound_statements_shift,
     bound_statements_shift_scored,
     prove_statements_unmoved,
 )
@@ -285,7 +284,6 @@ _JURY_ROWS = (
         example="each: [is kind] → each: [is kind, is short]",
         instead="each: [is kind] → each: [{text: is kind, weight: 1}] (the same, written out)",
         deciders=(prove_statements_unmoved,),
-        shift=bound_statements_shift,
         shift_scored=bound_statements_shift_scored,
         certainty=Certainty.ASSUMED,
     ),
