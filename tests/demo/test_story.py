@@ -213,6 +213,7 @@ def test_every_kind_answers_in_every_way_that_it_can(
         "must_not_contain": (9, 1, 0, 0),
         "regex": (3, 7, 0, 0),
         "json_schema": (1, 1, 7, 1),
+        "target_match": (1, 1, 8, 0),
         "php_lint": (1, 1, 8, 0),
         "markdown_structure": (1, 9, 0, 0),
         "tool_usage": (1, 2, 7, 0),
