@@ -265,7 +265,14 @@ def _fill_from_reference(check: Params, row: Row) -> dict[str, Any]:
 
 KIND = ComparedKind(
     params={
-        "targets": Param(None, _read_targets, rule=_RULE, edits=_find_target_changes, is_set=True),
+        "targets": Param(
+            None,
+            _read_targets,
+            rule=_RULE,
+            items=(_RULE, _RULE),
+            edits=_find_target_changes,
+            is_set=True,
+        ),
         "mode": Param(
             "exact", read_one_of("exact", "number"), rule=_RULE, edits=_find_target_changes
         ),
