@@ -103,6 +103,10 @@ class RefusedError(EvalstoreError):
     """evalstore will not do this, and says why."""
 
 
+class LostGradersError(RefusedError):
+    """What graded a run is not to be had, so it cannot be graded again: only what it recorded is left."""
+
+
 class FindingsError(RefusedError):
     """What was to be used has findings that stop it, a line each in `lines`."""
 

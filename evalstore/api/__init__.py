@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         parse_condition,
     )
     from evalstore.audits.question_view import view_question
-    from evalstore.audits.records import compare_records
+    from evalstore.audits.records import compare_records, find_record_reason
     from evalstore.audits.score_history import build_history, build_timelines, replay_run
     from evalstore.audits.slices import SliceKind
     from evalstore.demo import (
@@ -151,7 +151,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "parse_condition",
     ),
     "evalstore.audits.question_view": ("view_question",),
-    "evalstore.audits.records": ("compare_records",),
+    "evalstore.audits.records": ("compare_records", "find_record_reason"),
     "evalstore.audits.score_history": ("build_history", "build_timelines", "replay_run"),
     "evalstore.audits.slices": ("SliceKind",),
     "evalstore.demo": (

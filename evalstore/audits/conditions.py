@@ -177,8 +177,8 @@ def decide_record_conditions(
     for condition in conditions:
         if condition.name not in RECORD_METRICS:
             raise UsageError(
-                f"--records grades nothing, so it cannot say {condition.name}",
-                hint=f"one of {', '.join(RECORD_METRICS)}; evalstore audit without --records tells the others",
+                f"two records are compared without a grading, so it cannot say {condition.name}",
+                hint=f"one of {', '.join(RECORD_METRICS)}; the others need two runs that can be graded again",
             )
         values.append(
             [_Value(None, hidden)] if hidden else [*_list_record_values(found, condition.metric)]

@@ -21,7 +21,7 @@ from evalstore.audits.stored_run import (
     index_rows,
     read_stored_run,
 )
-from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.errors import EvalstoreError, LostGradersError
 from evalstore.model import MALFORMED_ERRORS, Kind, Question, parse_ref, read_rubric
 from evalstore.release.comparison import compare_by_rules
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_run
@@ -92,12 +92,12 @@ class RulerSearch:
     source: Run
 
     def run(self) -> Inference:
-        """Return what reproduces the record; `RefusedError` where no dataset, or no rubric, could have graded it."""
+        """Return what reproduces the record; `LostGradersError` where no dataset or rubric could have graded it."""
         rows = index_rows(self.source)
         scored = {id_: row for id_, row in rows.items() if row.score is not None}
         datasets = [*self._list_datasets(scored)]
         if not datasets:
-            raise RefusedError(
+            raise LostGradersError(
                 f"no released dataset has all of the {len(scored):,} scored questions of {self.source.path}",
                 hint=self._suggest_dataset(scored),
             )
@@ -173,7 +173,7 @@ class RulerSearch:
                     results[resolved.ref] = graded
         if not candidates:
             hint = f"grade its outputs here: evalstore score DATASET {self.source.path}"
-            raise RefusedError("no released rubric could have graded this run", hint=hint)
+            raise LostGradersError("no released rubric could have graded this run", hint=hint)
         return _rank(candidates), results
 
     def _grade_under_release(
@@ -285,7 +285,7 @@ def open_stored_run(
 ) -> StoredRun:
     """Return a run ready for replay; one that names no versions gets the released ones that give its scores again.
 
-    Raises `RefusedError` where its artifacts are not in the store, or none gives all of its scores.
+    Raises `LostGradersError` where its artifacts are not in the store, or none gives all of its scores.
     A note says what was inferred, and what the outputs cannot tell apart. The scores of such a run
     are those of the replay: tools that know no fractions round theirs.
     """
@@ -322,7 +322,7 @@ def _choose_rulers(run: Run, inference: Inference) -> tuple[RulerCandidate, Rule
     if rubric.is_exact and rubric.of == inference.scored:
         return dataset, rubric
     best = max(dataset, rubric, key=lambda one: one.agree)
-    raise RefusedError(
+    raise LostGradersError(
         f"{run.path} names no versions, and no release gives its {inference.scored:,} scores again: "
         f"{best.resolved.ref} gives {best.agree:,}"
         + (

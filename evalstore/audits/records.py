@@ -23,8 +23,10 @@ from evalstore.errors import RefusedError
 from evalstore.model import Verdict, has_failed_check
 from evalstore.runs import Run
 from evalstore.runs.graded_rows import BareRow
+from evalstore.runs.imports.series_filter import SeriesFilter
+from evalstore.runs.outputs import is_bare_outputs
 from evalstore.runs.question_mean import Outcome, compute_question_mean
-from evalstore.runs.records import open_record
+from evalstore.runs.records import can_be_graded, has_verdicts, open_record
 from evalstore.runs.row_index import make_doubled_error
 from evalstore.statistics import (
     ChangeEstimate,
@@ -35,7 +37,7 @@ from evalstore.statistics import (
     count_units,
     estimate_change,
 )
-from evalstore.text import make_excerpt
+from evalstore.text import count_noun, make_excerpt
 
 # What the rows of a pair may have in common, in the order of `_RecordRow.contents`.
 CONTENTS = ("input", "reference", "output", "rubric")
@@ -147,14 +149,38 @@ _Rows = Mapping[_Key, _RecordRow]
 _Pairs = Mapping[_Key, tuple[_RecordRow, _RecordRow]]
 
 
-def compare_records(path_a: Path, path_b: Path, *, watch: _Watch = iter) -> RecordComparison:
-    """Compare two files that carry scores: runs, gradings of skill-creator, or rows that no run names.
+def find_record_reason(path_a: Path, path_b: Path) -> str:
+    """Return why two files can be compared only as they were recorded; empty where they can be graded again.
 
-    `watch` wraps the iteration over the rows of each. Raises `LoadError` for a file without scores,
-    and `RefusedError` where one answer stands twice, a score is not between 0 and 1, or no answer
-    is scored in both.
+    Outputs of other tools that stand beside a run of evalstore are graded as that was.
     """
-    opened = [open_record(path) for path in (path_a, path_b)]
+    paths = path_a, path_b
+    if not all(map(has_verdicts, paths)):
+        return ""
+    without = [path.name for path in paths if not can_be_graded(path)]
+    if without:
+        return f"{without[0]} holds no outputs that could be graded again"
+    if all(map(is_bare_outputs, paths)):
+        return "neither names what graded it, so nothing can be graded again"
+    return ""
+
+
+def compare_records(
+    path_a: Path,
+    path_b: Path,
+    *,
+    watch: _Watch = iter,
+    choice: SeriesFilter | None = None,
+    reason: str = "",
+) -> RecordComparison:
+    """Compare two files that carry scores: runs, results of other tools, or rows that no run names.
+
+    `watch` wraps the iteration over the rows of each, `choice` are the outputs that are wanted of a
+    file with several series (None: all, each series by itself), and `reason` says why nothing was
+    graded again. Raises `LoadError` for a file without scores, and `RefusedError` where one answer
+    stands twice, a score is not between 0 and 1, or no answer is scored in both.
+    """
+    opened = [open_record(path, choice) for path in (path_a, path_b)]
     runs = [run for run, _ in opened]
     a, b = (_index_rows(run, watch(found)) for run, found in opened)
     common = {key: (row, b[key]) for key, row in a.items() if key in b}
@@ -198,7 +224,7 @@ def compare_records(path_a: Path, path_b: Path, *, watch: _Watch = iter) -> Reco
             bool(old.empty & new.graded or new.empty & old.graded) for old, new in pairs.values()
         ),
         notes=(
-            *list_score_notes(*runs),
+            *_list_notes(*runs, reason=reason),
             *_note_emptied(Counter(_list_emptied(pairs)), len(pairs)),
         ),
         series=tuple(_compare_series(pairs, runs)),
@@ -214,6 +240,20 @@ def _compare_series(pairs: _Pairs, runs: Sequence[Run]) -> Iterator[RecordSeries
             score = _estimate_change([(old.points, new.points) for old, new in found], groups)
             passes = _estimate_change([(old.passes, new.passes) for old, new in found], groups)
             yield RecordSeries(name, len(found), score, passes)
+
+
+def _list_notes(*runs: Run, reason: str) -> Iterator[str]:
+    """Yield why the records alone were compared, and what each file says or contradicts of itself."""
+    if reason:
+        yield f"compared as they were recorded: {reason}"
+    yield from list_score_notes(*runs)
+    for name, run in zip("AB", runs, strict=True):
+        if run.log_status:
+            yield f"{name} is of a log that ended as {run.log_status}"
+        if run.unread_rows:
+            yield f"{name}: {count_noun(run.unread_rows, 'row')} could not be read"
+        if run.dataset is None:
+            yield from (f"{name}: {note}" for note in run.notes)
 
 
 def _name_answer(key: _Key) -> str:

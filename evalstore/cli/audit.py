@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,12 +18,12 @@ from evalstore.cli.context import (
 )
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
-from evalstore.cli.param_types import MOST_UNGRADED, SHARE, USER_FILE
+from evalstore.cli.param_types import MOST_UNGRADED, ONLY_HELP, SHARE, USER_FILE, parse_only
 from evalstore.cli.progress import make_count_watch
-from evalstore.errors import ExitCode, GitError, UsageError
+from evalstore.errors import EvalstoreError, ExitCode, GitError, LostGradersError, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import Answer, Condition, RecordReport, SliceKind, Store
+    from evalstore.api import Answer, AuditOptions, Condition, RecordReport, SliceKind
 
 _MOST_MOVED = 300  # questions on a page
 
@@ -43,14 +44,14 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
 
 @click.command(
     cls=SectionedCommand,
-    first="--question --by --fail-on --undecided --records --ask --judge-url --allow-drift --format --verbose",
+    first="--question --by --fail-on --undecided --only --ask --judge-url --allow-drift --format --verbose",
     epilog=format_examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
         "evalstore audit OLD.json NEW.json --question q17         # both outputs under both rubrics",
         "evalstore audit OLD.json NEW.json --fail-on 'own<-0.02'  # the gate for CI",
         "evalstore audit OLD.json NEW.json --format markdown      # a comment for a pull request",
         "evalstore audit OLD.json NEW.json --format html > audit.html  # a page to read and to keep",
-        "evalstore audit --records OLD.json NEW.json      # outputs or rubrics are lost: pairs of recorded scores",
+        "evalstore audit OLD.eval NEW.eval    # what Inspect AI recorded: pairs of recorded scores",
         "evalstore audit OLD.json NEW.json --allow-drift   # an engine is another version now",
         "evalstore audit OLD.json NEW.json --ask --judge-url http://127.0.0.1:8000/v1",
     ),
@@ -67,11 +68,7 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
     is_flag=True,
     help="Ask the judges of today about A's outputs where another model answered in B.",
 )
-@click.option(
-    "--records",
-    is_flag=True,
-    help="Grade nothing: compare what two files recorded, pair by pair. Needs no outputs, and no store.",
-)
+@click.option("--only", metavar="WHAT=NAME", multiple=True, callback=parse_only, help=ONLY_HELP)
 @click.option(
     "--question",
     metavar="ID",
@@ -115,7 +112,7 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     run_a: Path,
     run_b: Path,
     *,
-    records: bool,
+    only: dict[str, str],
     question: str | None,
     conditions: tuple[Condition, ...],
     max_ungraded: Fraction,
@@ -134,11 +131,11 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     missing of a released judge is asked of an endpoint. A run that names no versions is graded with
     those that give its scores again.
 
-    With --records nothing is graded: any two files that carry scores are compared, answer by
-    answer, by question and sample. It says how far both means lie apart, with an interval, which
-    verdicts flip, what is in one file alone, and which versions, digests, models and judges differ;
-    not which of them moved the score. --fail-on then takes delta
-    and flips.
+    Two files that cannot be graded again (results of other tools, gradings without outputs, runs
+    whose rubrics are lost, or any two runs where no store is) are compared as they were recorded,
+    answer by answer, by question and sample. It says how far both means lie apart, with an interval,
+    which verdicts flip, what is in one file alone, and which versions, digests, models and judges
+    differ; not which of them moved the score. --fail-on then takes delta and flips.
 
     With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or is
     undecided. Shares are parts of 1; own is what the outputs themselves did, and an answer that B
@@ -146,32 +143,50 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
     of it is so, holds where nothing in it is, and is else undecided. own.passes is the same of
     the pass rate, and own.typical of the typical question: its interval is that of the median.
     """
-    from evalstore.api import (
-        AuditOptions,
-        AuditReport,
-        audit_runs,
-        decide_conditions,
-        find_worst_answer,
-        grade_bare_outputs,
-    )
+    from evalstore.api import AuditOptions, find_record_reason
 
     moved = _MOST_MOVED if settings.format == "html" else 0
     auditing = AuditOptions(moved=moved, **options)
     paths = settings.path / run_a, settings.path / run_b
-    if records:
-        _refuse_beside_records(
-            {
-                "--ask": auditing.ask,
-                "--question": question is not None,
-                "--by": auditing.by is not None,
-                "--allow-drift": auditing.allow_drift,
-            }
-        )
-        compared = _compare_records(settings, (run_a, run_b), conditions, max_ungraded)
-        settings.print_result(compared)
-        return _choose_exit_code(find_worst_answer(compared.results), undecided)
-    with _open_store(settings) as store, grade_bare_outputs(*paths, store, auditing.judges) as runs:
-        paths = runs.read
+    grading = {
+        "--ask": auditing.ask,
+        "--question": question is not None,
+        "--by": auditing.by is not None,
+        "--allow-drift": auditing.allow_drift,
+    }
+    reason = find_record_reason(*paths)
+    if not reason:
+        if only:
+            raise UsageError("--only chooses among results of other tools, and these are runs")
+        try:
+            return _audit_runs(
+                settings, (run_a, run_b), auditing, question, conditions, max_ungraded, undecided
+            )
+        except (GitError, LostGradersError) as error:
+            reason = _explain_loss(settings, error, paths, grading)
+    _refuse_beside_records(grading, reason)
+    compared = _compare_records(settings, (run_a, run_b), conditions, max_ungraded, only, reason)
+    settings.print_result(compared)
+    return _choose_exit_code(_find_answer(compared.results), undecided)
+
+
+def _audit_runs(  # noqa: PLR0913, PLR0917  # the options of the command line
+    settings: CommandSettings,
+    runs: tuple[Path, Path],
+    auditing: AuditOptions,
+    question: str | None,
+    conditions: tuple[Condition, ...],
+    max_ungraded: Fraction,
+    undecided: str,
+) -> ExitCode:
+    from evalstore.api import AuditReport, audit_runs, decide_conditions, grade_bare_outputs
+
+    paths = settings.path / runs[0], settings.path / runs[1]
+    with (
+        settings.open_store() as store,
+        grade_bare_outputs(*paths, store, auditing.judges) as graded,
+    ):
+        paths = graded.read
         if question is not None:
             from evalstore.api import view_question
 
@@ -187,28 +202,42 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
 
             timelines = build_timelines(result, paths, store)
     # The report names each run as the user did, not by its path below -C.
-    result = runs.name_sides(result)
+    result = graded.name_sides(result)
     result = replace(
-        result, a=replace(result.a, run=str(run_a)), b=replace(result.b, run=str(run_b))
+        result, a=replace(result.a, run=str(runs[0])), b=replace(result.b, run=str(runs[1]))
     )
     results = decide_conditions(result, conditions, max_ungraded=max_ungraded)
     settings.print_result(AuditReport(result, results, timelines))
     # With --max-ungraded 1, as in score, what the rest comes to is as good as a score.
     if max_ungraded < 1 and (result.a.ungraded or result.b.ungraded):
         return ExitCode.NO
-    return _choose_exit_code(find_worst_answer(results), undecided)
+    return _choose_exit_code(_find_answer(results), undecided)
 
 
-def _compare_records(
+def _find_answer(results: Sequence[Any]) -> Answer:
+    from evalstore.api import find_worst_answer
+
+    return find_worst_answer(results)
+
+
+def _compare_records(  # noqa: PLR0913, PLR0917  # two files, and what is asked of them
     settings: CommandSettings,
     files: tuple[Path, Path],
     conditions: tuple[Condition, ...],
     max_ungraded: Fraction,
+    only: dict[str, str],
+    reason: str,
 ) -> RecordReport:
     from evalstore.api import RecordReport, compare_records, decide_record_conditions
+    from evalstore.runs.imports.series_filter import SeriesFilter
 
-    watch = make_count_watch("reading", quiet=settings.quiet)
-    found = compare_records(settings.path / files[0], settings.path / files[1], watch=watch)
+    found = compare_records(
+        settings.path / files[0],
+        settings.path / files[1],
+        watch=make_count_watch("reading", quiet=settings.quiet),
+        choice=SeriesFilter(only) if only else None,
+        reason=reason,
+    )
     found = replace(
         found, a=replace(found.a, run=str(files[0])), b=replace(found.b, run=str(files[1]))
     )
@@ -217,17 +246,23 @@ def _compare_records(
     )
 
 
-def _open_store(settings: CommandSettings) -> Store:
-    """Open the store of the directory; outside a repository the error names what needs none."""
-    try:
-        return settings.open_store()
-    except GitError as error:
-        if not _is_in_repository(settings):
-            error.hint = (
-                "name the store of the rubrics with -C, or add --records, which needs the records "
-                "alone"
-            )
-        raise
+def _explain_loss(
+    settings: CommandSettings,
+    error: EvalstoreError,
+    paths: tuple[Path, Path],
+    grading: dict[str, bool],
+) -> str:
+    """Return why two runs are compared as they were recorded; raises the error where they cannot be, or must not."""
+    from evalstore.runs.records import has_verdicts
+
+    outside = isinstance(error, GitError) and not _is_in_repository(settings)
+    if isinstance(error, GitError) and not outside:
+        raise error
+    if outside:
+        error.hint = "name the store of the rubrics with -C"
+    if any(grading.values()) or not all(map(has_verdicts, paths)):
+        raise error
+    return "there is no store here; -C names one" if outside else error.message
 
 
 def _is_in_repository(settings: CommandSettings) -> bool:
@@ -236,11 +271,9 @@ def _is_in_repository(settings: CommandSettings) -> bool:
     return is_in_repository(resolve_folder(settings.path))
 
 
-def _refuse_beside_records(options: dict[str, bool]) -> None:
+def _refuse_beside_records(options: dict[str, bool], reason: str) -> None:
     if used := [name for name, is_set in options.items() if is_set]:
-        raise UsageError(
-            f"{used[0]} grades outputs, but --records grades nothing", hint="use only one of them"
-        )
+        raise UsageError(f"{used[0]} grades outputs, and {reason}", hint=f"leave out {used[0]}")
 
 
 def _refuse_beside_question(options: dict[str, bool]) -> None:

@@ -34,7 +34,22 @@ _LIMIT = 1 << 20
 _FILE = re.compile(rf"({ID})\.yaml")
 _LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # of a ledger
 _NAME = re.compile(rf"(?:{'|'.join(KINDS)})/{ID}")
+ONLY_HELP = (
+    "Take one series where a file holds several: model=, prompt=, epoch= or configuration=, a name "
+    "or its beginning and *."
+)
 MOST_UNGRADED = 0.02  # what checks may fail to grade by default, in every gate that reads scores
+
+
+def parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
+    """Read `model=NAME`, `prompt=NAME`, `epoch=NUMBER` or `configuration=NAME`, each part once."""
+    pairs = [pair.partition("=") for pair in words]
+    selection = {part: name for part, equals, name in pairs if equals}
+    if len(selection) < len(pairs):
+        raise click.BadParameter(
+            "give each once, as model=NAME, prompt=NAME, epoch=NUMBER or configuration=NAME"
+        )
+    return selection
 
 
 def check_ref(word: str, directory: Path, *, of_content: bool = False) -> str:

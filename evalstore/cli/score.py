@@ -14,7 +14,14 @@ import click
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
-from evalstore.cli.param_types import CONTENT_REF, MOST_UNGRADED, SHARE, USER_FILE
+from evalstore.cli.param_types import (
+    CONTENT_REF,
+    MOST_UNGRADED,
+    ONLY_HELP,
+    SHARE,
+    USER_FILE,
+    parse_only,
+)
 from evalstore.cli.saved_examples import ExampleRequest, add_save_option
 from evalstore.errors import ExitCode, UsageError
 
@@ -23,15 +30,6 @@ if TYPE_CHECKING:
     from evalstore.model import Question
     from evalstore.runs import Run
     from evalstore.runs.run_view import CheckCorrection
-
-
-def _parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> dict[str, str]:
-    """Read `model=NAME`, `prompt=NAME` or `epoch=NUMBER`, each part once."""
-    pairs = [pair.partition("=") for pair in words]
-    selection = {part: name for part, equals, name in pairs if equals}
-    if len(selection) < len(pairs):
-        raise click.BadParameter("give each once, as model=NAME, prompt=NAME or epoch=NUMBER")
-    return selection
 
 
 class ScoreCommand(SectionedCommand):
@@ -79,8 +77,8 @@ class ScoreCommand(SectionedCommand):
     "--only",
     metavar="WHAT=NAME",
     multiple=True,
-    callback=_parse_only,
-    help="Take one series where OUTPUTS holds several: model=, prompt= or epoch=, a name or its beginning and *.",
+    callback=parse_only,
+    help=ONLY_HELP,
 )
 @click.option(
     "--match",

@@ -16,13 +16,20 @@ from evalstore.cli.context import (
     add_output_options,
     format_examples,
 )
-from evalstore.cli.param_types import REF, USER_FILE, name_artifact, read_ref
+from evalstore.cli.param_types import (
+    ONLY_HELP,
+    REF,
+    USER_FILE,
+    name_artifact,
+    parse_only,
+    read_ref,
+)
 from evalstore.errors import UsageError
 
 if TYPE_CHECKING:
-    from evalstore.runs.run_view import RunView
+    from evalstore.runs.run_view import RowChoice, RunView
 
-_RUN = re.compile(r".*\.(?:jsonl?|parquet)", re.DOTALL)
+_RUN = re.compile(r".*\.(?:jsonl?|parquet|eval|csv)(?:\.(?:gz|zst))?", re.DOTALL)
 _NAME = re.compile(r"(?:rubric|judge|dataset)/[^/.@]*(?:@.*)?", re.DOTALL)
 _ARTIFACT = re.compile(r".*\.ya?ml(?:@.*)?", re.DOTALL)
 # Outputs that are kept to be shown; None: all.
@@ -37,6 +44,7 @@ _LIMITS = {"text": 41, "html": 300}
         "evalstore show runs/web_answers-1.0.0-model_a.json --failed           # what did not pass, and why",
         "evalstore show runs/web_answers-1.0.0-model_a.json --question q17     # asked, answered, and every reason",
         "evalstore show runs/web_answers-1.0.0-model_a.json --format html > run.html",
+        "evalstore show results.json --only model=openai:gpt-4o   # what promptfoo recorded of one provider",
     )
 )
 @click.argument("name", metavar="REF|RUN", shell_complete=REF.shell_complete)
@@ -48,6 +56,7 @@ _LIMITS = {"text": 41, "html": 300}
     "--question", metavar="ID", help="Of a run, only this question, with all of its text."
 )
 @click.option("--check", metavar="ID", help="Of a run, only what this check says.")
+@click.option("--only", metavar="WHAT=NAME", multiple=True, callback=parse_only, help=ONLY_HELP)
 @add_output_options((*PLAIN_FORMATS, "html"))
 def command(  # noqa: PLR0913  # the command line
     settings: CommandSettings,
@@ -57,24 +66,34 @@ def command(  # noqa: PLR0913  # the command line
     failed: bool,
     question: str | None,
     check: str | None,
+    only: dict[str, str],
 ) -> None:
     """Print the file of REF as it was at that version, or the outputs of RUN with the reasons of their scores.
 
-    A run is named by its aggregate JSON, its samples or a folder of its own; the grading.json and
-    the benchmark.json of skill-creator are runs, too, without the outputs. Outputs come as they
+    A run is named by its aggregate JSON, its samples or a folder of its own. Results that another
+    tool recorded are runs, too: of promptfoo, Inspect AI, skill-creator, AgentV,
+    lm-evaluation-harness, openai/evals, DeepEval, MLflow and Ragas, also packed as .gz or .zst.
+    Where a file holds several configurations, each has its mean, and --only shows one. Outputs come as they
     were graded, the worst first: the score, every check with its reason, which of a judge is what
     it said, and the output, shortened, in which a text that should not be there is marked. Nothing
     is graded again, so no store is needed. A long list on a terminal goes through the pager (PAGER,
     else less; an empty PAGER means none).
     """
-    chosen = {"--failed": failed, "--question": question is not None, "--check": check is not None}
+    chosen = {
+        "--failed": failed,
+        "--question": question is not None,
+        "--check": check is not None,
+        "--only": bool(only),
+    }
     if is_run_name(name, settings.path):
+        from evalstore.runs.run_view import RowChoice
+
         if raw:
             raise UsageError(
                 "--raw writes the file of an artifact, and this is a run", hint="see --format json"
             )
         settings.print_result(
-            _view_run(settings, name, failed=failed, question=question, check=check), paged=True
+            _view_run(settings, name, RowChoice(failed, question, check), only), paged=True
         )
         return
     if used := [option for option, given in chosen.items() if given]:
@@ -92,8 +111,10 @@ def command(  # noqa: PLR0913  # the command line
 
 def is_run_name(name: str, folder: Path) -> bool:
     """Whether a word of the command line names a run, and no artifact: it ends as one, or is there."""
-    if _NAME.fullmatch(name) or _ARTIFACT.fullmatch(name):
+    if _NAME.fullmatch(name):
         return False
+    if _ARTIFACT.fullmatch(name):
+        return _is_result(folder / name)
     return (
         "://" in name
         or bool(_RUN.fullmatch(name))
@@ -101,14 +122,25 @@ def is_run_name(name: str, folder: Path) -> bool:
     )
 
 
+def _is_result(path: Path) -> bool:
+    """Whether a file of YAML holds results, as promptfoo writes them."""
+    from evalstore.runs.formats import find_format
+    from evalstore.runs.run_files import is_existing_file
+
+    shape = find_format(path).shape if is_existing_file(path) else None
+    return shape is not None and shape.has_verdicts
+
+
 def _view_run(
-    settings: CommandSettings, name: str, *, failed: bool, question: str | None, check: str | None
+    settings: CommandSettings, name: str, choice: RowChoice, only: dict[str, str]
 ) -> RunView:
-    from evalstore.runs.run_view import RowChoice, view_run
+    from evalstore.runs.imports.series_filter import SeriesFilter
+    from evalstore.runs.run_view import view_run
 
     limit = None if settings.verbose and settings.format == "text" else _LIMITS.get(settings.format)
     path = USER_FILE.convert(name, None, None)
-    view = view_run(settings.path / path, RowChoice(failed, question, check), limit=limit)
+    series = SeriesFilter(only) if only else None
+    view = view_run(settings.path / path, choice, limit=limit, series=series)
     # The report names the run as the user did, not by its path below -C.
     return replace(view, run=replace(view.run, path=path))
 

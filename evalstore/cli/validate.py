@@ -21,7 +21,7 @@ from evalstore.cli.context import (
     format_examples,
 )
 from evalstore.cli.progress import make_watch
-from evalstore.errors import ExitCode, LoadError, RefusedError, UsageError
+from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from evalstore.api import Store
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _STDIN = "-"
 _STDIN_LIMIT = 1 << 20
-_NO_ARTIFACT = frozenset({"kind-unknown", "key-missing"})  # what is said of a file of another tool
+# What is said of a file of another tool.
+_NO_ARTIFACT = frozenset({"kind-unknown", "key-missing", "document-malformed", "file-unreadable"})
 _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 
 
@@ -189,6 +190,9 @@ def _name_foreign_file(source: ValidationSource) -> ValidationSource:
     from evalstore.api import detect_file
     from evalstore.lint.sources import FileRole
 
+    tool, advice = _name_results(source.root / source.path, source.file)
+    if tool:
+        return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
     try:
         match = detect_file(source.root / source.path)
     except LoadError:
@@ -203,6 +207,20 @@ def _name_foreign_file(source: ValidationSource) -> ValidationSource:
         "for one all the same"
     )
     return replace(source, role=FileRole.FOREIGN, tool=tool, advice=advice)
+
+
+def _name_results(path: Path, name: str) -> tuple[str, str]:
+    """Return what a file of outputs or results is, and what takes it; nothing for what `migrate` takes."""
+    from evalstore.runs.formats import find_format
+
+    try:
+        shape, advice = find_format(path)
+    except EvalstoreError:
+        return "", ""
+    if shape is None or shape.migrates or not (shape.tool or shape.is_container):
+        return "", ""
+    steps = "; ".join(shape.list_steps(name)) or advice
+    return f"it holds {shape.name}, which `validate` does not check", steps
 
 
 def _validate_sources(  # noqa: PLR0913  # the options of the command line

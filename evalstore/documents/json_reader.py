@@ -34,6 +34,7 @@ _LEGACY_TOKEN = re.compile(
     rf"[ \t\n\r]*+({_TOKENS}|NaN|-?Infinity)"
 )  # what Python's decoder takes, too
 _SPACE = re.compile(r"[ \t\n\r]*+")
+_CONSTANT = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?Infinity|NaN', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 _WORDS = {"true": True, "false": False, "null": None}
@@ -166,6 +167,13 @@ def check_row(value: Any, text: str, place: Place) -> None:
         raise LoadError("half a surrogate pair is not text", place=place)
     if text.count("[") + text.count("{") > DEPTH_LIMIT and _measure_depth(value) > DEPTH_LIMIT:
         raise LimitError(f"nested deeper than {DEPTH_LIMIT} levels", place=place)
+
+
+def replace_constants(text: str) -> str:
+    """Return JSON with null for NaN and the infinities, which other tools write where they have no number."""
+    if "NaN" not in text and "Infinity" not in text:
+        return text
+    return _CONSTANT.sub(lambda found: found[0] if found[0][0] == '"' else "null", text)
 
 
 def decode_row(text: str, place: Place) -> Any:

@@ -15,7 +15,13 @@ from itertools import accumulate, count
 from typing import Any, NoReturn, Protocol
 
 from evalstore.documents.document import DEPTH_LIMIT
-from evalstore.documents.json_reader import LIMIT, check_row, decode_row, describe_decode_error
+from evalstore.documents.json_reader import (
+    LIMIT,
+    check_row,
+    decode_row,
+    describe_decode_error,
+    replace_constants,
+)
 from evalstore.errors import LimitError, LoadError, Place
 
 _CHUNK = 256 << 10
@@ -79,7 +85,14 @@ class JsonStream:
     def read(self) -> Any:
         """Return the next value as plain data with exact numbers; `LoadError` where it is not sound JSON."""
         place = self.locate()
-        text = self._take_text()
+        return self._decode(self._take_text(), place)
+
+    def read_lenient(self) -> Any:
+        """Return the next value as `read` does, but null for NaN and the infinities, which are no JSON."""
+        place = self.locate()
+        return self._decode(replace_constants(self._take_text()), place)
+
+    def _decode(self, text: str, place: Place) -> Any:
         parts = count_parts(text)
         self._spend(_PART_COST * parts)
         if parts > _PART_LIMIT:

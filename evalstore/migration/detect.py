@@ -26,6 +26,7 @@ from evalstore.migration.table import (
     load_tables,
     load_tool_shapes,
 )
+from evalstore.runs.formats import find_value_format
 
 SURE = 0.5
 _HEAD = 100  # rows that tell the format of a file of rows, however many follow
@@ -184,7 +185,11 @@ def take_format(value: Any, table: FormatTable, *, is_named: bool) -> FormatMatc
 
 
 def _find_shapes(value: Any, tables: Sequence[FormatTable]) -> Iterator[ForeignShape]:
-    """Yield the foreign shapes that a document has: of what lies beside the tables' own files, then of other tools."""
+    """Yield the foreign shapes that a document has: results, what lies beside a suite, then files of other tools."""
+    results = find_value_format(value)
+    if results and not results.migrates:
+        reason = f"it holds {results.describe_use('FILE')}, and no suite"
+        yield ForeignShape(results.name, MigrationOutcome.UNMAPPED, reason)
     yield from (
         shape
         for table in tables

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
 from evalstore.documents import Document
-from evalstore.errors import LoadError
+from evalstore.errors import EvalstoreError, LoadError
 from evalstore.migration.dataset_draft import SourceContext
 from evalstore.migration.detect import SURE, FormatMatch, count_cases, detect_format, take_format
 from evalstore.migration.extraction import (
@@ -25,6 +26,7 @@ from evalstore.migration.plan import SourcePlan
 from evalstore.migration.readers import may_have_companions, run_reader
 from evalstore.migration.sources import LegacyFile
 from evalstore.migration.table import FormatTable
+from evalstore.runs.formats import FileFormat, find_format
 
 _NO_PLAN = SourcePlan({}, ())
 
@@ -106,6 +108,8 @@ def _read_source(
     try:
         document, broken = parse_legacy(data, file.name)
     except LoadError as error:
+        if not file.in_folder and (shape := _find_results(file)):
+            return _refuse_results(file, sha256, shape)
         # An unparsable file that mentions no root key of any format is not worth an entry.
         is_ours = any(
             has_key_mention(data, file.name, key)
@@ -230,6 +234,21 @@ def _refuse_broken(
     entry = MigrationEntry(file.name, "", line, MigrationOutcome.REFUSED, reasons=(reason,))
     source = MigrationSource(file.name, sha256, None, None, 0.0, error.message)
     return SourceResult(source, SourcePlan({}, () if skipped else (entry,)), skipped)
+
+
+def _find_results(file: LegacyFile) -> FileFormat | None:
+    """Return what a file is that no suite is written as, such as an archive or a table; None for any other."""
+    with suppress(EvalstoreError):
+        shape = find_format(file.path).shape
+        return shape if shape and shape.read_entries else None
+    return None
+
+
+def _refuse_results(file: LegacyFile, sha256: str, shape: FileFormat) -> SourceResult:
+    reason = f"it holds {shape.describe_use('FILE')}, and no suite"
+    entry = MigrationEntry(file.name, "", None, MigrationOutcome.UNMAPPED, reasons=(reason,))
+    source = MigrationSource(file.name, sha256, None, None, 1.0, reason)
+    return SourceResult(source, SourcePlan({}, (entry,)))
 
 
 def _pass_over(

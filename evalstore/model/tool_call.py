@@ -9,6 +9,8 @@ from typing import Any
 from evalstore.documents import read_row
 from evalstore.errors import LoadError
 
+_ARGUMENTS = ("args", "arguments", "input")
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -19,7 +21,10 @@ class ToolCall:
 
 
 def read_call(call: Mapping[str, Any]) -> ToolCall:
-    """Read `{name, args}` or `{name, arguments}`, also within `function`; null and blank text are not arguments."""
+    """Read a call in the words of OpenAI, LangChain, Anthropic (`input`) and AgentV (`tool`, `input`).
+
+    OpenAI keeps it within `function`. Null and blank text are not arguments.
+    """
     args = read_call_args(call)
     args = _parse_args(args) if isinstance(args, str) else args
     args = {} if args is None else args
@@ -28,14 +33,15 @@ def read_call(call: Mapping[str, Any]) -> ToolCall:
 
 def read_call_name(call: Mapping[str, Any]) -> str:
     """Return the name of the tool that was called; empty when there is none."""
-    name = _find_function(call).get("name")
+    function = _find_function(call)
+    name = function.get("name", function.get("tool"))
     return name if isinstance(name, str) else ""
 
 
 def read_call_args(call: Mapping[str, Any]) -> Any:
     """Return the arguments as written: a mapping, its JSON text, or None without any."""
     function = _find_function(call)
-    return function.get("args", function.get("arguments"))
+    return next((function[key] for key in _ARGUMENTS if key in function), None)
 
 
 def _find_function(call: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -58,7 +58,7 @@ def markdown(report: RecordReport) -> str:
     """Return a comment for a pull request."""
     found = report.comparison
     return join_blocks(
-        "### evalstore audit --records",
+        "### evalstore audit",
         f"{format_code(found.a.run)} \u2192 {format_code(found.b.run)}",
         f"**{escape_prose(write_sentence(found))}**",
         (f"- {escape_prose(describe_result(one))}" for one in report.results),

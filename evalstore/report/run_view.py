@@ -87,7 +87,7 @@ def document(view: RunView) -> dict[str, Any]:
 
 def _format_head(view: RunView, screen: Screen) -> list[str]:
     run = view.run
-    name = f"{run.dataset.ref if run.dataset else run.name}   {run.model}"
+    name = f"{run.dataset.ref if run.dataset else run.name}   {run.model}".rstrip()
     lines = [*describe_run(view), *filter(None, [describe_choice(view)])]
     if screen.drawn and any(view.histogram):
         lines.append(f"0 {draw_sparkline(view.histogram)} 100")

@@ -1,5 +1,6 @@
 """Reads and writes runs as Every Eval Ever data; a run is never overwritten and is read back exactly."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from evalstore.lazy_names import import_lazily
@@ -82,9 +83,22 @@ __getattr__ = import_lazily(
     },
 )
 
+
+def _read_record(path: str) -> Run:
+    from evalstore.runs.records import read_record
+
+    return read_record(locate_file(path))
+
+
+def _read_record_rows(run: Run) -> Iterator[GradedRow]:
+    from evalstore.runs.records import read_record_rows
+
+    return read_record_rows(run)
+
+
 register_readers(
-    run=lambda path: read_run(locate_file(path)),
-    rows=read_rows,
+    run=_read_record,
+    rows=_read_record_rows,
     frame=build_frame,
     table=build_table,
 )

@@ -8,17 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from evalstore.errors import LoadError, Place
-from evalstore.runs.imports.containers import ARCHIVE
-from evalstore.runs.imports.entry import MissingOutput
-from evalstore.runs.imports.inspect_log import read_archive_status, read_json_status
+from evalstore.runs.formats import EVERY_EVAL_EVER, RUN_FORMAT, FileFormat, detect_format
+from evalstore.runs.imports.entry import MissingOutput, OutputEntry
 from evalstore.runs.imports.series_filter import SeriesFilter, SeriesNames, filter_entries
-from evalstore.runs.output_formats import (
-    EVERY_EVAL_EVER,
-    GRADINGS,
-    INSPECT_LOGS,
-    RUN_FORMAT,
-    detect_format,
-)
+from evalstore.runs.packed import is_packed
 from evalstore.runs.read import read_run
 from evalstore.runs.row_formats import cut_rows
 from evalstore.runs.run_files import find_aggregate, is_existing_file
@@ -29,14 +22,31 @@ from evalstore.runs.values import StoredOutput
 def read_outputs(
     path: Path, choice: SeriesFilter | None = None
 ) -> Iterator[StoredOutput | MissingOutput]:
-    """Yield the outputs of a file in any of `OUTPUT_FORMATS`, in file order; a missing output stands in its place.
+    """Yield the outputs of a file in any of `FORMATS`, in file order; a missing output stands in its place.
 
     Raises `RefusedError` for a file of several models, prompts or epochs of which `choice` does not
     leave one, and `LoadError` at the line (or archive member) that cannot be read.
     """
     shape = detect_format(path)
-    for entry in filter_entries(partial(shape.read, path), choice or SeriesFilter(), str(path)):
+    read = partial(_read_entries, shape, path)
+    # What holds no output is never one series: each row says so itself.
+    chosen = (
+        filter_entries(read, choice or SeriesFilter(), str(path)) if shape.has_outputs else read()
+    )
+    for entry in chosen:
         yield entry.output
+
+
+def _read_entries(
+    shape: FileFormat, path: Path, span: OutputSpan | None = None
+) -> Iterator[OutputEntry]:
+    """Yield the entries of a file, or of a span of it where its format can be cut."""
+    spans = [span] if span and _can_be_cut(shape, path) else []
+    return shape.require_reader()(path, *spans)
+
+
+def _can_be_cut(shape: FileFormat, path: Path) -> bool:
+    return shape.has_rows and not is_packed(path)
 
 
 def read_output_span(
@@ -47,14 +57,14 @@ def read_output_span(
     Whether all spans together hold one series, `names` says when they are joined.
     """
     shape = detect_format(path)
-    read = partial(shape.read, path, span) if shape.has_rows else partial(shape.read, path)
+    read = partial(_read_entries, shape, path, span)
     for entry in filter_entries(read, choice, str(path), names):
         yield entry.output
 
 
 def cut_outputs(path: Path, size: int) -> CutFile:
     """Cut a file of outputs into spans of about `size` bytes, or of one where its format cannot be cut."""
-    return cut_rows(path, size) if detect_format(path).has_rows else keep_whole(path)
+    return cut_rows(path, size) if _can_be_cut(detect_format(path), path) else keep_whole(path)
 
 
 def find_samples(path: Path) -> Path:
@@ -84,7 +94,7 @@ def is_bare_outputs(path: Path) -> bool:
         shape = detect_format(path)
     except LoadError:
         return False  # whoever reads it as a run says why it is none
-    if shape is RUN_FORMAT or shape.name == GRADINGS:
+    if shape is RUN_FORMAT or not shape.has_outputs:
         return False
     with suppress(LoadError):
         return find_aggregate(path) == path
@@ -95,10 +105,8 @@ def find_log_status(path: Path) -> str:
     """Return what ended the log of these outputs before its end, as a run of them says, too; empty of a whole one."""
     path = _open_folder(path)
     shape = detect_format(path)
-    if shape.name == INSPECT_LOGS:
-        return read_archive_status(path) if shape.kind == ARCHIVE else read_json_status(path)
-    if shape.name != EVERY_EVAL_EVER:
-        return ""
+    if shape.tool != EVERY_EVAL_EVER:
+        return shape.read_facts(path).status
     with suppress(LoadError):  # rows without an aggregate are bare outputs
         aggregate = find_aggregate(path)
         return read_run(aggregate).log_status if aggregate != path or shape is RUN_FORMAT else ""

@@ -10,8 +10,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evalstore.documents import read_row
-from evalstore.errors import Place
+from evalstore.documents import LINE_LIMIT, read_row
+from evalstore.errors import LoadError, Place
+from evalstore.model import Output, Verdict
 from evalstore.runs.eee_versions import find_aggregate_doubt, parse_label
 from evalstore.runs.eee_write import PASS_RATE, SCORE
 from evalstore.runs.graded_rows import BareRow, read_bare_row, read_graded_row
@@ -24,6 +25,7 @@ from evalstore.runs.record_fields import (
     read_text_or,
     require_text,
 )
+from evalstore.runs.row_formats import read_lines
 from evalstore.runs.run_files import (
     find_aggregate,
     find_rows_file,
@@ -38,7 +40,6 @@ from evalstore.runs.values import (
     CheckSummary,
     GradedRow,
     Run,
-    SeriesMean,
     UsedArtifact,
 )
 
@@ -74,9 +75,31 @@ def read_bare_rows(run: Run) -> Iterator[BareRow]:
 
 
 def read_lone_rows(path: Path) -> Iterator[BareRow]:
-    """Yield the rows of a file that no aggregate names, as `read_bare_rows` does."""
-    records = ((row, Place(str(path), line)) for line, row in read_json_objects(path))
-    return (_read_record(row, place, read_bare_row) for row, place in records)
+    """Yield the rows of a file that another tool wrote; one that cannot be read is unscored, with the reason."""
+    for number, line in read_lines(path):
+        place = Place(str(path), number)
+        try:
+            yield _read_record(parse_json_object(line, place), place, read_bare_row)
+        except LoadError as error:
+            if len(line) > LINE_LIMIT:  # its end cannot be told from the next row
+                raise
+            yield _make_unread_row(number, error)
+
+
+def _make_unread_row(number: int, error: LoadError) -> BareRow:
+    name = f"line {number}"
+    row = GradedRow(
+        id=name,
+        input="",
+        reference=(),
+        output=Output(""),
+        score=None,
+        verdict=Verdict.UNSCORED,
+        rubric="",
+        rubric_digest="",
+        reason=f"{name} cannot be read: {error.message}",
+    )
+    return BareRow(row, is_stored=True, output_digest="")
 
 
 def read_row_line(data: bytes, place: Place) -> GradedRow | None:
@@ -159,7 +182,6 @@ def _read_aggregate_run(value: Mapping[str, Any], path: Path, place: Place) -> R
             *([f"{path.name}: {doubt}"] if doubt else []),
         ),
         eee_version=(parse_label(label) if isinstance(label, str) else None) or "",
-        series=tuple(map(_read_series, read_embedded_json(details, "evalstore_series", []))),
         rest_score=parse_exact_score(read_text_or(details, "evalstore_rest_score")),
         rest_pass_rate=parse_exact_score(read_text_or(details, "evalstore_rest_pass_rate")),
         **counts,
@@ -193,12 +215,6 @@ def _read_summary(check: Mapping[str, Any]) -> CheckSummary:
     rest = [read_count(check.get(key, 0)) for key in ("partial", "hollow", "left_out")]
     mean = parse_exact_score(check["mean"])
     return CheckSummary(mean, scored, fail, unscored, errors, tuple(ids), *rest)
-
-
-def _read_series(value: Mapping[str, Any]) -> SeriesMean:
-    score, difference = (parse_exact_score(value[key]) for key in ("score", "difference"))
-    questions, common = (read_count(value[key]) for key in ("questions", "common"))
-    return SeriesMean(require_text(value, "name"), score, questions, difference, common)
 
 
 def _read_used_artifact(value: Mapping[str, Any]) -> UsedArtifact:

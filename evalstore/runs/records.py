@@ -1,33 +1,86 @@
-"""Opens a file that carries scores as a record: a run with its rows, or rows that no run names."""
+"""Opens a file that carries scores as a record: a run, rows that no run names, or results of another tool."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from evalstore.errors import LoadError, Place
+from evalstore.runs.formats import EEE_ROWS, EVERY_EVAL_EVER, FileFormat, detect_format
 from evalstore.runs.graded_rows import BareRow
-from evalstore.runs.output_formats import EVERY_EVAL_EVER, detect_format
-from evalstore.runs.outputs import is_bare_outputs
-from evalstore.runs.read import read_bare_rows, read_lone_rows, read_run
-from evalstore.runs.values import Run
+from evalstore.runs.imports.series_filter import SeriesFilter
+from evalstore.runs.read import read_bare_rows, read_lone_rows, read_rows, read_run
+from evalstore.runs.recorded import open_recorded
+from evalstore.runs.run_files import find_aggregate
+from evalstore.runs.values import GradedRow, Run
 
 
-def open_record(path: Path) -> tuple[Run, Iterable[BareRow]]:
+def open_record(path: Path, choice: SeriesFilter | None) -> tuple[Run, Iterable[BareRow]]:
     """Return a record with its rows; of rows that no run names, a run that says nothing else.
 
-    Raises `LoadError` for outputs without scores.
+    With a `choice` the outputs are of one series, without one of all. Raises `LoadError` for
+    outputs without scores.
     """
-    if not is_bare_outputs(path):
-        run = read_run(path)
-        return run, read_bare_rows(run)
-    if detect_format(path).name == EVERY_EVAL_EVER:
+    path = find_aggregate(path) if path.is_dir() else path
+    shape = detect_format(path)
+    if not shape.has_verdicts:
+        raise LoadError(
+            f"holds {shape.name}, without scores that evalstore reads",
+            place=Place(str(path)),
+            hint="; ".join(shape.list_steps(str(path))),
+        )
+    if shape.tool != EVERY_EVAL_EVER:
+        return open_recorded(path, shape, choice)
+    if shape is EEE_ROWS and not _has_aggregate(path):
         return _make_bare_run(path), read_lone_rows(path)
-    raise LoadError(
-        "holds outputs without scores that evalstore reads",
-        place=Place(str(path)),
-        hint="evalstore score grades them; evalstore audit without --records grades them as the other run was",
-    )
+    run = read_run(path)
+    is_own = run.dataset is not None or run.samples == run.path
+    return run, read_bare_rows(run) if is_own else read_lone_rows(run.samples)
+
+
+def read_record(path: Path) -> Run:
+    """Return the run that a file of any format records."""
+    return open_record(path, None)[0]
+
+
+def read_record_rows(run: Run) -> Iterator[GradedRow]:
+    """Yield the rows of a record that have an output, in file order."""
+    if run.dataset is None and detect_format(run.path).tool != EVERY_EVAL_EVER:
+        return (one.row for one in open_record(run.path, None)[1] if one.is_stored)
+    return read_rows(run)
+
+
+def can_be_graded(path: Path) -> bool:
+    """Whether a file holds the outputs themselves, which can be graded again."""
+    shape = _find_shape(path)
+    if shape is None or not shape.has_outputs:
+        return False
+    if shape.tool != EVERY_EVAL_EVER:
+        return True
+    with suppress(LoadError):  # whoever grades it says what is wrong with it
+        return all(one.is_stored for one in islice(open_record(path, None)[1], 1))
+    return True
+
+
+def has_verdicts(path: Path) -> bool:
+    """Whether a file carries scores that can be compared as they were recorded."""
+    shape = _find_shape(path)
+    return shape is not None and shape.has_verdicts
+
+
+def _find_shape(path: Path) -> FileFormat | None:
+    """Return the format of a file, or of the only run of a folder; None for one that cannot be read."""
+    with suppress(LoadError):
+        return detect_format(find_aggregate(path) if path.is_dir() else path)
+    return None
+
+
+def _has_aggregate(path: Path) -> bool:
+    with suppress(LoadError):
+        return find_aggregate(path) != path
+    return False
 
 
 def _make_bare_run(path: Path) -> Run:

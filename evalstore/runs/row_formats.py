@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from evalstore.documents import LINE_LIMIT
 from evalstore.errors import UsageError
 from evalstore.files import open_user_file
+from evalstore.runs.packed import is_packed, open_unpacked
 from evalstore.runs.parquet import cut_row_groups, import_parquet, read_parquet_lines, write_parquet
 from evalstore.runs.spans import CutFile, OutputSpan, cut_lines
 from evalstore.text import make_excerpt
@@ -32,9 +33,10 @@ class RowFormat(NamedTuple):
 
 
 def _read_text_lines(path: Path, span: OutputSpan | None) -> Iterator[tuple[int, bytes]]:
-    with open_user_file(path) as file:
+    with open_unpacked(path) as file:
         number, left = (span.first_line - 1, span.end - span.start) if span else (0, sys.maxsize)
-        file.seek(span.start if span else 0)
+        if span:
+            file.seek(span.start)
         # A limit, because the whole of a file without line breaks would be one line.
         while left > 0 and (line := file.readline(LINE_LIMIT + 2)):
             number += 1
@@ -87,7 +89,7 @@ def is_text_format(path: Path) -> bool:
 
 def open_seekable_lines(path: Path) -> BinaryIO:
     """Open the lines of a file for reading in any order: the file, or a temporary one of what it stands for."""
-    if is_text_format(path):
+    if is_text_format(path) and not is_packed(path):
         return open_user_file(path)
     spool = TemporaryFile()  # noqa: SIM115  # the caller closes it
     spool.writelines(line + b"\n" for _, line in read_lines(path))

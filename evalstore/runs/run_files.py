@@ -13,7 +13,7 @@ from typing import Any
 from evalstore.documents import JsonStream, read_row
 from evalstore.errors import EvalstoreError, LoadError, Place
 from evalstore.files import BLOCK, open_user_file
-from evalstore.runs.imports.skill_creator import is_grading, translate_gradings
+from evalstore.runs.packed import open_unpacked
 from evalstore.runs.record_fields import get_mapping
 from evalstore.runs.row_formats import ROW_FORMATS, read_lines
 from evalstore.runs.run_names import encode_name
@@ -26,12 +26,9 @@ _PLAIN = re.compile(rf"[^/\\\x00]+(?:{'|'.join(map(re.escape, ROW_FORMATS))})")
 
 
 def read_aggregate(path: Path) -> dict[str, Any]:
-    """Read an aggregate without its embedded samples, which are skipped and returned as an empty list.
-
-    A grading of skill-creator, which is small, is returned as an aggregate with them.
-    """
+    """Read an aggregate without its embedded samples, which are skipped and returned as an empty list."""
     record: dict[str, Any] = {}
-    with open_user_file(path) as file:
+    with open_unpacked(path) as file:
         stream = JsonStream(file, str(path))
         for key in stream.iterate_members():
             if key in record:
@@ -42,7 +39,7 @@ def read_aggregate(path: Path) -> dict[str, Any]:
             else:
                 record[key] = stream.read()
         stream.expect_end()
-    return translate_gradings(record, path) if is_grading(record.keys()) else record
+    return record
 
 
 def find_rows_file(record: Mapping[str, Any], path: Path) -> Path:
@@ -139,12 +136,8 @@ def is_existing_file(path: Path) -> bool:
 
 def read_embedded_samples(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield (line, sample) for each sample embedded in an aggregate, streamed; each gets the aggregate's `model_id`."""
-    record = read_aggregate(path)
-    model = get_mapping(record, "model_info").get("id")
-    if samples := record.get(_EMBEDDED):
-        yield from ((1, {"model_id": model, **sample}) for sample in samples)
-        return
-    with open_user_file(path) as file:
+    model = get_mapping(read_aggregate(path), "model_info").get("id")
+    with open_unpacked(path) as file:
         stream = JsonStream(file, str(path))
         for key in stream.iterate_members():
             if key != _EMBEDDED or stream.peek() != "[":

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evalstore.errors import EvalstoreError, LoadError
-from evalstore.runs.read import read_run
+from evalstore.runs.records import read_record
 from evalstore.runs.run_files import read_aggregate
 from evalstore.runs.values import Run
 
@@ -21,7 +21,7 @@ def iterate_runs(folder: Path) -> Iterator[tuple[Path, Run | EvalstoreError]]:
     unlisted: list[OSError] = []
     for path in sorted(_iterate_json_files(folder, unlisted.append)):
         try:
-            found = read_run(path)
+            found = read_record(path)
         except EvalstoreError as error:
             if _may_be_run(path):
                 yield path, error

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
-from evalstore.runs.read import read_bare_rows, read_run
+from evalstore.runs.imports.series_filter import SeriesFilter
+from evalstore.runs.records import open_record
 from evalstore.runs.values import GradedRow, Run
 from evalstore.statistics import CorrectedShare, Rate
 from evalstore.text import find_nearest, make_excerpt
@@ -65,19 +66,26 @@ class RunView:
     histogram: tuple[int, ...] = ()
 
 
-def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunView:
+def view_run(
+    path: Path,
+    choice: RowChoice,
+    *,
+    limit: int | None = None,
+    series: SeriesFilter | None = None,
+) -> RunView:
     """Read the outputs of a run that `choice` has, and keep the `limit` worst of them (None: all).
 
-    Raises `RefusedError` for a question or a check that the run does not have, with the nearest
+    A run is any file that carries scores; of results of another tool, `series` are those that are
+    wanted. Raises `RefusedError` for a question or a check that the run does not have, with the nearest
     name.
     """
-    run = read_run(path)
+    run, found_rows = open_record(path, series)
     kept: list[tuple[tuple[int, Fraction, int], GradedRow]] = []
     found, questions, checks = 0, dict[str, None](), dict[str, None].fromkeys(run.checks)
     histogram = [0] * _BINS
     total = 0
     # Another tool may have kept what it said of each check, and not the output.
-    rows = (one.row for one in read_bare_rows(run) if one.is_stored or one.row.checks)
+    rows = (one.row for one in found_rows if one.is_stored or _has_grade(one.row))
     for total, row in enumerate(rows, 1):  # noqa: B007  # counts them
         questions |= dict.fromkeys([row.id] if choice.question is not None else ())
         checks |= dict.fromkeys(check.id for check in row.checks)
@@ -136,6 +144,10 @@ def list_missing(view: RunView) -> Iterator[tuple[str, str]]:
             for pair in view.run.missing_outputs.items()
             if view.choice.question in {None, pair[0]}
         )
+
+
+def _has_grade(row: GradedRow) -> bool:
+    return bool(row.checks) or row.score is not None
 
 
 def _rank_row(row: GradedRow, choice: RowChoice, place: int) -> tuple[int, Fraction, int]:

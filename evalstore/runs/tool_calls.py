@@ -8,22 +8,30 @@ from typing import Any
 from evalstore.documents import write_canonical
 from evalstore.errors import LoadError, Place
 from evalstore.model import read_call, read_call_args, read_call_name
+from evalstore.text import make_excerpt
 
 ToolCalls = tuple[Mapping[str, Any], ...]
+_FORM = 'a call is {"name": "…", "args": {…}}'
 
 
 def read_calls(value: Any, place: Place) -> ToolCalls | None:
     """Return recorded calls unchanged, after checking that each has a name; None when none were recorded (`[]` was)."""
     if value is None:
         return None
-    if not isinstance(value, list) or not all(
-        isinstance(call, dict) and read_call_name(call) for call in value
-    ):
-        raise LoadError(
-            "`tool_calls` is not a list of calls",
-            place=place,
-            hint='a call is {"name": "…", "args": {…}}',
-        )
+    if not isinstance(value, list):
+        raise LoadError("`tool_calls` is not a list of calls", place=place, hint=_FORM)
+    for call in value:
+        if not isinstance(call, dict) or not read_call_name(call):
+            keys = (
+                f"; this one has {', '.join(map(str, call)) or 'no key'}"
+                if isinstance(call, dict)
+                else ""
+            )
+            raise LoadError(
+                "`tool_calls` is not a list of calls",
+                place=place,
+                hint=make_excerpt(_FORM + keys, 200),
+            )
     return tuple(value)
 
 

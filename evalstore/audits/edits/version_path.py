@@ -10,7 +10,7 @@ from itertools import pairwise, product
 
 from evalstore.audits.values import EditSource, Origin
 from evalstore.documents import compute_document_digest
-from evalstore.errors import EvalstoreError, GitError, RefError, RefusedError
+from evalstore.errors import EvalstoreError, GitError, LostGradersError, RefError
 from evalstore.model import (
     INPUT_KEYS,
     MALFORMED_ERRORS,
@@ -141,7 +141,7 @@ class VersionFinder:
         return next((line for line in lines if {*names} <= {*line}), [])
 
     def locate_pin(self, pinned: UsedArtifact) -> ArtifactVersion:
-        """Return the artifact with exactly the recorded content; raises `RefusedError` where the store has none."""
+        """Return the artifact with exactly the recorded content; raises `LostGradersError` where the store has none."""
         reasons: list[EvalstoreError] = []
         for ref in self._list_candidates(pinned):
             try:
@@ -308,7 +308,7 @@ def _check_readable(resolved: Resolved) -> None:
         read_rubric(resolved.artifact.value)
 
 
-def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> RefusedError:
+def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> LostGradersError:
     ref = parse_ref(pinned.ref)
     digest = pinned.digest[:SHORT_DIGEST]
     way = "restore the file with that digest"
@@ -329,7 +329,7 @@ def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> 
         if ref.type is PinType.WORKTREE
         else ""
     )
-    return RefusedError(message, hint=f"{way}, or score the {what} again{advice}")
+    return LostGradersError(message, hint=f"{way}, or score the {what} again{advice}")
 
 
 def name_releases(steps: Sequence[EditSource]) -> list[EditSource]:

@@ -1,73 +1,247 @@
-"""Tells what holds a file's outputs (an archive, an object, lines), and which names its keys have."""
+"""Tells what holds a file's rows (an archive, an object, lines, a table), which keys they have, and reads them.
+
+A row stands on a line, in an array, in a list of a document, or in a table: whoever knows a format
+says how one row is read, and not what holds it.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from evalstore.documents import JsonStream
-from evalstore.errors import LoadError
-from evalstore.files import open_user_file
+from evalstore.documents import LINE_LIMIT, JsonStream, read_legacy_yaml
+from evalstore.errors import LoadError, Place
+from evalstore.files import LARGE_FILE
 from evalstore.runs.imports.inspect_archive import MAGIC, open_archive
-from evalstore.runs.imports.inspect_log import SAMPLES_KEY as SAMPLES
-from evalstore.runs.imports.promptfoo import RESULTS_KEY as RESULTS
+from evalstore.runs.imports.row_item import parse_lenient_object, read_item
+from evalstore.runs.packed import open_unpacked
 from evalstore.runs.row_formats import is_text_format, read_lines
 
-ARCHIVE, OBJECT, ARRAY, EMPTY, UTF_16, TABLE, OTHER = (
-    "archive",
-    "object",
-    "array",
-    "empty",
-    "utf-16",
-    "table",
-    "other",
-)
-_MAGIC = {**dict.fromkeys(MAGIC, ARCHIVE), b"\xff\xfe": UTF_16, b"\xfe\xff": UTF_16, b"PAR1": TABLE}
-_CONTAINERS = {"{": OBJECT, "": EMPTY}
-_COLUMN_END = re.compile('[",;\t]+')
+ARCHIVE, OBJECT, ARRAY, EMPTY = "archive", "object", "array", "empty"
+CSV, YAML, UTF_16, PARQUET, OTHER = "csv", "yaml", "utf-16", "parquet", "other"
+_MAGIC = {
+    **dict.fromkeys(MAGIC, ARCHIVE),
+    b"\xff\xfe": UTF_16,
+    b"\xfe\xff": UTF_16,
+    b"PAR1": PARQUET,
+}
+_BOM = b"\xef\xbb\xbf"
+_HEAD = 64 << 10  # bytes of a text that tell a table and YAML from anything else
+_YAML_KEY = re.compile(r"(?:(?:#[^\n]*|---)?\n)*[A-Za-z_][\w-]*:(?:\s|$)")
+_DELIMITERS = ",\t;"
+_COLUMN = re.compile(r"[^\x00-\x08\x0e-\x1f]*")
+_UNDECODED = re.compile("[\udc80-\udcff]")
+
+
+class SourceRow(NamedTuple):
+    """A row of a file: where it stands, and its value, or why it has none."""
+
+    place: Place
+    value: Mapping[str, Any] | LoadError
 
 
 def detect_container(path: Path) -> str:
-    """Return the container of a file (`ARCHIVE`, `OBJECT`, …) by its first bytes or its first character."""
+    """Return the container of a file (`ARCHIVE`, `OBJECT`, …) by its first bytes."""
     if not is_text_format(path):
         return EMPTY if _read_columns(path) is None else OBJECT
-    with open_user_file(path) as file:
-        head = file.read(4)
-        if magic := next(filter(head.startswith, _MAGIC), None):
-            return _MAGIC[magic]
-        file.seek(0)
-        stream = JsonStream(file, str(path))
-        with suppress(LoadError):  # no text at all
-            if stream.peek() == "[":
-                return (
-                    ARRAY
-                    if next(stream.iterate_items(), None) == 0 and stream.peek() == "{"
-                    else OTHER
-                )
-            return _CONTAINERS.get(stream.peek(), OTHER)
-    return OTHER
+    with open_unpacked(path) as file:
+        head = file.read(_HEAD)
+    if magic := next(filter(head.startswith, _MAGIC), None):
+        return _MAGIC[magic]
+    text = head.removeprefix(_BOM).decode("utf-8", "replace")
+    first = text.lstrip()[:1]
+    if first == "[":
+        return ARRAY if text.lstrip()[1:].lstrip()[:1] == "{" else OTHER
+    if first in {"{", ""}:
+        return OBJECT if first else EMPTY
+    if _YAML_KEY.match(text):
+        return YAML
+    return CSV if len(_split_header(text)) > 1 else OTHER
 
 
-def read_names(path: Path, kind: str) -> Iterator[str]:
-    """Yield an archive's member names, or the keys of a text's first object and of its first row.
+def read_names(path: Path, kind: str, places: Collection[str]) -> Iterator[str]:
+    """Yield an archive's member names, the columns of a table, or the keys of a text's first object.
 
-    A key within another is written `results.stats`, a key of a list's first item `results[].vars`.
+    Of a value at one of the `places` (`results`, `results.results`) the keys are yielded, too: of
+    an object as `results.stats`, of a list's first item as `results[].vars`. The first item of an
+    array has its keys as they are.
     """
     if kind == ARCHIVE:
         with open_archive(path) as archive:
             yield from archive.members
+    elif kind == CSV:
+        with open_unpacked(path) as file:
+            yield from _split_header(file.read(_HEAD).removeprefix(_BOM).decode("utf-8", "replace"))
+    elif kind == YAML:
+        with suppress(LoadError):
+            yield from list_value_names(_read_yaml(path), places)
     elif kind == OBJECT and not is_text_format(path):
         yield from _read_columns(path) or ()
-    elif kind == OBJECT:
-        with open_user_file(path) as file:
-            yield from _read_keys(JsonStream(file, str(path)), "")
-    elif kind == OTHER:
-        with open_user_file(path) as file:
-            yield from _COLUMN_END.split(file.readline(4_096).decode("utf-8", "replace").strip())
+    elif kind in {OBJECT, ARRAY}:
+        with open_unpacked(path) as file:
+            stream = JsonStream(file, str(path))
+            if kind == OBJECT:
+                yield from _read_keys(stream, "", _find_ways(places))
+            else:
+                yield from _read_first_row_keys(stream, "")
+
+
+def iterate_rows(
+    path: Path, places: Collection[str] = (), fields: Collection[str] | None = None
+) -> Iterator[SourceRow]:
+    """Yield the rows of a file in its order, one that cannot be read with the reason.
+
+    `places` are where a document has its lists of rows; without any, an object is the first of JSON
+    Lines. Of each row only the `fields` are read (None: all), and nothing in any other key matters.
+    """
+    kind = detect_container(path)
+    if kind == CSV:
+        yield from _read_table(path)
+    elif kind == YAML:
+        yield from _read_yaml_rows(path, places)
+    elif kind == ARRAY:
+        with open_unpacked(path) as file:
+            yield from _read_items(JsonStream(file, str(path)), fields)
+    elif kind == OBJECT and places:
+        with open_unpacked(path) as file:
+            stream = JsonStream(file, str(path))
+            yield from _read_listed(stream, "", set(places), _find_ways(places), fields)
+            stream.expect_end()
+    else:
+        yield from _read_object_lines(path)
+
+
+def _read_object_lines(path: Path) -> Iterator[SourceRow]:
+    for number, line in read_lines(path):
+        place = Place(str(path), number)
+        try:
+            yield SourceRow(place, parse_lenient_object(line, place))
+        except LoadError as error:
+            yield SourceRow(place, error)
+            if len(line) > LINE_LIMIT:  # its end cannot be told from the next row
+                return
+
+
+def _read_listed(
+    stream: JsonStream,
+    above: str,
+    places: set[str],
+    ways: set[str],
+    fields: Collection[str] | None,
+) -> Iterator[SourceRow]:
+    """Yield the rows of the lists at `places` of a document."""
+    for key in stream.iterate_members():
+        name, opened = above + key, stream.peek()
+        if name in places and opened == "[":
+            yield from _read_items(stream, fields)
+        elif name in ways and opened == "{":
+            yield from _read_listed(stream, f"{name}.", places, ways, fields)
+        else:
+            stream.skip()
+
+
+def _read_items(stream: JsonStream, fields: Collection[str] | None) -> Iterator[SourceRow]:
+    for _ in stream.iterate_items():
+        place = stream.locate()
+        yield SourceRow(place, read_item(stream, fields))
+
+
+def read_records(path: Path) -> Iterator[tuple[Place, Sequence[str] | LoadError]]:
+    """Yield the records of a table, its header first; one that is no CSV or no UTF-8 with the reason."""
+    csv.field_size_limit(LINE_LIMIT)
+    with open_unpacked(path) as file:
+        head = file.read(_HEAD).partition(b"\n")[0].decode("utf-8", "replace")
+    with open_unpacked(path) as file:
+        text = io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
+        reader = csv.reader(text, delimiter=_find_delimiter(head))
+        while True:
+            place = Place(str(path), reader.line_num + 1)
+            try:
+                record = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                yield place, LoadError(f"not CSV: {error}", place=place)
+                continue
+            if any(_UNDECODED.search(value) for value in record):
+                yield place, LoadError("it is not UTF-8", place=place)
+            elif record:
+                yield place, record
+
+
+def _read_table(path: Path) -> Iterator[SourceRow]:
+    """Yield the records of a table by its columns, without the empty cells, which mean nothing."""
+    records = read_records(path)
+    _, header = next(records, (None, ()))
+    names = header if not isinstance(header, LoadError) else ()
+    for place, record in records:
+        if isinstance(record, LoadError):
+            yield SourceRow(place, record)
+        elif len(record) > len(names):
+            sentence = "it has more values than the table has columns"
+            yield SourceRow(place, LoadError(sentence, place=place))
+        else:
+            pairs = zip(names, record, strict=False)
+            yield SourceRow(place, {name: value for name, value in pairs if value})
+
+
+def _find_delimiter(head: str) -> str:
+    return max(_DELIMITERS, key=head.count)
+
+
+def _split_header(text: str) -> tuple[str, ...]:
+    """Return the names of a table's columns; fewer than two where the text is no table."""
+    head = text.partition("\n")[0]
+    with suppress(csv.Error):
+        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=_find_delimiter(head)), [])
+        if all(map(_COLUMN.fullmatch, names)):
+            return tuple(names)
+    return ()
+
+
+def _read_yaml(path: Path) -> Any:
+    with open_unpacked(path) as file:
+        data = file.read(LARGE_FILE + 1)
+    if len(data) > LARGE_FILE:
+        raise LoadError(
+            f"larger than {LARGE_FILE:,} bytes, the limit for a file of YAML",
+            place=Place(str(path)),
+        )
+    return read_legacy_yaml(data, str(path)).value
+
+
+def _read_yaml_rows(path: Path, places: Iterable[str]) -> Iterator[SourceRow]:
+    value = _read_yaml(path)
+    for at in places:
+        found = value
+        for key in at.split("."):
+            found = found.get(key) if isinstance(found, dict) else None
+        for number, row in enumerate(found if isinstance(found, list) else (), 1):
+            place = Place(f"{path}/{at.replace('.', '/')}/{number}")
+            is_row = isinstance(row, dict)
+            yield SourceRow(place, row if is_row else LoadError("a row is a mapping", place=place))
+
+
+def list_value_names(value: Any, places: Iterable[str]) -> Iterator[str]:
+    """Yield the names of a parsed document as `read_names` does those of a file."""
+    first = next(iter(value), None) if isinstance(value, list) else value
+    yield from _list_value_keys(first, "", _find_ways(places))
+
+
+def _list_value_keys(value: Any, above: str, ways: Collection[str]) -> Iterator[str]:
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield (name := f"{above}{key}")
+        if name in ways and isinstance(inner, dict):
+            yield from _list_value_keys(inner, f"{name}.", ways)
+        elif name in ways and isinstance(inner, list) and inner and isinstance(inner[0], dict):
+            yield from (f"{name}[].{one}" for one in inner[0])
 
 
 def _read_columns(path: Path) -> tuple[str, ...] | None:
@@ -85,14 +259,19 @@ def _read_unchanged_columns(path: Path, *_: int) -> tuple[str, ...] | None:
     return tuple(json.loads(row[1])) if row else None
 
 
-def _read_keys(stream: JsonStream, above: str) -> Iterator[str]:
+def _find_ways(places: Iterable[str]) -> set[str]:
+    """Return the places and what leads to them: of `results.results` also `results`."""
+    parts = [place.split(".") for place in places]
+    return {".".join(one[: end + 1]) for one in parts for end in range(len(one))}
+
+
+def _read_keys(stream: JsonStream, above: str, ways: Collection[str]) -> Iterator[str]:
     for key in stream.iterate_members():
-        name = above + key
-        yield name
+        yield (name := above + key)
         opened = stream.peek()
-        if key == RESULTS and not above and opened == "{":
-            yield from _read_keys(stream, f"{name}.")
-        elif key in {RESULTS, SAMPLES} and opened == "[":
+        if name in ways and opened == "{":
+            yield from _read_keys(stream, f"{name}.", ways)
+        elif name in ways and opened == "[":
             yield from _read_first_row_keys(stream, f"{name}[].")
         else:
             stream.skip()

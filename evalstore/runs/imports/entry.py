@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError, Place
-from evalstore.model import Output
+from evalstore.model import CheckResult, Output, Verdict
 from evalstore.runs.values import StoredOutput
 from evalstore.text import EXCERPT, make_excerpt
 
@@ -21,6 +22,7 @@ class Series(NamedTuple):
     model: str | None = None
     prompt: str | None = None
     epoch: str | None = None
+    configuration: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +34,71 @@ class MissingOutput:
     reason: str
 
 
+class RecordedGrade(NamedTuple):
+    """What the tool that wrote a file said of one output: its score, its verdict, and each of its checks.
+
+    `stated` is a score that the file says of the same output in another place; None where it does
+    not.
+    """
+
+    score: Fraction | None
+    verdict: Verdict
+    checks: tuple[CheckResult, ...] = ()
+    reason: str = ""
+    reference: tuple[str, ...] = ()
+    stated: Fraction | None = None
+
+
+class RecordedMean(NamedTuple):
+    """A mean that a file says of its rows: of one check, of one configuration, or of all; scores, or passes."""
+
+    name: str
+    value: Fraction
+    configuration: str | None = None
+    check: str = ""
+    is_pass_rate: bool = False
+
+
+class FileFacts(NamedTuple):
+    """What a file says of itself; `status` is what ended its log before its end, empty of a whole one."""
+
+    name: str = ""
+    model: str = ""
+    at: str = ""
+    status: str = ""
+    claims: tuple[RecordedMean, ...] = ()
+
+
 class OutputEntry(NamedTuple):
-    """One output of a file, or its absence, with the series that it belongs to; of an unread one nobody knows it."""
+    """One output of a file, or its absence, with the series that it belongs to; of an unread one nobody knows it.
+
+    `grade` is what the file says of it, where it says something.
+    """
 
     series: Series
     output: StoredOutput | MissingOutput
     is_read: bool = True
+    grade: RecordedGrade | None = None
 
 
-def make_entry(
-    series: Series, id_: str, line: int, answer: Output | str, asked: tuple[str, ...] = ()
+def make_entry(  # noqa: PLR0913  # what a row records
+    series: Series,
+    id_: str,
+    line: int,
+    answer: Output | str,
+    asked: tuple[str, ...] = (),
+    *,
+    grade: RecordedGrade | None = None,
 ) -> OutputEntry:
     """Return an entry; a text as `answer` is the reason why there is no output."""
     if isinstance(answer, str):
-        return OutputEntry(series, MissingOutput(id_, line, answer))
+        return OutputEntry(series, MissingOutput(id_, line, answer), grade=grade)
     # Epochs are counted from 1, samples from 0.
     sample = int(series.epoch) - 1 if series.epoch and _EPOCH.fullmatch(series.epoch) else 0
     return OutputEntry(
-        series, StoredOutput(id_, answer, line, series.model, sample=sample, asked=asked)
+        series,
+        StoredOutput(id_, answer, line, series.model, sample=sample, asked=asked),
+        grade=grade,
     )
 
 

@@ -12,10 +12,10 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
-from evalstore.about import suggest_install
 from evalstore.documents import JsonStream
 from evalstore.errors import LimitError, LoadError, Place
 from evalstore.files import BLOCK, open_user_file
+from evalstore.runs.packed import DAMAGE, open_zstandard
 from evalstore.runs.unpack_budget import UnpackBudget
 
 MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
@@ -27,12 +27,10 @@ _STEPS = 8  # that each byte of an archive may take; logs take about two
 _MEMBER_STEPS = 1_000  # to open a member
 _MEMBER_LIMIT = 1 << 30  # bytes that one member may unpack to, however large the archive is
 _BROKEN = (
+    *DAMAGE,
     zipfile.BadZipFile,
     struct.error,
-    zlib.error,
-    EOFError,
     NotImplementedError,
-    OSError,
     OverflowError,
     RuntimeError,
     ValueError,
@@ -75,7 +73,6 @@ class ArchiveMember(RawIOBase):
     def __init__(self, file: zipfile.ZipFile, member: zipfile.ZipInfo, place: Place) -> None:
         self._place, self._announced = place, member
         self._sum, self._read = 0, 0
-        self._broken: tuple[type[Exception], ...] = _BROKEN
         with _explain_damage(place, _BROKEN):
             self._source = (
                 self._open_zstandard(file) if member.compress_type == _ZSTD else file.open(member)
@@ -84,7 +81,7 @@ class ArchiveMember(RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Read at most `size` bytes."""
         left = self._announced.file_size - self._read
-        with _explain_damage(self._place, self._broken):
+        with _explain_damage(self._place, _BROKEN):
             data: bytes = self._source.read(min(size, left + 1) if size >= 0 else left + 1)
         self._read += len(data)
         self._sum = zlib.crc32(data, self._sum)
@@ -98,21 +95,10 @@ class ArchiveMember(RawIOBase):
 
     def _open_zstandard(self, file: zipfile.ZipFile) -> Any:
         """Open what `zipfile` cannot unpack, or only without bounds: the packed bytes are read as if merely stored."""
-        try:
-            import zstandard
-        except ImportError:
-            raise LoadError(
-                "this archive is packed with Zstandard, which is unpacked by an optional package",
-                place=self._place,
-                hint=f"{suggest_install('inspect')}, or pip install zstandard alone",
-            ) from None
-        self._broken = (*_BROKEN, zstandard.ZstdError)
         packed = copy.copy(self._announced)
         packed.compress_type, packed.file_size = zipfile.ZIP_STORED, packed.compress_size
         del packed.CRC  # it is that of the unpacked bytes
-        return zstandard.ZstdDecompressor().stream_reader(
-            file.open(packed), read_across_frames=True
-        )
+        return open_zstandard(file.open(packed))
 
 
 @contextmanager

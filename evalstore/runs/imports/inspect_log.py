@@ -4,8 +4,8 @@ The package `inspect_ai` is not used: it unpacks without bounds (130 KB have fil
 twenty times as long (11 s for 2,000 samples), and brings 79 packages. Both forms of a log hold the
 same samples.
 
-Only a sample's id, epoch, input, messages, output, error and invalidation are read: never its
-scores, which may be NaN, nor its events. The output is what Inspect's own scorers grade: the
+Of a sample its id, epoch, input, messages, output, target, scores, error and invalidation are read,
+and no events: a score that is NaN is none. The output is what Inspect's own scorers grade: the
 completion of `output`, else the last message of the assistant.
 
 A log in which nobody called a tool or was given one keeps no record of calls: its messages would
@@ -16,7 +16,7 @@ searched first, up to the first mention of a tool.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
@@ -24,13 +24,27 @@ from typing import Any
 
 from evalstore.documents import JsonStream
 from evalstore.errors import LoadError, Place
-from evalstore.files import BLOCK, open_user_file
-from evalstore.runs.imports.entry import MissingOutput, OutputEntry
+from evalstore.files import BLOCK
+from evalstore.runs.imports.entry import (
+    FileFacts,
+    MissingOutput,
+    OutputEntry,
+    RecordedMean,
+    read_id,
+)
+from evalstore.runs.imports.grades import read_score
 from evalstore.runs.imports.inspect_archive import Archive, open_archive
 from evalstore.runs.imports.inspect_sample import check_version, read_entry
+from evalstore.runs.imports.row_item import read_item
+from evalstore.runs.packed import open_unpacked
+from evalstore.runs.record_fields import get_mapping
 from evalstore.text import make_excerpt
 
-_SAMPLE_KEYS = frozenset({"id", "epoch", "input", "messages", "output", "error", "invalidation"})
+_SAMPLE_KEYS = frozenset(
+    {"id", "epoch", "input", "messages", "output", "target", "scores", "error", "invalidation"}
+)
+_FACTS = frozenset({"eval", "status", "results"})
+_MEANS = ("accuracy", "mean")  # the metrics that are a mean of the scores
 _STATUS_LENGTH = 40  # characters of a status that no version of Inspect has
 SAMPLES_KEY = "samples"
 _WHOLE = "success"
@@ -56,7 +70,7 @@ def is_json_log(names: AbstractSet[str]) -> bool:
 def read_json_log(path: Path) -> Iterator[OutputEntry]:
     """Yield the samples of a log in its order."""
     has_record = _has_tools(path)
-    with open_user_file(path) as file:
+    with open_unpacked(path) as file:
         stream, model = JsonStream(file, str(path)), None
         for key in stream.iterate_members():
             if key == "version":
@@ -66,9 +80,8 @@ def read_json_log(path: Path) -> Iterator[OutputEntry]:
             elif key == SAMPLES_KEY and stream.peek() == "[":
                 for _ in stream.iterate_items():
                     place = stream.locate()
-                    entry = read_entry(
-                        stream.read_fields(_SAMPLE_KEYS), model, place, place.line or 0
-                    )
+                    item = read_item(stream, _SAMPLE_KEYS)
+                    entry = read_entry(item, model, place, place.line or 0)
                     yield entry if has_record else _forget_calls(entry)
             else:
                 stream.skip()
@@ -76,7 +89,7 @@ def read_json_log(path: Path) -> Iterator[OutputEntry]:
 
 
 def _has_tools(path: Path) -> bool:
-    with open_user_file(path) as file:
+    with open_unpacked(path) as file:
         return _mentions_tool(iter(lambda: file.read(BLOCK), b""))
 
 
@@ -103,24 +116,53 @@ def read_model_name(spec: dict[str, Any]) -> str | None:
     return spec["model"] if isinstance(spec.get("model"), str) else None
 
 
-def read_json_status(path: Path) -> str:
-    """Return what ended a log before its end: `cancelled`, `error`, or `started` for one that was never finished."""
-    with open_user_file(path) as file:
-        stream = JsonStream(file, str(path))
-        for key in stream.iterate_members():
-            if key == "status":
-                return _name_status(stream.read())
+def read_json_facts(path: Path) -> FileFacts:
+    """Return what a log says of itself; `started` is the status of one that was never finished."""
+    with open_unpacked(path) as file:
+        return _make_facts(_read_fact_fields(JsonStream(file, str(path))))
+
+
+def _read_fact_fields(stream: JsonStream) -> dict[str, Any]:
+    found = {}
+    for key in stream.iterate_members():
+        if key in _FACTS:
+            found[key] = stream.read_lenient()
+        else:
             stream.skip()
-    return ""
+    return found
 
 
-def read_archive_status(path: Path) -> str:
+def read_archive_facts(path: Path) -> FileFacts:
     """Return the same of an archive, whose header is written at the end."""
     with open_archive(path) as archive:
         if _HEADERS[0] not in archive.members:
-            return _UNFINISHED
+            return FileFacts(status=_UNFINISHED)
         with archive.open_member(_HEADERS[0]) as stream:
-            return _name_status(stream.read_fields({"status"}).get("status"))
+            found = _read_fact_fields(stream)
+    return _make_facts(found)
+
+
+def _make_facts(found: dict[str, Any]) -> FileFacts:
+    spec = get_mapping(found, "eval")
+    return FileFacts(
+        read_id(spec.get("task")) or "",
+        read_model_name(dict(spec)) or "",
+        read_id(spec.get("created")) or "",
+        _name_status(found.get("status")),
+        tuple(_list_claims(get_mapping(found, "results").get("scores"))),
+    )
+
+
+def _list_claims(scores: Any) -> Iterator[RecordedMean]:
+    """Yield the means that a log says of its scorers, but for those over reduced epochs of another kind."""
+    for one in scores if isinstance(scores, list) else ():
+        if not isinstance(one, dict) or one.get("reducer") not in {None, "mean"}:
+            continue
+        name = read_id(one.get("name")) or ""
+        for metric in _MEANS:
+            value = get_mapping(get_mapping(one, "metrics"), metric).get("value")
+            if (mean := read_score(value)) is not None:
+                yield RecordedMean(f"{metric} of {name}", mean, check=name)
 
 
 def _name_status(status: Any) -> str:
@@ -164,9 +206,9 @@ def _require_whole_samples(archive: Archive) -> list[str]:
     return list(archive.members)
 
 
-def _read_sample(archive: Archive, name: str) -> dict[str, Any]:
+def _read_sample(archive: Archive, name: str) -> Mapping[str, Any] | LoadError:
     with archive.open_member(name) as stream:
-        sample = stream.read_fields(_SAMPLE_KEYS)
+        sample = read_item(stream, _SAMPLE_KEYS)
         stream.expect_end()
     return sample
 

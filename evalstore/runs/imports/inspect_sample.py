@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 from evalstore.errors import LoadError, Place
-from evalstore.model import Output, OutputEnd
+from evalstore.model import CheckResult, Output, OutputEnd
 from evalstore.model.outcome import read_output_end
 from evalstore.runs.imports.entry import (
     OutputEntry,
+    RecordedGrade,
     Series,
     describe_unexpected_shape,
     make_entry,
@@ -18,9 +20,12 @@ from evalstore.runs.imports.entry import (
     read_id,
     shorten_reason,
 )
+from evalstore.runs.imports.grades import grade_by_checks, make_check, read_score
 from evalstore.runs.record_fields import get_mapping
 
 _LOG_VERSIONS = (1, 2)
+# As Inspect's `value_to_float` reads them; what was not answered counts as wrong.
+_LETTERS = {"C": Fraction(1), "P": Fraction(1, 2), "I": Fraction(0), "N": Fraction(0)}
 
 
 def read_sample_entry(
@@ -34,13 +39,40 @@ def read_sample_entry(
         _reason_without_output(sample) or _sample_output(sample, place) or "the model said nothing"
     )
     asked = read_asked(sample.get("input"))
-    return make_entry(Series(model, epoch=epoch), id_, number, answer, (asked,) if asked else ())
+    grade = None if isinstance(answer, str) else _read_grade(sample)
+    return make_entry(
+        Series(model, epoch=epoch), id_, number, answer, (asked,) if asked else (), grade=grade
+    )
+
+
+def _read_grade(sample: Mapping[str, Any]) -> RecordedGrade | None:
+    """Return what its scorers said; None of a sample that none has scored."""
+    checks = list(_list_checks(get_mapping(sample, "scores")))
+    target = sample.get("target")
+    several = target if isinstance(target, list) else [target]
+    reference = tuple(text for text in several if isinstance(text, str) and text)
+    return grade_by_checks(checks, reference=reference) if checks else None
+
+
+def _list_checks(scores: Mapping[str, Any]) -> Iterator[CheckResult]:
+    """Yield a check for each scorer, and of a scorer with several values one for each."""
+    for name, score in scores.items():
+        value = score.get("value") if isinstance(score, dict) else score
+        reason = score.get("explanation") if isinstance(score, dict) else ""
+        parts = value.items() if isinstance(value, dict) else [("", value)]
+        for part, found in parts:
+            id_ = f"{name}/{part}" if part else name
+            number = _LETTERS.get(found) if isinstance(found, str) else None
+            number = read_score(found) if number is None else number
+            yield make_check(id_, number, reason=reason, engine="inspect_ai")
 
 
 def read_entry(
-    sample: Mapping[str, Any], model: str | None, place: Place, number: int
+    sample: Mapping[str, Any] | LoadError, model: str | None, place: Place, number: int
 ) -> OutputEntry:
     """Return one sample as an entry; one of another shape does not keep the others from being read."""
+    if isinstance(sample, LoadError):
+        return make_unread_entry(sample)
     try:
         return read_sample_entry(sample, model, place, number)
     except LoadError as error:

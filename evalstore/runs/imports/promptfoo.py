@@ -1,37 +1,34 @@
-"""Reads results of promptfoo, versions 1 to 3, as one JSON document or as JSON Lines, one result at a time.
+"""Reads a result of promptfoo, versions 1 to 3, of a document of JSON or YAML, or of JSON Lines.
 
 A result names its question by the `id` in its test's metadata or variables; else by `testIdx`, its
 row in promptfoo's table. Its model is its provider as promptfoo shows it: the label, else the id.
 Calls that were performed stand in `metadata.toolCalls`; calls that a model only requested are its
 output, in the words of its API: a message or a list of calls (OpenAI), or a list of parts (Google).
-Any other output that is not text is written as JSON. What the graders of promptfoo said is not
-read.
+Any other output that is not text is written as JSON. What its graders said is a check each, by its
+metric, or by the words of the assertion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from pathlib import Path
 from typing import Any
 
-from evalstore.documents import JsonStream
 from evalstore.errors import LoadError, Place
-from evalstore.files import open_user_file
+from evalstore.model import CheckResult
 from evalstore.runs.imports.entry import (
     OutputEntry,
+    RecordedGrade,
     Series,
     make_entry,
-    make_unread_entry,
     read_asked,
     read_id,
     shorten_reason,
 )
+from evalstore.runs.imports.grades import make_check, make_grade, read_passed, read_score
 from evalstore.runs.imports.promptfoo_response import read_response_output
 from evalstore.runs.record_fields import get_mapping
-from evalstore.runs.run_files import read_json_objects
 
-RESULTS_KEY = "results"
 RESULT_KEYS = frozenset(
     {
         "testCase",
@@ -43,8 +40,10 @@ RESULT_KEYS = frozenset(
         "provider",
         "response",
         "error",
+        *("success", "score", "gradingResult", "failureReason"),
     }
 )
+_ERROR = 2  # the reason of a failure that is no verdict
 _OWN = frozenset(
     {
         "provider",
@@ -57,10 +56,7 @@ _OWN = frozenset(
         "namedScores",
     }
 )
-_OWN_BELOW = [
-    frozenset(f"{at}[].{key}" for key in _OWN)
-    for at in (RESULTS_KEY, f"{RESULTS_KEY}.{RESULTS_KEY}")
-]
+_OWN_BELOW = [frozenset(f"{at}[].{key}" for key in _OWN) for at in ("results", "results.results")]
 _ENOUGH = 4
 
 
@@ -74,31 +70,7 @@ def is_result_row(names: AbstractSet[str]) -> bool:
     return len(names & _OWN) >= _ENOUGH
 
 
-def read_results(path: Path) -> Iterator[OutputEntry]:
-    """Yield the results of a document in its order."""
-    with open_user_file(path) as file:
-        stream = JsonStream(file, str(path))
-        for key in stream.iterate_members():
-            if key != RESULTS_KEY:
-                stream.skip()
-            elif stream.peek() == "[":
-                yield from _read_result_list(stream)
-            else:
-                for inner in stream.iterate_members():
-                    if inner == RESULTS_KEY:
-                        yield from _read_result_list(stream)
-                    else:
-                        stream.skip()
-        stream.expect_end()
-
-
-def read_result_lines(path: Path) -> Iterator[OutputEntry]:
-    """Yield the results of a JSONL file in its order."""
-    for line, result in read_json_objects(path):
-        yield _read_entry(result, Place(str(path), line))
-
-
-def read_result_entry(result: Mapping[str, Any], place: Place) -> OutputEntry:
+def read_row(result: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
     """Return one result as an entry; without an output, where the provider failed or gave none."""
     response = result.get("response")
     failed = get_mapping(result, "response").get("error")
@@ -106,21 +78,41 @@ def read_result_entry(result: Mapping[str, Any], place: Place) -> OutputEntry:
     series = Series(_provider_name(result.get("provider")), _prompt_name(result))
     missing = shorten_reason(failed or result.get("error"), "the provider gave no output")
     id_ = _question_id(result, place)
-    return make_entry(series, id_, place.line or 0, output or missing, _list_asked(result))
+    grade = _read_grade(result) if output else None
+    return make_entry(
+        series, id_, place.line or 0, output or missing, _list_asked(result), grade=grade
+    )
 
 
-def _read_result_list(stream: JsonStream) -> Iterator[OutputEntry]:
-    for _ in stream.iterate_items():
-        place = stream.locate()
-        yield _read_entry(stream.read_fields(RESULT_KEYS), place)
+def _read_grade(result: Mapping[str, Any]) -> RecordedGrade | None:
+    """Return what the graders of promptfoo said; nothing of a result that none of them could grade."""
+    said = get_mapping(result, "gradingResult")
+    passed = read_passed(said.get("pass", result.get("success")))
+    score = read_score(said.get("score", result.get("score")))
+    if result.get("failureReason") == _ERROR or (passed is None and score is None):
+        return make_grade(None, reason=result.get("error")) if said or "success" in result else None
+    parts = said.get("componentResults")
+    checks = [
+        _read_check(part)
+        for part in (parts if isinstance(parts, list) else ())
+        if isinstance(part, dict)
+    ]
+    return make_grade(score, passed, checks, reason=said.get("reason") if not checks else "")
 
 
-def _read_entry(result: Mapping[str, Any], place: Place) -> OutputEntry:
-    """Return one result as an entry; one of another shape does not keep the others from being read."""
-    try:
-        return read_result_entry(result, place)
-    except LoadError as error:
-        return make_unread_entry(error, _find_id(result))
+def _read_check(part: Mapping[str, Any]) -> CheckResult:
+    assertion = get_mapping(part, "assertion")
+    value = assertion.get("value")
+    words = read_id(value) if isinstance(value, str | int) else None
+    type_ = read_id(assertion.get("type")) or "an assertion"
+    name = read_id(assertion.get("metric")) or (f"{type_} {words}" if words else type_)
+    return make_check(
+        name,
+        read_score(part.get("score")),
+        read_passed(part.get("pass")),
+        reason=part.get("reason"),
+        engine="promptfoo",
+    )
 
 
 def _question_id(result: Mapping[str, Any], place: Place) -> str:

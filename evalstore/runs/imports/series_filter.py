@@ -127,7 +127,8 @@ def _several_series_error(names: NamesByPart, choice: SeriesFilter, file: str) -
     options = "; ".join(
         f"--only {part}={_list_names(several)}" for part, several in differing.items()
     )
-    all_ = "; or take them for one with --model NAME" if list(differing) == ["model"] else ""
+    is_model = list(differing) == ["model"]
+    all_ = "; or evalstore score takes them for one with --model NAME" if is_model else ""
     return RefusedError(
         f"contains outputs of {counted}, but a run can have only one",
         place=Place(file),

@@ -1,0 +1,392 @@
+"""The one table of what a file of outputs or of results is: how it is known, read, and what it can be used for.
+
+Every command asks it. A row with `read_entries` None names a file that holds no results, and what
+its owner can do.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalstore.documents import LINE_LIMIT
+from evalstore.errors import LoadError, Place
+from evalstore.runs.eee_rows import OUTPUT_SHAPES, read_stored_output
+from evalstore.runs.imports import (
+    inspect_log,
+    promptfoo,
+    skill_creator,
+)
+from evalstore.runs.imports.containers import (
+    ARCHIVE,
+    ARRAY,
+    CSV,
+    EMPTY,
+    OBJECT,
+    PARQUET,
+    UTF_16,
+    YAML,
+    detect_container,
+    iterate_rows,
+    list_value_names,
+    read_names,
+)
+from evalstore.runs.imports.entry import (
+    FileFacts,
+    MissingOutput,
+    OutputEntry,
+    Series,
+    make_unread_entry,
+)
+from evalstore.runs.imports.row_item import parse_lenient_object
+from evalstore.runs.record_fields import explain_shape_errors
+from evalstore.runs.row_formats import is_text_format, read_lines
+from evalstore.runs.run_files import parse_json_object, read_embedded_samples
+from evalstore.runs.spans import OutputSpan
+
+_Names = AbstractSet[str]
+_ReadRow = Callable[[Mapping[str, Any], Place, int], OutputEntry]
+EVERY_EVAL_EVER = "Every Eval Ever"
+# A first line with one of these keys is an incomplete line of the first format; reading it names
+# what is missing.
+_ALMOST = frozenset({"id", "output", "schema_version"})
+_ROWS = frozenset({OBJECT, ARRAY})
+_TABLES = frozenset({OBJECT, ARRAY, CSV})
+_DOCUMENTS = frozenset({OBJECT, YAML})
+# What others call an id, and an output.
+_IDS = ("id", "question_id", "qid", "case_id", "task_id", "test_id", "key", "name", "index")
+_OUTPUTS = (
+    *("output", "response", "answer", "completion", "generation", "prediction", "generated_text"),
+    *("text", "content"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """What a file is: its `name` in words, the containers that hold it, and how its keys tell it.
+
+    `files` are the kinds of files that its `tool` writes.
+    `read_entries` reads its outputs, with what was recorded of each where it `has_verdicts`;
+    `has_outputs` is false where the answers themselves are not kept. `read_facts` reads what the
+    file says of itself. `has_rows`: a file can be cut between its rows, and `read_entries` takes a
+    span of it, too. `migrates` names the format by which `evalstore migrate` takes it. `advise`
+    says by the keys of a file what to do with one that cannot be read; one that `is_container` is
+    known by its first bytes, whatever is in it.
+    """
+
+    name: str
+    containers: Collection[str]
+    fits: Callable[[_Names], bool]
+    read_entries: Callable[..., Iterator[OutputEntry]] | None = None
+    tool: str = ""
+    files: str = ""
+    has_outputs: bool = True
+    has_verdicts: bool = False
+    migrates: str = ""
+    has_rows: bool = False
+    read_facts: Callable[[Path], FileFacts] = lambda _: FileFacts()
+    score_note: str = ""
+    advise: Callable[[_Names], str] = lambda _: ""
+    is_container: bool = False
+
+    def describe_use(self, file: str) -> str:
+        """Return what takes a file of this format, for a command that does not."""
+        steps = " and ".join(f"`{step}`" for step in self.list_steps(file))
+        return f"{self.name}, for {steps}" if steps else self.name
+
+    def require_reader(self) -> Callable[..., Iterator[OutputEntry]]:
+        """Return what reads the entries of a file; no format that `detect_format` returns lacks it."""
+        if self.read_entries is None:
+            raise LookupError(f"{self.name} has no reader")
+        return self.read_entries
+
+    def list_steps(self, file: str) -> tuple[str, ...]:
+        """Return the commands that take a file of this format."""
+        name = shlex.quote(file)
+        steps = (
+            (self.has_verdicts, f"evalstore show {name}"),
+            (self.read_entries is not None and self.has_outputs, f"evalstore score DATASET {name}"),
+            (bool(self.migrates), f"evalstore migrate {name}"),
+        )
+        return tuple(step for holds, step in steps if holds)
+
+
+def _read_each(
+    read_row: _ReadRow, path: Path, *, places: tuple[str, ...] = (), fields: Any = None
+) -> Iterator[OutputEntry]:
+    """Yield the entry of each row; one of another shape does not keep the others from being read."""
+    for number, (place, row) in enumerate(iterate_rows(path, places, fields)):
+        if isinstance(row, LoadError):
+            yield make_unread_entry(row)
+            continue
+        try:
+            with explain_shape_errors(place, "this row has another shape than its tool writes"):
+                entry = read_row(row, place, number)
+        except LoadError as error:
+            entry = make_unread_entry(error, row.get("id"))
+        yield entry
+
+
+def _by_row(read_row: _ReadRow, *places: str, fields: Collection[str] | None = None) -> Any:
+    return partial(_read_each, read_row, places=places, fields=fields)
+
+
+def _read_json_lines(path: Path, span: OutputSpan | None = None) -> Iterator[OutputEntry]:
+    file = str(path)
+    # What is null in a table is absent from its rows.
+    absent = {} if is_text_format(path) else {"output": None}
+    read = _RowReader()
+    for line, data in read_lines(path, span):
+        if len(data) > LINE_LIMIT:  # its end cannot be told from the next row
+            parse_json_object(data, Place(file, line))
+        try:
+            stored = parse_lenient_object(data, Place(file, line))
+        except LoadError as error:
+            yield make_unread_entry(error)
+            continue
+        row = {**absent, **stored} if "id" in stored else stored
+        yield read.read_entry(row, Place(file, line))
+
+
+def _read_embedded(path: Path) -> Iterator[OutputEntry]:
+    read = _RowReader()
+    for line, sample in read_embedded_samples(path):
+        yield read.read_entry(sample, Place(str(path), line))
+
+
+def _read_plain_row(row: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
+    return _RowReader().read_entry({"output": None, **row}, place)
+
+
+@dataclass(frozen=True, slots=True)
+class _RowReader:
+    """Reads rows, each by itself: one that cannot be read does not keep the others from it."""
+
+    _known: dict[str | None, Series] = field(default_factory=dict)
+
+    def read_entry(self, row: Mapping[str, Any], place: Place) -> OutputEntry:
+        """Return what one row records."""
+        id_ = row.get("sample_id", row.get("id"))
+        try:
+            found = read_stored_output(row, place)
+        except LoadError as error:
+            return make_unread_entry(error, id_)
+        model = found.model if found else row.get("model_id")
+        name = model if isinstance(model, str) else None
+        series = self._known.get(name) or self._known.setdefault(name, Series(name))
+        return OutputEntry(
+            series, found or MissingOutput(str(id_), place.line or 0, "the model gave no output")
+        )
+
+
+def _advise_names(names: _Names) -> str:
+    """Return how rows whose id or output has another name are converted; empty for a row that has neither."""
+    id_, output = (
+        next((name for name in known if name in names), None) for known in (_IDS, _OUTPUTS)
+    )
+    if id_ is None or output is None:
+        return ""
+    return f"convert them: jq -c '{{id: .{id_}, output: .{output}}}' FILE > outputs.jsonl"
+
+
+def _has_other_names(names: _Names) -> bool:
+    return bool(_advise_names(names))
+
+
+def _has_all(*keys: str) -> Callable[[_Names], bool]:
+    return frozenset(keys).issubset
+
+
+_PLAIN = 'lines {"id", "output", "input"?, "tool_calls"?, "sample"?}'
+_PLAIN_LINES = FileFormat(
+    _PLAIN, {OBJECT}, _has_all("id", "output"), _read_json_lines, has_rows=True
+)
+EEE_ROWS = FileFormat(
+    "rows of Every Eval Ever",
+    {OBJECT},
+    _has_all("sample_id"),
+    _read_json_lines,
+    EVERY_EVAL_EVER,
+    files=".jsonl, .parquet",
+    has_verdicts=True,
+    migrates="every_eval_ever",
+    has_rows=True,
+)
+RUN_FORMAT = FileFormat(
+    "a run of Every Eval Ever",
+    {OBJECT},
+    _has_all("evaluation_results"),
+    _read_embedded,
+    EVERY_EVAL_EVER,
+    files=".json with its rows",
+    has_verdicts=True,
+    migrates="every_eval_ever",
+)
+_PROMPTFOO = "results of promptfoo"
+_PROMPTFOO_PLACES = ("results", "results.results")
+_SKILL_CREATOR = "gradings of skill-creator"
+
+FORMATS = (
+    _PLAIN_LINES,
+    EEE_ROWS,
+    RUN_FORMAT,
+    FileFormat(
+        "a log of Inspect AI",
+        {ARCHIVE},
+        inspect_log.is_log_archive,
+        inspect_log.read_log_archive,
+        "Inspect AI",
+        files=".eval",
+        has_verdicts=True,
+        read_facts=inspect_log.read_archive_facts,
+    ),
+    FileFormat(
+        "a log of Inspect AI",
+        {OBJECT},
+        inspect_log.is_json_log,
+        inspect_log.read_json_log,
+        "Inspect AI",
+        files=".json",
+        has_verdicts=True,
+        read_facts=inspect_log.read_json_facts,
+    ),
+    FileFormat(
+        _PROMPTFOO,
+        _DOCUMENTS,
+        promptfoo.is_result_file,
+        _by_row(promptfoo.read_row, *_PROMPTFOO_PLACES, fields=promptfoo.RESULT_KEYS),
+        "promptfoo",
+        files=".json, .yaml",
+        has_verdicts=True,
+    ),
+    FileFormat(
+        _PROMPTFOO,
+        _ROWS,
+        promptfoo.is_result_row,
+        _by_row(promptfoo.read_row),
+        "promptfoo",
+        files=".jsonl",
+        has_verdicts=True,
+    ),
+    FileFormat(
+        _SKILL_CREATOR,
+        {OBJECT},
+        skill_creator.is_grading,
+        skill_creator.read_gradings,
+        "skill-creator",
+        files="grading.json, benchmark.json",
+        has_outputs=False,
+        has_verdicts=True,
+        read_facts=skill_creator.read_benchmark_facts,
+    ),
+    FileFormat(_PLAIN, {ARRAY, CSV}, _has_all("id", "output"), _by_row(_read_plain_row)),
+    FileFormat(
+        "a dataset, which holds the questions",
+        _DOCUMENTS,
+        _has_all("id", "questions"),
+        advise=lambda _: "check it: evalstore validate FILE",
+    ),
+    FileFormat(
+        "results of promptfoo, and not one",
+        _DOCUMENTS,
+        _has_all("evalId", "config"),
+        tool="promptfoo",
+    ),
+    FileFormat(
+        "conversations without ids",
+        {OBJECT},
+        _has_all("messages"),
+        advise=lambda _: (
+            "number them: jq -c '{id: (input_line_number | tostring), messages}' FILE > outputs.jsonl"
+        ),
+    ),
+    FileFormat("rows with other key names", {OBJECT}, _has_other_names, advise=_advise_names),
+    FileFormat(
+        "one JSON array of rows with other key names",
+        {ARRAY},
+        _has_other_names,
+        advise=lambda names: _advise_names(names).replace("'{", "'.[] | {"),
+    ),
+    FileFormat(
+        "a table",
+        {CSV},
+        bool,
+        is_container=True,
+        advise=lambda _: "name its columns of ids and of outputs `id` and `output`",
+    ),
+    FileFormat("another kind of archive", {ARCHIVE}, lambda _: True, is_container=True),
+    FileFormat(
+        "text in UTF-16",
+        {UTF_16},
+        lambda _: True,
+        is_container=True,
+        advise=lambda _: "convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW",
+    ),
+    FileFormat(
+        "Parquet",
+        {PARQUET},
+        lambda _: True,
+        is_container=True,
+        advise=lambda _: "rename the file so that it ends in .parquet",
+    ),
+)
+PLACES = frozenset({*_PROMPTFOO_PLACES, *skill_creator.PLACES, "samples", "spec"})
+
+
+class FoundFormat(NamedTuple):
+    """What a file is, as far as the table knows it, and how its owner makes it readable."""
+
+    shape: FileFormat | None
+    advice: str = ""
+
+
+def find_format(path: Path) -> FoundFormat:
+    """Return what a file is, by its content; nothing for a file that no row of the table fits."""
+    kind = detect_container(path)
+    if kind == EMPTY:
+        return FoundFormat(_PLAIN_LINES)
+    names = set[str]()
+    readable = [shape for shape in FORMATS if shape.read_entries and kind in shape.containers]
+    for name in read_names(path, kind, PLACES):
+        names.add(name)
+        for shape in readable:
+            if shape.fits(names):
+                return FoundFormat(shape)
+    return _find_unreadable(kind, names, str(path))
+
+
+def find_value_format(value: Any) -> FileFormat | None:
+    """Return the format of results that a parsed document has; None where it has none that a tool writes."""
+    # A list may be an array, or the rows of JSON Lines.
+    kinds = {ARRAY, OBJECT} if isinstance(value, list) else {OBJECT}
+    names = set(list_value_names(value, PLACES))
+    known = (one for one in FORMATS if one.tool and not kinds.isdisjoint(one.containers))
+    return next((one for one in known if one.fits(names)), None)
+
+
+def detect_format(path: Path) -> FileFormat:
+    """Return the format of a file by its content; raises `LoadError`, which lists the formats, where none fits."""
+    shape, advice = find_format(path)
+    if shape and shape.read_entries:
+        return shape
+    formats = dict.fromkeys(one.tool or one.name for one in FORMATS if one.read_entries)
+    hint = f"it looks like {shape.name}" + (f"; {advice}" if advice else "") if shape else None
+    raise LoadError(
+        f"holds outputs in no shape that evalstore reads: {', '.join(formats)}",
+        place=Place(str(path)),
+        hint=hint or OUTPUT_SHAPES,
+    )
+
+
+def _find_unreadable(kind: str, names: _Names, file: str) -> FoundFormat:
+    others = (shape for shape in FORMATS if not shape.read_entries and kind in shape.containers)
+    shape = next((one for one in others if one.fits(names)), None)
+    if shape is None:
+        almost = kind == OBJECT and not names.isdisjoint(_ALMOST)
+        return FoundFormat(_PLAIN_LINES if almost else None)
+    return FoundFormat(shape, shape.advise(names).replace("FILE", shlex.quote(file)))

@@ -1,0 +1,86 @@
+"""Opens a file that a user named, unpacked where gzip or Zstandard packed it; known by its first bytes alone."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from evalstore.errors import LoadError, Place
+from evalstore.files import open_user_file
+from evalstore.runs.unpack_budget import UnpackBudget
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_GZIP, _ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
+    _GZIP: lambda file: gzip.GzipFile(fileobj=file),
+    _ZSTANDARD: zstd.ZstdFile,
+}
+# What a damaged file raises, besides what an operating system does.
+DAMAGE = (zlib.error, zstd.ZstdError, EOFError, OSError)
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file is packed, so that its bytes are not its lines."""
+    with open_user_file(path) as file:
+        return _find_opener(file) is not None
+
+
+def open_unpacked(path: Path) -> BinaryIO:
+    """Open a file for reading forwards; `LimitError` where it unpacks to far more than its size allows."""
+    file = open_user_file(path)
+    opener = _find_opener(file)
+    if opener is None:
+        return file
+    place = Place(str(path))
+    budget = UnpackBudget(file.seek(0, io.SEEK_END), place, steps=1, advice="unpack it first")
+    file.seek(0)
+    return cast("BinaryIO", io.BufferedReader(_Unpacked(opener(file), file, place, budget)))
+
+
+def _find_opener(file: BinaryIO) -> Callable[[BinaryIO], Any] | None:
+    head = file.read(4)
+    file.seek(0)
+    return next((opener for magic, opener in _OPENERS.items() if head.startswith(magic)), None)
+
+
+def open_zstandard(file: Any) -> Any:
+    """Open a stream that Zstandard packed, such as a member of an archive."""
+    return zstd.ZstdFile(file)
+
+
+class _Unpacked(io.RawIOBase):
+    """The unpacked bytes of a file, counted; `LoadError` where they are damaged."""
+
+    def __init__(self, source: Any, file: BinaryIO, place: Place, budget: UnpackBudget) -> None:
+        super().__init__()
+        self._source, self._file, self._place, self._budget = source, file, place, budget
+
+    def readable(self) -> bool:
+        """Answer true, as `BufferedReader` asks."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer, and return how many bytes were read."""
+        try:
+            data: bytes = self._source.read(len(buffer))
+        except DAMAGE as error:
+            raise LoadError(
+                f"cannot be unpacked: {str(error) or 'it is damaged'}", place=self._place
+            ) from None
+        self._budget.spend_bytes(len(data))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Close the file, too."""
+        self._file.close()
+        super().close()
