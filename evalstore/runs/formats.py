@@ -20,6 +20,7 @@ from evalstore.runs.eee_rows import OUTPUT_SHAPES, read_stored_output
 from evalstore.runs.imports import (
     inspect_log,
     promptfoo,
+    promptfoo_table,
     skill_creator,
 )
 from evalstore.runs.imports.containers import (
@@ -271,6 +272,15 @@ FORMATS = (
         _by_row(promptfoo.read_row),
         "promptfoo",
         files=".jsonl",
+        has_verdicts=True,
+    ),
+    FileFormat(
+        _PROMPTFOO,
+        {CSV},
+        promptfoo_table.is_table,
+        promptfoo_table.read_table,
+        "promptfoo",
+        files=".csv",
         has_verdicts=True,
     ),
     FileFormat(

@@ -1,0 +1,80 @@
+"""Reads results of promptfoo as a table (`-o results.csv`): a column each variable, then some for each prompt.
+
+The output of a prompt stands below `[provider] prompt`, and behind it `Status`, `Score`, a
+`Metric: …` for each metric, `Grader Reason` and `Comment`. A row is named by its variable `id`,
+else by its number from 0, as in the other files of promptfoo. Measured with promptfoo 0.121.20.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+from evalstore.errors import LoadError, Place
+from evalstore.model import Output
+from evalstore.runs.imports.containers import read_records
+from evalstore.runs.imports.entry import (
+    OutputEntry,
+    Series,
+    make_entry,
+    make_unread_entry,
+    shorten_reason,
+)
+from evalstore.runs.imports.grades import make_check, make_grade, read_passed, read_score
+
+_STATUS, _SCORE, _REASON, _METRIC = "Status", "Score", "Grader Reason", "Metric: "
+_FAILED = "ERROR"
+_PROMPT = re.compile(r"\[(?P<provider>[^\]]*)\] ?(?P<prompt>.*)", re.DOTALL)
+
+
+def is_table(names: AbstractSet[str]) -> bool:
+    """Whether a table with these columns holds results of promptfoo."""
+    return {_STATUS, _SCORE, _REASON} <= names and any(map(_PROMPT.fullmatch, names))
+
+
+def read_table(path: Path) -> Iterator[OutputEntry]:
+    """Yield the outputs of a table row by row, each in the order of the prompts."""
+    records = read_records(path)
+    _, header = next(records, (Place(str(path)), ()))
+    names = header if not isinstance(header, LoadError) else ()
+    columns = [
+        at
+        for at, name in enumerate(names)
+        if _PROMPT.fullmatch(name) and list(names[at + 1 : at + 3]) == [_STATUS, _SCORE]
+    ]
+    for number, (place, record) in enumerate(records):
+        if isinstance(record, LoadError):
+            yield make_unread_entry(record)
+            continue
+        if len(record) != len(names):
+            sentence = f"it has {len(record)} values for {len(names)} columns"
+            yield make_unread_entry(LoadError(sentence, place=place))
+            continue
+        given = dict(zip(names[: columns[0]], record, strict=False))
+        id_ = given.pop("id", "") or str(number)
+        asked = tuple(filter(None, given.values()))
+        for at, end in zip(columns, [*columns[1:], len(names)], strict=True):
+            yield _read_cell(names[at:end], record[at:end], id_, place, asked)
+
+
+def _read_cell(
+    names: Sequence[str], values: Sequence[str], id_: str, place: Place, asked: tuple[str, ...]
+) -> OutputEntry:
+    """Return the output of one prompt in a row."""
+    found = _PROMPT.fullmatch(names[0])
+    series = Series(found["provider"], found["prompt"]) if found else Series()
+    cells = dict(zip(names, values, strict=True))
+    if cells[_STATUS] == _FAILED:
+        reason = shorten_reason(cells.get(_REASON) or values[0], "the provider gave no output")
+        return make_entry(series, id_, place.line or 0, reason, asked)
+    checks = [
+        make_check(name.removeprefix(_METRIC), read_score(value), engine="promptfoo")
+        for name, value in cells.items()
+        if name.startswith(_METRIC) and value
+    ]
+    grade = make_grade(
+        read_score(cells[_SCORE]), read_passed(cells[_STATUS]), checks, reason=cells.get(_REASON)
+    )
+    return make_entry(series, id_, place.line or 0, Output(values[0]), asked, grade=grade)
