@@ -18,6 +18,7 @@ from evalstore.documents import LINE_LIMIT
 from evalstore.errors import LoadError, Place
 from evalstore.runs.eee_rows import OUTPUT_SHAPES, read_stored_output
 from evalstore.runs.imports import (
+    agentv,
     inspect_log,
     promptfoo,
     promptfoo_table,
@@ -293,6 +294,15 @@ FORMATS = (
         has_outputs=False,
         has_verdicts=True,
         read_facts=skill_creator.read_benchmark_facts,
+    ),
+    FileFormat(
+        "results of AgentV",
+        _ROWS,
+        agentv.is_result,
+        _by_row(agentv.read_row),
+        "AgentV",
+        files="index.jsonl, results in .jsonl",
+        has_verdicts=True,
     ),
     FileFormat(_PLAIN, {ARRAY, CSV}, _has_all("id", "output"), _by_row(_read_plain_row)),
     FileFormat(
