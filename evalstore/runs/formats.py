@@ -20,6 +20,7 @@ from evalstore.runs.eee_rows import OUTPUT_SHAPES, read_stored_output
 from evalstore.runs.imports import (
     agentv,
     inspect_log,
+    lm_eval,
     promptfoo,
     promptfoo_table,
     skill_creator,
@@ -302,6 +303,15 @@ FORMATS = (
         _by_row(agentv.read_row),
         "AgentV",
         files="index.jsonl, results in .jsonl",
+        has_verdicts=True,
+    ),
+    FileFormat(
+        "samples of lm-evaluation-harness",
+        _ROWS,
+        lm_eval.is_sample,
+        _by_row(lm_eval.read_row),
+        "lm-evaluation-harness",
+        files="samples_*.jsonl",
         has_verdicts=True,
     ),
     FileFormat(_PLAIN, {ARRAY, CSV}, _has_all("id", "output"), _by_row(_read_plain_row)),

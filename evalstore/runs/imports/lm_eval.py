@@ -1,0 +1,99 @@
+"""Reads samples that lm-evaluation-harness logs (`samples_TASK_TIME.jsonl`), a document and a filter on each line.
+
+The output is the first response; of a multiple choice it is the continuation that is likeliest. The
+score is that of the first of the `metrics` that a line names. A line for each filter makes several
+configurations of one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from evalstore.documents import write_row
+from evalstore.errors import Place
+from evalstore.model import Output
+from evalstore.runs.imports.entry import (
+    OutputEntry,
+    RecordedGrade,
+    Series,
+    describe_unexpected_shape,
+    make_entry,
+    read_id,
+)
+from evalstore.runs.imports.grades import make_check, make_grade, read_score
+
+_OWN = frozenset(
+    {
+        *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
+        *("doc_hash", "prompt_hash", "target_hash", "sample_len", "name", "task_name"),
+    }
+)
+_NO_FILTER = "none"
+
+
+def is_sample(names: AbstractSet[str]) -> bool:
+    """Whether a row with these keys is a logged sample."""
+    return {"doc_id", "resps"} <= names or {"doc_id", "filtered_resps"} <= names
+
+
+def read_row(row: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
+    """Return one sample."""
+    id_ = read_id(row.get("doc_id"))
+    if id_ is None:
+        raise describe_unexpected_shape("the `doc_id` of this sample", place)
+    asked = list(_list_arguments(row.get("arguments")))
+    filter_ = read_id(row.get("filter"))
+    series = Series(configuration=None if filter_ == _NO_FILTER else filter_)
+    text = _read_answer(row, asked)
+    answer = Output(text) if text is not None else "the model gave no response"
+    question = (asked[0][0],) if asked and asked[0][0] else ()
+    return make_entry(series, id_, place.line or 0, answer, question, grade=_read_grade(row))
+
+
+def _list_arguments(arguments: Any) -> Iterator[tuple[str, str]]:
+    """Yield the prompt and the continuation of each request."""
+    several = arguments.values() if isinstance(arguments, dict) else arguments
+    for one in several if isinstance(several, list) or isinstance(arguments, dict) else ():
+        parts = (
+            list(one.values()) if isinstance(one, dict) else one if isinstance(one, list) else [one]
+        )
+        texts = [part if isinstance(part, str) else "" for part in [*parts, "", ""][:2]]
+        yield texts[0], texts[1]
+
+
+def _read_answer(row: Mapping[str, Any], asked: list[tuple[str, str]]) -> str | None:
+    first = [_unwrap(one) for one in row.get("resps") or row.get("filtered_resps") or ()]
+    if first and isinstance(first[0], str):
+        return first[0]
+    likelihoods = [read_score(one[0]) if isinstance(one, list) and one else None for one in first]
+    known = [(value, number) for number, value in enumerate(likelihoods) if value is not None]
+    if not known:
+        return None
+    number = max(known, key=lambda pair: (pair[0], -pair[1]))[1]
+    return asked[number][1] if number < len(asked) and asked[number][1] else str(number)
+
+
+def _unwrap(response: Any) -> Any:
+    """Return the first of the repeated responses to a request: a text, or a likelihood with its greediness."""
+    if not isinstance(response, list) or not response:
+        return response
+    first = response[0]
+    is_likelihood = isinstance(first, str) and response[1:] in (["True"], ["False"])
+    return first if isinstance(first, list | str) and not is_likelihood else response
+
+
+def _read_grade(row: Mapping[str, Any]) -> RecordedGrade:
+    named = row.get("metrics")
+    names = named if isinstance(named, list) else [key for key in row if key not in _OWN]
+    checks = [
+        make_check(str(name), read_score(row.get(name)), engine="lm_eval")
+        for name in names
+        if isinstance(name, str) and not isinstance(row.get(name), dict | list)
+    ]
+    score = next((check.score for check in checks if check.score is not None), None)
+    reference = row.get("target")
+    if not isinstance(reference, str):
+        reference = None if reference is None else write_row(reference).removesuffix("\n")
+    return make_grade(score, None, checks, reference=(reference,) if reference else ())
