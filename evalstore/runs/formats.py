@@ -19,6 +19,7 @@ from evalstore.errors import LoadError, Place
 from evalstore.runs.eee_rows import OUTPUT_SHAPES, read_stored_output
 from evalstore.runs.imports import (
     agentv,
+    deepeval,
     inspect_log,
     lm_eval,
     openai_evals,
@@ -234,6 +235,7 @@ RUN_FORMAT = FileFormat(
 _PROMPTFOO = "results of promptfoo"
 _PROMPTFOO_PLACES = ("results", "results.results")
 _SKILL_CREATOR = "gradings of skill-creator"
+_MEAN_OF_METRICS = "the score of an output is the mean of its metrics"
 
 FORMATS = (
     _PLAIN_LINES,
@@ -325,6 +327,26 @@ FORMATS = (
         has_verdicts=True,
         read_facts=openai_evals.read_log_facts,
     ),
+    FileFormat(
+        "a test run of DeepEval",
+        {OBJECT},
+        deepeval.is_test_run,
+        _by_row(deepeval.read_row, *deepeval.PLACES),
+        "DeepEval",
+        files="test_run_*.json",
+        has_verdicts=True,
+        score_note=_MEAN_OF_METRICS,
+    ),
+    FileFormat(
+        "a table of DeepEval",
+        _TABLES,
+        deepeval.is_table_row,
+        _by_row(deepeval.read_table_row),
+        "DeepEval",
+        files=".json, .jsonl, .csv",
+        has_verdicts=True,
+        score_note=_MEAN_OF_METRICS,
+    ),
     FileFormat(_PLAIN, {ARRAY, CSV}, _has_all("id", "output"), _by_row(_read_plain_row)),
     FileFormat(
         "a dataset, which holds the questions",
@@ -376,7 +398,7 @@ FORMATS = (
         advise=lambda _: "rename the file so that it ends in .parquet",
     ),
 )
-PLACES = frozenset({*_PROMPTFOO_PLACES, *skill_creator.PLACES, "samples", "spec"})
+PLACES = frozenset({*_PROMPTFOO_PLACES, *skill_creator.PLACES, *deepeval.PLACES, "samples", "spec"})
 
 
 class FoundFormat(NamedTuple):
