@@ -25,6 +25,7 @@ from evalstore.runs.imports import (
     openai_evals,
     promptfoo,
     promptfoo_table,
+    score_tables,
     skill_creator,
 )
 from evalstore.runs.imports.containers import (
@@ -346,6 +347,38 @@ FORMATS = (
         files=".json, .jsonl, .csv",
         has_verdicts=True,
         score_note=_MEAN_OF_METRICS,
+    ),
+    FileFormat(
+        "a results table of MLflow",
+        {OBJECT},
+        score_tables.is_split_table,
+        score_tables.read_split_table,
+        "MLflow",
+        files="eval_results_table.json",
+        has_verdicts=True,
+        score_note=_MEAN_OF_METRICS,
+    ),
+    FileFormat(
+        "a results table of MLflow",
+        _TABLES,
+        score_tables.is_mlflow_row,
+        _by_row(score_tables.read_mlflow_row),
+        "MLflow",
+        files=".json, .jsonl, .csv",
+        has_verdicts=True,
+        score_note=_MEAN_OF_METRICS,
+    ),
+    FileFormat(
+        "a results table of Ragas",
+        _TABLES,
+        score_tables.is_ragas_row,
+        _by_row(score_tables.read_ragas_row),
+        "Ragas",
+        files=".json, .jsonl, .csv",
+        has_verdicts=True,
+        score_note=(
+            f"{_MEAN_OF_METRICS}; Ragas records no verdict, so an output passes with the whole score"
+        ),
     ),
     FileFormat(_PLAIN, {ARRAY, CSV}, _has_all("id", "output"), _by_row(_read_plain_row)),
     FileFormat(

@@ -1,0 +1,141 @@
+"""Reads tables of results that pandas writes for MLflow and Ragas: a row an output, and a column a metric.
+
+A row is named by its `id` (or `trace_id`), else by its number from 0, as pandas numbers rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Any
+
+from evalstore.documents import JsonStream, write_row
+from evalstore.errors import LoadError, Place
+from evalstore.model import CheckResult, Output
+from evalstore.runs.imports.entry import (
+    OutputEntry,
+    Series,
+    make_entry,
+    make_unread_entry,
+    read_asked,
+    read_id,
+)
+from evalstore.runs.imports.grades import grade_by_checks, make_check, read_passed, read_score
+from evalstore.runs.packed import open_unpacked
+
+_SCORES = ("/value", "/score")
+_REASONS = ("/rationale", "/justification")
+_IDS = ("id", "trace_id", "request_id", "")
+_ASKED = ("inputs", "request", "user_input", "question", "query", "input", "prompt")
+_ANSWERS = ("outputs", "response", "answer", "predictions", "prediction", "output")
+_REFERENCES = (
+    *("targets", "ground_truth", "reference", "expected_response", "expectations", "ground_truths"),
+)
+_RAGAS = (frozenset({"user_input", "response"}), frozenset({"question", "answer", "contexts"}))
+_RAGAS_OWN = frozenset(
+    {
+        *("retrieved_contexts", "reference_contexts", "contexts", "rubrics", "multi_responses"),
+        *("retrieved_context_ids", "reference_context_ids", "synthesizer_name", "persona_name"),
+        *("query_style", "query_length", "index", *_IDS, *_ASKED, *_ANSWERS, *_REFERENCES),
+    }
+)
+
+
+def is_split_table(names: AbstractSet[str]) -> bool:
+    """Whether a document with these keys is a table as MLflow logs it: `columns`, and `data` row by row."""
+    return {"columns", "data"} <= names
+
+
+def is_mlflow_row(names: AbstractSet[str]) -> bool:
+    """Whether a row with these keys has scores of MLflow."""
+    return any(name.endswith(_SCORES) for name in names) and not names.isdisjoint(_ANSWERS)
+
+
+def is_ragas_row(names: AbstractSet[str]) -> bool:
+    """Whether a row with these keys has an answer and scores of Ragas."""
+    return any(keys <= names for keys in _RAGAS) and bool(names - _RAGAS_OWN)
+
+
+def read_split_table(path: Path) -> Iterator[OutputEntry]:
+    """Yield the rows of a table as MLflow logs it."""
+    columns: list[str] = []
+    with open_unpacked(path) as file:
+        stream = JsonStream(file, str(path))
+        for key in stream.iterate_members():
+            if key == "columns":
+                columns = [str(name) for name in stream.read()]
+            elif key == "data" and stream.peek() == "[":
+                for number in stream.iterate_items():
+                    place = stream.locate()
+                    try:
+                        row = dict(zip(columns, stream.read(), strict=True))
+                    except LoadError as error:
+                        yield make_unread_entry(error)
+                    except (TypeError, ValueError):
+                        yield make_unread_entry(
+                            LoadError("it has not a value for each column", place=place)
+                        )
+                    else:
+                        yield read_mlflow_row(row, place, number)
+            else:
+                stream.skip()
+
+
+def read_mlflow_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
+    """Return one row: a check for each column `NAME/value`, `NAME/score` or `NAME/v1/score`."""
+    return _read_row(row, place, number, list(_list_mlflow_checks(row)))
+
+
+def read_ragas_row(row: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
+    """Return one row: a check for each column that Ragas does not take its questions from."""
+    checks = [
+        make_check(name, read_score(value), engine="ragas")
+        for name, value in row.items()
+        if name not in _RAGAS_OWN and (value is None or read_score(value) is not None)
+    ]
+    return _read_row(row, place, number, checks)
+
+
+def _list_mlflow_checks(row: Mapping[str, Any]) -> Iterator[CheckResult]:
+    for column, value in row.items():
+        if not column.endswith(_SCORES) or isinstance(value, dict | list):
+            continue
+        stem = column.rpartition("/")[0]
+        reason = next((row[stem + end] for end in _REASONS if row.get(stem + end)), "")
+        name = stem.removesuffix("/v1")
+        score = read_score(value)
+        passed = None if score is not None else read_passed(value)
+        yield make_check(name, score, passed, reason=reason, engine="mlflow")
+
+
+def _read_row(
+    row: Mapping[str, Any], place: Place, number: int, checks: list[CheckResult]
+) -> OutputEntry:
+    id_ = next((found for name in _IDS if (found := read_id(row.get(name)))), str(number))
+    answer = _read_first(row, _ANSWERS)
+    asked, reference = (_read_first(row, names) for names in (_ASKED, _REFERENCES))
+    grade = grade_by_checks(checks, reference=(reference,) if reference else ())
+    return make_entry(
+        Series(),
+        id_,
+        place.line or 0,
+        Output(answer) if answer is not None else "its row has no answer",
+        (asked,) if asked else (),
+        grade=grade,
+    )
+
+
+def _read_first(row: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    """Return the first value of a row under these names as text: messages by their content, else as JSON."""
+    value = next((row[name] for name in names if row.get(name) is not None), None)
+    if isinstance(value, str) and value[:1] in {"[", "{"}:
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return str(value)
+    if value is None or isinstance(value, str):
+        return value
+    several = value.get("messages", value) if isinstance(value, dict) else value
+    return read_asked(several) or write_row(value).removesuffix("\n")
