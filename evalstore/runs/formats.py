@@ -19,6 +19,7 @@ from evalstore.errors import LoadError, Place
 from evalstore.runs.eee_rows import OUTPUT_SHAPES, read_stored_output
 from evalstore.runs.imports import (
     agentv,
+    batches,
     deepeval,
     inspect_log,
     lm_eval,
@@ -380,7 +381,16 @@ FORMATS = (
             f"{_MEAN_OF_METRICS}; Ragas records no verdict, so an output passes with the whole score"
         ),
     ),
+    FileFormat(
+        "a batch of an OpenAI-compatible API",
+        {OBJECT},
+        batches.is_batch,
+        batches.read_batch,
+        "a batch API",
+        files=".jsonl",
+    ),
     FileFormat(_PLAIN, {ARRAY, CSV}, _has_all("id", "output"), _by_row(_read_plain_row)),
+    FileFormat("conversations", _ROWS, batches.is_conversation, _by_row(batches.read_conversation)),
     FileFormat(
         "a dataset, which holds the questions",
         _DOCUMENTS,
