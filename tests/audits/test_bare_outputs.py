@@ -70,9 +70,11 @@ def test_results_of_promptfoo_are_graded_as_the_other_run_was(
 
 
 def test_what_nothing_graded_alike_is_scored_first(sample: Sample, cli: Callable[..., Any], tmp_path: Path) -> None:
-    one, two = write_promptfoo(tmp_path / "one.json", "gpt"), write_promptfoo(tmp_path / "two.json", "gpt", "claude")
+    two = write_promptfoo(tmp_path / "two.json", "gpt", "claude")
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text('{"id": "a", "output": "x"}\n')
     for a, b, problem, hint in (
-        (one, one, "hold outputs alone", "evalstore score DATASET "),
+        (lines, lines, "hold outputs alone", "evalstore score DATASET "),
         (sample.a.path, two, "contains outputs of 2 models", "evalstore score dataset/web_answers@1.0.0 "),
     ):
         ran = cli("audit", a, b, cwd=sample.root)

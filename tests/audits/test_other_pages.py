@@ -26,7 +26,7 @@ def list_commands(desk: Desk, make_runs: Callable[[Desk], Any]) -> dict[str, tup
     a, b = (run.path for run in make_runs(desk))
     return {
         "audit": ("audit", a, b),
-        "records": ("audit", a, b, "--records"),
+        "records": ("-C", "/", "audit", a, b),
         "question": ("audit", a, b, "--question", "q1"),
         "run": ("show", b),
         "history": ("history", "rubric/r", "--run", a, "--run", b),

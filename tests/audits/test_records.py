@@ -1,4 +1,4 @@
-"""`audit --records`: pairs of recorded scores, from any files that carry them, without a store or a grading."""
+"""`audit` of what cannot be graded again: pairs of recorded scores, from any files that carry them, without a store or a grading."""
 
 from __future__ import annotations
 
@@ -188,14 +188,14 @@ def test_gradings_of_skill_creator_are_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda path: path.write_text('{"id": "p", "output": "x"}\n'), "holds outputs without scores"),
+        (lambda path: path.write_text('{"id": "p", "output": "x"}\n'), "without scores that evalstore reads"),
         (lambda path: write_rows(path, {"p": None}), "has no scored output"),
         (lambda path: write_rows(path, {"other": 1.0}), "no scored question in common"),
         (lambda path: write_rows(path, {"p": 7.0}), "gives p the score 7"),
         (lambda path: path.write_text(write_rows(path, {"p": 1.0}).read_text() * 2), "contains the question p twice"),
-        (lambda path: path.write_text(write_rows(path, {"p": 1.0}).read_text()[:-40]), "b.jsonl"),
-        (lambda path: write_rows(path, {"p": 1.0}, evalstore_score="1/0", evalstore_verdict="pass"), "b.jsonl"),
-        (lambda path: write_rows(path, {"p": 1.0}, evalstore_score="", evalstore_verdict="pass"), "contradicts the score"),
+        (lambda path: path.write_text(write_rows(path, {"p": 1.0}).read_text()[:-40]), "has no scored output"),
+        (lambda path: write_rows(path, {"p": 1.0}, evalstore_score="1/0", evalstore_verdict="pass"), "has no scored output"),
+        (lambda path: write_rows(path, {"p": 1.0}, evalstore_score="", evalstore_verdict="pass"), "has no scored output"),
         (lambda path: path.write_text(""), "b.jsonl"),
     ],
     ids=["ungraded", "unscored", "disjoint", "scale", "twice", "cut off", "no number", "contradiction", "empty"],
@@ -219,7 +219,7 @@ def test_an_aggregate_that_contradicts_its_rows_is_refused(desk: Desk) -> None:
 
 
 def run_records(cli: Callable[..., Any], folder: Path, *argv: str) -> Any:
-    return cli("audit", "--records", "a.jsonl", "b.jsonl", *argv, cwd=folder)
+    return cli("audit", "a.jsonl", "b.jsonl", *argv, cwd=folder)
 
 
 def test_the_command_needs_no_store(tmp_path: Path, cli: Callable[..., Any]) -> None:
@@ -260,7 +260,7 @@ def test_what_asks_for_gradings_is_a_wrong_command_line(
 def test_what_was_static_says_what_to_do_instead(cli: Callable[..., Any]) -> None:
     ran = cli("audit", "--static", "a.json", "b.json")
     assert (ran.code, ran.out) == (2, "")
-    assert "evalstore audit --records RUN_A RUN_B" in ran.err
+    assert "evalstore audit RUN_A RUN_B compares two records" in ran.err
 
 
 @pytest.mark.process

@@ -245,7 +245,7 @@ def test_wrong_arguments_are_usage_errors(cli: Callable[..., Any], tmp_path: Pat
     assert cli("audit", "only-one.json").code == 2
     outside = cli("audit", "a.json", "b.json", cwd=tmp_path)
     assert (outside.code, outside.out) == (3, "")
-    assert "add --records" in outside.err
+    assert "name the store of the rubrics with -C" in outside.err
     help_ = cli("audit", "--help")
     assert help_.code == 0
     assert "Examples:" in help_.out

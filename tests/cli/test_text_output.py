@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import shlex
 import shutil
@@ -20,6 +21,7 @@ from tests.cli.test_documents import CASES, LABELS, RUNS, STORY, STYLE
 from tests.rows import thin
 
 Cli = Callable[..., Any]
+GRADINGS = ("old.json", "new.json")  # of skill-creator, which nothing grades again
 MOST_OPTIONS = 10  # that --help shows first
 MAIN = [
     *(argv for argv, _ in (*CASES, *STORY)),
@@ -29,7 +31,7 @@ MAIN = [
     ["show", RUNS[0], "--failed"],
     ["show", RUNS[0], "--question", "card_in_sidebar"],
     ["audit", *RUNS, "--question", "card_in_sidebar"],
-    ["audit", *RUNS, "--records"],
+    ["audit", *GRADINGS],
     ["audit", *RUNS, "--by", "check", "--fail-on", "delta<0.5"],
     ["explain", "--schema", "rubric"],
     ["score", "dataset/web_answers@2.0.0", "outputs/model_a.jsonl", "--dry-run"],
@@ -37,7 +39,7 @@ MAIN = [
 ]
 # The first form of each command, and of each option by which it does something else.
 QUIET = [
-    *reversed({(argv[0], *{"--check", "--dry-run", "--records"} & {*argv}): argv for argv in reversed(MAIN)}.values())
+    *reversed({(argv[0], *{"--check", "--dry-run", GRADINGS[0]} & {*argv}): argv for argv in reversed(MAIN)}.values())
 ]
 # Their text is a file, which is printed as it is.
 FILES = {"show dataset/web_answers@worktree", f"show {STYLE}@1.0", "explain --schema rubric"}
@@ -60,6 +62,10 @@ def told(demo: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = Path(shutil.copytree(demo.folder, tmp_path_factory.mktemp("text") / "store", symlinks=True))
     (target / LABELS).parent.mkdir(exist_ok=True)
     (target / LABELS).write_text('{"id": "a", "label": "pass", "verdict": "pass"}\n', "utf-8")
+    for name, passed in zip(GRADINGS, (True, False), strict=True):
+        statements = [{"text": "Names the river", "passed": True}, {"text": "Has a sum", "passed": passed}]
+        runs = [{"eval_id": number, "expectations": statements} for number in range(9)]
+        (target / name).write_text(json.dumps({"runs": runs, "run_summary": {}}), "utf-8")
     path = target / "rubrics/answer_style.yaml"
     path.write_text(path.read_text("utf-8").replace("which means", "which is why"), "utf-8")
     (target / "bad.yaml").write_text("id: bad\nversion: 1.0.0\ncheks: []\nscoring: {combine: min}\n")

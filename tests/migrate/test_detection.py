@@ -111,7 +111,7 @@ def test_rows_with_times_and_scores_are_no_suite(rows: list[Any], tmp_path: Path
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     report = migrate(source, into=tmp_path / "store", dry_run=True)
     assert [(entry.outcome, entry.pointer) for entry in report.entries] == [(MigrationOutcome.UNMAPPED, "")]
-    assert "results of a run" in report.entries[0].reason
+    assert "results of AgentV" in report.entries[0].reason
     assert not report.files
 
 

@@ -112,13 +112,13 @@ TOOLS: dict[str, tuple[Any, str, MigrationOutcome, int]] = {
     ),
     "results of AgentV": (
         [{"timestamp": "t", "test_id": "a", "score": 1, "assertions": [{"text": "b", "passed": True}]}] * 3,
-        "results of a run of AgentV",
+        "results of AgentV",
         MigrationOutcome.UNMAPPED,
         1,
     ),
     "older results of AgentV": (
         [{"eval_id": "a", "score": 0.5, "hits": [], "misses": [], "input_messages": []}],
-        "results of a run of AgentV",
+        "results of AgentV",
         MigrationOutcome.UNMAPPED,
         1,
     ),

@@ -6,9 +6,11 @@ from pathlib import Path
 
 from evalstore.cli.main import GROUPS
 from evalstore.migration.table import load_tables
+from evalstore.runs.formats import FORMATS
 from tests.project import format_page, publication, schema_pages
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+_RESULTS = re.compile(r"(?<=\| file \| takes it \|\n\|---\|---\|\n)(?:\|.*\n)+")
 _FORMATS = re.compile(r"(?<=\| format \| what it is \| dialects \|\n\|---\|---\|---\|\n)(?:\|.*\n)+")
 
 
@@ -41,12 +43,25 @@ def render_formats(text: str) -> str:
     return _FORMATS.sub(lambda _: rows, text, count=1)
 
 
+def render_results(text: str) -> str:
+    """Return the page on scoring with the table of what other tools recorded as it is now."""
+    files: dict[tuple[str, str], list[str]] = {}
+    for one in FORMATS:
+        uses = {"show": one.has_verdicts, "score": one.has_outputs, "audit": True, "migrate": bool(one.migrates)}
+        if one.tool and one.read_entries:
+            key = one.name, ", ".join(f"`{name}`" for name, holds in uses.items() if holds)
+            files.setdefault(key, []).append(one.files)
+    rows = "".join(f"| {name} ({', '.join(kinds)}) | {uses} |\n" for (name, uses), kinds in files.items())
+    return _RESULTS.sub(lambda _: rows, text, count=1)
+
+
 def render_pages() -> dict[str, str]:
     """Return every page that is generated, or generated in part, by its name."""
     migrating = (DOCS / "migrating.md").read_text("utf-8")
     return {
         "commands.md": render_commands(),
         "migrating.md": render_formats(migrating),
+        "scoring.md": render_results((DOCS / "scoring.md").read_text("utf-8")),
         "formats.md": format_page.render_page(),
         **schema_pages.render_pages(),
     }

@@ -37,7 +37,7 @@ JOBS = (
     Job("start a program", ("store/", "checks/php.py", "demo/", "runs/parquet.py"), ("subprocess",)),
     Job("use several processes", ("scoring/workers.py",), ("concurrent", "multiprocessing", "dask", "distributed")),
     Job("read and write Parquet", ("runs/",), ("pyarrow",)),
-    Job("unpack a log of Inspect AI", ("runs/imports/",), ("zstandard",)),
+    Job("unpack Zstandard and gzip", ("runs/packed.py",), ("backports", "compression", "gzip")),
     Job("ask a judge", ("scoring/judging/client.py",), ("httpx",)),
     Job("write a page", ("report/pages/",), ("jinja2", "markupsafe")),
     Job("write the JSON of a result", ("report/json_values.py",), ("dataclasses:is_dataclass",)),

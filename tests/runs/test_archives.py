@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import struct
-import sys
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -14,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from evalstore.about import suggest_install
 from evalstore.errors import EvalstoreError, LimitError, LoadError
 from evalstore.model import Output
 from evalstore.runs import MissingOutput, StoredOutput, read_outputs
+from evalstore.runs.packed import zstd
 
 STORED, DEFLATED, ZSTD = 0, 8, 93
 
@@ -55,10 +54,8 @@ class Member:
 
 def member(name: str, data: bytes, method: int = DEFLATED) -> Member:
     """Return a valid member."""
-    if method == ZSTD:
-        packed = pytest.importorskip("zstandard").ZstdCompressor().compress(data)
-    else:
-        packed = zlib.compress(data, 9, -15) if method == DEFLATED else data
+    packers = {ZSTD: zstd.compress, DEFLATED: lambda data: zlib.compress(data, 9, -15)}
+    packed = packers.get(method, bytes)(data)
     return Member(name, packed, method, len(data), zlib.crc32(data))
 
 
@@ -114,20 +111,9 @@ def test_names_are_never_paths(archive: Callable[..., Path], tmp_path: Path) -> 
     assert (unpacked(), sorted(tmp_path.rglob("*"))) == (before, inside)
 
 
-def test_without_the_package_the_sentence_says_what_to_install(
-    archive: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    assert len(list(read_outputs(archive(HEADER, SAMPLE)))) == 1
-    path = archive(HEADER, replace(SAMPLE, method=ZSTD))
-    with pytest.raises(LoadError, match="packed with Zstandard") as raised:
-        list(read_outputs(path))
-    assert raised.value.hint == f"{suggest_install('inspect')}, or pip install zstandard alone"
-
-
 def swollen(size: int) -> bytes:
     """A sample of `size` spaces, in a few kilobytes of Zstandard."""
-    packer = pytest.importorskip("zstandard").ZstdCompressor(level=1).compressobj()
+    packer = zstd.ZstdCompressor(level=1)
     return b"".join(packer.compress(b" " * (1 << 24)) for _ in range(size >> 24)) + packer.flush()
 
 
@@ -199,7 +185,6 @@ def test_many_members_of_the_same_bytes_are_refused(archive: Callable[..., Path]
         ([HEADER, replace(SAMPLE, size=SAMPLE.size + 1)], "is damaged|Bad CRC|not JSON|cannot be", SAMPLE.name),
         ([HEADER, replace(SAMPLE, packed=b"\xff" * 40)], "cannot be unpacked", SAMPLE.name),
         ([HEADER, replace(SAMPLE, packed=b"\xff" * 40, method=ZSTD)], "cannot be unpacked", SAMPLE.name),
-        ([HEADER, member(SAMPLE.name, b"[]")], "not JSON: expected an object", SAMPLE.name),
         ([HEADER, member(SAMPLE.name, sample("a") + b"{}")], "unexpected text after", SAMPLE.name),
         ([HEADER, member(SAMPLE.name, b'{"id": "a"')], "not JSON", SAMPLE.name),
         ([HEADER, SAMPLE, replace(SAMPLE, name="samples/b_epoch_1.json")], "the log has this sample twice", "samples/b_epoch_1.json"),

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from evalstore.errors import LoadError, Place, RefusedError
+from evalstore.errors import LoadError, RefusedError
 from evalstore.model import Output
 from evalstore.runs import MissingOutput, SeriesFilter, StoredOutput, find_samples, read_outputs
 from tests.rows import mark_slow
@@ -154,7 +154,7 @@ from tests.runs.conftest import find_unread
 for path in sys.argv[1:]:
     assert list(read_outputs(Path(path)))
 import evalstore.cli.score, evalstore.scoring
-assert not {"inspect_ai", "zstandard", "pydantic"} & set(sys.modules), "loaded"
+assert not {"inspect_ai", "pydantic"} & set(sys.modules), "loaded"
 """
     lines = tmp_path / "a.jsonl"
     lines.write_text('{"id": "a", "output": "x"}\n')
@@ -253,11 +253,6 @@ def test_a_sample_of_another_shape_is_one_sentence_with_its_line(
     path = log(change)
     if sentence is None:
         assert len(list(read_outputs(path))) == 1
-        return
-    if sentence in {"NaN is not JSON", "surrogate"}:  # the document itself cannot be read
-        with pytest.raises(LoadError, match=sentence) as raised:
-            list(read_outputs(path))
-        assert raised.value.place == Place(str(path), 1)
         return
     found = find_unread(path)
     assert sentence in found.reason

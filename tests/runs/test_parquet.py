@@ -27,7 +27,7 @@ from evalstore.runs import (
     write_run,
 )
 from evalstore.runs import parquet as parquet_rows
-from evalstore.runs.output_formats import OUTPUT_FORMATS, detect_format
+from evalstore.runs.formats import FORMATS, detect_format
 from evalstore.runs.row_formats import ROW_FORMATS, read_lines
 from evalstore.runs.row_index import RowIndex
 
@@ -163,7 +163,7 @@ def test_a_format_is_detected_by_one_process_until_the_file_changes(
     start = parquet_rows._start_child
     monkeypatch.setattr(parquet_rows, "_start_child", lambda *given: (started.append(given[2]), start(*given))[1])
     path = table({"id": "a", "output": "x"})
-    assert [detect_format(path).name for _ in range(3)] == [OUTPUT_FORMATS[0].name] * 3
+    assert [detect_format(path).name for _ in range(3)] == [FORMATS[0].name] * 3
     assert len(started) == 1
     table({"answer": "y"})
     with pytest.raises(LoadError, match="holds outputs in no shape"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from evalstore.errors import LoadError, Place, RefusedError, UsageError
 from evalstore.runs import MissingOutput, Run, SeriesFilter, StoredOutput, read_outputs
 from evalstore.runs.eee_rows import OUTPUT_SHAPES
-from evalstore.runs.output_formats import OUTPUT_FORMATS, detect_format
+from evalstore.runs.formats import RUN_FORMAT, detect_format
 from tests.runs.conftest import find_unread
 
 CASES = Path(__file__).parents[1] / "cases" / "imports"
@@ -32,40 +31,32 @@ def test_a_file_is_known_by_its_content_alone(case: str, name: str, tmp_path: Pa
     assert case.partition("-")[0] in detect_format(path).name.lower()
 
 
-def test_every_shape_is_found_in_some_file(written: Callable[..., Run], lines: Lines, tmp_path: Path) -> None:
-    archive = tmp_path / "log"
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("header.json", "{}")
-    (CASES / "promptfoo-3.json").read_bytes()
-    result = json.loads((CASES / "promptfoo-3.json").read_text("utf-8"))["results"]["results"][0]
-    found = [detect_format(lines(row)) for row in (LINE, ROW, result)]
-    files = [written().path, archive, *CASES.iterdir()]
-    assert {*found, *map(detect_format, files)} == set(OUTPUT_FORMATS)
+def test_a_run_is_known_by_its_aggregate(written: Callable[..., Run]) -> None:
+    assert detect_format(written().path) is RUN_FORMAT
 
 
 SENTENCE = (
-    'holds outputs in no shape that evalstore reads: lines {"id", "output", "input"?, "tool_calls"?, "sample"?}; '
-    "rows or runs of Every Eval Ever; logs of Inspect AI (.eval, .json); results of promptfoo (.json, .jsonl); "
-    "gradings of skill-creator (grading.json, benchmark.json)"
+    'holds outputs in no shape that evalstore reads: lines {"id", "output", "input"?, "tool_calls"?, "sample"?}, '
+    "Every Eval Ever, Inspect AI, promptfoo, skill-creator, AgentV, lm-evaluation-harness, openai/evals, DeepEval, "
+    "MLflow, Ragas, a batch API, conversations"
 )
 
 
 @pytest.mark.parametrize(
     ("content", "guess"),
     [
-        ("id,output\na,x\n", "a table; convert each row to a line of JSON"),
-        ('"name"\t"answer"\n', "a table; convert each row to a line of JSON"),
+        ('"name"\t"answer"\n', "a table; name its columns of ids and of outputs `id` and `output`"),
+        (
+            "\ufeffname,answer\n".encode().decode("latin-1"),
+            "a table; name its columns of ids and of outputs `id` and `output`",
+        ),
         (
             '{"question_id": "a", "response": "x"}',
-            "rows with other key names; convert them: jq -c '{id: .question_id, output: .response}'",
+            "rows with other key names; convert them: jq -c '{id: .question_id, output: .response}' FILE > outputs.jsonl",
         ),
         (
             '{"id": "a", "answer": "x"}',
-            "rows with other key names; convert them: jq -c '{id: .id, output: .answer}'",
-        ),
-        (
-            '{"id": "a", "messages": []}',
-            "conversations; convert their last messages: jq -c '{id, output: .messages[-1].content}'",
+            "rows with other key names; convert them: jq -c '{id: .id, output: .answer}' FILE > outputs.jsonl",
         ),
         ("- id: a\n  output: x\n", None),
         ('"text"', None),
@@ -73,18 +64,24 @@ SENTENCE = (
         ("[1, 2]", None),
         ("[project]\nname = 1\n", None),
         ("\x89PNG\r\n", None),
-        ("\xff\xfe{\x00}\x00", "text in UTF-16; save it as UTF-8"),
+        ("\xff\xfe{\x00}\x00", "text in UTF-16; convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW"),
         ("{}", None),
         ('{"answers": []}', None),
         ('{"results": {"results": [7]}}', None),
         ('{"eval": {}, "other": 1}', None),
-        ('[{"id": "a", "output": "x"}]', "one JSON array; convert it to lines: jq -c '.[]'"),
-        ('{"doc_id": 0, "doc": {}, "resps": [["x"]], "filtered_resps": ["x"]}', "samples of lm-evaluation-harness"),
-        ('{"id": "batch_1", "custom_id": "a", "response": {"body": {}}}', "the output of a batch of OpenAI's API"),
-        ('{"testCases": [], "metricsScores": []}', "a test run of DeepEval"),
-        ('{"messages": [{"role": "user", "content": "x"}]}', "conversations without ids"),
-        ('{"id": "small", "questions": []}', "a dataset, which holds the questions"),
-        ('{"evalId": null, "results": {"results": []}, "config": {}}', "an evaluation of promptfoo without any result"),
+        (
+            '[{"qid": "a", "text": "x"}]',
+            (
+                "one JSON array of rows with other key names; convert them: jq -c '.[] | {id: .qid, output: .text}' "
+                "FILE > outputs.jsonl"
+            ),
+        ),
+        (
+            '{"messages": [{"role": "user", "content": "x"}]}',
+            "conversations without ids; number them: jq -c '{id: (input_line_number | tostring), messages}' FILE > outputs.jsonl",
+        ),
+        ('{"id": "small", "questions": []}', "a dataset, which holds the questions; check it: evalstore validate FILE"),
+        ('{"evalId": null, "results": {"results": []}, "config": {}}', "results of promptfoo, and not one"),
     ],
 )
 def test_an_unknown_shape_is_one_sentence_that_names_those_there_are(
@@ -96,7 +93,8 @@ def test_an_unknown_shape_is_one_sentence_that_names_those_there_are(
         next(read_outputs(path))
     assert raised.value.message == SENTENCE
     assert raised.value.place == Place(str(path))
-    assert raised.value.hint == (f"it looks like {guess}" if guess else OUTPUT_SHAPES)
+    told = f"it looks like {guess}".replace("FILE", str(path)) if guess else OUTPUT_SHAPES
+    assert raised.value.hint == told
 
 
 @pytest.mark.parametrize(
@@ -134,7 +132,9 @@ def test_of_rows_of_several_models_one_is_chosen(lines: Lines) -> None:
     path = lines(*({**ROW, "sample_id": id_, "model_id": model} for model in ("a/1", "a/2", "b") for id_ in "xy"))
     with pytest.raises(RefusedError, match="contains outputs of 3 models, but a run can have only one") as raised:
         list(read_outputs(path))
-    assert raised.value.hint == ("choose with --only model='a/1' | 'a/2' | 'b'; or take them for one with --model NAME")
+    assert raised.value.hint == (
+        "choose with --only model='a/1' | 'a/2' | 'b'; or evalstore score takes them for one with --model NAME"
+    )
     assert [found.id for found in read_outputs(path, SeriesFilter({"model": "a/2"}))] == ["x", "y"]
     assert len(list(read_outputs(path, SeriesFilter({"model": "b*"})))) == 2
     assert len(list(read_outputs(path, SeriesFilter(any_model=True)))) == 6
@@ -176,7 +176,7 @@ def test_a_choice_of_nothing_says_what_there_is(
 
 
 @pytest.mark.parametrize(
-    ("part", "hint"), [("modle", "did you mean `model`?"), ("x", "use one of model, prompt, epoch")]
+    ("part", "hint"), [("modle", "did you mean `model`?"), ("x", "use one of model, prompt, epoch, configuration")]
 )
 def test_a_choice_by_something_else_is_a_usage_error(part: str, hint: str) -> None:
     with pytest.raises(UsageError, match="--only does not know") as raised:

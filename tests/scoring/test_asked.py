@@ -229,7 +229,7 @@ def test_two_runs_that_were_asked_different_things_are_said_to_be(asked: Scored,
     ask = partial(cli, "-C", asked.keywords["store"].root)  # type: ignore[attr-defined]
     found = json.loads(ask("audit", a, b, "--format", "json").out)
     assert [one["name"] for one in found["factors"] if one["changed"]] == ["input"]
-    assert "of 3 pairs differ: input in 1, reference in 0, output in 0" in ask("audit", "--records", a, b).out
+    assert "of 3 pairs differ: input in 1, reference in 0, output in 0" in cli("-C", "/", "audit", a, b).out
     ran = ask("comparable", a, b)
     assert ran.code == 1
     assert "1 of them with another input" in " ".join(ran.out.split())

@@ -120,7 +120,7 @@ def test_an_output_that_no_row_can_hold_is_refused_by_its_question(scored: Calla
         (("--only", "prompt=l*", "--only", "model=openai*"), 0, ["only those of prompt 'l*' and model 'openai*'"]),
         (("--only", "prompt=none"), 3, ["holds no output of prompt 'none'", "there is prompt 'short' | 'long'"]),
         (("--only", "promt=short"), 2, ["--only does not know 'promt'", "did you mean `prompt`?"]),
-        (("--only", "short"), 2, ["model=NAME, prompt=NAME or epoch=NUMBER"]),
+        (("--only", "short"), 2, ["model=NAME, prompt=NAME, epoch=NUMBER or configuration=NAME"]),
         (("--only", "model=a", "--only", "model=b"), 2, ["give each once"]),
     ],
 )
