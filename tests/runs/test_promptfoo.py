@@ -202,6 +202,6 @@ def test_of_several_providers_and_prompts_both_are_listed(results: Results) -> N
     )
     with pytest.raises(RefusedError, match="of 2 models, but a run") as raised:
         list(read_outputs(path, SeriesFilter({"prompt": "short"})))
-    assert (raised.value.hint or "").endswith("; or take them for one with --model NAME")
+    assert (raised.value.hint or "").endswith("; or evalstore score takes them for one with --model NAME")
     found = read_outputs(path, SeriesFilter({"prompt": "short", "model": "openai:large"}))
     assert [(one.id, getattr(one, "model", None)) for one in found] == [("0", "openai:large"), ("1", "openai:large")]
