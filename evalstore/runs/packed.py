@@ -24,6 +24,9 @@ _OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
     _GZIP: lambda file: gzip.GzipFile(fileobj=file),
     _ZSTANDARD: zstd.ZstdFile,
 }
+# Rows repeat their prompts, and are read one by one: they may be packed so many times as tightly as
+# a log, and what gzip packs without end is still twice as tight.
+_ALIKE = 8
 # What a damaged file raises, besides what an operating system does.
 DAMAGE = (zlib.error, zstd.ZstdError, EOFError, OSError)
 
@@ -41,7 +44,8 @@ def open_unpacked(path: Path) -> BinaryIO:
     if opener is None:
         return file
     place = Place(str(path))
-    budget = UnpackBudget(file.seek(0, io.SEEK_END), place, steps=1, advice="unpack it first")
+    size = _ALIKE * file.seek(0, io.SEEK_END)
+    budget = UnpackBudget(size, place, steps=1, advice="unpack it first")
     file.seek(0)
     return cast("BinaryIO", io.BufferedReader(_Unpacked(opener(file), file, place, budget)))
 
