@@ -70,7 +70,7 @@ class _Graded(NamedTuple):
 
 def is_grading(names: AbstractSet[str]) -> bool:
     """Whether a document with these keys is the grading of one run, or of many."""
-    if "evals" in names:  # a suite
+    if not names.isdisjoint({"evals", "test_id"}):  # a suite, or a result of AgentV
         return False
     graded = any(f"{key}[].{verdict}" in names for key in _STATEMENTS for verdict in _VERDICTS)
     counted = {"expectations", "summary"} <= names or any(
