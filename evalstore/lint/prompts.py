@@ -8,6 +8,7 @@ from typing import Any
 
 from evalstore.checks.template import TEXT_PART, compile_template
 from evalstore.documents import Pointer
+from evalstore.lint.claims import find_two_claims
 from evalstore.lint.notes import Note, get_list, get_mapping, list_mappings, list_texts, make_note
 from evalstore.lint.reference_lookup import ReferenceLookup
 from evalstore.lint.references import find_referenced
@@ -80,6 +81,8 @@ _RANGE = (
     rf"(?i)(?<![\w.]){_NUMBER}\s*(?:to|through|and|\.\.|-|\N{{EN "
     rf"DASH}})\s*{_NUMBER}(?![\w%])|\bout of \d+|/\s?\d+\b"
 )
+# "Rate it", "on a scale": what only names a number is no scale.
+_ASKS_FOR_NUMBER = r"(?i)^\W*(?:please\s+)?(?:rate|score|grade)\b|\bon a scale\b"
 _NO_ANCHOR = (
     "to or and through out of points? stars? scale inclusive as for how based in on per json with "
     "by depending"
@@ -105,6 +108,9 @@ _DENIED = (
     r"n't\b"
 )
 
+_CHECKS_HINT = "ask each in a check of its own; `weights` and `required` put them together"
+_STATEMENTS_HINT = "make each a statement of its own, which may have a `weight`"
+
 
 def lint_wording(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
     """Yield what the words of a judge's prompt, or of a rubric's criteria, leave open or lead astray."""
@@ -114,7 +120,8 @@ def lint_wording(artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
     for index, check in list_mappings(value, "checks"):
         for name, text in get_mapping(check, "variables").items():
             if isinstance(text, str):
-                yield from _lint_criterion(text, ("checks", index, "variables", name))
+                yield from lint_criterion(text, ("checks", index, "variables", name))
+        yield from lint_statements(check.get("each"), ("checks", index, "each"), set())
     if isinstance(value.get("template"), str):
         try:
             judge = read_judge(value)
@@ -140,14 +147,10 @@ def _lint_prompt(judge: Judge, artifact: Artifact, lookup: ReferenceLookup) -> I
             prose, frozenset(word for name in judge.levels or {} for word in _list_words(name))
         ):
             yield make_note("criterion-vague", at, found=found)
-    yield from _lint_doubled(prose, at)
+    yield from _lint_doubled(prose, at, _CHECKS_HINT)
     if judge.score_type is ScoreType.CONTINUOUS and not is_explained:
         scale = re.search(_RANGE, prose)
-        if (
-            scale
-            and not re.search(_ANCHOR, re.sub(_RANGE, " ; ", prose))
-            and not re.search(_ANCHOR, prose)
-        ):
+        if scale and not _is_anchored(prose):
             yield make_note("scale-unexplained", at, found=_show(scale[0]))
     for index, name in list_texts(artifact.document.value, "level_names"):
         if not is_explained and not re.search(
@@ -157,11 +160,46 @@ def _lint_prompt(judge: Judge, artifact: Artifact, lookup: ReferenceLookup) -> I
     yield from _lint_style(prose, at)
 
 
-def _lint_criterion(text: str, at: Pointer) -> Iterator[Note]:
+def lint_statements(listed: Any, at: Pointer, seen: set[int]) -> Iterator[Note]:
+    """Yield what the statements of a list leave open, and those that it has twice; nothing for other values.
+
+    `seen` are hashes of statements, of other lists as well: the words of one are looked at once.
+    """
+    first: dict[str, int] = {}
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        text, pointer = item, (*at, index)
+        if isinstance(item, dict):
+            text, pointer = item.get("text"), (*pointer, "text")
+        if not isinstance(text, str):
+            continue
+        same = " ".join(text.casefold().split()).rstrip(".")
+        if first.setdefault(same, index) < index:
+            yield make_note("statement-repeated", pointer, number=first[same] + 1)
+        elif hash(same) not in seen:
+            seen.add(hash(same))
+            yield from lint_criterion(text, pointer, hint=_STATEMENTS_HINT)
+
+
+def lint_criterion(text: str, at: Pointer, hint: str = _CHECKS_HINT) -> Iterator[Note]:
+    """Yield what a text that a judge is asked about leaves open or leads astray; `hint` says where two belong."""
     if found := _find_vague(text, frozenset()):
         yield make_note("criterion-vague", at, found=found)
-    yield from _lint_doubled(text, at, is_criterion=True)
+    yield from _lint_doubled(text, at, hint, is_criterion=True)
+    if (scale := _find_asked_scale(text)) and not _is_anchored(text):
+        yield make_note("scale-unexplained", at, found=_show(scale))
     yield from _lint_style(text, at)
+
+
+def _find_asked_scale(text: str) -> str:
+    """Return the scale on which a text asks for a number; empty where it only speaks of numbers."""
+    asked = re.search(_ASKS_FOR_NUMBER, text)
+    scale = re.search(_RANGE, text) if asked else None
+    return scale[0] if scale else ""
+
+
+def _is_anchored(prose: str) -> bool:
+    """Whether words say what some number of a scale means."""
+    return bool(re.search(_ANCHOR, re.sub(_RANGE, " ; ", prose)) or re.search(_ANCHOR, prose))
 
 
 def _lint_reference(prose: str, artifact: Artifact, lookup: ReferenceLookup) -> Iterator[Note]:
@@ -199,20 +237,24 @@ def _list_words(text: str) -> list[str]:
     return re.findall(_WORD, text.lower())
 
 
-def _lint_doubled(prose: str, at: Pointer, *, is_criterion: bool = False) -> Iterator[Note]:
+def _lint_doubled(
+    prose: str, at: Pointer, hint: str, *, is_criterion: bool = False
+) -> Iterator[Note]:
     sentences = [match[0].strip() for match in re.finditer(_SENTENCE, prose)]
     for sentence in sentences:
         match = re.search(_DOUBLED, sentence) if is_criterion or re.match(_ASKS, sentence) else None
         if match:
             one, other = (word.lower() for word in match.groups() if word)
             if _QUALITIES[one] != _QUALITIES[other]:
-                yield make_note("criterion-doubled", at, found=f"{one} and {other}")
+                yield make_note("criterion-doubled", at, found=f"{one} and {other}", hint=hint)
                 return
     questions = [sentence for sentence in sentences if re.match(_YES_OR_NO, sentence)]
     if len(questions) > 1 and not re.search(_JOINED, prose):
-        yield make_note(
-            "criterion-doubled", at, found=f"{_show(questions[0])} and {_show(questions[1])}"
-        )
+        found = f"{_show(questions[0])} and {_show(questions[1])}"
+        yield make_note("criterion-doubled", at, found=found, hint=hint)
+    elif is_criterion and (claims := find_two_claims(prose)):
+        found = f"{_show(claims.first)} and {_show(claims.second)}"
+        yield make_note("criterion-doubled", at, found=found, hint=hint)
 
 
 def _lint_style(prose: str, at: Pointer) -> Iterator[Note]:

@@ -62,7 +62,7 @@ def lint_questions(
     first: dict[str, Pointer] = {}
     value, find_line = artifact.document.value, partial(_find_id_line, artifact.document.locate)
     defaults, unscored = get_mapping(value, "defaults"), []
-    values = ValueLinter(context.lookup, defaults)
+    values = ValueLinter(context.lookup, defaults, reads_words=not context.streamed)
     yield from _lint_facts(defaults, ("defaults",))
     for index, row in list_mappings(value, "questions"):
         pointer: Pointer = ("questions", index)
@@ -96,7 +96,7 @@ def lint_rows(
     """
     first: dict[str, int] = {}
     unscored, count, is_quiet = list[Note](), 0, True
-    values = ValueLinter(context.lookup, defaults or {})
+    values = ValueLinter(context.lookup, defaults or {}, reads_words=not context.streamed)
     linter, has_default = (
         _LineLinter(at, context, values),
         defaults is None or "rubric_ref" in defaults,

@@ -258,11 +258,11 @@ def _lint_artifact(
 
 
 def _has_prompt(artifact: Artifact) -> bool:
-    """Whether an artifact has words for a judge: the template of one, or a check's variables."""
+    """Whether an artifact has words for a judge: the template of one, or a check's variables or statements."""
     value = artifact.document.value
     return isinstance(value, dict) and (
         "template" in value
-        or any("variables" in check for _, check in list_mappings(value, "checks"))
+        or any({"variables", "each"} & check.keys() for _, check in list_mappings(value, "checks"))
     )
 
 

@@ -22,6 +22,7 @@ from evalstore.model.question_params import QuestionValue, is_empty, list_questi
 # Of questions that lack one value, before any question is known to have it.
 _HELD_NOTES = 1000
 _DEFAULTS: Pointer = ("defaults",)
+_WORDS = frozenset({"each", "variables"})  # parameters whose texts are for judges
 
 
 class ReadCheck(NamedTuple):
@@ -62,15 +63,20 @@ def _find_read_checks(
 
 @dataclass(slots=True)
 class ValueLinter:
-    """The values of one dataset's questions; those that lack one are reported when another question has it."""
+    """The values of one dataset's questions; those that lack one are reported when another question has it.
+
+    With `reads_words` it looks at the words of what judges are asked, too: once at each text.
+    """
 
     lookup: ReferenceLookup
     defaults: Mapping[str, Any]
+    reads_words: bool = True
     _checks: dict[Any, tuple[ReadCheck, ...]] = field(default_factory=dict)
     _present: set[tuple[str, str]] = field(default_factory=set)
     _absent: dict[tuple[str, str], list[Note]] = field(default_factory=dict)
     _seen_defaults: set[tuple[str, str, str]] = field(default_factory=set)
     _of_defaults: list[Note] = field(default_factory=list)
+    _read_words: set[int] = field(default_factory=set)
 
     def list_keys(self, row: Mapping[str, Any]) -> frozenset[str]:
         """Return the keys that the rubric of a question reads."""
@@ -91,7 +97,7 @@ class ValueLinter:
             places = {
                 value.pointer: self._place(row, pointer, check, value.key) for value in check.values
             }
-            for note in () if absent else _lint_values(check, filled, places):
+            for note in () if absent else self._lint_filled(check, filled, places):
                 # The defaults are in the dataset's own file, whatever file its rows are in.
                 if note.pointer[:1] == _DEFAULTS:
                     self._of_defaults.append(note)
@@ -106,6 +112,30 @@ class ValueLinter:
                 yield make_note(
                     "question-value-absent", pointer, of_key=True, found=key, rubric=rubric
                 )
+
+    def _lint_filled(
+        self,
+        check: ReadCheck,
+        filled: Mapping[str, Any],
+        places: Mapping[Pointer, Pointer | None],
+    ) -> Iterator[Note]:
+        yield from _lint_values(check, filled, places)
+        for value in check.values if self.reads_words else ():
+            if (at := places[value.pointer]) is not None:
+                yield from self._lint_words(value.pointer[0], filled[value.key], at)
+
+    def _lint_words(self, param: Any, value: Any, at: Pointer) -> Iterator[Note]:
+        """Yield what the words of statements or of a variable leave open; the same words are looked at once."""
+        if param not in _WORDS:
+            return
+        from evalstore.lint.prompts import lint_criterion, lint_statements
+
+        if param == "each":
+            listed = [value] if isinstance(value, str) else value
+            yield from lint_statements(listed, at, self._read_words)
+        elif isinstance(value, str) and hash(value) not in self._read_words:
+            self._read_words.add(hash(value))
+            yield from lint_criterion(value, at)
 
     def _find_checks(self, row: Mapping[str, Any]) -> tuple[ReadCheck, ...]:
         ref = row.get("rubric_ref", self.defaults.get("rubric_ref"))

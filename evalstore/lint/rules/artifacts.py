@@ -145,9 +145,17 @@ ARTIFACT_RULES = (
         "criterion-doubled",
         _WARNING,
         "two questions in one: {found}",
-        "ask each in a check of its own; `weights` and `required` put them together",
+        "{hint}",
         "An answer that meets one of them has no right score, and nobody sees which one failed.",
         example="Is the answer accurate and polite?",
+    ),
+    ValidationRule(
+        "statement-repeated",
+        _WARNING,
+        "statement {number} asks the same",
+        "remove one of the two; what matters more has a higher `weight`",
+        "It is asked and paid for twice, and counts twice in the score.",
+        example="each: [names the fee, names the date, Names the fee.]",
     ),
     ValidationRule(
         "scale-unexplained",

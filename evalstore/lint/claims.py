@@ -1,0 +1,108 @@
+"""Finds two claims in one statement: two verbs that `and` joins. What may be one claim is passed over."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+# Verbs that graders' statements begin with. Those of the second list are nouns, too: behind `and` they are
+# taken for a verb only where an object follows.
+_VERB_WORDS = (
+    "acknowledge adapt add address apologise apologize apply ask assign avoid begin choose clarify complete confirm "
+    "connect contain convert correct create decline define deliver derive describe detect diagnose discuss eliminate "
+    "emphasise emphasize ensure escalate evaluate exclude explain express flag follow generate give greet handle "
+    "highlight identify ignore implement include infer introduce invoke justify keep leave maintain mention modify "
+    "obey omit perform place prefer present preserve prioritise prioritize produce propose provide recognise "
+    "recognize recommend refer refuse reject remain remove replace resolve respect respond satisfy save say select "
+    "send separate solve specify suggest summarise summarize tell translate treat update use validate verify warn "
+    "write"
+)
+_NOUN_WORDS = (
+    "answer bound break call cause check cite claim close compare contrast cover detail display document draft drop "
+    "end favour favor focus format function group hand help input insert label limit link list load log name note "
+    "offer open order output point post print process promise prompt put query quote reach read report request "
+    "return route run score search set share show skip sort start state step stop store support tag target test "
+    "trigger turn value view work"
+)
+_VERBS, _NOUNS_TOO = _VERB_WORDS.split(), _NOUN_WORDS.split()
+_NOUN = (
+    r"(?:a|an|the|its|it|them|that|this|these|those|their|his|her|your|my|our|no|one|two|only|all|every|each|any|some|"
+    r"how|why|whether|what|which|who|where|when)"
+)
+
+
+def _make_third(verb: str) -> str:
+    """Return the form of he, she and it."""
+    if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
+        return f"{verb}es"
+    return f"{verb[:-1]}ies" if re.search(r"[^aeiou]y$", verb) else f"{verb}s"
+
+
+def _join(verbs: list[str]) -> str:
+    return "|".join(sorted(verbs, key=len, reverse=True))
+
+
+_THIRD = _join([*map(_make_third, (*_VERBS, *_NOUNS_TOO)), "is", "has", "does"])
+_BASE = _join([*_VERBS, *_NOUNS_TOO])
+_ADVERB = r"(?:(?:also|then|only|clearly|explicitly|correctly|never|\w{3,}ly)\s+)*"
+_AND = rf"\s*,?\s+and\s+{_ADVERB}"
+_NEGATED = r"(?:does not|doesn't|do not|don't|is not|isn't|has no|has not)\s+\w"
+_SUBJECT = (
+    r"(?:(?:the|this|its)\s+)?(?:\w+\s+)?(?:answer|response|reply|output|agent|model|assistant|bot|chatbot|code|text|"
+    r"summary|email|message|solution|report|skill|it|he|she)\s+"
+)
+_OBJECT = r"(?P<first>\S(?:[^;:.?!]|\.(?=\w))*?)"
+_PLAIN = r"(?!\s+(?:of|and|or|,))\s+\w"
+_THIRD_SECOND = (
+    rf"(?P<second>{_NEGATED}|(?:{_join([_make_third(verb) for verb in _VERBS])}|is|has){_PLAIN}|"
+    rf"(?:{_join([_make_third(verb) for verb in _NOUNS_TOO])})\s+{_NOUN}\b)"
+)
+_BASE_SECOND = rf"(?P<second>{_NEGATED}|(?:should|must)\s+\w|(?:{_join(_VERBS)}){_PLAIN}|(?:{_join(_NOUNS_TOO)})\s+{_NOUN}\b)"
+_AUXILIARY = r"(?:does|do|did|is|are|was|were|has|have|can|will|should)"
+_FORMS = (
+    # names the fee and tells the guest
+    rf"(?:{_SUBJECT})?{_ADVERB}(?:{_THIRD})\s+{_OBJECT}{_AND}{_THIRD_SECOND}",
+    # should name the fee and link to the form
+    rf"(?:{_SUBJECT})(?:should|must)\s+{_ADVERB}(?:{_BASE})\s+{_OBJECT}{_AND}{_BASE_SECOND}",
+    # does it name the fee and does it link to the form
+    rf"{_AUXILIARY}\s+{_OBJECT}{_AND}(?P<second>{_AUXILIARY}\s+(?:it|the|this|they|there|its|not)\b)",
+    # does it solve the problem and handle edge cases
+    rf"(?:does|do|did|can|will|should)\s+\w+\s+(?:\w+\s+)?(?:{_BASE})\s+{_OBJECT}{_AND}{_BASE_SECOND}",
+)
+# Before the `and` these begin a clause that may hold both verbs, or say how the two belong together.
+_CLAUSE = (
+    r"\b(?:that|which|who|whom|whose|what|when|whenever|where|whether|why|how|if|unless|because|since|while|so|than|"
+    r"both|either|neither|between|once|after|before|until|as though)\b"
+)
+_QUOTED = r"`[^`]*`|\"[^\"]*\"|“[^”]*”|(?<!\w)'[^']*'(?!\w)|\([^()]*\)"
+_ENDS = r"[.?!]\s+\S"
+_LONGEST = 300  # characters of a statement; what is longer is a text that explains one
+
+
+class TwoClaims(NamedTuple):
+    """The two parts of a statement, as they are written."""
+
+    first: str
+    second: str
+
+
+def find_two_claims(statement: str) -> TwoClaims | None:
+    """Return the two claims of a statement of one sentence; None where it may be one, or is a text of several."""
+    text = statement.strip()
+    # What is quoted is no verb of the statement; its place is kept.
+    plain = re.sub(_QUOTED, lambda found: "x" * len(found[0]), text)
+    if (
+        len(text) > _LONGEST
+        or " and " not in plain.lower()
+        or re.search(_ENDS, plain)
+        or "\n" in plain
+    ):
+        return None
+    for form in _FORMS:
+        if (found := re.match(form, plain, re.IGNORECASE)) is None:
+            continue
+        begin = found.start("second")
+        before = text[: found.end("first")]
+        if re.search(_CLAUSE, plain[:begin], re.IGNORECASE) is None:
+            return TwoClaims(before, text[begin:].rstrip(" .?!"))
+    return None
