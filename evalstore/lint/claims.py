@@ -57,7 +57,10 @@ _THIRD_SECOND = (
     rf"(?P<second>{_NEGATED}|(?:{_join([_make_third(verb) for verb in _VERBS])}|is|has){_PLAIN}|"
     rf"(?:{_join([_make_third(verb) for verb in _NOUNS_TOO])})\s+{_NOUN}\b)"
 )
-_BASE_SECOND = rf"(?P<second>{_NEGATED}|(?:should|must)\s+\w|(?:{_join(_VERBS)}){_PLAIN}|(?:{_join(_NOUNS_TOO)})\s+{_NOUN}\b)"
+_BASE_SECOND = (
+    rf"(?P<second>{_NEGATED}|(?:should|must)\s+\w|(?:{_join(_VERBS)}){_PLAIN}|"
+    rf"(?:{_join(_NOUNS_TOO)})\s+{_NOUN}\b)"
+)
 _AUXILIARY = r"(?:does|do|did|is|are|was|were|has|have|can|will|should)"
 _FORMS = (
     # names the fee and tells the guest
