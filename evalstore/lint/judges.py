@@ -17,6 +17,7 @@ from evalstore.checks.reply import (
 )
 from evalstore.checks.template import TemplateTag, find_tag_starts, find_tags
 from evalstore.documents import Document, Pointer
+from evalstore.documents.document import locate_offset
 from evalstore.errors import Place
 from evalstore.languages.patterns import find_dialect_difference
 from evalstore.lint.notes import (
@@ -28,6 +29,7 @@ from evalstore.lint.notes import (
     suggest_name,
 )
 from evalstore.lint.secrets import lint_secrets
+from evalstore.lint.words.placeholders import find_in_template
 from evalstore.model import MALFORMED_ERRORS, Artifact, ScoreType, read_judge
 from evalstore.model.judge import BUILTIN_VARIABLES, CRITERIA
 from evalstore.text import SHORT_DIGEST
@@ -74,6 +76,14 @@ def _lint_template(document: Document) -> Iterator[Note]:
     tags = [*find_tags(template)]
     if template and not any(tag.problem for tag in tags) and not _shows_output(tags):
         yield make_note("template-output-unread", ("template",))
+    for wrong in find_in_template(template, filled):
+        yield make_note(
+            "placeholder-unfilled",
+            ("template",),
+            place=_find_place(document, wrong.written),
+            found=wrong.written,
+            hint=wrong.hint,
+        )
     for tag in tags:
         place = place_of(tag.number)
         if tag.problem:
@@ -123,6 +133,13 @@ def _find_tag_places(document: Document) -> Callable[[int], Place]:
         return Place(document.file, line, offsets[number] - lines[line - 1] + 1)
 
     return place
+
+
+def _find_place(document: Document, written: str) -> Place | None:
+    """Return where these characters of the template are; None where YAML has other words for them."""
+    _, _, start, end = document.spans["template",]
+    offset = document.text.find(written, start, end)
+    return locate_offset(document.text, offset, document.file) if offset >= 0 else None
 
 
 def _lint_reply_pattern(value: dict[str, Any]) -> Iterator[Note]:

@@ -8,10 +8,11 @@ from typing import Any
 
 from evalstore.checks.template import TEXT_PART, compile_template
 from evalstore.documents import Pointer
-from evalstore.lint.claims import find_two_claims
 from evalstore.lint.notes import Note, get_list, get_mapping, list_mappings, list_texts, make_note
 from evalstore.lint.reference_lookup import ReferenceLookup
 from evalstore.lint.references import find_referenced
+from evalstore.lint.words.claims import find_two_claims
+from evalstore.lint.words.placeholders import find_in_text
 from evalstore.model import MALFORMED_ERRORS, Artifact, Judge, ScoreType, read_judge
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
@@ -188,6 +189,8 @@ def lint_criterion(text: str, at: Pointer, hint: str = _CHECKS_HINT) -> Iterator
     if (scale := _find_asked_scale(text)) and not _is_anchored(text):
         yield make_note("scale-unexplained", at, found=_show(scale))
     yield from _lint_style(text, at)
+    if wrong := find_in_text(text):
+        yield make_note("placeholder-unfilled", at, found=wrong.written, hint=wrong.hint)
 
 
 def _find_asked_scale(text: str) -> str:

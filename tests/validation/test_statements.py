@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalstore.lint.claims import find_two_claims
+from evalstore.lint.words.claims import find_two_claims
 
 # What asks two things, and is said to.
 TWO = (

@@ -117,6 +117,14 @@ ARTIFACT_RULES = (
         "template-malformed", _ERROR, "{message}", "{hint}", "The judge would get a broken prompt."
     ),
     ValidationRule(
+        "placeholder-unfilled",
+        _WARNING,
+        "nothing fills {found}: the judge reads it as it is written",
+        "{hint}",
+        "Only {{ name }} in a template is filled; the judge would not see what was meant.",
+        example="template: Is ${output} right? {{ output }}",
+    ),
+    ValidationRule(
         "template-output-unread",
         _ERROR,
         "the template does not show the output",
