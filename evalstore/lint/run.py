@@ -63,6 +63,7 @@ from evalstore.lint.sources import (
     find_kind_sources,
     read_source,
 )
+from evalstore.lint.words.comments import lint_cut_texts
 from evalstore.model import Artifact, Finding, Findings, Kind, find_rows_path
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.progress import Watch
@@ -247,6 +248,7 @@ def _lint_artifact(
     item: ReadFile, artifact: Artifact, context: ValidationContext
 ) -> Iterator[Note]:
     yield from lint_alone(artifact, context)
+    yield from lint_cut_texts(artifact.document)
     if _has_prompt(artifact):
         from evalstore.lint.prompts import lint_wording
 

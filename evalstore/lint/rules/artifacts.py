@@ -24,6 +24,14 @@ ARTIFACT_RULES = (
         "Without the line its history, its pins and the bump of its next release begin anew.",
         example="rubrics/manner.yaml with the content of rubric/tone, whose file is gone",
     ),
+    ValidationRule(
+        "text-cut",
+        _WARNING,
+        "the text ends before {found}, which YAML reads as a comment",
+        "put it all in quotes, as in '{written}'; a comment begins with # and a blank",
+        "What stands behind the # is not a part of the text, so something else is looked for or asked.",
+        example="values:\n  - sets #cache",
+    ),
     # Rubrics.
     ValidationRule(
         "check-id-duplicate",

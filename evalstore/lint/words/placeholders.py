@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evalstore.model.judge import BUILTIN_VARIABLES
 
-# {name} and ${name}, as Python and JavaScript have them; {{ name }} is a tag, and \frac{name} and value={name} are none.
+# {name} and ${name}; {{ name }} is a tag, and \frac{name} and value={name} are none.
 _BRACES = r"(?<![\w{{}}\\$=])\$?\{{\s*({})\s*\}}(?!\}})"
 _TAG = r"\{{\{{\s*({})\s*\}}\}}"
 # {% if … %}, as Jinja, Nunjucks and Liquid have it.
