@@ -64,6 +64,7 @@ from evalstore.lint.sources import (
     read_source,
 )
 from evalstore.lint.words.comments import lint_cut_texts
+from evalstore.lint.words.phrases import lint_phrases
 from evalstore.model import Artifact, Finding, Findings, Kind, find_rows_path
 from evalstore.model.findings import SHOWN_ALIKE
 from evalstore.progress import Watch
@@ -255,6 +256,7 @@ def _lint_artifact(
         yield from lint_wording(artifact, context.lookup)
     if artifact.kind is Kind.RUBRIC:
         yield from lint_weights(artifact)
+        yield from lint_phrases(artifact)
     if artifact.kind is Kind.DATASET:
         yield from _lint_dataset(item, artifact, context)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from evalstore.checks import KINDS, find_inner_ref
+from evalstore.checks import KINDS, find_check_kind, find_inner_ref
 from evalstore.checks.question_values import fill_values, find_value_problems, locate_in_value
 from evalstore.documents import Pointer
 from evalstore.errors import Place
@@ -14,6 +14,11 @@ from evalstore.lint.notes import Fix, Note, describe_value, list_mappings, make_
 from evalstore.lint.reference_lookup import ReferenceLookup
 from evalstore.lint.references import find_referenced
 from evalstore.lint.shapes import is_valid_by_schema
+from evalstore.lint.words.phrases import (
+    lint_phrase_of_question,
+    lint_short_phrase,
+    list_phrases,
+)
 from evalstore.model import Artifact, Kind, list_check_ids
 from evalstore.model.check_schemas import list_check_kinds
 from evalstore.model.question import find_slip
@@ -123,6 +128,21 @@ class ValueLinter:
         for value in check.values if self.reads_words else ():
             if (at := places[value.pointer]) is not None:
                 yield from self._lint_words(value.pointer[0], filled[value.key], at)
+                yield from self._lint_phrases(check, value, filled, at)
+
+    def _lint_phrases(
+        self, check: ReadCheck, value: QuestionValue, filled: Mapping[str, Any], at: Pointer
+    ) -> Iterator[Note]:
+        """Yield the phrases of a question that an output has by chance; a short one is looked at once."""
+        kind, name = str(check.params["kind"]), str(value.pointer[0])
+        written = fill_values(kind, check.params, filled)
+        for (_, *place), phrase in list_phrases(written, name):
+            pointer = (*at, *locate_in_value(filled[value.key], tuple(place)))
+            if hash(phrase) not in self._read_words:
+                self._read_words.add(hash(phrase))
+                yield from lint_short_phrase(phrase, pointer)
+            if find_check_kind(kind).idle_score == 0 and not check.params.get("negate"):
+                yield from lint_phrase_of_question(phrase, filled.get("input"), pointer)
 
     def _lint_words(self, param: Any, value: Any, at: Pointer) -> Iterator[Note]:
         """Yield what the words of statements or of a variable leave open; the same words are looked at once."""

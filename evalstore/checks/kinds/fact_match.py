@@ -9,7 +9,7 @@ from typing import Any
 from evalstore.checks.context import CheckContext, CheckProblem, GradeFunction, grade_always
 from evalstore.checks.judges import CALL_LIMIT, ask_judge, grade_answers, prepare_judge
 from evalstore.checks.kinds import CheckKind, JudgeInputs, Params
-from evalstore.checks.phrases import find_excess
+from evalstore.checks.phrases import Phrase, find_excess, read_phrase
 from evalstore.checks.votes import compute_mean_score
 from evalstore.model import Grade, Sample
 from evalstore.model.judge import FACT_VARIABLE
@@ -173,10 +173,18 @@ def _read_facts(listed: Any, spell: Callable[[str], str]) -> list[_SpelledFact]:
     return [(text, spell(text)) for text in texts]
 
 
+def _read_phrase(fact: object, params: Mapping[str, Any]) -> Phrase | None:
+    """Return what is looked for where this is one fact; None where a judge is asked about it."""
+    written = fact.get("value") if isinstance(fact, Mapping) else fact
+    return None if "judge_prompt_ref" in params else read_phrase(written, params)
+
+
 KIND = CheckKind(
     prepare_grading=prepare_grading,
     find_problems=find_problems,
     word="facts",
+    read_phrase=_read_phrase,
+    idle_score=Fraction(0),
     may_ask_judges=True,
     find_judge_inputs=_find_judge_inputs,
     has_free_params=False,

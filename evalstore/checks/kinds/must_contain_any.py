@@ -13,6 +13,8 @@ from evalstore.checks.phrases import find_excess, read_phrase
 from evalstore.model import Grade, Sample
 from evalstore.model.outcome import grade_binary, grade_error
 
+_BLANKS = " \t\xa0"  # a line break may be looked for on purpose
+
 
 def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction:
     """Count the values found, each once however often it is listed; nothing is trimmed or normalised."""
@@ -37,7 +39,11 @@ def prepare_grading(params: Mapping[str, Any], _: CheckContext) -> GradeFunction
 
 
 def find_problems(params: Mapping[str, Any]) -> Iterator[CheckProblem]:
-    """Yield what makes the check impossible to pass."""
+    """Yield what makes the check impossible to pass, and values that nearly every output has."""
+    for index, value in enumerate(params["values"]):
+        if value and not value.strip(_BLANKS):
+            message = "this value is only white space, which nearly every output contains"
+            yield CheckProblem(("values", index), message, "write the text, or remove it")
     different, needed = len(set(params["values"])), params.get("min_matches", 1)
     if needed > different:
         message = (

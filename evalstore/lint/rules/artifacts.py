@@ -84,6 +84,22 @@ ARTIFACT_RULES = (
         "The check cannot grade anything: every output would be unscored.",
     ),
     ValidationRule(
+        "phrase-short",
+        _WARNING,
+        "{found} is found inside longer {where}, too",
+        "write more of the text, or use a check of kind regex with \\b on both sides",
+        "A text of one or two letters is in most answers, right or wrong.",
+        example="values: [no], which is in: I do not know",
+    ),
+    ValidationRule(
+        "phrase-in-question",
+        _WARNING,
+        "{found} is in {word} of the question, so an answer that repeats it has it",
+        "write more of the text, or use a check of kind regex with \\b on both sides",
+        "The answer would pass for a word that it took from the question.",
+        example="input: Which category is it? and must_name: [cat]",
+    ),
+    ValidationRule(
         "variable-unfilled",
         _WARNING,
         "the judge {judge} needs the variable `{found}`, which this check does not fill",

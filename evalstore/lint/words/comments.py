@@ -1,4 +1,4 @@
-"""Finds texts of a list that YAML ends early: it reads ` #word` as a comment, and it was meant as a part of the text."""
+"""Finds texts of a list that YAML ends early: ` #word` was meant as a part of the text, and is a comment."""
 
 from __future__ import annotations
 

@@ -1,0 +1,64 @@
+"""Finds phrases that an output has by chance: short ones, and those within another word of the question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalstore.checks import find_check_kind
+from evalstore.checks.phrases import Phrase
+from evalstore.documents import Pointer
+from evalstore.lint.notes import Note, describe_value, list_mappings, make_note
+from evalstore.model import Artifact, is_cosmetic
+
+_FEW = 3  # letters or digits, from which on a phrase is not in every second text
+# What may follow a word that is still the same word.
+_ENDINGS = frozenset("s es d ed ing n en er ly".split())
+_INSIDE = r"(?<!\w)(\w*){}(\w*)(?!\w)"
+
+
+def lint_phrases(artifact: Artifact) -> Iterator[Note]:
+    """Yield the short phrases of a rubric's checks."""
+    for index, check in list_mappings(artifact.document.value, "checks"):
+        for name in check:
+            for pointer, phrase in list_phrases(check, name):
+                yield from lint_short_phrase(phrase, ("checks", index, *pointer))
+
+
+def list_phrases(check: Mapping[str, Any], name: str) -> Iterator[tuple[Pointer, Phrase]]:
+    """Yield the phrases that a check of any shape has in its list `name`, each with its place in the check."""
+    kind, listed = check.get("kind"), check.get(name)
+    if not isinstance(kind, str) or not isinstance(listed, list) or is_cosmetic(name):
+        return
+    for index, item in enumerate(listed):
+        if phrase := find_check_kind(kind).read_phrase(item, check):
+            yield (name, index), phrase
+
+
+def lint_short_phrase(phrase: Phrase, at: Pointer) -> Iterator[Note]:
+    """Yield that a phrase is one or two letters or digits, which are inside of longer words and numbers."""
+    text = phrase.text.strip()
+    if len(text) >= _FEW or not (text.isdigit() or text.isalpha()):
+        return
+    # One or two signs are a word where a script has no letters, and two capitals are an acronym.
+    is_acronym = phrase.is_exact and len(text) > 1 and text.isupper()
+    if text.isalpha() and (text.lower() == text.upper() or is_acronym):
+        return
+    where = "numbers" if text.isdigit() else "words"
+    yield make_note("phrase-short", at, found=describe_value(phrase.text), where=where)
+
+
+def lint_phrase_of_question(phrase: Phrase, asked: Any, at: Pointer) -> Iterator[Note]:
+    """Yield that a phrase is within another word of what is asked, so that an answer has it which repeats the question."""
+    text = phrase.text.strip()
+    if len(text) < _FEW or not isinstance(asked, str):
+        return
+    question = asked if phrase.is_exact else asked.lower()
+    if text not in question:
+        return
+    words = [*re.finditer(_INSIDE.format(re.escape(text)), question)]
+    # Where it is a word of the question, or another form of one, the author saw it.
+    if words and all(word[1] or (word[2] and word[2] not in _ENDINGS) for word in words):
+        found, word = describe_value(phrase.text), describe_value(words[0][0])
+        yield make_note("phrase-in-question", at, found=found, word=word)
