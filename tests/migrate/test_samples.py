@@ -19,7 +19,7 @@ HERE = [name for name in list_formats() if (SAMPLES / name).is_dir()]
 UNGRADED = {"dataset-unscored", "question-unscored"}
 # What a migration cannot know: how well a judge agrees with people; and what it says itself, of checks no kind can say.
 # What a prompt of the source could say better is no fault of its migration.
-WORDING = {"criterion-doubled", "criterion-vague", "scale-unexplained", "level-unexplained"}
+WORDING = {"criterion-doubled", "criterion-vague", "scale-unexplained", "level-unexplained", "phrase-short"}
 EXPECTED = {"judge-unvalidated", "rubric-partial", *WORDING, *UNGRADED}
 
 pytestmark = pytest.mark.skipif(not HERE, reason=f"there are no samples {WHERE}")

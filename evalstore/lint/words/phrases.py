@@ -10,29 +10,34 @@ from evalstore.checks import find_check_kind
 from evalstore.checks.phrases import Phrase
 from evalstore.documents import Pointer
 from evalstore.lint.notes import Note, describe_value, list_mappings, make_note
+from evalstore.lint.shapes import is_valid_by_schema
 from evalstore.model import Artifact, is_cosmetic
+from evalstore.model.check_schemas import list_check_kinds
 
 _FEW = 3  # letters or digits, from which on a phrase is not in every second text
 # What may follow a word that is still the same word.
-_ENDINGS = frozenset("s es d ed ing n en er ly".split())
+_ENDINGS = frozenset(["s", "es", "d", "ed", "ing", "n", "en", "er", "ly"])
 _INSIDE = r"(?<!\w)(\w*){}(\w*)(?!\w)"
 
 
 def lint_phrases(artifact: Artifact) -> Iterator[Note]:
     """Yield the short phrases of a rubric's checks."""
     for index, check in list_mappings(artifact.document.value, "checks"):
+        kind = check.get("kind")
+        if kind not in list_check_kinds() or not is_valid_by_schema(f"checks/{kind}", check):
+            continue  # a finding by itself
         for name in check:
             for pointer, phrase in list_phrases(check, name):
                 yield from lint_short_phrase(phrase, ("checks", index, *pointer))
 
 
 def list_phrases(check: Mapping[str, Any], name: str) -> Iterator[tuple[Pointer, Phrase]]:
-    """Yield the phrases that a check of any shape has in its list `name`, each with its place in the check."""
-    kind, listed = check.get("kind"), check.get(name)
-    if not isinstance(kind, str) or not isinstance(listed, list) or is_cosmetic(name):
+    """Yield the phrases that a check has in its list `name`, each with its place in the check."""
+    listed = check.get(name)
+    if not isinstance(listed, list) or is_cosmetic(name):
         return
     for index, item in enumerate(listed):
-        if phrase := find_check_kind(kind).read_phrase(item, check):
+        if phrase := find_check_kind(check["kind"]).read_phrase(item, check):
             yield (name, index), phrase
 
 
@@ -50,7 +55,7 @@ def lint_short_phrase(phrase: Phrase, at: Pointer) -> Iterator[Note]:
 
 
 def lint_phrase_of_question(phrase: Phrase, asked: Any, at: Pointer) -> Iterator[Note]:
-    """Yield that a phrase is within another word of what is asked, so that an answer has it which repeats the question."""
+    """Yield that a phrase is within another word of what is asked: an answer that repeats it has the phrase."""
     text = phrase.text.strip()
     if len(text) < _FEW or not isinstance(asked, str):
         return
