@@ -42,7 +42,7 @@ def folder(tmp_path: Path, git: Callable[..., str]) -> Path:
     return tmp_path / "repo"
 
 
-CHECK = "  - kind: must_contain_any\n    values: [a]\n"
+CHECK = "  - kind: must_contain_any\n    values: [fee]\n"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_it_says_what_it_did_and_that_scores_can_move(cli: Cli, folder: Path) ->
     only_version = cli("validate", "--fix", cwd=folder)
     assert only_version.out == ('fixed rubrics/tone.yaml:2:10  "1.0" -> "1.0.0"\n\n1 file: no findings\n')
     (folder / "rubrics/tone.yaml").write_text(
-        rubric("  - kind: must_contain_any\n    valeus: [a]\n    x_y: 1\n", "latest")
+        rubric("  - kind: must_contain_any\n    valeus: [fee]\n    x_y: 1\n", "latest")
     )
     ran = cli("validate", "--fix", cwd=folder)
     assert ran.code == 1
