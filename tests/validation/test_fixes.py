@@ -48,7 +48,7 @@ CHECK = "  - kind: must_contain_any\n    values: [fee]\n"
 @pytest.mark.parametrize(
     ("wrong", "right"),
     [
-        (rubric("  - kind: must_contain_any\n    valeus: [a]\n"), rubric(CHECK)),
+        (rubric("  - kind: must_contain_any\n    valeus: [fee]\n"), rubric(CHECK)),
         (
             rubric("  - kind: must_contain_any\n    'valeus' :  [a] # why\n"),
             rubric("  - kind: must_contain_any\n    'values' :  [a] # why\n"),
