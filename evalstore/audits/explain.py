@@ -22,7 +22,6 @@ from evalstore.audits.question_sets import (
     PairSums,
     QuestionPair,
     SideSum,
-    find_untold_renames,
     has_equal_words,
     list_pairs,
     read_question_history,
@@ -51,7 +50,7 @@ from evalstore.audits.values import (
     PlayerName,
     RunSide,
 )
-from evalstore.audits.wording import describe_renames, write_sentence
+from evalstore.audits.wording import describe_pairs, describe_renames, write_sentence
 from evalstore.checks import find_check_kind
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
@@ -380,11 +379,12 @@ class AuditJob:
             input_changed=tuple(self.input_changed),
             sentence="",
             input_edits=InputEdits(self.blank_edits, self.asked_anew),
+            pairs_by_input=self.a.paired,
             price=self.attributor.price.count_calls(),
             judge_noise=noise,
             assumption=self.attributor.evidence.read_assumption(),
             ungraded=self.notes.ungraded,
-            asides=tuple(self.notes.list_asides()),
+            asides=(*describe_pairs(self.a.paired), *self.notes.list_asides()),
             notes=tuple(self._list_notes()),
         )
 
@@ -409,8 +409,8 @@ class AuditJob:
         yield from self.attributor.evidence.list_notes()
         yield from self.notes.list_notes()
         yield from self.session.list_failure_notes()
-        if renamed := find_untold_renames(self.a, self.b, self.sums.ids):
-            yield describe_renames(self.b.dataset.resolved.name, renamed)
+        if self.a.paired.count:
+            yield describe_renames(self.b.dataset.resolved.name, self.a.paired)
 
 
 def _open_runs(

@@ -19,6 +19,7 @@ from evalstore.audits.stored_run import (
     UnscoredRunError,
     follow_renames,
     index_rows,
+    pair_by_input,
     read_stored_run,
 )
 from evalstore.errors import EvalstoreError, LostGradersError
@@ -310,7 +311,8 @@ def open_stored_pair(
             found.append(open_stored_run(run, finder, session))
         except UnscoredRunError as error:
             raise IncomparableError(name, error.why) from None
-    return follow_renames(found[0], found[1], finder), found[1]
+    a, b = found
+    return pair_by_input(follow_renames(a, b, finder), b, finder), b
 
 
 def _choose_rulers(run: Run, inference: Inference) -> tuple[RulerCandidate, RulerCandidate | None]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.stored_run import StoredRun
@@ -29,14 +29,13 @@ from evalstore.audits.values import (
     Origin,
 )
 from evalstore.model import CheckResult, Question, UnscoredReason
-from evalstore.model.question import INPUT_KEYS, REFERENCE_KEYS, is_read_by_checks
+from evalstore.model.question import REFERENCE_KEYS, drop_blanks, is_read_by_checks
 from evalstore.release.artifact_parts import ArtifactPart
 from evalstore.runs import GradedRow
 from evalstore.statistics import ExactMean
 from evalstore.text import make_excerpt
 
 _REFERENCE_RULE = "question-reference-changed"
-_MOST_RENAMES = 1_000  # questions that are looked at for a rename: nobody writes more by hand
 _REFERENCE_KEYS = frozenset(REFERENCE_KEYS)
 _REFERENCE_MESSAGE = "the expected answer changed"
 
@@ -249,30 +248,6 @@ class PairSums:
         return LineEffect(means[1][0] - means[0][0], means[1][1] - means[0][1])
 
 
-def find_untold_renames(
-    a: StoredRun, b: StoredRun, ids: Mapping[PairSet, Sequence[str]]
-) -> dict[str, str]:
-    """Return questions that one dataset lacks and that have the input and the output of one that the other lacks."""
-    removed, added = (
-        _index_contents(stored, ids.get(one, ()))
-        for stored, one in ((a, PairSet.REMOVED), (b, PairSet.ADDED))
-    )
-    # Where several have the same, nothing says which of them was renamed.
-    return {
-        removed[content][0]: new[0]
-        for content, new in added.items()
-        if len(new) == len(removed.get(content, ())) == 1
-    }
-
-
-def _index_contents(stored: StoredRun, ids: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = {}
-    for id_ in ids[:_MOST_RENAMES]:
-        row = stored.rows[id_]
-        found.setdefault((row.input_digest, row.output_digest), []).append(id_)
-    return found
-
-
 def _list_failures(old: GradedRow, new: GradedRow) -> Iterator[tuple[str, str, CheckResult]]:
     """Yield each check that one run graded and the other could not: that run, its name, its result; by sample."""
     for pair in zip(old.outputs, new.outputs, strict=False):
@@ -382,18 +357,9 @@ def has_equal_words(
 ) -> bool:
     """Whether both runs were asked the same, white space apart: by their own records, else by their datasets."""
     if any(row.asked is not None for row in rows):
-        old, new = (_drop_blanks(row.asked or row.input) for row in rows)
+        old, new = (drop_blanks(row.asked or row.input) for row in rows)
         return bool(old == new)
-    before, after = (question.row for question in questions)
-    return all(_drop_blanks(before.get(key)) == _drop_blanks(after.get(key)) for key in INPUT_KEYS)
-
-
-def _drop_blanks(value: Any) -> Any:
-    if isinstance(value, str):
-        return "".join(value.split())
-    if isinstance(value, Mapping):
-        return {key: _drop_blanks(item) for key, item in value.items()}
-    return [_drop_blanks(item) for item in value] if isinstance(value, list | tuple) else value
+    return questions[0].words_digest == questions[1].words_digest
 
 
 def find_repin(history: QuestionHistory, id_: str) -> Origin | None:

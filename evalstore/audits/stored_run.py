@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from evalstore.audits.edits.check_matching import EncodedCheck
 from evalstore.audits.edits.version_path import ArtifactVersion, VersionFinder
+from evalstore.audits.values import NO_PAIRS, PairsByInput
 from evalstore.checks import CheckContext, prepare_check
 from evalstore.documents import read_row
 from evalstore.errors import ExitCode, RefusedError, SchemaError
@@ -28,7 +29,7 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
-from evalstore.model.question_ids import match_renames
+from evalstore.model.question_ids import match_contents, match_renames
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.runs.row_index import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples
@@ -62,7 +63,8 @@ class StoredRun:
     """One run, ready for replay: its rows by id, its rubrics by reference, and all questions of its dataset by id.
 
     Rows and questions are read when they are asked for, so that only one of each needs to be in
-    memory.
+    memory. `paired` are the questions that have the ids of the other run here, in place of their
+    own.
     """
 
     run: Run
@@ -70,6 +72,7 @@ class StoredRun:
     dataset: ArtifactVersion
     rubrics: Mapping[str, RunRubric]
     questions: Mapping[str, Question]
+    paired: PairsByInput = NO_PAIRS
 
     def find_rubric_name(self, id_: str) -> str:
         """Return `rubric/<id>` of what graded a question; empty where the run does not say."""
@@ -119,17 +122,51 @@ def follow_renames(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredR
     )
 
 
+def pair_by_input(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRun:
+    """Return run A with the ids that run B has for the same inputs, where its own ids name other questions there.
+
+    Two versions of a dataset are compared by digests of their inputs, white space apart; a rename
+    that is declared stands. A question whose id another one takes gets a name that B does not have.
+    """
+    if a.questions is b.questions:
+        return a
+    declared = {*list_renames(finder.store, b.dataset.resolved).values()}
+    old, new = (
+        {id_: one.questions[id_].words_digest for id_ in one.questions if id_ not in declared}
+        for one in (a, b)
+    )
+    paired = match_contents(old, new)
+    if not paired:
+        return a
+    taken = {id_ for id_ in paired.values() if id_ in a.questions and id_ not in paired}
+    names = {**paired, **{id_: f"{id_} (in A)" for id_ in sorted(taken)}}
+    renames = {
+        id_: name for id_, name in paired.items() if id_ not in new and name not in a.questions
+    }
+    return replace(
+        a,
+        rows=Renamed(a.rows, names),
+        questions=Renamed(a.questions, names),
+        paired=PairsByInput(paired, renames),
+    )
+
+
 class Renamed(Mapping[str, _Item]):
-    """A mapping in which some keys have other names: `names` are the new ones by the old."""
+    """A mapping in which some keys have other names: `names` are the new ones by the old.
+
+    A name may be that of another key, if that has another name in turn.
+    """
 
     def __init__(self, held: Mapping[str, _Item], names: Mapping[str, str]) -> None:
         self._held, self._names = held, names
         self._earlier = {new: old for old, new in names.items()}
 
     def __getitem__(self, key: str) -> _Item:
+        if key in self._earlier:
+            return self._held[self._earlier[key]]
         if key in self._names:
             raise KeyError(key)
-        return self._held[self._earlier.get(key, key)]
+        return self._held[key]
 
     def __iter__(self) -> Iterator[str]:
         return (self._names.get(key, key) for key in self._held)

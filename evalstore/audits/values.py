@@ -342,6 +342,25 @@ class InputEdits:
 
 
 @dataclass(frozen=True, slots=True)
+class PairsByInput:
+    """The questions that are paired because they ask the same, under other ids: the ids of B by those of A.
+
+    `renames` are those that `renames:` can declare: an id that both runs have names two questions.
+    """
+
+    ids: Mapping[str, str] = field(default_factory=dict)
+    renames: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many they are."""
+        return len(self.ids)
+
+
+NO_PAIRS = PairsByInput()
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
     """The calls of judges that would tell more apart: players that move together, and the steps of a judge as well."""
 
@@ -430,6 +449,7 @@ class Audit(PageValue):
     input_changed: tuple[str, ...]
     sentence: str
     input_edits: InputEdits = InputEdits()
+    pairs_by_input: PairsByInput = NO_PAIRS
     price: Price = Price()
     judge_noise: JudgeNoiseEstimate | None = None
     assumption: ServiceAssumption | None = None

@@ -9,7 +9,7 @@ of the typical question. Chance is said only where none of them holds.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from evalstore.audits.values import (
     Cause,
     Factor,
     Lines,
+    PairsByInput,
     PlayerName,
     RunSide,
 )
@@ -408,16 +409,34 @@ def describe_cancelled(causes: Sequence[Cause]) -> str:
     return ""
 
 
-def describe_renames(dataset: str, names: Mapping[str, str]) -> str:
-    """Return what to write where questions that look removed and added were renamed."""
-    pairs = [
+def describe_pairs(pairs: PairsByInput) -> Iterator[str]:
+    """Yield how many questions are paired by what they ask, with an example, where some are."""
+    for old, new in [*pairs.ids.items()][:1]:
+        a, b = make_excerpt(old, _NAME_WIDTH), make_excerpt(new, _NAME_WIDTH)
+        are = "question is" if pairs.count == 1 else "questions are"
+        yield f"{pairs.count:,} {are} paired by equal input, not by id ({a} of A is {b} of B)"
+
+
+def describe_renames(dataset: str, pairs: PairsByInput) -> str:
+    """Return what to write so that the pairs are declared, and why that cannot be where an id means two questions."""
+    names, taken = pairs.renames, pairs.count - len(pairs.renames)
+    shown = [
         f"{json.dumps(old)}: {json.dumps(new)}" for old, new in [*names.items()][:_SHOWN_RENAMES]
     ]
-    more = f", and {len(names) - len(pairs):,} more" if len(names) > len(pairs) else ""
-    return (
-        f"{count_noun(len(names), 'removed question')} came back with the same input and output under another id; if "
-        f"that is a rename, write it into evalstore.yaml: renames: {{{dataset}: {{{', '.join(pairs)}}}}}{more}"
+    more = (
+        f" and {len(names) - len(shown):,} more, in --format json"
+        if len(names) > len(shown)
+        else ""
     )
+    line = f"write into evalstore.yaml: renames: {{{dataset}: {{{', '.join(shown)}}}}}{more}"
+    declared = f"to declare {len(names):,} of the pairs, {line}" if names else ""
+    clash = (
+        f"the ids of {taken:,} name other questions in B, which no rename can declare: give each "
+        "question an id that does not count rows"
+        if taken
+        else ""
+    )
+    return "; ".join(filter(None, [clash, declared]))
 
 
 def join_phrases(parts: Sequence[str]) -> str:

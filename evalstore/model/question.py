@@ -86,6 +86,15 @@ def compute_asked_digest(text: str) -> str:
     return compute_digest({"input": " ".join(text.split())})
 
 
+def drop_blanks(value: Any) -> Any:
+    """Return a text, or all texts within a value, without white space."""
+    if isinstance(value, str):
+        return "".join(value.split())
+    if isinstance(value, Mapping):
+        return {key: drop_blanks(item) for key, item in value.items()}
+    return [drop_blanks(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def is_read_by_checks(key: str) -> bool:
     """Whether some check may read a key of a question, as a reference or as a value that its rubric takes from it."""
     return key not in _UNREAD_KEYS and key[:2] != "x_"
@@ -122,6 +131,12 @@ class Question:
     def input_digest(self) -> str:
         """SHA-256 over what the model saw."""
         return self._digest(INPUT_KEYS)
+
+    @property
+    def words_digest(self) -> str:
+        """SHA-256 over what the model saw, white space apart; empty where it saw nothing."""
+        shown = {key: drop_blanks(self.row.get(key)) for key in INPUT_KEYS}
+        return compute_digest(shown) if any(shown.values()) else ""
 
     @cached_property
     def reference_digest(self) -> str:

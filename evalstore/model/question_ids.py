@@ -28,6 +28,27 @@ def list_later_ids(renames: Mapping[str, str], id_: str) -> list[str]:
     return names[1:]
 
 
+def match_contents(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
+    """Return the ids that questions of one side have on the other, by content: both sides are digests by id.
+
+    An id with one content on both sides stays. Of the others, those match of which each side has
+    one question with that content; an empty one says nothing.
+    """
+    changed = {id_ for id_ in old if old[id_] != new.get(id_)}
+    before, after = (
+        _index_unique((id_, side[id_]) for id_ in side if id_ in changed or id_ not in old)
+        for side in (old, new)
+    )
+    return {id_: after[content] for content, id_ in before.items() if content in after}
+
+
+def _index_unique(ids: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return ids by their content, where no other has the same."""
+    found = [*ids]
+    counts = Counter(content for _, content in found)
+    return {content: id_ for id_, content in found if content and counts[content] == 1}
+
+
 def match_renames(
     renames: Mapping[str, str], is_before: Callable[[str], bool], is_after: Callable[[str], bool]
 ) -> dict[str, str]:

@@ -73,7 +73,8 @@ def document(audit: Audit) -> dict[str, Any]:
         **select_json_keys(audit.lines, "mix=mix.score not_reproduced=not_reproduced.score"),
         "own": {**write_json_value(audit.own), "as_zero": write_json_value(audit.own_as_zero)},
         **select_json_keys(
-            audit, "drift flips input_changed input_edits price judge_noise assumption notes"
+            audit,
+            "drift flips input_changed input_edits pairs_by_input price judge_noise assumption notes",
         ),
     }
 

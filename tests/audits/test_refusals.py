@@ -75,7 +75,7 @@ def test_unlike_question_sets_are_compared_on_what_they_share(released: Any, ans
 
 def test_runs_that_share_no_question_are_refused(released: Any, answers: Answers) -> None:
     a = released.score("dataset/small@1.0.0", answers("a", one="please"))
-    others = SMALL.replace("1.0.0", "2.0.0", 1).replace("id: ", "id: other_").replace("id: other_small", "id: small")
+    others = SMALL.replace("1.0.0", "2.0.0", 1).replace("{id: ", "{id: other_").replace("input: Say", "input: Tell")
     released.release("datasets/small", others)
     b = released.score("dataset/small@2.0.0", answers("b", other_two="please"), "n")
     with pytest.raises(RefusedError, match="no scored question in common") as caught:
