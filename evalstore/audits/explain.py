@@ -480,6 +480,7 @@ def build_side(run: Run, questions: int, sums: SideSum) -> RunSide:
         rubrics=tuple(pinned.ref for pinned in run.rubrics),
         coverage=run.coverage,
         ungraded=run.ungraded if run.is_withheld else "",
+        prompt=run.prompt,
     )
 
 

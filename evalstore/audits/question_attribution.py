@@ -44,12 +44,13 @@ from evalstore.audits.question_shares import (
 from evalstore.audits.shapley import list_unions
 from evalstore.audits.stored_run import Grader, RecordedResults, StoredRun, is_judged
 from evalstore.audits.values import Drift, EditSource, LineEffect, Origin, PlayerName
+from evalstore.audits.wording import has_other_prompt, name_prompt
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, JudgeCall, Question, RubricResult, UnscoredReason, Verdict
 from evalstore.model.question import compute_asked_digest
-from evalstore.runs import GradedRow
+from evalstore.runs import GradedRow, Run
 from evalstore.runs.question_mean import QuestionMean
 from evalstore.runs.run_search import find_run_time
 from evalstore.scoring.judging import JudgeSession
@@ -375,12 +376,7 @@ class QuestionAttributor:
         """The sources that are the same for all questions: another dataset, other inputs, other outputs."""
         old, new, models = self.a.dataset, self.b.dataset, (self.a.run.model, self.b.run.model)
         dataset = Origin(ref=new.resolved.name, old=old.label, new=new.label)
-        same = "the same model answered again"
-        answered = (
-            same
-            if models[0] == models[1]
-            else "another model or its settings; stored outputs cannot say"
-        )
+        answered = _word_answering(self.a.run, self.b.run)
         return {
             PlayerName.DATASET: EditSource(None, dataset),
             PlayerName.INPUT: EditSource(None, dataset, message="the question itself changed"),
@@ -388,6 +384,15 @@ class QuestionAttributor:
                 None, Origin(ref=None, old=models[0], new=models[1]), message=answered
             ),
         }
+
+
+def _word_answering(a: Run, b: Run) -> str:
+    """Return what may have given other outputs, by what two runs say of themselves."""
+    prompts = f"{name_prompt(b.prompt)} against {name_prompt(a.prompt)}"
+    if a.model != b.model:
+        also = f"{prompts}, and " if has_other_prompt(a, b) else ""
+        return f"{also}another model or its settings; stored outputs cannot say"
+    return prompts if has_other_prompt(a, b) else "the same model answered again"
 
 
 def _read_pairs(shared: _SharedQuestion) -> dict[str, JudgedPair]:

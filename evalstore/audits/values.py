@@ -56,6 +56,7 @@ class RunSide:
 
     `coverage` is of the gradings that its rubrics ask for. A run without a score of its own, because
     gradings failed, says in `ungraded` what was not graded: `score` is that of the rest.
+    `prompt` is what its outputs call the template of their prompt, if they do.
     """
 
     run: str
@@ -68,6 +69,7 @@ class RunSide:
     rubrics: tuple[str, ...]
     coverage: Coverage = NO_GRADINGS
     ungraded: str = ""
+    prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ from evalstore.audits.values import (
     RunSide,
 )
 from evalstore.model.outcome import MAX_UNGRADED
+from evalstore.runs import Run
 from evalstore.statistics import FEWEST_ANCHORS, Conclusion, MoveCounts
 from evalstore.text import count_noun, make_excerpt
 
@@ -115,7 +116,24 @@ def describe_unscored(audit: Audit) -> str:
 
 def _ask_better(a: RunSide, b: RunSide) -> str:
     """Return the question that an audit of two runs answers."""
-    return "Is the model better?" if a.model != b.model else "Are the outputs better?"
+    if a.model != b.model:
+        return "Is the model better?"
+    if has_other_prompt(a, b):
+        return f"Is {name_prompt(b.prompt)} better than {name_prompt(a.prompt)}?"
+    return "Are the outputs better?"
+
+
+def has_other_prompt(a: RunSide | Run, b: RunSide | Run) -> bool:
+    """Whether two runs name two prompts."""
+    return bool(a.prompt and b.prompt) and a.prompt != b.prompt
+
+
+def name_prompt(prompt: str) -> str:
+    """Return the name of a prompt in a sentence: `prompt 2`, and one of several words in quotes."""
+    shown = make_excerpt(prompt, _NAME_WIDTH)
+    if prompt.lower().startswith("prompt"):
+        return shown
+    return f"prompt {json.dumps(shown, ensure_ascii=False) if ' ' in shown else shown}"
 
 
 def write_answer(audit: Audit) -> str:
@@ -307,15 +325,22 @@ def _word_changed_questions(audit: Audit) -> str:
     changed = f"every question changed{blank}"
     if not edits.other_outputs:
         return f"These runs cannot tell: {changed}, and no text of the outputs did"
-    who = "the model" if audit.a.model != audit.b.model else "new outputs"
+    who = _name_change(audit, "the model", "the prompt", "new outputs")
     return f"These runs cannot tell the edit and {who} apart: {changed}"
+
+
+def _name_change(audit: Audit, model: str, prompt: str, outputs: str) -> str:
+    """Return which of three names what answered differently: the model, the prompt, or nothing that the runs name."""
+    if audit.a.model != audit.b.model:
+        return model
+    return prompt if has_other_prompt(audit.a, audit.b) else outputs
 
 
 def _name_changed_questions(audit: Audit) -> str:
     """Return what moved the questions that were asked differently: their edit, and who answered them."""
     is_blank = audit.input_edits.white_space == len(audit.input_changed)
     edit = f"{_PHRASES[PlayerName.INPUT]}{' (white space alone)' if is_blank else ''}"
-    who = "another model" if audit.a.model != audit.b.model else "new outputs"
+    who = _name_change(audit, "another model", "another prompt", "new outputs")
     return f"{edit} and {who} together" if audit.input_edits.other_outputs else edit
 
 

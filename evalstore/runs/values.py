@@ -60,7 +60,8 @@ class StoredOutput:
     `from_eee_row` marks a row of Every Eval Ever, where one output may have a row for every metric;
     `doubt` says where that row contradicts its version label. `asked` is what its record says was
     asked, the whole of it first, then its parts (the variables of a template); empty where the
-    record does not say.
+    record does not say. `prompt` names the template of the prompt, where the file tells several
+    apart.
     """
 
     id: str
@@ -71,6 +72,7 @@ class StoredOutput:
     doubt: str = ""
     sample: int = 0
     asked: tuple[str, ...] = ()
+    prompt: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +291,11 @@ class Run(PageValue):
     def to_arrow(self) -> Any:
         """Return an Arrow `Table`, one row an output, null where unscored; see `evalstore.runs.tables`."""
         return _READERS["table"](self)
+
+    @property
+    def prompt(self) -> str:
+        """What its outputs call the template of their prompt; empty where they do not say."""
+        return self.harness.get("prompt", "")
 
     @property
     def questions(self) -> int:

@@ -194,20 +194,26 @@ def open_job(
             find_samples(outputs),
             SeriesFilter(options.only, any_model=options.model is not None),
         )
-        stated = _read_model(samples, choice)
+        first = _read_first_output(samples, choice)
         run = _start_run(
             resolved,
             samples,
             store=store,
             at=options.at,
-            model=_escape_name(options.model or stated or samples.stem),
+            model=_escape_name(options.model or first.model or samples.stem),
         )
         format_ = find_row_format(samples)
         if options.rows_format:
             format_ = get_row_format(options.rows_format)
         format_.require()
         run = replace(
-            run, samples=Path(f"samples{format_.suffix}"), eee_version=options.eee_version
+            run,
+            samples=Path(f"samples{format_.suffix}"),
+            eee_version=options.eee_version,
+            harness={
+                **run.harness,
+                **({"prompt": _escape_name(first.prompt)} if first.prompt else {}),
+            },
         )
         status = find_log_status(outputs)
         notes = (
@@ -241,12 +247,12 @@ def _note_joining(status: str, *, by_input: bool) -> Iterator[str]:
         yield "outputs and questions were joined by what was asked, and not by id"
 
 
-def _read_model(samples: Path, choice: SeriesFilter) -> str | None:
-    """Return the model that the outputs name; raises `LoadError` for a file without outputs."""
+def _read_first_output(samples: Path, choice: SeriesFilter) -> StoredOutput:
+    """Return an output, which names what all have in common; raises `LoadError` for a file without outputs."""
     missing = ""
     for found in read_outputs(samples, choice):
         if isinstance(found, StoredOutput):
-            return found.model
+            return found
         missing = missing or found.reason
     raise LoadError("holds no output", place=Place(str(samples)), hint=missing or None)
 

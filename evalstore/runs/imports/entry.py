@@ -97,7 +97,9 @@ def make_entry(  # noqa: PLR0913  # what a row records
     sample = int(series.epoch) - 1 if series.epoch and _EPOCH.fullmatch(series.epoch) else 0
     return OutputEntry(
         series,
-        StoredOutput(id_, answer, line, series.model, sample=sample, asked=asked),
+        StoredOutput(
+            id_, answer, line, series.model, sample=sample, asked=asked, prompt=series.prompt
+        ),
         grade=grade,
     )
 
