@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.audits.values import LINE_LABELS, OWN_PLAYERS, Audit, Lines, PlayerName
+from evalstore.audits.wording import describe_selection
 from evalstore.errors import UsageError
 from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.statistics import Interval
@@ -144,9 +145,12 @@ def decide_conditions(
     the value is that of several players together, or where too few questions were asked for an
     interval. Answers that run B lacks count 0, so that a model cannot pass by crashing. Where checks
     had nothing to grade in one run alone on more than `max_ungraded` of the questions, nothing is
-    decided that the outputs have a part in, so that none passes by leaving out what is graded.
+    decided that the outputs have a part in, so that none passes by leaving out what is graded; nor
+    where only failures were asked again.
     """
-    hidden = _word_emptied(len(audit.lines.emptied), audit.b.questions, max_ungraded)
+    hidden = _word_emptied(
+        len(audit.lines.emptied), audit.b.questions, max_ungraded
+    ) or _word_selection(audit)
     values = [
         [_Value(None, hidden)]
         if hidden and condition.metric in _OF_OUTPUTS
@@ -297,6 +301,11 @@ def _word_emptied(emptied: int, questions: int, most: Fraction) -> str:
         f"is unknown, because checks had nothing to grade in one run on {emptied:,} of "
         f"{count_noun(questions, 'question')}, more than a share of {float(most):g}"
     )
+
+
+def _word_selection(audit: Audit) -> str:
+    selection = describe_selection(audit.outputs)
+    return selection and f"is unknown, because {selection}"
 
 
 def _list_own_values(audit: Audit, name: str) -> Iterator[_Value]:

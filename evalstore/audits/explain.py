@@ -56,6 +56,7 @@ from evalstore.diff.findings import Direction
 from evalstore.errors import RefusedError
 from evalstore.model import OutputEnd, UnscoredReason, Verdict
 from evalstore.runs import GradedRow, Run
+from evalstore.runs.output_likeness import LikenessCounter, list_likeness_notes
 from evalstore.scoring.judging import NO_REPLY, Judges, JudgeSession, open_session
 from evalstore.statistics import ExactMean
 from evalstore.store import ArtifactStore
@@ -229,6 +230,7 @@ class AuditJob:
     sums: PairSums = field(default_factory=PairSums)
     totals: AuditTotals = field(init=False)
     notes: RunNotes = field(default_factory=RunNotes)
+    likeness: LikenessCounter = field(default_factory=LikenessCounter)
     drift: list[Drift] = field(default_factory=list)
     # What replay does not reproduce, of score and of passes.
     lost: tuple[ExactMean, ExactMean] = field(default_factory=lambda: (ExactMean(), ExactMean()))
@@ -314,6 +316,8 @@ class AuditJob:
             asked = self.a.questions[question.id], self.b.questions[question.id]
             self.blank_edits += has_equal_words(asked, rows)
             self.asked_anew += not rows[0].has_output_of(rows[1])
+        else:
+            self.likeness.add_pair(*rows)
         self._add_change(question, rows)
 
     def _slice_question(self, pair: QuestionPair) -> None:
@@ -356,6 +360,7 @@ class AuditJob:
             for one in self.totals.build_factors()
         )
         own = self.totals.build_own_share(lines.no_answer, counts_silence=False)
+        outputs = self.likeness.sum_up()
         flips = Flips(
             tuple(self.worse),
             tuple(self.better),
@@ -384,7 +389,12 @@ class AuditJob:
             judge_noise=noise,
             assumption=self.attributor.evidence.read_assumption(),
             ungraded=self.notes.ungraded,
-            asides=(*describe_pairs(self.a.paired), *self.notes.list_asides()),
+            outputs=outputs,
+            asides=(
+                *describe_pairs(self.a.paired),
+                *list_likeness_notes(outputs),
+                *self.notes.list_asides(),
+            ),
             notes=tuple(self._list_notes()),
         )
 

@@ -15,6 +15,7 @@ from evalstore.model.outcome import NO_GRADINGS, Coverage
 from evalstore.notebook import PageValue, format_repr
 from evalstore.release.origins import PartOrigin
 from evalstore.runs import GradedRow
+from evalstore.runs.output_likeness import NO_OUTPUTS, OutputLikeness
 from evalstore.statistics import Conclusion, Interval, MoveCounts
 from evalstore.text import make_excerpt
 
@@ -430,7 +431,7 @@ class Audit(PageValue):
     """Why run B scores otherwise than run A: `delta` is the sum of the shares of all factors and of all lines.
 
     `moved` are the questions that some factor moved, as many as were asked for: flips first, then
-    the most moved. `moved_count` is how many there are. `asides` belong to the answer, which would
+    the most moved. `moved_count` is how many there are. `outputs` are those to questions that did not change. `asides` belong to the answer, which would
     mislead without. On `ungraded` of the compared questions a check failed in both runs, or in the
     one that has it.
     """
@@ -452,6 +453,7 @@ class Audit(PageValue):
     sentence: str
     input_edits: InputEdits = InputEdits()
     pairs_by_input: PairsByInput = NO_PAIRS
+    outputs: OutputLikeness = NO_OUTPUTS
     price: Price = Price()
     judge_noise: JudgeNoiseEstimate | None = None
     assumption: ServiceAssumption | None = None

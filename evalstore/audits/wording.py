@@ -27,6 +27,7 @@ from evalstore.audits.values import (
 )
 from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.runs import Run
+from evalstore.runs.output_likeness import OutputLikeness
 from evalstore.statistics import FEWEST_ANCHORS, Conclusion, MoveCounts
 from evalstore.text import count_noun, make_excerpt
 
@@ -203,6 +204,8 @@ def _word_answer(audit: Audit) -> str:
             else ""
         )
         return f"These runs cannot tell: {name_factor(factor)} moved the score{price}"
+    if selection := describe_selection(audit.outputs):
+        return f"These runs cannot tell: {selection}"
     claims = [*_list_claims(factor)]
     if claims and _word_rulers(audit):
         ends = [_word_effect(end) for end in (audit.own.old, audit.own.new) if end is not None]
@@ -216,6 +219,16 @@ def _word_answer(audit: Audit) -> str:
     if factor.conclusion is Conclusion.MOVED_NONE:
         return "Its outputs differ, but no score does"
     return _word_doubt(audit, factor)
+
+
+def describe_selection(found: OutputLikeness) -> str:
+    """Return that only failures were asked again, which is no evidence; empty where that is not so."""
+    if not found.is_selection:
+        return ""
+    return (
+        f"all {found.changed:,} outputs that differ had failed in A and the other {found.equal:,} are equal, so "
+        "only failures were asked again, which is a selection"
+    )
 
 
 def _turns_verdicts(factor: Factor) -> bool:

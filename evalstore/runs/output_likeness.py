@@ -1,0 +1,165 @@
+"""Says how the outputs of two runs are alike: equal, but for white space, a beginning of the other, one text again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import comb
+
+from evalstore.model import Verdict
+from evalstore.runs.values import GradedRow
+from evalstore.text import make_excerpt
+
+_FEWEST = 3  # outputs that show a pattern
+_CHANCE = 0.05  # of changes that hit failures alone, had they hit any output
+_DIGEST, _SHOWN = 16, 60  # bytes, and characters of a text
+
+
+class Likeness(StrEnum):
+    """How an output of run B is like that of run A; `CUT_A`: A's is the beginning of B's."""
+
+    EQUAL = "equal"
+    CALLS = "calls"
+    WHITE_SPACE = "white_space"
+    CUT_A = "cut_a"
+    CUT_B = "cut_b"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedOutput:
+    """The text that a run gave most often: its beginning, and how often; `distinct` counts all texts of the run."""
+
+    text: str = ""
+    count: int = 0
+    distinct: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OutputLikeness:
+    """How many pairs of outputs to questions that did not change are alike, and in what; they sum to `pairs`.
+
+    `calls` differ in tool calls alone. Of the pairs `failed` had not passed in A, and of those that
+    differ `failed_changed`.
+    """
+
+    pairs: int = 0
+    equal: int = 0
+    calls: int = 0
+    white_space: int = 0
+    cut_a: int = 0
+    cut_b: int = 0
+    other: int = 0
+    failed: int = 0
+    failed_changed: int = 0
+    repeated_a: RepeatedOutput = RepeatedOutput()
+    repeated_b: RepeatedOutput = RepeatedOutput()
+
+    @property
+    def changed(self) -> int:
+        """How many pairs differ."""
+        return self.pairs - self.equal
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether equal outputs say something: most texts of A stand there once, so they are no labels."""
+        return self.repeated_a.distinct * 2 > self.pairs
+
+    @property
+    def is_selection(self) -> bool:
+        """Whether only outputs that had failed in A are others: they were asked again, and the rest was kept."""
+        changed = self.changed
+        if changed < _FEWEST or changed != self.failed_changed or not self.is_telling:
+            return False
+        return comb(self.failed, changed) <= _CHANCE * comb(self.pairs, changed)
+
+
+NO_OUTPUTS = OutputLikeness()
+
+
+@dataclass(slots=True)
+class LikenessCounter:
+    """Counts the pairs of two runs; of texts it holds digests, and the beginnings of those that come again."""
+
+    likenesses: Counter[Likeness] = field(default_factory=Counter)
+    failed: int = 0
+    failed_changed: int = 0
+    _texts: tuple[Counter[bytes], Counter[bytes]] = field(
+        default_factory=lambda: (Counter(), Counter())
+    )
+    _shown: dict[bytes, str] = field(default_factory=dict)
+
+    def add_pair(self, old: GradedRow, new: GradedRow) -> None:
+        """Add the outputs of one question, sample by sample."""
+        for pair in zip(old.outputs, new.outputs, strict=False):
+            found = compare_outputs(*pair)
+            self.likenesses[found] += 1
+            has_failed = pair[0].verdict is not Verdict.PASS
+            self.failed += has_failed
+            self.failed_changed += has_failed and found is not Likeness.EQUAL
+            for texts, row in zip(self._texts, pair, strict=True):
+                self._count_text(texts, row.output.text)
+
+    def _count_text(self, texts: Counter[bytes], text: str) -> None:
+        digest = hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
+        texts[digest] += 1
+        if texts[digest] > 1 and digest not in self._shown:
+            self._shown[digest] = make_excerpt(text, _SHOWN)
+
+    def sum_up(self) -> OutputLikeness:
+        """Return the counts."""
+        repeated = [*map(self._find_repeated, self._texts)]
+        return OutputLikeness(
+            pairs=self.likenesses.total(),
+            **{str(one): self.likenesses[one] for one in Likeness},
+            failed=self.failed,
+            failed_changed=self.failed_changed,
+            repeated_a=repeated[0],
+            repeated_b=repeated[1],
+        )
+
+    def _find_repeated(self, texts: Counter[bytes]) -> RepeatedOutput:
+        for digest, count in texts.most_common(1):
+            if count > 1:
+                return RepeatedOutput(self._shown[digest], count, len(texts))
+        return RepeatedOutput(distinct=len(texts))
+
+
+def compare_outputs(old: GradedRow, new: GradedRow) -> Likeness:
+    """Return how two outputs to one question are alike."""
+    if new.has_output_of(old):
+        return Likeness.EQUAL
+    before, after = old.output.text, new.output.text
+    if before == after:
+        return Likeness.CALLS
+    if before.split() == after.split():
+        return Likeness.WHITE_SPACE
+    before, after = before.strip(), after.strip()
+    if after and before.startswith(after):
+        return Likeness.CUT_B
+    if before and after.startswith(before):
+        return Likeness.CUT_A
+    return Likeness.OTHER
+
+
+def list_likeness_notes(found: OutputLikeness) -> Iterator[str]:
+    """Yield what most of the outputs that differ have in common, and a text that is half of one run alone."""
+    changed = found.changed
+    patterns = (
+        (found.white_space, "do so in white space alone"),
+        (found.calls, "do so in calls, not in text"),
+        (found.cut_b, "are beginnings of A's in B (cut answers)"),
+        (found.cut_a, "were beginnings of B's in A (cut answers)"),
+    )
+    for count, what in patterns:
+        if count >= _FEWEST and count * 2 > changed:
+            yield f"{count:,} of {changed:,} outputs that differ {what}"
+    sides = (("A", found.repeated_a, found.repeated_b), ("B", found.repeated_b, found.repeated_a))
+    for name, own, other in sides:
+        if own.count >= _FEWEST and own.count * 2 >= found.pairs and other.count * 2 < own.count:
+            yield f'{own.count:,} of {found.pairs:,} outputs in {name} are one text: "{own.text}"'
+    if found.is_telling and found.changed and found.equal * 2 >= found.pairs:
+        yield f"{found.equal:,} of {found.pairs:,} outputs are equal in A and B"

@@ -1,0 +1,88 @@
+"""What the outputs themselves show: equal ones, white space, cut answers, one text again, and failures asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from evalstore.audits import Audit
+from evalstore.audits.conditions import Answer, decide_conditions, parse_condition
+from evalstore.audits.wording import write_answer
+from evalstore.report import audit as report
+from tests.audits.conftest import Desk
+from tests.audits.test_acceptance import BAN
+
+SIZE, FAILED = 20, 6
+Write = Callable[[int], str]
+
+
+def long(number: int) -> str:
+    return f"The answer to number {number} is known to all."
+
+
+def weak(number: int) -> str:
+    return f"foo {long(number)}" if number < FAILED else long(number)
+
+
+def compare(desk: Desk, old: Write, new: Write) -> Audit:
+    desk.rubric("1.0.0", BAN)
+    desk.dataset("1.0.0", [{"id": f"q{i}", "input": f"What is {i}?"} for i in range(SIZE)])
+    return desk.audit(
+        *(
+            desk.score("1.0.0", [write(i) for i in range(SIZE)], name)
+            for name, write in zip("ab", (old, new), strict=True)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (long, lambda i: f"{long(i)}\n", "20 of 20 outputs that differ do so in white space alone"),
+        (long, lambda i: long(i)[:9], "20 of 20 outputs that differ are beginnings of A's in B (cut answers)"),
+        (lambda i: long(i)[:9], long, "20 of 20 outputs that differ were beginnings of B's in A (cut answers)"),
+        (long, lambda i: "I cannot." if i < 12 else f"{i}", '12 of 20 outputs in B are one text: "I cannot."'),
+        (long, lambda i: f"{i}" if i < 4 else long(i), "16 of 20 outputs are equal in A and B"),
+    ],
+)  # fmt: skip
+def test_what_most_outputs_show_is_in_the_answer(desk: Desk, old: Write, new: Write, said: str) -> None:
+    found = compare(desk, old, new)
+    assert said in found.asides
+    assert said in write_answer(found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [(long, lambda i: f"Well, {long(i)}"), (lambda i: f"{i % 2}", lambda i: f"{i % 3}")]
+)
+def test_other_texts_and_labels_show_nothing(desk: Desk, old: Write, new: Write) -> None:
+    assert compare(desk, old, new).asides == ()
+
+
+def test_only_failures_were_asked_again(desk: Desk) -> None:
+    found = compare(desk, weak, lambda i: f"Now {long(i)}" if i < FAILED else long(i))
+    assert write_answer(found).startswith(
+        "Is the model better? These runs cannot tell: all 6 outputs that differ had failed in A and the other 14 "
+        "are equal, so only failures were asked again, which is a selection."
+    )
+    (held,) = decide_conditions(found, [parse_condition("own<-0.02")])
+    assert (held.answer, "only failures were asked again" in held.reason) == (Answer.UNDECIDED, True)
+    document = report.document(found)["outputs"]
+    assert (document["equal"], document["failed"], document["failed_changed"]) == (14, FAILED, FAILED)
+
+
+def test_failures_and_others_asked_again_are_evidence(desk: Desk) -> None:
+    found = compare(desk, weak, lambda i: f"Now {long(i)}" if i <= FAILED else long(i))
+    assert "asked again" not in write_answer(found)
+
+
+def test_outputs_that_differ_in_calls_alone(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN)
+    desk.dataset("1.0.0", 4)
+    runs = [
+        desk.score_lines(
+            "1.0.0", [{"id": f"q{i}", "output": long(i), "tool_calls": [{"name": tool}]} for i in range(4)], tool
+        )
+        for tool in ("read", "write")
+    ]
+    assert "4 of 4 outputs that differ do so in calls, not in text" in desk.audit(*runs).asides
