@@ -55,6 +55,12 @@ class QuestionView:
     calls: int
     notes: tuple[str, ...] = ()
 
+    @property
+    def asked(self) -> tuple[str, str]:
+        """What the outputs of both runs were asked, as far as their records say otherwise than the dataset."""
+        a, b = self.rows
+        return a.asked or a.input, b.asked or b.input
+
 
 def view_question(
     run_a: Path | str,
@@ -81,9 +87,10 @@ def view_question(
             for ruler in names
         )
         rows, models = (a.rows[question], b.rows[question]), (a.run.model, b.run.model)
-        return QuestionView(
-            question, rows, models, cells, len(session.missing), tuple(dict.fromkeys(finder.notes))
-        )
+        former = (old for old, new in a.paired.ids.items() if new == question)
+        paired = (f"by equal input, {old} of A is {question} of B" for old in former)
+        notes = tuple(dict.fromkeys([*paired, *finder.notes]))
+        return QuestionView(question, rows, models, cells, len(session.missing), notes)
 
     return grade_with_judges(store, judges, attempt)
 

@@ -431,9 +431,9 @@ class Audit(PageValue):
     """Why run B scores otherwise than run A: `delta` is the sum of the shares of all factors and of all lines.
 
     `moved` are the questions that some factor moved, as many as were asked for: flips first, then
-    the most moved. `moved_count` is how many there are. `outputs` are those to questions that did not change. `asides` belong to the answer, which would
+    the most moved. `moved_count` is how many there are. `asides` belong to the answer, which would
     mislead without. On `ungraded` of the compared questions a check failed in both runs, or in the
-    one that has it.
+    one that has it. `outputs` are those to questions that did not change.
     """
 
     a: RunSide

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from evalstore.diff.changes.word_diff import compare_words
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys
 from evalstore.report.text_layout import PAPER, Screen, format_columns, format_percent, join_blocks
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from evalstore.runs import GradedRow
 
 _LINES = 40  # of an answer, side by side
+_END_MARKS = str.maketrans({"\n": "⏎", "\r": "␍", "\t": "⇥", " ": "·"})
 _HEAD = ("output", "ruler", "score", "verdict", "graded by", "")
 
 
@@ -25,6 +27,7 @@ def text(view: QuestionView, screen: Screen = PAPER) -> str:
     """Return the four cells, what each check says in them, and the answers side by side."""
     return join_blocks(
         f"question {make_printable(view.id)}",
+        screen.wrap(_describe_asked(*view.asked), inner="  "),
         format_columns([_HEAD, *map(_cell_row, view.cells)], right={2}),
         *(_format_check(id_, results, view, screen) for id_, results in _list_checks(view)),
         _format_answers(view, screen),
@@ -40,9 +43,12 @@ def markdown(view: QuestionView) -> str:
         for cell, result in zip(view.cells, results, strict=True)
         if result is not None
     ]
-    answers = [(name, _join_samples(row)) for name, row in zip("AB", view.rows, strict=True)]
+    answers = [
+        (name, _show_end(_join_samples(row))) for name, row in zip("AB", view.rows, strict=True)
+    ]
     return join_blocks(
         f"### evalstore audit\n\nquestion {format_code(view.id)}",
+        escape_prose(_describe_asked(*view.asked)),
         format_table(_HEAD, map(_cell_row, view.cells)),
         format_table(("check", "output and rubric", "score", "reason"), checks),
         format_table(("run", "output"), answers),
@@ -74,11 +80,28 @@ def document(view: QuestionView) -> dict[str, Any]:
     return {
         "question": view.id,
         "input": view.rows[1].input,
+        "asked": dict(zip("ab", view.asked, strict=True)),
         "outputs": {name: _join_samples(row) for name, row in zip("ab", view.rows, strict=True)},
         "models": dict(zip("ab", view.models, strict=True)),
         "cells": cells,
         **select_json_keys(view, "calls notes"),
     }
+
+
+def _describe_asked(old: str, new: str) -> str:
+    """Return what was asked; where that is not the same, how it changed, word by word."""
+    if old == new:
+        return f"asked: {make_printable(_show_end(new))}"
+    if old.split() == new.split():
+        old, new = (make_printable(_show_end(text)) for text in (old, new))
+        return f"asked, with other white space alone: {old} in A, {new} in B"
+    return f"asked, from A to B: {compare_words(old, new)}"
+
+
+def _show_end(text: str) -> str:
+    """Return a text whose white space at the end can be seen: `⏎` for a newline, `·` for a blank."""
+    body = text.rstrip()
+    return body + text[len(body) :].translate(_END_MARKS)
 
 
 def _cell_row(cell: QuestionCell) -> tuple[str, ...]:
@@ -121,7 +144,7 @@ def _format_answers(view: QuestionView, screen: Screen) -> Iterator[str]:
     columns = [
         [
             piece
-            for line in _join_samples(row).splitlines() or [""]
+            for line in _show_end(_join_samples(row)).splitlines() or [""]
             for piece in wrap(make_printable(line), width) or [""]
         ]
         for row in view.rows
@@ -147,6 +170,9 @@ def _join_samples(row: GradedRow) -> str:
 
 
 def _list_notes(view: QuestionView) -> Iterator[str]:
+    texts = [_join_samples(row) for row in view.rows]
+    if texts[0] != texts[1] and texts[0].split() == texts[1].split():
+        yield "the outputs differ in white space alone (⏎ is a newline at the end, · a blank)"
     if view.calls:
         yield (
             f"{count_noun(view.calls, 'judge call')} would fill the cells that are unknown: "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.audits import Audit, EditSource, MovedQuestion
 from evalstore.audits.question_view import list_checks
+from evalstore.diff.changes.word_diff import compare_words
 from evalstore.model import Verdict
 from evalstore.report.pages.diff import has_diff
 from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items, select_items
@@ -56,7 +57,8 @@ def prepare_question(
 def _list_asked(rows: tuple[GradedRow, GradedRow]) -> dict[str, str]:
     """Return by heading what the outputs of both runs were asked, and the question where that is something else."""
     a, b = (row.input if row.asked is None else row.asked for row in rows)
-    asked = {"asked": a} if a == b else {"asked of A": a, "asked of B": b}
+    changed = {"asked of A": a, "asked of B": b, "word by word": compare_words(a, b)}
+    asked = {"asked": a} if a == b else changed
     question = rows[1].input
     return asked if question in asked.values() else {**asked, "the question": question}
 
