@@ -18,9 +18,11 @@ from evalstore.audits.stored_run import (
     list_score_notes,
     make_disjoint_error,
 )
-from evalstore.audits.values import Flips, RunSide
+from evalstore.audits.values import NO_PAIRS, Flips, PairsByInput, RunSide
 from evalstore.errors import RefusedError
 from evalstore.model import Verdict, has_failed_check
+from evalstore.model.question import drop_blanks
+from evalstore.model.question_ids import build_names, match_contents
 from evalstore.runs import Run
 from evalstore.runs.graded_rows import BareRow
 from evalstore.runs.imports.series_filter import SeriesFilter
@@ -120,6 +122,7 @@ class RecordComparison:
     emptied: int
     notes: tuple[str, ...]
     series: tuple[RecordSeries, ...] = ()
+    pairs_by_input: PairsByInput = NO_PAIRS
 
     @property
     def delta_as_zero(self) -> Fraction:
@@ -138,6 +141,7 @@ class _RecordRow(NamedTuple):
     graded: frozenset[str]
     empty: frozenset[str]
     contents: tuple[int | None, ...]
+    asked: str
 
     @property
     def points(self) -> Fraction:
@@ -145,7 +149,7 @@ class _RecordRow(NamedTuple):
         return self.score or Fraction(0)
 
 
-_Rows = Mapping[_Key, _RecordRow]
+_Rows = dict[_Key, _RecordRow]
 _Pairs = Mapping[_Key, tuple[_RecordRow, _RecordRow]]
 
 
@@ -183,6 +187,7 @@ def compare_records(
     opened = [open_record(path, choice) for path in (path_a, path_b)]
     runs = [run for run, _ in opened]
     a, b = (_index_rows(run, watch(found)) for run, found in opened)
+    paired, a = _pair_by_input(a, b)
     common = {key: (row, b[key]) for key, row in a.items() if key in b}
     pairs = {
         key: pair for key, pair in common.items() if all(row.score is not None for row in pair)
@@ -228,7 +233,16 @@ def compare_records(
             *_note_emptied(Counter(_list_emptied(pairs)), len(pairs)),
         ),
         series=tuple(_compare_series(pairs, runs)),
+        pairs_by_input=PairsByInput(paired),
     )
+
+
+def _pair_by_input(a: _Rows, b: _Rows) -> tuple[dict[str, str], _Rows]:
+    """Return the ids of B of questions that have other ids in A and ask the same, and the rows of A by these."""
+    asked = [{id_: row.asked for (id_, _), row in rows.items()} for rows in (a, b)]
+    paired = match_contents(*asked)
+    names = build_names(paired, asked[0])
+    return paired, {(names.get(id_, id_), sample): row for (id_, sample), row in a.items()}
 
 
 def _compare_series(pairs: _Pairs, runs: Sequence[Run]) -> Iterator[RecordSeries]:
@@ -285,6 +299,7 @@ def _index_rows(run: Run, found: Iterable[BareRow]) -> dict[_Key, _RecordRow]:
             graded=_name_checks(check.id for check in row.checks if check.is_whole),
             empty=_name_checks(check.id for check in row.checks if check.gaps),
             contents=tuple(hash(one) if one else None for one in contents),
+            asked=str(hash(drop_blanks(asked))) if asked else "",
         )
     return rows
 

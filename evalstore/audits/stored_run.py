@@ -29,7 +29,7 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
-from evalstore.model.question_ids import match_contents, match_renames
+from evalstore.model.question_ids import build_names, match_contents, match_renames
 from evalstore.runs import GradedRow, Run, UsedArtifact, read_rows, read_run
 from evalstore.runs.row_index import RowIndex, make_doubled_error
 from evalstore.runs.values import merge_samples
@@ -138,8 +138,7 @@ def pair_by_input(a: StoredRun, b: StoredRun, finder: VersionFinder) -> StoredRu
     paired = match_contents(old, new)
     if not paired:
         return a
-    taken = {id_ for id_ in paired.values() if id_ in a.questions and id_ not in paired}
-    names = {**paired, **{id_: f"{id_} (in A)" for id_ in sorted(taken)}}
+    names = build_names(paired, a.questions)
     renames = {
         id_: name for id_, name in paired.items() if id_ not in new and name not in a.questions
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 
@@ -40,6 +40,15 @@ def match_contents(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, 
         for side in (old, new)
     )
     return {id_: after[content] for content, id_ in before.items() if content in after}
+
+
+def build_names(paired: Mapping[str, str], ids: Container[str]) -> dict[str, str]:
+    """Return the names of the questions of run A, of which `paired` have those of B, where these are not their own.
+
+    A question of A (`ids`) whose id another one takes gets a name that B does not have.
+    """
+    taken = sorted(id_ for id_ in paired.values() if id_ in ids and id_ not in paired)
+    return {**paired, **{id_: f"{id_} (in A)" for id_ in taken}}
 
 
 def _index_unique(ids: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from evalstore.audits.records import (
     RecordDifference,
     RecordSeries,
 )
-from evalstore.audits.wording import describe_shown, format_points, format_size
+from evalstore.audits.wording import describe_pairs, describe_shown, format_points, format_size
 from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.report.audit import describe_side
 from evalstore.report.audit_report import describe_result, format_results
@@ -100,6 +100,7 @@ def document(report: RecordReport) -> dict[str, Any]:
             "questions": select_json_keys(found.flips, "pass_to_fail fail_to_pass"),
         },
         **select_json_keys(found, "only_a only_b unscored missing_b delta_as_zero differences"),
+        "pairs_by_input": dict(found.pairs_by_input.ids),
         "pairs_that_differ": dict(found.contents),
         "conditions": write_json_value(report.results),
         "series": [
@@ -186,6 +187,7 @@ def _list_change_rows(
 
 def _list_facts(found: RecordComparison, limit: int | None) -> Iterator[str]:
     """Yield flips, what is in no pair, what the records name differently, and notes; each names `limit` answers."""
+    yield from describe_pairs(found.pairs_by_input)
     flips = found.flips
     counts = (
         f"{len(flips.pass_to_fail):,} from pass to fail, {len(flips.fail_to_pass):,} from fail to "

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.audits.conditions import decide_record_conditions, parse_condition
+from evalstore.audits.conditions import RecordReport, decide_record_conditions, parse_condition
 from evalstore.audits.records import RecordComparison, compare_records
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.places import find_resource_folder
+from evalstore.report.records import text as text_of
 from tests.audits.conftest import Desk, Sample
 from tests.audits.test_acceptance import BAN, JUDGED
 
@@ -43,6 +44,19 @@ def write_rows(path: Path, scores: Mapping[str, Score], sample: str = "0", **det
 
 def compare_rows(folder: Path, a: Mapping[str, Score], b: Mapping[str, Score]) -> RecordComparison:
     return compare_records(write_rows(folder / "a.jsonl", a), write_rows(folder / "b.jsonl", b))
+
+
+def test_records_with_other_ids_are_paired_by_input(tmp_path: Path) -> None:
+    a = write_rows(tmp_path / "a.jsonl", {"p": 1.0, "q": 0.0, "r": 1.0})
+    b = write_rows(tmp_path / "b.jsonl", {"p": 1.0, "q": 0.5, "s": 0.0})
+    # In B the first two have moved down by one, and r's id is gone.
+    text = b.read_text().replace('"sample_id": "q"', '"sample_id": "r"').replace('"sample_id": "p"', '"sample_id": "q"')
+    b.write_text(text)
+    found = compare_records(a, b)
+    assert found.pairs_by_input.ids == {"p": "q", "q": "r"}
+    assert (found.pairs, found.score.delta) == (2, Fraction(1, 4))
+    assert (found.only_a, found.only_b) == (("r (in A)",), ("s",))
+    assert "2 questions are paired by equal input, not by id (p of A is q of B)" in text_of(RecordReport(found))
 
 
 def decide(found: RecordComparison, *conditions: str) -> list[str]:
