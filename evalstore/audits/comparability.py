@@ -18,6 +18,7 @@ from evalstore.audits.inference import open_stored_pair
 from evalstore.audits.judge_evidence import has_other_engines
 from evalstore.audits.question_sets import list_row_gaps
 from evalstore.audits.stored_run import StoredRun, read_judge_model, read_strictness
+from evalstore.audits.wording import describe_pairs
 from evalstore.diff import Diff, DiffFinding, Direction
 from evalstore.documents import write_canonical
 from evalstore.model import parse_ref
@@ -176,7 +177,7 @@ def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparabilit
         str(run_b),
         parts,
         b.dataset.resolved.ref if again and not b.run.unreleased else None,
-        (*finder.notes, *shared.list_notes()),
+        (*finder.notes, *describe_pairs(a.paired), *shared.list_notes()),
     )
 
 

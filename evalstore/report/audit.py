@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 from evalstore.audits import Audit, Factor, Lines, Origin
 from evalstore.audits.claims import describe_certainty, format_p
 from evalstore.audits.values import OWN_PLAYERS, PlayerName, RunSide
-from evalstore.audits.wording import describe_empty_checks, format_points, name_own, write_answer
+from evalstore.audits.wording import (
+    describe_empty_checks,
+    format_points,
+    has_other_prompt,
+    name_own,
+    name_prompt,
+    write_answer,
+)
 from evalstore.report.blame import describe_origin
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.text_layout import (
@@ -140,14 +147,15 @@ def _format_waterfall(audit: Audit, screen: Screen, most: int) -> list[str]:
         )
         rows = [*rows[: most - 1], _Row(f"{len(others)} others", score, passes, "", "")]
     is_whole = all(side.coverage.graded == side.coverage.asked for side in (audit.a, audit.b))
+    is_named = has_other_prompt(audit.a, audit.b)
     cells = [
         ("points", "score", "passes", "questions", ""),
-        _list_side_cells("A", audit.a, is_whole=is_whole),
+        _list_side_cells("A", audit.a, is_whole=is_whole, is_named=is_named),
         *(
             (row.name, *map(format_points, (row.score, row.passes)), row.moved, row.about)
             for row in rows
         ),
-        _list_side_cells("B", audit.b, is_whole=is_whole),
+        _list_side_cells("B", audit.b, is_whole=is_whole, is_named=is_named),
     ]
     if screen.whole:
         head, *table = wrap_columns(cells, screen.width, right={1, 2, 3})
@@ -187,12 +195,18 @@ def _list_rows(audit: Audit) -> list[_Row]:
     return sorted(rows, key=lambda row: (-abs(row.score), -abs(row.passes)))
 
 
-def _list_side_cells(name: str, side: RunSide, *, is_whole: bool) -> tuple[str, ...]:
-    """Return the row of one run; the coverage of its mean is told where that of either run is not whole."""
+def _list_side_cells(
+    name: str, side: RunSide, *, is_whole: bool, is_named: bool
+) -> tuple[str, ...]:
+    """Return the row of one run; the coverage of its mean is told where that of either run is not whole.
+
+    `is_named`: its prompt is told, because the other run has another.
+    """
     # Of a run without a score these are what the rest comes to.
     around = "({})" if side.ungraded else "{}"
     means = (around.format(format_percent(mean)) for mean in (side.score, side.passes))
-    model = make_excerpt(side.model, _NAME_WIDTH)
+    prompt = f", {name_prompt(side.prompt)}" if is_named else ""
+    model = f"{make_excerpt(side.model, _NAME_WIDTH)}{prompt}"
     about = model if is_whole else describe_side(model, side)
     return name, *means, f"{side.scored:,}", f"{about}, {side.dataset}"
 

@@ -9,8 +9,10 @@ from fractions import Fraction
 import pytest
 
 from evalstore.audits import Audit
+from evalstore.audits.comparability import compare_runs
 from evalstore.model.question_ids import match_contents
 from evalstore.report import audit as report
+from evalstore.store import ArtifactStore
 from tests.audits.conftest import Desk
 from tests.audits.test_acceptance import BAN
 
@@ -105,6 +107,14 @@ def test_white_space_is_no_other_input(desk: Desk) -> None:
 def test_ids_that_agree_are_not_looked_at_again(desk: Desk) -> None:
     found = audit(desk, ask(), ask(size=SIZE + 1), [])
     assert (found.pairs_by_input.count, found.asides) == (0, ())
+
+
+def test_whether_runs_are_comparable_is_told_of_pairs_by_input(desk: Desk) -> None:
+    desk.rubric("1.0.0", BAN)
+    a, b = run(desk, "1.0.0", ask()), run(desk, "2.0.0", ask(name="case-{}"))
+    with ArtifactStore.open(desk.repo.root) as store:
+        found = compare_runs(a.path, b.path, store)  # type: ignore[attr-defined]
+    assert "20 questions are paired by equal input, not by id (q0 of A is case-0 of B)" in found.notes
 
 
 def test_one_question_is_seen_by_its_new_id(desk: Desk, print_page: object) -> None:

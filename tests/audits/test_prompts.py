@@ -62,4 +62,6 @@ def test_two_prompts_of_a_file_are_named(
     (cause,) = factor(found, "outputs").causes
     assert cause.source.message == f"{named[1]} against {named[0]}"
     assert write_answer(found).startswith(f"Is {named[1]} better than {named[0]}? No, worse")
-    assert "answered again" not in render(found, "text")
+    shown = render(found, "text")
+    assert "answered again" not in shown
+    assert f"openai:small, {named[0]}" in shown
