@@ -173,7 +173,7 @@ def _read_facts(listed: Any, spell: Callable[[str], str]) -> list[_SpelledFact]:
     return [(text, spell(text)) for text in texts]
 
 
-def _read_sought_fact(fact: object, params: Mapping[str, Any]) -> Phrase | None:
+def _read_fact_phrase(fact: object, params: Mapping[str, Any]) -> Phrase | None:
     """Return what is looked for where this is one fact; None where a judge is asked about it."""
     written = fact.get("value") if isinstance(fact, Mapping) else fact
     return None if "judge_prompt_ref" in params else read_phrase(written, params)
@@ -183,7 +183,7 @@ KIND = CheckKind(
     prepare_grading=prepare_grading,
     find_problems=find_problems,
     word="facts",
-    read_phrase=_read_sought_fact,
+    read_phrase=_read_fact_phrase,
     idle_score=Fraction(0),
     may_ask_judges=True,
     find_judge_inputs=_find_judge_inputs,

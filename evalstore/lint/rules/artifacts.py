@@ -29,7 +29,7 @@ ARTIFACT_RULES = (
         _WARNING,
         "the text ends before {found}, which YAML reads as a comment",
         "put it all in quotes, as in '{written}'; a comment begins with # and a blank",
-        "What stands behind the # is not a part of the text, so something else is looked for or asked.",
+        "What follows the # is a comment, so a shorter text is looked for or asked.",
         example="values:\n  - sets #cache",
     ),
     # Rubrics.
