@@ -10,6 +10,7 @@ from evalstore.diff.findings import Direction, SettingChange
 from evalstore.errors import EvalstoreError
 from evalstore.lint.notes import list_mappings
 from evalstore.model import Artifact, Kind
+from evalstore.text import write_setting
 from evalstore.versions import Bump
 
 # The one setting that moves scores, of checks that a program may grade: what each of its values does.
@@ -60,8 +61,3 @@ def _names_engine(ref: str, load: Callable[[str], Artifact]) -> bool:
         return _uses_engine(load(ref), load)
     except EvalstoreError:
         return True
-
-
-def write_setting(value: Any) -> str:
-    """Return the value of a setting as its file has it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

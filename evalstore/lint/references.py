@@ -14,6 +14,7 @@ from evalstore.errors import EvalstoreError, RefError
 from evalstore.lint.notes import Note, get_mapping, list_mappings, make_note, note_error
 from evalstore.lint.reference_lookup import ReferenceLookup
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
+from evalstore.model.artifact import read_origin
 from evalstore.versions import find_version
 
 _MEASURED_ON = "validated_against"  # a record of the past, through which no score goes
@@ -140,12 +141,6 @@ def is_behind(ref: Ref, artifact: Artifact) -> bool:
     """Whether an exact pin is below the version that a file has."""
     version = find_version(artifact.version)
     return ref.version is not None and version is not None and version > ref.version
-
-
-def read_origin(value: Any) -> tuple[Any, Any] | None:
-    """Return the format and the suite that a migrated artifact came from; None where it came from none."""
-    source = get_mapping(value, "x_source")
-    return (source.get("format"), source["suite"]) if "suite" in source else None
 
 
 def find_referenced(text: Any, lookup: ReferenceLookup) -> Artifact | None:

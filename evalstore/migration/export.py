@@ -19,7 +19,7 @@ from evalstore.files import (
     sweep_below,
     write_below,
 )
-from evalstore.lint.references import is_behind, read_origin
+from evalstore.lint.references import is_behind
 from evalstore.migration.exporting.artifact_source import ArtifactSource
 from evalstore.migration.exporting.export_result import (
     EditedRubricError,
@@ -38,6 +38,7 @@ from evalstore.migration.readers import has_remainder, has_run_files, restore_fi
 from evalstore.migration.row_origins import fill_rows
 from evalstore.migration.table import FormatTable, load_tables
 from evalstore.model import Kind, Ref, parse_ref
+from evalstore.model.artifact import read_origin
 from evalstore.model.question_params import list_value_keys
 from evalstore.runs.run_names import RUNS_FOLDER, STORED_PATH, decode_path
 

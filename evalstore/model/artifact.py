@@ -146,3 +146,11 @@ def _drop_cosmetic(item: Any) -> Any:
     return {
         key: value for key, value in item.items() if key not in COSMETIC_KEYS and key[:2] != "x_"
     }
+
+
+def read_origin(value: Any) -> tuple[Any, Any] | None:
+    """Return the format and the suite that a migrated artifact came from; None where it came from none."""
+    source = value.get("x_source") if isinstance(value, dict) else None
+    if not isinstance(source, dict) or "suite" not in source:
+        return None
+    return source.get("format"), source["suite"]

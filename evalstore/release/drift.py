@@ -10,8 +10,8 @@ from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.files import read_below
 from evalstore.lint import VALIDATION_RULES
 from evalstore.lint.context import read_policy
-from evalstore.lint.references import read_origin
 from evalstore.model import Finding, Kind, PinType, Ref, parse_ref
+from evalstore.model.artifact import read_origin
 from evalstore.model.lock import LIMIT as LOCK_LIMIT
 from evalstore.model.lock import LOCK_FILE, NO_LOCK, Lock, read_lock
 from evalstore.release.acceptances import ChangePolicy

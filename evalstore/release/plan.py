@@ -10,9 +10,9 @@ from datetime import date
 from typing import NamedTuple
 
 from evalstore.errors import EvalstoreError, RefError, RefusedError
-from evalstore.lint.references import read_origin
 from evalstore.lint.use import find_use_findings, list_target_files
 from evalstore.model import Artifact, Kind, PinType, Ref, find_pins, parse_ref
+from evalstore.model.artifact import read_origin
 from evalstore.release.acceptances import read_change_policy
 from evalstore.release.journal import PinMove, ReleasedVersion
 from evalstore.release.pins import check_pins_released, find_pin_moves, list_floating_refs

@@ -279,7 +279,8 @@ def test_a_judges_edit_has_its_old_and_new_text(desk: Desk) -> None:
         desk.dataset(version, 2)
     found = desk.audit(*(desk.score(version, ["good", "ok"], version[0]) for version in ("1.0.0", "2.0.0")))
     diff = write(found).split("The diff of each edit")[1].split("</section>")[0]
-    assert "&#34;Rate: {{ output }}&#34; → &#34;HARD: {{ output }}&#34;" in diff
+    assert "<del>- Rate: {{ output }}\n</del>" in diff
+    assert "<ins>+ HARD: {{ output }}\n</ins>" in diff
     assert "evalstore diff judge/acc@1.0.0 judge/acc@2.0.0" in diff
 
 

@@ -113,7 +113,7 @@ def test_errors_are_recorded_by_check_and_id(
     schema = json.loads((find_resource_folder("schema") / "output/score.schema.json").read_text("utf-8"))
     assert list(Draft202012Validator(schema).iter_errors(document)) == []
     assert document["checks"]["sound"]["error_ids"] == ["two"]
-    assert document["replies"] == {"asked": 1, "kept": 0}
+    assert document["replies"] == {"asked": 1, "kept": 0, "prompt_tokens": 7, "completion_tokens": 3, "cost": None}
     assert read_run(judged / "runs/three-1.0.0-model_a.json").checks["sound"].error_ids == ("two",)
     again = cli("score", "dataset/three@1.0.0", judged.parent / "model_a.jsonl", "--offline", cwd=judged)
     assert "replies         1   1 kept from before, 0 asked now" in again.out
