@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.rows import thin
+
 pytestmark = pytest.mark.chaos
 
 Cli = Callable[..., Any]
@@ -43,7 +45,7 @@ def list_taken(store: Path) -> list[str]:
     return [line for line in ran.stdout.splitlines() if ".tmp" in line or ".lock" in line.replace("evalstore.lock", "")]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", thin(COMMANDS, 3))
 def test_nothing_that_a_killed_command_leaves_is_committed(
     name: str, cli: Cli, tmp_path: Path, samples: Callable[[int], int]
 ) -> None:

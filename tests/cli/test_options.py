@@ -38,7 +38,7 @@ CASES = {
     "audit": Case(
         audit,
         AuditOptions,
-        frozenset(["run_a", "run_b", "records", "question", "conditions", "max_ungraded", "undecided"]),
+        frozenset(["run_a", "run_b", "only", "question", "conditions", "max_ungraded", "undecided"]),
         frozenset({"moved"}),
     ),
 }

@@ -15,6 +15,7 @@ import pytest
 
 from evalstore.diff import Certainty, Diff, compare
 from evalstore.versions import Bump
+from tests.rows import mark_slow, thin
 
 Mapping = dict[str, Any]
 Pair = tuple[Mapping, Mapping]
@@ -194,7 +195,7 @@ def compared(name: str) -> tuple[Diff, float]:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in WORST]
+    "name", [*map(mark_slow, sorted(LONG)), *thin((name for name in WORST if name not in LONG), 3)]
 )
 def test_the_worst_ends_soon(name: str) -> None:
     diff, seconds = compared(name)

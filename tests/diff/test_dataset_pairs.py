@@ -26,7 +26,7 @@ def hold_pair(seed: int, index: int) -> Held:
     return hold(pair, lambda _: islice(drawn, OUTPUTS), closely=index % 5 == 0)
 
 
-@pytest.mark.parametrize("part", thin(range(PARTS), 2))
+@pytest.mark.parametrize("part", thin(range(PARTS), PARTS))
 def test_what_is_said_of_a_drawn_suite_is_true_and_no_edit_of_nothing_is_major(
     part: int, samples: Callable[[int], int]
 ) -> None:

@@ -66,6 +66,7 @@ def test_a_score_says_what_failed_and_why_and_names_its_ruler(
         "replies": "",
         "reply_digests": [],
         "inner_errors": [],
+        "inner_missing": [],
     }
 
 

@@ -240,7 +240,7 @@ STAYS = FILES | {"a shallow clone without the tag", "a clone without tags", "a p
 SPACES = ("tags", "replace", "rubric")
 
 
-@pytest.mark.parametrize("name", thin((name for name in SCENARIOS if name not in STAYS), 6))
+@pytest.mark.parametrize("name", thin((name for name in SCENARIOS if name not in STAYS), 12))
 def test_a_pin_is_right_or_refused_after_a_fetch(world: World, clone: Callable[..., World], name: str) -> None:
     mine, scenario = clone(world), SCENARIOS[name]
     right = mine.answer(TONE)

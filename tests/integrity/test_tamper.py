@@ -193,7 +193,7 @@ def test_it_is_found_and_nothing_wrong_is_answered(of_format: Callable[[str], Wo
         assert after[TONE] == world.answer(TONE, locked=False) == "refused"
 
 
-@pytest.mark.parametrize("name", thin((name for name in ATTACKS if name not in LOCAL_FILES), 6))
+@pytest.mark.parametrize("name", thin((name for name in ATTACKS if name not in LOCAL_FILES), 12))
 def test_it_is_found_after_a_fetch_from_a_remote_that_did_it(
     world: World, clone: Callable[..., World], name: str
 ) -> None:

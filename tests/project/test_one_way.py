@@ -58,14 +58,20 @@ FACTS = (Fact("find_rows_path", "model/artifact.py", "rows"), Fact("is_device_na
 OTHER_ROWS = {"diff/changes/dataset.py", "migration/readers/legal_eval_v1.py", "runs/values.py"}
 
 
+@cache
+def map_definitions() -> dict[str, list[str]]:
+    """Map each function's name, private or not, to the modules that define it."""
+    found: dict[str, list[str]] = {}
+    for path, tree in parse_modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                found.setdefault(node.name.lstrip("_"), []).append(path)
+    return found
+
+
 def list_definitions(function: str) -> list[str]:
     """List the modules that define a function of a name, private or not."""
-    return [
-        path
-        for path, tree in parse_modules().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and node.name.lstrip("_") == function
-    ]
+    return map_definitions().get(function, [])
 
 
 def list_lookups(key: str) -> set[str]:

@@ -20,6 +20,7 @@ from evalstore.release.step import BumpOptions
 from evalstore.store import ArtifactStore
 from tests.release.conftest import Shop, check_sound
 from tests.release.test_again import STEPS, add_check
+from tests.rows import thin
 
 pytestmark = pytest.mark.process  # git starts the merge driver
 
@@ -161,7 +162,7 @@ def test_the_lock_follows_the_number(pair: tuple[Shop, Shop], cli: Cli) -> None:
     check_whole(cli, ann)
 
 
-@pytest.mark.parametrize("pin", ["rubric/tone", "rubric/tone@latest", "rubric/tone@>=1", "rubric/tone@^2"])
+@pytest.mark.parametrize("pin", thin(["rubric/tone", "rubric/tone@latest", "rubric/tone@^2", "rubric/tone@>=1"], 2))
 def test_a_floating_pin_that_was_locked_at_it_means_the_new_one(pair: tuple[Shop, Shop], cli: Cli, pin: str) -> None:
     _, ben = pair
     release_other(ben, cli)

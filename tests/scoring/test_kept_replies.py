@@ -13,6 +13,7 @@ from evalstore.model import JudgeCall
 from evalstore.runs import GradedRow, read_rows, read_run
 from evalstore.scoring.judging import ReplyCache
 from evalstore.store import ArtifactStore
+from tests.rows import thin
 
 Cli = Callable[..., Any]
 Write = Callable[..., Path]
@@ -70,7 +71,7 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize("text", thin(UNREADABLE.values(), 3), ids=UNREADABLE)
 def test_an_unreadable_reply_is_asked_again_while_an_endpoint_is_named(
     cli: Cli, judged: Path, write: Write, judge_server: Any, text: str | None
 ) -> None:

@@ -319,9 +319,8 @@ def test_results_come_in_order_and_few_are_under_way() -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("how", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGKILL, -9, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_no_worker_outlives_its_parent(how: signal.Signals, code: int, store: ArtifactStore) -> None:
     pytest.importorskip("distributed", reason="distributed is not installed: no cluster is tested")
     root = write_many(store, 16_000, padding=1_000)
