@@ -43,7 +43,7 @@ from evalstore.languages.schema_comparison.compare import (
     compare_schemas,
     find_instances,
 )
-from evalstore.languages.schema_comparison.normalization import ANNOTATIONS
+from evalstore.languages.schemas import ANNOTATIONS
 
 __all__ = [
     "ANNOTATIONS",

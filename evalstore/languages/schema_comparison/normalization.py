@@ -21,6 +21,7 @@ from evalstore.languages.schema_comparison.dialects import (
     read_as_written,
 )
 from evalstore.languages.schemas import (
+    IDLE_KEYWORDS,
     SCHEMA_LIST_KEYWORDS,
     SCHEMA_MAP_KEYWORDS,
     SINGLE_SCHEMA_KEYWORDS,
@@ -30,20 +31,6 @@ from evalstore.languages.schemas import (
 )
 from evalstore.text import make_excerpt
 
-ANNOTATIONS = frozenset(
-    {
-        "title",
-        "description",
-        "$comment",
-        "examples",
-        "default",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-        "format",
-    }
-)
-_WITHOUT_EFFECT = ANNOTATIONS | {"$schema", "$id", "$defs", "definitions"}
 # References by a name, and keywords that give a name: only the whole schema may have one.
 _NAME_REFERENCES = frozenset({"$dynamicRef", "$recursiveRef"})
 _NAMING = _NAME_REFERENCES | {"$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}
@@ -209,9 +196,7 @@ class _Normalizer:
 
 def _decides(keyword: str) -> bool:
     # A word that no dialect knows is an annotation (Draft 2020-12 Core, 6.5).
-    return keyword not in _WITHOUT_EFFECT and (
-        keyword in list_keywords() or keyword.endswith(LATER)
-    )
+    return keyword not in IDLE_KEYWORDS and (keyword in list_keywords() or keyword.endswith(LATER))
 
 
 def _iterate_patterns(value: Any) -> Iterator[str]:

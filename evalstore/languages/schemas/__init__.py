@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from evalstore.languages.schemas.plain_form import make_plain_form
     from evalstore.languages.schemas.predicates import Predicate, compile_predicate
     from evalstore.languages.schemas.subschemas import (
+        ANNOTATIONS,
+        IDLE_KEYWORDS,
         LOOKING_KEYWORDS,
         SCHEMA_LIST_KEYWORDS,
         SCHEMA_MAP_KEYWORDS,
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from evalstore.languages.schemas.untrusted import compile_untrusted, find_untrusted_flaws
 
 __all__ = [
+    "ANNOTATIONS",
+    "IDLE_KEYWORDS",
     "LOOKING_KEYWORDS",
     "SCHEMA_LIST_KEYWORDS",
     "SCHEMA_MAP_KEYWORDS",
@@ -68,6 +72,8 @@ __getattr__ = import_lazily(
         ".plain_form": ("make_plain_form",),
         ".predicates": ("Predicate", "compile_predicate"),
         ".subschemas": (
+            "ANNOTATIONS",
+            "IDLE_KEYWORDS",
             "LOOKING_KEYWORDS",
             "SCHEMA_LIST_KEYWORDS",
             "SCHEMA_MAP_KEYWORDS",

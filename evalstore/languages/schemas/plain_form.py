@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.languages.schemas.subschemas import (
+    IDLE_KEYWORDS,
     SCHEMA_LIST_KEYWORDS,
     SCHEMA_MAP_KEYWORDS,
     SINGLE_SCHEMA_KEYWORDS,
@@ -29,10 +30,6 @@ _DEFINITIONS = ("#/$defs/", "#/definitions/")
 _UNSAFE = frozenset(
     {"$anchor", "$dynamicAnchor", "$recursiveAnchor", "$dynamicRef", "$recursiveRef"}
     | {"unevaluatedItems", "unevaluatedProperties"}
-)
-NOTES = frozenset(
-    {"title", "description", "$comment", "examples", "default", "deprecated", "format"}
-    | {"readOnly", "writeOnly", "$schema", "$id", "$defs", "definitions"}
 )
 # Found in every text.
 _ANY_TEXT = frozenset({"", "^", "$", ".*", "^.*", ".*$", ".*?", "(.*)", "[\\s\\S]*", "^[\\s\\S]*$"})
@@ -109,12 +106,12 @@ def _simplify_value(keyword: str, value: Any, dialect: str) -> Any:
 
 
 def _is_open(schema: Any) -> bool:
-    """Whether a schema lets everything through: only notes, or words of no dialect, may be in it."""
+    """Whether a schema lets everything through; a word that no dialect knows is taken for a demand."""
     return schema is True or (isinstance(schema, dict) and not _list_deciding(schema))
 
 
 def _list_deciding(schema: Keywords) -> set[str]:
-    return {keyword for keyword in schema if keyword not in NOTES}
+    return {keyword for keyword in schema if keyword not in IDLE_KEYWORDS}
 
 
 def _drop_idle(schema: Keywords, dialect: str) -> None:

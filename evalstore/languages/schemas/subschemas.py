@@ -37,6 +37,14 @@ SCHEMA_MAP_KEYWORDS = (
     "properties",
 )
 
+# Keywords that speak about a schema and fail no value; no dialect asserts `format` unless it is asked to.
+ANNOTATIONS = frozenset(
+    {"title", "description", "$comment", "examples", "default", "deprecated", "format"}
+    | {"readOnly", "writeOnly"}
+)
+# Beside these, what names a schema, or holds schemas for others to refer to.
+IDLE_KEYWORDS = ANNOTATIONS | {"$schema", "$id", "$defs", "definitions"}
+
 # With one of these, other schemas may have evaluated a property or an item of the same value.
 LOOKING_KEYWORDS = frozenset(("allOf", "anyOf", "dependentSchemas", "if", "oneOf", *REFERENCES))
 

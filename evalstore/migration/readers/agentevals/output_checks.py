@@ -29,9 +29,6 @@ _FLAGS = "ims"
 _STEP = re.compile(r"([^.\[\]]+)|\[([0-9]{1,4})\]")
 _PATH = re.compile(r"(?:[^.\[\]]+(?:\[[0-9]{1,4}\])*)(?:\.[^.\[\]]+(?:\[[0-9]{1,4}\])*)*")
 _MISSING = object()
-_FIELDS_IN_TEXT = (
-    "the expected answer is a text, and it is not known whether the runner reads fields in it"
-)
 _AS_IT_IS = "the pattern {} is JavaScript's, and run as it is: {}"
 _KNOWN = ("exact", "numeric_tolerance", "date")  # a tuple: raw values may not be hashable
 _LOSSY = (
