@@ -160,8 +160,3 @@ def count_noun(number: int, word: str) -> str:
 def is_device_name(name: str) -> bool:
     """Whether Windows keeps a file name for a device, so that no file there can have it."""
     return _DEVICE.match(name) is not None
-
-
-def write_setting(value: object) -> str:
-    """Return the value of a setting as its file has it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

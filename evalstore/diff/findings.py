@@ -306,6 +306,11 @@ class SettingChange:
         return f"{change} ({self.level}, {self.direction}): {self.message}"
 
 
+def write_setting(value: object) -> str:
+    """Return the value of a setting as its file has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class TotalEffect(Claim):
     """What all edits of a diff do together to one output.

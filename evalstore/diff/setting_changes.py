@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from evalstore.checks import KINDS, find_check_kind
-from evalstore.diff.findings import Direction, SettingChange
+from evalstore.diff.findings import Direction, SettingChange, write_setting
 from evalstore.errors import EvalstoreError
 from evalstore.lint.notes import list_mappings
 from evalstore.model import Artifact, Kind
-from evalstore.text import write_setting
 from evalstore.versions import Bump
 
 # The one setting that moves scores, of checks that a program may grade: what each of its values does.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from evalstore.diff.findings import write_setting
 from evalstore.documents import Document, Pointer, follow_pointer, format_json_pointer
 from evalstore.errors import Place
 from evalstore.lint import VALIDATION_RULES
@@ -13,7 +14,6 @@ from evalstore.model import Finding
 from evalstore.places import SETTINGS_FILE
 from evalstore.release.version_rules import RULES as VERSION_RULES
 from evalstore.release.version_rules import VersionRule
-from evalstore.text import write_setting
 
 # Words from the one that lets everything through to the one that lets the least through.
 _LADDERS: Mapping[str, tuple[Any, ...]] = {
