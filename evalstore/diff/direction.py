@@ -92,6 +92,12 @@ def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Dire
     )  # a gate that is not scored is open
 
 
+def direct_ungraded(check: CheckState, rubric: RubricState) -> Direction:
+    """Return the direction of a check that becomes unscored, whether it has nothing to grade or fails."""
+    policies = (rubric.missing, rubric.errors)
+    return join_directions(*(direct_unscored(check, rubric, policy) for policy in policies))
+
+
 def is_counted(check: CheckState, rubric: RubricState) -> bool:
     """Whether the score of the check counts in its rubric: a weight of 0 does not in a weighted average."""
     return rubric.combine is not Combine.WEIGHTED_AVG or check.weight > 0

@@ -20,7 +20,7 @@ from evalstore.diff.direction import (
     NONE,
     STRICTER,
     bound_direction,
-    direct_unscored,
+    direct_ungraded,
     flip_direction,
     join_directions,
 )
@@ -65,10 +65,7 @@ def direct_json_demand(direction: Direction) -> DirectionRule:
         check, rubric = change.checks[1], change.states[1]
         # A question need not say what is expected of a field, and may say in a broken way what else
         # is valid.
-        unsaid = join_directions(
-            direct_unscored(check, rubric, rubric.missing),
-            direct_unscored(check, rubric, rubric.errors),
-        )
+        unsaid = direct_ungraded(check, rubric)
         demanded = flip_direction(direction) if check.negate else direction
         total = join_directions(
             demanded, unsaid if direction is STRICTER else flip_direction(unsaid)

@@ -35,7 +35,7 @@ from evalstore.diff.direction import (
     LOOSER,
     STRICTER,
     bound_direction,
-    direct_unscored,
+    direct_ungraded,
     flip_direction,
     join_directions,
     measure_weight_distance,
@@ -149,8 +149,7 @@ def find_added_judge_direction(change: Change) -> Direction:
     direction = _ONE_MORE.get(juries[1].aggregate, EITHER)
     # The rubric's direction: of the score that is turned round with the check, and of an error,
     # which is not.
-    unscored = (direct_unscored(check, rubric, one) for one in (rubric.errors, rubric.missing))
-    total = join_directions(turn_direction(direction, check), *unscored)
+    total = join_directions(turn_direction(direction, check), direct_ungraded(check, rubric))
     return turn_direction(total if is_added else flip_direction(total), check)
 
 
