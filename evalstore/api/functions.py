@@ -116,7 +116,7 @@ def _say_findings(
         warnings.warn(line, FindingsWarning, stacklevel=3)
 
 
-_STORE, _RULER = (Store, ArtifactStore), (Artifact, Resolved, Mapping, str)
+_STORE, _ARTIFACT = (Store, ArtifactStore), (Artifact, Resolved, Mapping, str)
 
 
 def audit(  # noqa: PLR0913  # what a command line can say, each by its name
@@ -135,7 +135,7 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     A run is a `Run` or the path of its aggregate JSON. One of the two may be a file of outputs, of
     any format that `score` takes: they are graded by the dataset and rubrics of the other. Judges
     answer from the replies in the repository's cache, else as the runs recorded it, else as
-    `judges` says; what stays unknown makes players move together, and the price says how many calls
+    `judges` says; what stays unknown makes factors move together, and the price says how many calls
     would tell them apart. Where another model answered for a hosted judge in run B, `ask` lets it
     be asked about the answers of run A. `moved` is how many of the questions that moved most are
     kept in full. Raises `RefusedError` when a run cannot be replayed in this store, when replay
@@ -182,13 +182,13 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     are graded by the replies that are kept, as `judges` says; its endpoint is not asked.
     """
     require_types(
-        "compare", old=(old, _RULER), new=(new, _RULER), store=(store, (*_STORE, _NOTHING))
+        "compare", old=(old, _ARTIFACT), new=(new, _ARTIFACT), store=(store, (*_STORE, _NOTHING))
     )
     if store is None:
         from evalstore.diff import ComparisonSettings, Profile
         from evalstore.diff import compare as compare_documents
 
-        sides = [_read_ruler(side, None, "compare") for side in (old, new)]
+        sides = [_read_artifact(side, None, "compare") for side in (old, new)]
         terms = terms or ComparisonSettings(profile or Profile.SCORE)
         return compare_documents(*sides, load=load, rows=rows, terms=terms)
     from datetime import UTC, datetime
@@ -253,7 +253,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
 
     types = {"store": (store, (*_STORE, _NOTHING)), "judges": (judges, (Judges, _NOTHING))}
     row_types = (Question, Mapping, _NOTHING)
-    require_types("evaluate", rubric=(rubric, _RULER), question=(question, row_types), **types)
+    require_types("evaluate", rubric=(rubric, _ARTIFACT), question=(question, row_types), **types)
     if worktree is not None:
         if store is None:
             raise UsageError(
@@ -261,17 +261,19 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
             )
         store = store.with_worktree(worktree)
     if store is None:
-        return grade(_read_ruler(rubric, store, "evaluate"), output, question)
+        return grade(_read_artifact(rubric, store, "evaluate"), output, question)
     find = cache(store.resolve)  # for what is validated is graded with, too
     if isinstance(rubric, str):
         from evalstore.lint.use import list_used
 
         rubric = find(rubric)
         _say_findings(store, list_used([rubric.ref], find), "nothing was graded", find)
-    ruler = _read_ruler(rubric, store, "evaluate")
+    artifact = _read_artifact(rubric, store, "evaluate")
     with open_session(judges or Judges(), store.git.common) as panel:
         context = panel.make_context(lambda ref: find(ref).artifact, strict=store.strict)
-        return panel.repeat_until_answered(lambda: grade(ruler, output, question, context=context))
+        return panel.repeat_until_answered(
+            lambda: grade(artifact, output, question, context=context)
+        )
 
 
 def score(  # noqa: PLR0913  # what a command line can say, each by its name
@@ -345,7 +347,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         return write_run_by_engine(job, Path(out))
 
 
-def _read_ruler(
+def _read_artifact(
     value: Any, store: ArtifactStore | None, function: str
 ) -> Artifact | Mapping[str, Any]:
     """Return an artifact or a mapping as it is, and what a reference means; raises `UsageError` without a store."""

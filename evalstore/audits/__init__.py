@@ -1,4 +1,4 @@
-"""Why two runs differ: players, edits and questions, in points that add up."""
+"""Why two runs differ: factors, edits and questions, in points that add up."""
 
 from evalstore.audits.explain import AuditOptions, audit_runs
 from evalstore.audits.side_replay import ChangeSide, measure_change

@@ -138,7 +138,7 @@ class _VersionSearch:
     name: str
     history: FileHistory
     releases: Mapping[str, Release]
-    rulers: OutputGrader
+    grader: OutputGrader
     question: str | None
     notes: list[str] = field(default_factory=list)
     # What some output has no result under, which is no matter of a judge's reply: its question is
@@ -160,7 +160,7 @@ class _VersionSearch:
             )
         find_point = partial(self._find_point, every_commit=every_commit)
         points = [point for oid in chosen if (point := find_point(oid, frozenset(chosen)))]
-        lacking = () if self.rulers.session.missing else self._lacking
+        lacking = () if self.grader.session.missing else self._lacking
         good = self._find_last_good(chosen)
         bad = chosen[good + 1] if good is not None else None
         return Bisection(
@@ -174,7 +174,7 @@ class _VersionSearch:
             first_bad=next((point for oid, point in points if oid == bad), None),
             last_good=None if good is None else self._label(chosen[good]),
             calls=0,
-            notes=tuple(dict.fromkeys((*self.rulers.finder.notes, *self.notes, *lacking))),
+            notes=tuple(dict.fromkeys((*self.grader.finder.notes, *self.notes, *lacking))),
         )
 
     def _find_point(
@@ -255,19 +255,19 @@ class _VersionSearch:
     def _grade(self, oid: str) -> RunTotals | None:
         pin = self._label(oid)
         try:
-            ruler = self.store.resolve(f"{self.name}@{pin}")
-            if ruler.digest not in self._by_digest:
-                results = self.rulers.grade_under(ruler)
+            resolved = self.store.resolve(f"{self.name}@{pin}")
+            if resolved.digest not in self._by_digest:
+                results = self.grader.grade_under(resolved)
                 asked = (
                     results if self.question is None else {self.question: results[self.question]}
                 )
-                self._by_digest[ruler.digest] = sum_results(asked)
+                self._by_digest[resolved.digest] = sum_results(asked)
         except EvalstoreError as error:
             self.notes.append(
                 f"{self.name}@{pin} was skipped, because it cannot be graded with: {error.message}"
             )
             return None
-        totals = self._by_digest[ruler.digest]
+        totals = self._by_digest[resolved.digest]
         if totals.missing:
             outputs = count_noun(totals.missing, "output")
             self._lacking.append(

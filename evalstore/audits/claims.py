@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
-from evalstore.audits.values import Audit, Factor, JudgeNoiseEstimate, PlayerName
+from evalstore.audits.values import Audit, Factor, FactorName, JudgeNoiseEstimate
 from evalstore.audits.wording import (
     describe_assumption,
     describe_noise,
@@ -19,11 +19,11 @@ from evalstore.audits.wording import (
 from evalstore.statistics import FEWEST_ANCHORS, ChangeEstimate, Conclusion, bound_rate
 from evalstore.text import count_noun
 
-_JUDGED = {(PlayerName.JUDGE,), (PlayerName.JUDGE_SERVICE,)}
+_JUDGED = {(FactorName.JUDGE,), (FactorName.JUDGE_SERVICE,)}
 
 
 def choose_claim(
-    players: Sequence[PlayerName],
+    members: Sequence[FactorName],
     estimate: ChangeEstimate | None,
     conclusion: Conclusion | None,
     *,
@@ -38,17 +38,17 @@ def choose_claim(
         return "unchanged"
     if anchors:
         how = f"estimated on {count_noun(anchors, 'anchor')}"
-        return f"{how}, {_describe_estimated(estimate, conclusion, players)}"
+        return f"{how}, {_describe_estimated(estimate, conclusion, members)}"
     if conclusion is not None:
         return describe_conclusion(estimate, conclusion)
     # A judge asked again may answer otherwise, so only what no judge has a part in is exact beyond
     # its replies.
-    judged = is_judged or PlayerName.JUDGE in players or PlayerName.JUDGE_SERVICE in players
+    judged = is_judged or FactorName.JUDGE in members or FactorName.JUDGE_SERVICE in members
     return "exact for the replies kept" if judged else "exact on these questions"
 
 
 def _describe_estimated(
-    estimate: ChangeEstimate, conclusion: Conclusion | None, players: Sequence[PlayerName]
+    estimate: ChangeEstimate, conclusion: Conclusion | None, names: Sequence[FactorName]
 ) -> str:
     if estimate.mean is None:
         return f"too few to tell ({FEWEST_ANCHORS} or more would)"
@@ -58,7 +58,7 @@ def _describe_estimated(
         low, high = estimate.mean.interval
         return f"between {format_points(low)} and {format_points(high)}"
     if conclusion is Conclusion.NOT_RESOLVABLE and estimate.conclusion is Conclusion.SIGNIFICANT:
-        other = "the outputs" if PlayerName.JUDGE_SERVICE in players else "the judge service"
+        other = "the outputs" if FactorName.JUDGE_SERVICE in names else "the judge service"
         return f"which cannot tell it from {other}"
     return describe_conclusion(estimate, conclusion)
 
@@ -120,7 +120,7 @@ def describe_certainty(factor: Factor) -> str:
 
 def hold_against_noise(factor: Factor, noise: JudgeNoiseEstimate | None) -> Factor:
     """Return the share of a judge's edits, or of its service, as no more than the judge's own noise where it is so."""
-    is_judged = factor.players in _JUDGED and not factor.anchors and factor.changed
+    is_judged = factor.members in _JUDGED and not factor.anchors and factor.changed
     if not noise or not is_judged or not abs(factor.share) <= noise.reach:
         return factor
     claim = f"within {describe_noise(noise.reach)}"

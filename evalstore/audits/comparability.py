@@ -135,7 +135,7 @@ def judge_diff(name: str, diff: Diff) -> ComparedPart:
 
 
 def _is_still(diff: Diff) -> bool:
-    """Whether all edits together move no score and no verdict; other questions are not an edit of a ruler."""
+    """Whether all edits together move no score and no verdict; other questions are not an edit of an artifact."""
     still = {diff.total.direction, diff.total.verdict_direction} == {Direction.NONE}
     return still and not any(finding.rule in _OTHER_QUESTIONS for finding in diff.findings)
 
@@ -156,7 +156,7 @@ def _count_rules(findings: Sequence[DiffFinding]) -> str:
 def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparability:
     """Return whether the scores of two runs can be compared, from their records alone: nothing is graded or asked.
 
-    Raises `RefusedError` for a run whose rulers are not in the store.
+    Raises `RefusedError` for a run whose artifacts are not in the store.
     """
     finder = VersionFinder(store)
     with open_session(Judges(), store.git.common) as session:
@@ -164,7 +164,7 @@ def compare_runs(run_a: Path, run_b: Path, store: ArtifactStore) -> Comparabilit
     shared = _SharedQuestions.collect(a, b)
     parts = (
         shared.judge_questions(),
-        *shared.judge_rulers(store),
+        *shared.judge_artifacts(store),
         *shared.judge_coverage(),
         *shared.judge_references(),
         *_judge_settings(a, b, store),
@@ -275,7 +275,7 @@ class _SharedQuestions:
             reason,
         )
 
-    def judge_rulers(self, store: ArtifactStore) -> Iterator[ComparedPart]:
+    def judge_artifacts(self, store: ArtifactStore) -> Iterator[ComparedPart]:
         """Yield a part for each pair of rubrics, and for judges that moved below equal rubrics."""
         moved = False
         for (old, new), count in self.rubrics.items():

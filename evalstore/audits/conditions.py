@@ -10,7 +10,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalstore.audits.values import LINE_LABELS, OWN_PLAYERS, Audit, Lines, PlayerName
+from evalstore.audits.values import LINE_LABELS, OWN_FACTORS, Audit, FactorName, Lines
 from evalstore.audits.wording import describe_selection
 from evalstore.errors import UsageError
 from evalstore.model.outcome import MAX_UNGRADED
@@ -41,11 +41,11 @@ _OWN = {
 }
 _MEAN, _CHANNELS = "mean", ("passes", "typical")
 _IN_POINTS = 1  # no share is so large: a bound of 1 or more is one in points
-_RULERS = ("own", "own@old", "own@new")
-_SHARES = (*_RULERS, *map(str, PlayerName))
+_OWN_SHARES = ("own", "own@old", "own@new")
+_SHARES = (*_OWN_SHARES, *map(str, FactorName))
 RECORD_METRICS = ("flips", "delta")  # what two records alone can answer
 # What the outputs have a part in, so that checks with nothing to grade hide some of it.
-_OF_OUTPUTS = frozenset({*_OWN, "outputs", "input", *RECORD_METRICS})
+_OF_OUTPUTS = frozenset({*_OWN_SHARES, "outputs", "input", *RECORD_METRICS})
 METRICS = (*_SHARES, *LINE_LABELS, *RECORD_METRICS)
 
 
@@ -142,7 +142,7 @@ def decide_conditions(
 
     A share of what was sampled is decided by its interval: all of it must be so, or none. Nothing
     is decided where checks failed on more than `max_ungraded` of the questions in some run, where
-    the value is that of several players together, or where too few questions were asked for an
+    the value is that of several factors together, or where too few questions were asked for an
     interval. Answers that run B lacks count 0, so that a model cannot pass by crashing. Where checks
     had nothing to grade in one run alone on more than `max_ungraded` of the questions, nothing is
     decided that the outputs have a part in, so that none passes by leaving out what is graded; nor
@@ -269,8 +269,8 @@ def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
         asks_mean = condition.part == _MEAN
         values = (
             _list_own_values(audit, metric if asks_mean else condition.name)
-            if metric in _RULERS
-            else _list_player_values(audit, PlayerName(metric))
+            if metric in _OWN_SHARES
+            else _list_factor_values(audit, FactorName(metric))
         )
         yield from (
             (one._replace(interval=None) for one in values)
@@ -310,7 +310,7 @@ def _word_selection(audit: Audit) -> str:
 
 def _list_own_values(audit: Audit, name: str) -> Iterator[_Value]:
     own, lines = audit.own_as_zero, audit.lines
-    sampled = [one for one in audit.factors if not OWN_PLAYERS.isdisjoint(one.players)]
+    sampled = [one for one in audit.factors if not OWN_FACTORS.isdisjoint(one.members)]
     anchors = max((one.anchors or 0 for one in sampled), default=0)
     how = _word_basis(anchors) + (f", {_word_missing(lines)}" if lines.silent_b else "")
     how += ", if the judge service did not change" if audit.assumption else ""
@@ -321,13 +321,13 @@ def _list_own_values(audit: Audit, name: str) -> Iterator[_Value]:
         yield _Value(value, how, interval, needs_interval=True)
 
 
-def _list_player_values(audit: Audit, player: PlayerName) -> Iterator[_Value]:
+def _list_factor_values(audit: Audit, name: FactorName) -> Iterator[_Value]:
     factors = [
         factor
         for factor in audit.factors
-        if player in factor.players and (factor.changed or factor.share)
+        if name in factor.members and (factor.changed or factor.share)
     ]
-    if any(len(factor.players) > 1 for factor in factors):
+    if any(len(factor.members) > 1 for factor in factors):
         yield _JOINT
         return
     factor = factors[0] if factors else None
@@ -339,7 +339,7 @@ def _list_player_values(audit: Audit, player: PlayerName) -> Iterator[_Value]:
     yield _Value(
         share, basis, factor.ci if factor and is_sampled else None, needs_interval=is_sampled
     )
-    if player is PlayerName.OUTPUTS and audit.lines.silent_b:
+    if name is FactorName.OUTPUTS and audit.lines.silent_b:
         yield _Value(share + audit.lines.no_answer_as_zero.score, _word_missing(audit.lines))
 
 

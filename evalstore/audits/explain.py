@@ -44,10 +44,10 @@ from evalstore.audits.values import (
     Audit,
     Drift,
     Factor,
+    FactorName,
     Flips,
     InputEdits,
     LineEffect,
-    PlayerName,
     RunSide,
 )
 from evalstore.audits.wording import describe_pairs, describe_renames, write_sentence
@@ -311,7 +311,7 @@ class AuditJob:
         self.notes.add_question(rows)
         for reader, own, other in zip(self.noise, rows, rows[::-1], strict=True):
             reader.add_question(own, other)
-        if PlayerName.INPUT in question.changed:
+        if FactorName.INPUT in question.changed:
             self.input_changed.append(question.id)
             asked = self.a.questions[question.id], self.b.questions[question.id]
             self.blank_edits += has_equal_words(asked, rows)
@@ -400,7 +400,7 @@ class AuditJob:
 
     def _cut_interval(self, factor: Factor) -> Factor:
         """Return a factor whose interval ends at 0 where it is proved that no edit of the rubrics goes beyond."""
-        is_alone = factor.players == (PlayerName.RUBRIC,) and not self.has_samples
+        is_alone = factor.members == (FactorName.RUBRIC,) and not self.has_samples
         if factor.ci is None or not is_alone or not factor.ci[0] < 0 < factor.ci[1]:
             return factor
         least, most = factor.ci
@@ -436,7 +436,7 @@ def _open_runs(
     loaders = [RunArtifactLoader.from_runs(finder, stored.run) for stored in (a, b)]
     tokens = ContentLoader(RunArtifactLoader.from_runs(finder, a.run, b.run))
     models = [read_judge_model(stored.run) for stored in (a, b)]
-    # Under one ruler for both: an error that only `strict` made is taken as recorded, and has a
+    # Under one rubric for both: an error that only `strict` made is taken as recorded, and has a
     # line of its own.
     strict = all(read_strictness(stored.run, finder.store) for stored in (a, b))
     graders = [
@@ -448,7 +448,7 @@ def _open_runs(
         finder=finder,
         session=session,
         tokens=tokens,
-        rulers=(RunReferences(loaders[0], models[0]), RunReferences(loaders[1], models[1])),
+        references=(RunReferences(loaders[0], models[0]), RunReferences(loaders[1], models[1])),
         graders=(graders[0], graders[1]),
         history=read_question_history(a, b, finder),
         asks_service=ask,

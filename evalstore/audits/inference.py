@@ -35,8 +35,8 @@ _ROUNDING = Fraction(1, 2_000_000)  # tools that know no fractions print six dec
 
 
 @dataclass(frozen=True, slots=True)
-class RulerCandidate:
-    """A released ruler, and how many of the `of` recorded results that it may have given it gives again.
+class ArtifactCandidate:
+    """A released artifact, and how many of the `of` recorded results that it may have given it gives again.
 
     `not_graded` of them it could not be asked for: replies of judges are missing.
     """
@@ -66,7 +66,7 @@ class Distinction:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """The rulers that a run may have been graded with, the best first, newest first among equals.
+    """The artifacts that a run may have been graded with, the best first, newest first among equals.
 
     `rubrics` are releases of rubrics, each held against the questions that it may have graded;
     `datasets` releases of datasets with the rubrics that they pin. `distinguish` is about the best
@@ -74,16 +74,16 @@ class Inference:
     """
 
     scored: int
-    rubrics: tuple[RulerCandidate, ...]
-    datasets: tuple[RulerCandidate, ...]
+    rubrics: tuple[ArtifactCandidate, ...]
+    datasets: tuple[ArtifactCandidate, ...]
     distinguish: tuple[Distinction, ...]
     calls: int
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class RulerSearch:
-    """One search for the rulers of a run among all released ones.
+class ArtifactSearch:
+    """One search for the artifacts behind a run among all released ones.
 
     Datasets with all of the run's questions count, and the rubrics that these pin.
     """
@@ -102,7 +102,7 @@ class RulerSearch:
                 f"no released dataset has all of the {len(scored):,} scored questions of {self.source.path}",
                 hint=self._suggest_dataset(scored),
             )
-        ranked = _rank(RulerCandidate(one.dataset.resolved, *_count_agreeing(one, self._grade_by_pins(one), scored))
+        ranked = _rank(ArtifactCandidate(one.dataset.resolved, *_count_agreeing(one, self._grade_by_pins(one), scored))
                        for one in datasets)  # fmt: skip
         best = next(one for one in datasets if one.dataset.resolved == ranked[0].resolved)
         rubrics, results = self._grade_rubrics(best, scored)
@@ -155,7 +155,7 @@ class RulerSearch:
 
     def _grade_rubrics(
         self, stored: StoredRun, scored: Mapping[str, GradedRow]
-    ) -> tuple[tuple[RulerCandidate, ...], dict[str, RunResults]]:
+    ) -> tuple[tuple[ArtifactCandidate, ...], dict[str, RunResults]]:
         """Return the candidates among released rubrics, and the results of each by reference."""
         groups: defaultdict[str, dict[str, GradedRow]] = defaultdict(dict)
         for id_, row in stored.rows.items():
@@ -169,7 +169,7 @@ class RulerSearch:
                 if (found := self._grade_under_release(part, release)) is not None:
                     resolved, graded = found
                     candidates.append(
-                        RulerCandidate(resolved, *_count_agreeing(part, graded, scored))
+                        ArtifactCandidate(resolved, *_count_agreeing(part, graded, scored))
                     )
                     results[resolved.ref] = graded
         if not candidates:
@@ -225,14 +225,14 @@ def _agrees(row: GradedRow, result: QuestionMean | None) -> bool:
 
 
 def _rank(
-    candidates: Iterator[RulerCandidate] | Sequence[RulerCandidate],
-) -> tuple[RulerCandidate, ...]:
+    candidates: Iterator[ArtifactCandidate] | Sequence[ArtifactCandidate],
+) -> tuple[ArtifactCandidate, ...]:
     """Return the candidates by the share of the record that they give again; newer ones first among equals."""
     newest_first = [*candidates][::-1]
     return tuple(sorted(newest_first, key=lambda one: Fraction(-one.agree, max(one.of, 1))))
 
 
-def _list_best(candidates: Sequence[RulerCandidate]) -> list[Resolved]:
+def _list_best(candidates: Sequence[ArtifactCandidate]) -> list[Resolved]:
     """Return the candidates as good as the first, oldest first."""
     first = candidates[0]
     best = [one.resolved for one in candidates if (one.agree, one.of) == (first.agree, first.of)]
@@ -293,8 +293,8 @@ def open_stored_run(
     source = run if isinstance(run, Run) else read_run(Path(run))
     if source.dataset is not None:
         return read_stored_run(source, finder)
-    inference = RulerSearch(finder, session, source).run()
-    dataset, rubric = _choose_rulers(source, inference)
+    inference = ArtifactSearch(finder, session, source).run()
+    dataset, rubric = _choose_artifacts(source, inference)
     finder.notes += _describe_choice(source, inference, dataset, rubric)
     return _build_stored_run(
         source, finder, session, dataset.resolved, rubric.resolved if rubric else None
@@ -315,7 +315,9 @@ def open_stored_pair(
     return pair_by_input(follow_renames(a, b, finder), b, finder), b
 
 
-def _choose_rulers(run: Run, inference: Inference) -> tuple[RulerCandidate, RulerCandidate | None]:
+def _choose_artifacts(
+    run: Run, inference: Inference
+) -> tuple[ArtifactCandidate, ArtifactCandidate | None]:
     """Return the dataset, and the rubric of all its questions unless the dataset's own pins are it."""
     # Both lists have the best first, and the newest among equals.
     dataset, rubric = inference.datasets[0], inference.rubrics[0]
@@ -337,7 +339,7 @@ def _choose_rulers(run: Run, inference: Inference) -> tuple[RulerCandidate, Rule
 
 
 def _describe_choice(
-    run: Run, inference: Inference, dataset: RulerCandidate, rubric: RulerCandidate | None
+    run: Run, inference: Inference, dataset: ArtifactCandidate, rubric: ArtifactCandidate | None
 ) -> Iterator[str]:
     chosen, candidates = (rubric, inference.rubrics) if rubric else (dataset, inference.datasets)
     others = [one.resolved.ref for one in candidates if one.is_exact and one is not chosen]

@@ -1,4 +1,4 @@
-"""Attributes common questions one by one: which players differ, who answered as the judge, and what each edit did."""
+"""Attributes common questions one by one: which factors differ, who answered as the judge, and what each edit did."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from evalstore.audits.question_shares import (
 )
 from evalstore.audits.shapley import list_unions
 from evalstore.audits.stored_run import Grader, RecordedResults, StoredRun, is_judged
-from evalstore.audits.values import Drift, EditSource, LineEffect, Origin, PlayerName
+from evalstore.audits.values import Drift, EditSource, FactorName, LineEffect, Origin
 from evalstore.audits.wording import has_other_prompt, name_prompt
 from evalstore.diff.direction import join_directions
 from evalstore.diff.findings import Direction
@@ -59,10 +59,10 @@ from evalstore.text import make_excerpt
 _BLANK_EDIT = "white space of the question changed"
 _ZERO = Fraction(0)
 _CONTEXT_BITS = {
-    PlayerName.JUDGE_SERVICE: SERVICE,
-    PlayerName.DATASET: DATASET,
-    PlayerName.INPUT: INPUT,
-    PlayerName.OUTPUTS: OUTPUTS,
+    FactorName.JUDGE_SERVICE: SERVICE,
+    FactorName.DATASET: DATASET,
+    FactorName.INPUT: INPUT,
+    FactorName.OUTPUTS: OUTPUTS,
 }
 
 _CONTEXTS = 1 << DATASET | 1 << INPUT | 1 << OUTPUTS
@@ -113,7 +113,7 @@ class AttributedQuestion:
 
     id: str
     shares: QuestionShares | None
-    changed: frozenset[PlayerName]
+    changed: frozenset[FactorName]
     is_judged: bool
     anchors: int
     service_keys: tuple[tuple[object, ...], ...]
@@ -198,7 +198,7 @@ class QuestionAttributor:
     finder: VersionFinder
     session: JudgeSession
     tokens: ContentLoader
-    rulers: tuple[RunReferences, RunReferences]
+    references: tuple[RunReferences, RunReferences]
     graders: tuple[Grader, Grader]
     history: QuestionHistory
     asks_service: bool
@@ -231,7 +231,7 @@ class QuestionAttributor:
         drift = tuple(_list_drift(shared, cells, whole))
         gaps, left_out, is_emptied = _leave_gaps_out(shared, cells, whole)
         trees: Trees = {**_prune_trees(plan, cells, contexts), **contexts}
-        trees = {name: trees[name] for name in PlayerName if name in trees}
+        trees = {name: trees[name] for name in FactorName if name in trees}
         self.price.in_steps = False
         grade_mixes(trees, cells)
         blocks = find_blocks(tuple(trees.values()), cells.find_score)
@@ -290,7 +290,7 @@ class QuestionAttributor:
         # dataset.
         key = old, new, None if same else find_repin(self.history, pair.id)
         if key not in self._plans:
-            builder = PlanBuilder(self.finder, self.tokens, self.rulers)
+            builder = PlanBuilder(self.finder, self.tokens, self.references)
             self._plans[key] = builder.build_plan(self.a.rubrics[old], self.b.rubrics[new], key[2])
         questions = self.a.questions[pair.id], self.b.questions[pair.id]
         return _SharedQuestion(pair.id, (pair.old, pair.new), questions, self._plans[key])
@@ -328,17 +328,17 @@ class QuestionAttributor:
         return {name: pair for name, pair in pairs.items() if self.evidence.has_moved(pair)}
 
     def _find_source(
-        self, shared: _SharedQuestion, moved: Mapping[str, JudgedPair], player: PlayerName, bit: int
+        self, shared: _SharedQuestion, moved: Mapping[str, JudgedPair], name: FactorName, bit: int
     ) -> EditSource:
-        if player in {PlayerName.RUBRIC, PlayerName.JUDGE}:
+        if name in {FactorName.RUBRIC, FactorName.JUDGE}:
             return shared.plan.sources[bit]
-        if player is PlayerName.JUDGE_SERVICE:
+        if name is FactorName.JUDGE_SERVICE:
             return shared.plan.sources.get(SERVICE) or self._name_service(moved)
-        if player is PlayerName.DATASET:
-            change = self._change_sources[PlayerName.DATASET].origin
+        if name is FactorName.DATASET:
+            change = self._change_sources[FactorName.DATASET].origin
             return trace_reference(self.history, shared.id, shared.questions, change)
-        source = self._change_sources[player]
-        if player is PlayerName.INPUT:
+        source = self._change_sources[name]
+        if name is FactorName.INPUT:
             if shared.has_other_asked:
                 return replace(
                     source, message="the outputs of the two runs were asked different things"
@@ -372,15 +372,15 @@ class QuestionAttributor:
         return f" of {time.date()}" if time else ""
 
     @cached_property
-    def _change_sources(self) -> Mapping[PlayerName, EditSource]:
+    def _change_sources(self) -> Mapping[FactorName, EditSource]:
         """The sources that are the same for all questions: another dataset, other inputs, other outputs."""
         old, new, models = self.a.dataset, self.b.dataset, (self.a.run.model, self.b.run.model)
         dataset = Origin(ref=new.resolved.name, old=old.label, new=new.label)
         answered = _word_answering(self.a.run, self.b.run)
         return {
-            PlayerName.DATASET: EditSource(None, dataset),
-            PlayerName.INPUT: EditSource(None, dataset, message="the question itself changed"),
-            PlayerName.OUTPUTS: EditSource(
+            FactorName.DATASET: EditSource(None, dataset),
+            FactorName.INPUT: EditSource(None, dataset, message="the question itself changed"),
+            FactorName.OUTPUTS: EditSource(
                 None, Origin(ref=None, old=models[0], new=models[1]), message=answered
             ),
         }
@@ -423,18 +423,18 @@ def _read_pairs(shared: _SharedQuestion) -> dict[str, JudgedPair]:
 
 def _list_contexts(
     shared: _SharedQuestion, moved: Mapping[str, JudgedPair]
-) -> Iterator[PlayerName]:
-    """Yield the players beside rubric and judge that differ in a question."""
+) -> Iterator[FactorName]:
+    """Yield the factors beside rubric and judge that differ in a question."""
     if shared.plan.floats or moved:
-        yield PlayerName.JUDGE_SERVICE
+        yield FactorName.JUDGE_SERVICE
     if shared.has_other_reference:
-        yield PlayerName.DATASET
+        yield FactorName.DATASET
     # An answer to another question is not an answer to this one: the two enter together, as the
     # input.
     if shared.has_other_input:
-        yield PlayerName.INPUT
+        yield FactorName.INPUT
     elif not shared.rows[0].has_output_of(shared.rows[1]):
-        yield PlayerName.OUTPUTS
+        yield FactorName.OUTPUTS
 
 
 def _list_drift(shared: _SharedQuestion, cells: MixedGrades, whole: int) -> Iterator[Drift]:
@@ -493,14 +493,14 @@ def _measure_change(old: QuestionMean, new: QuestionMean) -> LineEffect:
 
 def _prune_trees(
     plan: RubricPlan, cells: MixedGrades, contexts: Trees
-) -> dict[PlayerName, Coalition]:
+) -> dict[FactorName, Coalition]:
     trees = dict(plan.trees)
-    if PlayerName.RUBRIC in trees:
+    if FactorName.RUBRIC in trees:
         # What answered as the judge has no part in checks without judges.
         mixes = list_unions(
-            tree.edits for name, tree in contexts.items() if name is not PlayerName.JUDGE_SERVICE
+            tree.edits for name, tree in contexts.items() if name is not FactorName.JUDGE_SERVICE
         )
         cells.idle = find_idle_edits(plan.rubric, cells, mixes)
-        pruned = prune_tree(trees.pop(PlayerName.RUBRIC), cells.idle)
-        trees |= {PlayerName.RUBRIC: pruned} if pruned else {}
+        pruned = prune_tree(trees.pop(FactorName.RUBRIC), cells.idle)
+        trees |= {FactorName.RUBRIC: pruned} if pruned else {}
     return trees

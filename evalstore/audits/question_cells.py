@@ -1,4 +1,4 @@
-"""Grades one question in the cells of its audit: every mix of rulers, judges, question and outputs asked for."""
+"""Grades one question in the cells of its audit: every mix of rubrics, judges, question and outputs asked for."""
 
 from __future__ import annotations
 
@@ -105,19 +105,19 @@ class _GradedRubric(NamedTuple):
 
 @dataclass(slots=True)
 class MissingCalls:
-    """The calls that are missing: those that would tell players apart, and those for the steps of judges as well."""
+    """The calls that are missing: those that would tell factors apart, and those for the steps of judges as well."""
 
-    players: set[str] = field(default_factory=set)
+    joint: set[str] = field(default_factory=set)
     steps: set[str] = field(default_factory=set)
     in_steps: bool = False
 
     def add_calls(self, calls: Sequence[JudgeCall]) -> None:
         """Add calls, each once."""
-        (self.steps if self.in_steps else self.players).update(call.key for call in calls)
+        (self.steps if self.in_steps else self.joint).update(call.key for call in calls)
 
     def count_calls(self) -> Price:
-        """Return how many calls are missing for the players, and for the steps of judges as well."""
-        return Price(len(self.players), len(self.players | self.steps))
+        """Return how many calls are missing for the factors, and for the steps of judges as well."""
+        return Price(len(self.joint), len(self.joint | self.steps))
 
 
 def _leave_empty(variant: EncodedCheck | None) -> CheckResult:
@@ -222,16 +222,16 @@ class MixedGrades:
     def _find_left_out(self, content: Content) -> frozenset[str]:
         return self.left_out[content.sample] if content.sample < len(self.left_out) else _NONE
 
-    def is_content_empty(self, check: PlannedCheck, rulers: int, sample: int) -> bool:
+    def is_content_empty(self, check: PlannedCheck, edits_to_b: int, sample: int) -> bool:
         """Whether what the runs answered, or asked, leaves a check nothing to grade in one of them alone.
 
-        It does where either run's rulers see it so; `rulers` are the edits that lead to B's. Else
+        It does where either run's rubrics see it so; `edits_to_b` are the edits that lead to B's. Else
         an edit does.
         """
         if not check.relevant & ~(1 << SERVICE):
             return True
         contents = [self.find_content(side, side, sample) for side in (0, 1)]
-        for mask in (0, rulers):
+        for mask in (0, edits_to_b):
             found = [self._grade_check(check, mask, content) for content in contents]
             gaps = {one.gaps for one in found if one is not None}
             if len(gaps) > 1:

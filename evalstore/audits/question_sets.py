@@ -4,7 +4,7 @@ The means of both runs are narrowed down together: first to the questions of bot
 those answered in both runs, then to those that both could grade, then to those in which some check
 had something to grade in both. What a step changes in the difference of the means is its line. Of
 the questions that are left, checks with nothing to grade in one run are left out of both; what that
-changes belongs to the last of these lines. So the lines and the players sum to the whole.
+changes belongs to the last of these lines. So the lines and the factors sum to the whole.
 """
 
 from __future__ import annotations

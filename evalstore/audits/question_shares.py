@@ -1,4 +1,4 @@
-"""Shares one question's change out: by player, and by edit as far as replies of judges let edits be told apart."""
+"""Shares one question's change out: by factor, and by edit as far as replies of judges let edits be told apart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evalstore.audits.edits.rubric_plan import PlannedCheck, PlannedRubric
 from evalstore.audits.edits.version_path import join_sources
 from evalstore.audits.question_cells import AlikeItems, Content, MixedGrades
 from evalstore.audits.shapley import Estimate, list_bits, list_unions
-from evalstore.audits.values import OWN_PLAYERS, EditSource, PlayerName
+from evalstore.audits.values import OWN_FACTORS, EditSource, FactorName
 from evalstore.checks import find_check_kind
 from evalstore.languages.patterns import OUTPUT_LIMIT
 from evalstore.model import Combine, Sample, Verdict
@@ -22,9 +22,9 @@ from evalstore.runs.question_mean import QuestionMean
 _TRIED_EDITS = 8
 MOST_VARIED_EDITS = 3  # of one check, whose variants are all graded
 Channels = tuple[Fraction, Fraction]  # of the score, and of the verdict (1 is pass)
-Trees = Mapping[PlayerName, Coalition]
-Players = tuple[PlayerName, ...]
-_MERGED = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE})
+Trees = Mapping[FactorName, Coalition]
+FactorNames = tuple[FactorName, ...]
+_MERGED = frozenset({FactorName.RUBRIC, FactorName.JUDGE})
 
 
 def find_idle_edits(rubric: PlannedRubric, cells: MixedGrades, contexts: Sequence[int]) -> int:
@@ -191,7 +191,7 @@ def _list_outcomes(
 
 @dataclass(frozen=True, slots=True)
 class BlockShare:
-    """What one block of players did to a question; `first` and `last` are its effects when it enters first or last."""
+    """What one block of factors did to a question; `first` and `last` are its effects when it enters first or last."""
 
     share: Channels
     first: Fraction
@@ -201,11 +201,11 @@ class BlockShare:
 
 @dataclass(frozen=True, slots=True)
 class QuestionShares:
-    """The two ends of a question as graded, the blocks of players between them, and the own share by both rulers."""
+    """The two ends of a question as graded, the blocks of factors between them, and the own share by both rubrics."""
 
     old: Channels
     new: Channels
-    blocks: Mapping[Players, BlockShare]
+    blocks: Mapping[FactorNames, BlockShare]
     own_old: Fraction | None
     own_new: Fraction | None
 
@@ -236,16 +236,16 @@ def share_question(
     trees: Trees,
     blocks: Sequence[Block],
     cells: MixedGrades,
-    find_source: Callable[[PlayerName, int], EditSource],
+    find_source: Callable[[FactorName, int], EditSource],
 ) -> QuestionShares:
-    """Return the shares of one question, whose players move in `blocks`."""
+    """Return the shares of one question, whose factors move in `blocks`."""
     names, alike = tuple(trees), cells.list_alike()
     # Where a mix of edits was never judged, the edits of each judge are one, else those of each
-    # player.
+    # factor.
     for merged, widths in _list_merges(trees):
-        widened, players = _WidenedCells(cells, widths), tuple(merged.values())
-        score = attribute_change(players, blocks, widened.find_score, alike)
-        passes = attribute_change(players, blocks, widened.find_passes, alike)
+        widened, trees_in_order = _WidenedCells(cells, widths), tuple(merged.values())
+        score = attribute_change(trees_in_order, blocks, widened.find_score, alike)
+        passes = attribute_change(trees_in_order, blocks, widened.find_passes, alike)
         if not widened.lacks_replies:
             break
 
@@ -270,7 +270,7 @@ def share_question(
         return BlockShare(share, score.first[block], score.last[block], tuple(edits))
 
     whole = sum(tree.edits for tree in trees.values())
-    own = sum(tree.edits for name, tree in trees.items() if name in OWN_PLAYERS)
+    own = sum(tree.edits for name, tree in trees.items() if name in OWN_FACTORS)
     return QuestionShares(
         old=(score.old, passes.old),
         new=(score.new, passes.new),
@@ -281,16 +281,16 @@ def share_question(
 
 
 def grade_mixes(trees: Trees, cells: MixedGrades) -> None:
-    """Grade every mix of whole players, so that all calls that they lack are noted."""
+    """Grade every mix of whole factors, so that all calls that they lack are noted."""
     for mask in list_unions(tree.edits for tree in trees.values()):
         cells.find_score(mask)
 
 
 def grade_steps(trees: Trees, cells: MixedGrades) -> None:
-    """Grade the steps of judges in every mix of the other players, so that the calls that they lack are noted."""
-    judge = trees.get(PlayerName.JUDGE)
+    """Grade the steps of judges in every mix of the other factors, so that the calls that they lack are noted."""
+    judge = trees.get(FactorName.JUDGE)
     chains = [one for one in judge.members if isinstance(one, Coalition)] if judge else []
-    mixes = list_unions(tree.edits for name, tree in trees.items() if name is not PlayerName.JUDGE)
+    mixes = list_unions(tree.edits for name, tree in trees.items() if name is not FactorName.JUDGE)
     for chain in chains:
         bits = list_bits(chain.edits)
         for length in range(1, len(bits)):
@@ -304,7 +304,7 @@ def _list_merges(trees: Trees) -> Iterator[tuple[Trees, Mapping[int, int]]]:
     A merged edit keeps its last bit, which stands for all bits of its width.
     """
     yield trees, {}
-    judge = trees.get(PlayerName.JUDGE)
+    judge = trees.get(FactorName.JUDGE)
     if judge and any(isinstance(one, Coalition) for one in judge.members):
         members = [
             list_bits(one.edits if isinstance(one, Coalition) else 1 << one)
@@ -312,12 +312,12 @@ def _list_merges(trees: Trees) -> Iterator[tuple[Trees, Mapping[int, int]]]:
         ]
         merged = Coalition(tuple(bits[-1] for bits in members))
         yield (
-            {**trees, PlayerName.JUDGE: merged},
+            {**trees, FactorName.JUDGE: merged},
             {bits[-1]: sum(1 << bit for bit in bits) for bits in members},
         )
     edits = {name: tree.edits for name, tree in trees.items() if name in _MERGED}
     single = {name: Coalition((mask.bit_length() - 1,)) for name, mask in edits.items()}
-    # In the order of the players, which the blocks number.
+    # In the order of the factors, which the blocks number.
     yield (
         {name: single.get(name, tree) for name, tree in trees.items()},
         {mask.bit_length() - 1: mask for mask in edits.values()},

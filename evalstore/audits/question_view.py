@@ -1,4 +1,4 @@
-"""Shows one question of two runs in full: both outputs under both rulers, check by check."""
+"""Shows one question of two runs in full: both outputs under both rubrics, check by check."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from evalstore.audits.values import (
     LineEffect,
     MovedQuestion,
     QuestionCell,
-    name_players,
+    join_names,
 )
 from evalstore.checks import combine_results
 from evalstore.errors import RefusedError
@@ -46,7 +46,7 @@ _NOTHING = LineEffect()
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """One question of two runs: what was asked and answered, and the four cells of outputs and rulers, A's first."""
+    """One question of two runs: what was asked and answered, and the four cells of outputs and rubrics, A's first."""
 
     id: str
     rows: tuple[GradedRow, GradedRow]
@@ -70,7 +70,7 @@ def view_question(
     *,
     judges: Judges | None = None,
 ) -> QuestionView:
-    """Return one question that both runs answered: each output under each run's ruler.
+    """Return one question that both runs answered: each output under each run's rubric.
 
     On the diagonal stands what the runs recorded; the other two cells are graded now, judges by
     kept replies or as `judges` says. Raises `RefusedError` where a run has no such question.
@@ -82,9 +82,9 @@ def view_question(
             _require_question(stored, question)
         names = {"A": a, "B": b}
         cells = tuple(
-            _view_cell(names, output, ruler, question, finder, session)
+            _view_cell(names, output, under, question, finder, session)
             for output in names
-            for ruler in names
+            for under in names
         )
         rows, models = (a.rows[question], b.rows[question]), (a.run.model, b.run.model)
         former = (old for old, new in a.paired.ids.items() if new == question)
@@ -107,17 +107,17 @@ def _require_question(stored: StoredRun, id_: str) -> None:
 def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grades it
     runs: dict[str, StoredRun],
     output: str,
-    ruler: str,
+    under: str,
     id_: str,
     finder: VersionFinder,
     session: JudgeSession,
 ) -> QuestionCell:
-    answer, rules = runs[output], runs[ruler]
+    answer, rules = runs[output], runs[under]
     row, rubric = answer.rows[id_], rules.rubrics.get(rules.rows[id_].rubric)
-    if output == ruler and row.checks:
+    if output == under and row.checks:
         checks = tuple(number_samples([one.checks for one in row.outputs]))
         return QuestionCell(
-            output, ruler, row.rubric, row.score, row.verdict, checks, recorded=True
+            output, under, row.rubric, row.score, row.verdict, checks, recorded=True
         )
     if rubric is None:
         raise RefusedError(f"{rules.run.path} does not say what graded {id_}")
@@ -138,11 +138,11 @@ def _view_cell(  # noqa: PLR0913, PLR0917  # one cell of a square, and what grad
     ref, checks = rules.rows[id_].rubric, tuple(number_samples(graded))
     if missing:
         return QuestionCell(
-            output, ruler, ref, None, Verdict.UNSCORED, checks, recorded=False, missing=missing
+            output, under, ref, None, Verdict.UNSCORED, checks, recorded=False, missing=missing
         )
     found = [combine_results(rubric.rubric.scoring, results) for results in graded]
     mean = compute_question_mean((one.score, one.verdict) for one in found)
-    return QuestionCell(output, ruler, ref, mean.score, mean.verdict, checks, recorded=False)
+    return QuestionCell(output, under, ref, mean.score, mean.verdict, checks, recorded=False)
 
 
 def number_samples(samples: Sequence[Sequence[CheckResult]]) -> Iterator[CheckResult]:
@@ -155,7 +155,7 @@ def number_samples(samples: Sequence[Sequence[CheckResult]]) -> Iterator[CheckRe
 def list_checks(
     cells: Sequence[QuestionCell],
 ) -> Iterator[tuple[str, tuple[CheckResult | None, ...]]]:
-    """Yield each check of either ruler with its result in every cell."""
+    """Yield each check of either rubric with its result in every cell."""
     ids = dict.fromkeys(check.id for cell in cells for check in cell.checks)
     for id_ in ids:
         yield (
@@ -211,16 +211,16 @@ class MovedQuestions:
 def build_question_cells(
     cells: MixedGrades, whole: int, rubrics: tuple[str, str]
 ) -> Iterator[QuestionCell]:
-    """Yield the four cells of outputs and rulers, A's first; `whole` is the mask of run B."""
+    """Yield the four cells of outputs and rubrics, A's first; `whole` is the mask of run B."""
     for output, answers in enumerate("AB"):
-        for ruler, rules in enumerate("AB"):
-            mask = (whole & ANSWERS) * output | (whole & ~ANSWERS) * ruler
+        for under, rules in enumerate("AB"):
+            mask = (whole & ANSWERS) * output | (whole & ~ANSWERS) * under
             mean, missing = cells.grade_mix(mask), int(cells.is_unasked(mask))
             samples = range(len(cells.list_contents(mask)))
             checks = tuple(
                 number_samples([cells.grade_all(mask, sample).checks for sample in samples])
             )
-            ref = rubrics[ruler]
+            ref = rubrics[under]
             yield QuestionCell(
                 answers,
                 rules,
@@ -234,9 +234,7 @@ def build_question_cells(
 
 
 def _read_shares(shares: QuestionShares) -> dict[str, LineEffect]:
-    found = {
-        name_players(players): LineEffect(*block.share) for players, block in shares.blocks.items()
-    }
+    found = {join_names(names): LineEffect(*block.share) for names, block in shares.blocks.items()}
     return {name: effect for name, effect in found.items() if effect != _NOTHING}
 
 

@@ -48,7 +48,7 @@ class RunReplay:
     """
 
     run: str
-    ruler: Resolved
+    resolved: Resolved
     recorded_ref: str | None
     old: RunTotals
     new: RunTotals
@@ -72,30 +72,30 @@ def replay_run(
     Judges answer from kept replies, or as `judges` says.
     Raises `RefusedError` for a run that cannot be graded here.
     """
-    ruler = store.resolve(rubric)
-    return grade_with_judges(store, judges, lambda *opened: _replay_once(run, ruler, *opened))
+    resolved = store.resolve(rubric)
+    return grade_with_judges(store, judges, lambda *opened: _replay_once(run, resolved, *opened))
 
 
 def _replay_once(
-    run: Path | str, ruler: Resolved, finder: VersionFinder, session: JudgeSession
+    run: Path | str, resolved: Resolved, finder: VersionFinder, session: JudgeSession
 ) -> RunReplay:
     stored = open_stored_run(run, finder, session)
-    rulers = OutputGrader(stored, finder, session)
-    old, new = rulers.recorded, rulers.grade_under(ruler)
+    grader = OutputGrader(stored, finder, session)
+    old, new = grader.recorded, grader.grade_under(resolved)
     pinned = {
         used.ref
         for used in (*stored.run.rubrics, *stored.run.judges)
-        if used.ref.startswith(f"{ruler.name}@")
+        if used.ref.startswith(f"{resolved.name}@")
     }
     return RunReplay(
         run=str(run),
-        ruler=ruler,
+        resolved=resolved,
         recorded_ref=next(iter(sorted(pinned)), None),
         old=sum_results(old),
         new=sum_results(new),
         outputs=tuple(ReplayedOutput(*pair) for pair in list_pairs(old, new)),
         missing=tuple(id_ for id_, result in new.items() if result is None),
-        reaches_all=not rulers.has_used(ruler),
+        reaches_all=not grader.has_used(resolved),
         calls=len(session.missing),
         notes=tuple(dict.fromkeys(finder.notes)),
     )

@@ -52,7 +52,7 @@ Load = Callable[[str], Artifact]
 # The scoring of a rubric, and its checks, each with its content as one text.
 GradingRule = tuple[Scoring, tuple[EncodedCheck, ...]]
 _Answer = TypeVar("_Answer")
-# What a run's outputs get under one ruler, by question; None where a judge's reply or an artifact
+# What a run's outputs get under one rubric, by question; None where a judge's reply or an artifact
 # is missing.
 RunResults = Mapping[str, QuestionMean | None]
 
@@ -357,7 +357,7 @@ class OutputGrader:
     _known: dict[tuple[str, str, str], dict[str, CheckResult]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # Rows are held, for they are graded under one ruler after the other.
+        # Rows are held, for they are graded under one rubric after the other.
         self.stored = replace(self.stored, rows=dict(self.stored.rows))
 
     @property
@@ -365,28 +365,28 @@ class OutputGrader:
         """The results that the run recorded."""
         return {id_: row.mean for id_, row in self.stored.rows.items()}
 
-    def grade_under(self, ruler: Resolved) -> RunResults:
-        """Return the results of all outputs with `ruler` in place of the artifact of its name.
+    def grade_under(self, resolved: Resolved) -> RunResults:
+        """Return the results of all outputs with `resolved` in place of the artifact of its name.
 
         Outputs that it does not reach keep what the run recorded. A rubric that graded none of them
         grades them all.
         """
         store = self.finder.store
-        reaches_all = ruler.kind is Kind.RUBRIC and not self.has_used(ruler)
-        stored = self._give_rubric(ruler) if reaches_all else self.stored
-        side = ChangeSide(ruler.artifact, store.read_artifact, lambda: store.questions(ruler))
+        reaches_all = resolved.kind is Kind.RUBRIC and not self.has_used(resolved)
+        stored = self._give_rubric(resolved) if reaches_all else self.stored
+        side = ChangeSide(resolved.artifact, store.read_artifact, lambda: store.questions(resolved))
         replay = SideReplay.from_run(side, stored, self.finder, self.session)
         ids = self.session.judges.watch(stored.rows, len(stored.rows))
         return {id_: self.grade_row(replay, id_) for id_ in ids}
 
-    def has_used(self, ruler: Resolved) -> bool:
+    def has_used(self, resolved: Resolved) -> bool:
         """Whether an artifact of this name graded an output of the run, itself or through another."""
-        side = ChangeSide(ruler.artifact, self.finder.store.read_artifact)
+        side = ChangeSide(resolved.artifact, self.finder.store.read_artifact)
         replay = SideReplay.from_run(side, self.stored, self.finder, self.session)
         return any(replay.can_affect(row) for row in self.stored.rows.values())
 
-    def _give_rubric(self, ruler: Resolved) -> StoredRun:
-        rows = {id_: replace(row, rubric=ruler.name) for id_, row in self.stored.rows.items()}
+    def _give_rubric(self, resolved: Resolved) -> StoredRun:
+        rows = {id_: replace(row, rubric=resolved.name) for id_, row in self.stored.rows.items()}
         return replace(self.stored, rows=rows)
 
     def grade_row(self, replay: SideReplay, id_: str) -> QuestionMean | None:
@@ -437,7 +437,7 @@ def grade_with_judges(
 def list_pairs(
     old: RunResults, new: RunResults
 ) -> Iterator[tuple[str, QuestionMean, QuestionMean]]:
-    """Yield the outputs that have a result under both rulers."""
+    """Yield the outputs that have a result under both rubrics."""
     for id_, before in old.items():
         after = new.get(id_)
         if before is not None and after is not None:

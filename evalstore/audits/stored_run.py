@@ -447,7 +447,7 @@ def list_score_notes(*runs: Run) -> Iterator[str]:
 def list_strictness_notes(*strict: bool) -> Iterator[str]:
     """Yield a note where runs A and B were graded under another `strict`.
 
-    That is not a player: `strict` makes an error of what an engine only approximates, and a check
+    That is not a factor: `strict` makes an error of what an engine only approximates, and a check
     that one run graded and the other could not has a line of its own. All else is graded without
     it, and an error stays as recorded.
     """

@@ -10,17 +10,17 @@ from fractions import Fraction
 
 from evalstore.audits.claims import choose_claim
 from evalstore.audits.question_attribution import AttributedQuestion
-from evalstore.audits.question_shares import BlockShare, Channels, Players
+from evalstore.audits.question_shares import BlockShare, Channels, FactorNames
 from evalstore.audits.values import (
-    OWN_PLAYERS,
+    OWN_FACTORS,
     Cause,
     EditSource,
     Factor,
+    FactorName,
     LineEffect,
     OwnShare,
-    PlayerName,
     QuestionShare,
-    name_players,
+    join_names,
 )
 from evalstore.audits.wording import describe_cancelled
 from evalstore.statistics import (
@@ -43,7 +43,7 @@ from evalstore.statistics import (
 
 _WORST = 5
 _ZERO = Fraction(0)
-_SERVICE: Players = (PlayerName.JUDGE_SERVICE,)
+_SERVICE: FactorNames = (FactorName.JUDGE_SERVICE,)
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class _CauseSum:
 
 @dataclass(slots=True)
 class _FactorSum:
-    """The sums of one block of players; `places` has the shares that slices need."""
+    """The sums of one block of factors; `places` has the shares that slices need."""
 
     share: ExactMean = field(default_factory=ExactMean)
     passes: ExactMean = field(default_factory=ExactMean)
@@ -89,7 +89,7 @@ class _FactorSum:
                     self.worst, QuestionShare(id_, share), key=lambda one: (-abs(one.share), one.id)
                 )
                 del self.worst[_WORST:]
-        # Of players that cancelled out on a question, none turned its verdict.
+        # Of factors that cancelled out on a question, none turned its verdict.
         if is_turned and passes:
             self.flipped.append(id_)
             self.turned.add(passes, group)
@@ -115,7 +115,7 @@ class _AnchorSum:
     borrowed: int = 0
     units: UnitTotals = field(default_factory=UnitTotals)
     shares: ShareMoves = field(default_factory=ShareMoves)
-    estimated: Counter[Players] = field(default_factory=Counter)
+    estimated: Counter[FactorNames] = field(default_factory=Counter)
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class AuditTotals:
     turned: ShareMoves = field(default_factory=ShareMoves)
     # By place, what checks that are left out moved a question by.
     _left_out: dict[int, Fraction] = field(default_factory=dict)
-    _sums: dict[Players, _FactorSum] = field(default_factory=dict)
+    _sums: dict[FactorNames, _FactorSum] = field(default_factory=dict)
     _silent: dict[int, tuple[EditSource, ...]] = field(default_factory=dict)
     _anchors: dict[tuple[object, ...], _AnchorSum] = field(default_factory=dict)
 
@@ -167,21 +167,21 @@ class AuditTotals:
             if question.left_out.score:
                 self._left_out[place] = question.left_out.score
         self.is_judged |= question.is_judged
-        self.is_sampled |= question.is_estimated or not OWN_PLAYERS.isdisjoint(question.changed)
+        self.is_sampled |= question.is_estimated or not OWN_FACTORS.isdisjoint(question.changed)
         if question.silent:
             # One value a plan of rubrics, and there are few.
             self._silent[id(question.silent)] = question.silent
         blocks = question.shares.blocks if question.shares else {}
-        sampled = {PlayerName.JUDGE_SERVICE, *OWN_PLAYERS} if question.is_estimated else OWN_PLAYERS
+        sampled = {FactorName.JUDGE_SERVICE, *OWN_FACTORS} if question.is_estimated else OWN_FACTORS
         turned = _ZERO
-        joint = {name for players in blocks if len(players) > 1 for name in players}
+        joint = {name for names in blocks if len(names) > 1 for name in names}
         for name in question.changed - joint:
             self._find_sum((name,)).changed += 1
-        for players, block in blocks.items():
-            total = self._find_sum(players)
-            total.changed += len(players) > 1
+        for names, block in blocks.items():
+            total = self._find_sum(names)
+            total.changed += len(names) > 1
             total.add_question(question.id, block, group, is_turned=is_turned)
-            if not sampled.isdisjoint(players):
+            if not sampled.isdisjoint(names):
                 turned += block.share[1]
             if self.has_slices and block.share[0]:
                 total.places[place] = block.share[0]
@@ -193,7 +193,7 @@ class AuditTotals:
             score, passes = _sum_own(blocks)
             shares = (score, question.shares.own_old, question.shares.own_new, passes)
             for own, share in zip((*self.own, self.own_passes), shares, strict=True):
-                own.add_question(None if joint & OWN_PLAYERS else share, group)
+                own.add_question(None if joint & OWN_FACTORS else share, group)
 
     def add_silence(self, share: Fraction, group: str | None) -> None:
         """Add a question that one run did not answer; `share` is how far that moves its score."""
@@ -201,10 +201,10 @@ class AuditTotals:
         self.silent_shares.add(share, group)
 
     def build_factors(self) -> tuple[Factor, ...]:
-        """Return the factors: each player, then the joint ones."""
-        joint = sorted((players for players in self._sums if len(players) > 1), key=name_players)
-        listed: list[Players] = [*((name,) for name in PlayerName), *joint]
-        estimates = {players: one for players in listed if (one := self._estimate(players))}
+        """Return the factors: each factor, then the joint ones."""
+        joint = sorted((names for names in self._sums if len(names) > 1), key=join_names)
+        listed: list[FactorNames] = [*((name,) for name in FactorName), *joint]
+        estimates = {names: one for names in listed if (one := self._estimate(names))}
         conclusions = self._conclude(estimates)
         return tuple(
             self._build_factor(one, estimates.get(one), conclusions.get(one)) for one in listed
@@ -215,7 +215,7 @@ class AuditTotals:
 
         What checks with nothing to grade moved is by the name of its line.
         """
-        shares = {name_players(players): total.places for players, total in self._list_sums()}
+        shares = {join_names(names): total.places for names, total in self._list_sums()}
         return {**shares, "nothing_to_grade": self._left_out} if self._left_out else shares
 
     def compute_flip_p(self) -> float | None:
@@ -228,8 +228,8 @@ class AuditTotals:
     def list_flips(self) -> Mapping[str, tuple[str, ...]]:
         """Return by factor the questions whose verdict it has a part in."""
         return {
-            name_players(players): tuple(total.flipped)
-            for players, total in self._list_sums()
+            join_names(names): tuple(total.flipped)
+            for names, total in self._list_sums()
             if total.flipped
         }
 
@@ -265,7 +265,7 @@ class AuditTotals:
         if not own.is_known:
             return None
         moved = float(line)
-        if not self._list_own_players():
+        if not self._list_own_factors():
             return moved, moved
         shifts = self._list_own_shifts()
         if shifts and own is self.own_passes:  # anchors say how far a score moves, and no verdict
@@ -281,75 +281,74 @@ class AuditTotals:
         units, shares = self.units, own.shares
         if counts_silence:
             units, shares = units.join(self.silent), shares.join(self.silent_shares)
-        if not self._list_own_players() and units.questions == self.questions:
+        if not self._list_own_factors() and units.questions == self.questions:
             return _ZERO, (0.0, 0.0)
         found = estimate_typical(units.count_units(shares))
         if found is None or self._list_own_shifts():
             return None, None
         return found.median, found.interval
 
-    def _list_own_players(self) -> list[Players]:
+    def _list_own_factors(self) -> list[FactorNames]:
         return [
-            players
-            for players, total in self._sums.items()
-            if total.changed and OWN_PLAYERS & {*players}
+            names for names, total in self._sums.items() if total.changed and OWN_FACTORS & {*names}
         ]
 
     def _list_own_shifts(self) -> list[AnchorShift]:
-        return [
-            shift for players in self._list_own_players() for shift in self._list_shifts(players)
-        ]
+        return [shift for names in self._list_own_factors() for shift in self._list_shifts(names)]
 
     def _add_anchor(
-        self, question: AttributedQuestion, blocks: Mapping[Players, BlockShare], group: str | None
+        self,
+        question: AttributedQuestion,
+        blocks: Mapping[FactorNames, BlockShare],
+        group: str | None,
     ) -> None:
         """Add an anchor, or the shares that rest on its like: where outputs move with the service, nothing does."""
         total = self._anchors.setdefault(question.service_keys, _AnchorSum())
         if question.is_estimated:
             total.borrowed = max(total.borrowed, question.anchors)
             lone = (
-                players
-                for players in blocks
-                if players == _SERVICE or PlayerName.JUDGE_SERVICE not in players
+                names
+                for names in blocks
+                if names == _SERVICE or FactorName.JUDGE_SERVICE not in names
             )
             total.estimated.update(
-                players for players in lone if not {*OWN_PLAYERS, *_SERVICE}.isdisjoint(players)
+                names for names in lone if not {*OWN_FACTORS, *_SERVICE}.isdisjoint(names)
             )
         else:
             total.units.add_question(group)
             if _SERVICE in blocks:
                 total.shares.add(blocks[_SERVICE].share[0], group)
 
-    def _list_sums(self) -> list[tuple[Players, _FactorSum]]:
+    def _list_sums(self) -> list[tuple[FactorNames, _FactorSum]]:
         """Return the sums in the order of the report; they were added in that of the questions."""
-        order = list(PlayerName)
+        order = list(FactorName)
         return sorted(
             self._sums.items(), key=lambda item: (len(item[0]), [*map(order.index, item[0])])
         )
 
-    def _find_sum(self, players: Players) -> _FactorSum:
-        if players not in self._sums:
-            self._sums[players] = _FactorSum()
-        return self._sums[players]
+    def _find_sum(self, names: FactorNames) -> _FactorSum:
+        if names not in self._sums:
+            self._sums[names] = _FactorSum()
+        return self._sums[names]
 
     def _build_factor(
-        self, players: Players, estimate: ChangeEstimate | None, conclusion: Conclusion | None
+        self, names: FactorNames, estimate: ChangeEstimate | None, conclusion: Conclusion | None
     ) -> Factor:
-        total, size = self._sums.get(players, _FactorSum()), self.questions or 1
+        total, size = self._sums.get(names, _FactorSum()), self.questions or 1
         ends = total.first.total / size, total.last.total / size
-        anchors = self._count_anchors(players)
-        is_sampled = not OWN_PLAYERS.isdisjoint(players) or bool(anchors)
+        anchors = self._count_anchors(names)
+        is_sampled = not OWN_FACTORS.isdisjoint(names) or bool(anchors)
         has_signs = is_sampled and not anchors and bool(total.changed)
-        causes = self._build_causes(players, total, size)
+        causes = self._build_causes(names, total, size)
         claim = choose_claim(
-            players,
+            names,
             estimate,
             conclusion if is_sampled else None,
             is_judged=self.is_judged,
             anchors=anchors,
         )
         return Factor(
-            players=players,
+            members=names,
             share=total.share.total / size,
             passes=total.passes.total / size,
             order=(min(ends), max(ends)),
@@ -373,43 +372,45 @@ class AuditTotals:
     def _count_moves(self, moves: ShareMoves) -> MoveCounts:
         return count_moves(self.units.count_units(moves))
 
-    def _estimate(self, players: Players) -> ChangeEstimate | None:
+    def _estimate(self, names: FactorNames) -> ChangeEstimate | None:
         """Return what the shares say of questions like these: what is estimated says no more than its anchors do."""
-        total, shifts = self._sums.get(players), [*self._list_shifts(players)]
+        total, shifts = self._sums.get(names), [*self._list_shifts(names)]
         if total is None or not total.changed:
             return None
-        if players == _SERVICE and shifts:
+        if names == _SERVICE and shifts:
             return estimate_shift(shifts, float(total.share.total / self.questions))
         units = self.units.count_units(total.shares)
         return estimate_rest(units, shifts) if shifts else estimate_change(units)
 
-    def _list_shifts(self, players: Players) -> Iterator[AnchorShift]:
-        """Yield the shifts that shares of some players were estimated by; anchors are of the service's own part."""
+    def _list_shifts(self, names: FactorNames) -> Iterator[AnchorShift]:
+        """Yield the shifts that shares of some factors were estimated by; anchors are of the service's own part."""
         for one in self._anchors.values():
-            if count := one.estimated[players]:
-                count += one.units.questions if players == _SERVICE else 0
+            if count := one.estimated[names]:
+                count += one.units.questions if names == _SERVICE else 0
                 yield AnchorShift(one.units.count_units(one.shares), count / self.questions)
 
-    def _count_anchors(self, players: Players) -> int:
-        found = (one for one in self._anchors.values() if one.estimated[players])
+    def _count_anchors(self, names: FactorNames) -> int:
+        found = (one for one in self._anchors.values() if one.estimated[names])
         return sum(one.units.questions or one.borrowed for one in found)
 
-    def _conclude(self, estimates: Mapping[Players, ChangeEstimate]) -> dict[Players, Conclusion]:
+    def _conclude(
+        self, estimates: Mapping[FactorNames, ChangeEstimate]
+    ) -> dict[FactorNames, Conclusion]:
         """Return the conclusions: where the service's shift is estimated, one for it and for what was estimated by it.
 
         The rest is tested against the anchors. Where that tells nothing, the service has moved no
         more for certain.
         """
-        found = {players: one.conclusion for players, one in estimates.items()}
-        pair = [players for players in estimates if self._count_anchors(players)]
-        if any(found[players] is Conclusion.SIGNIFICANT for players in pair if players != _SERVICE):
+        found = {names: one.conclusion for names, one in estimates.items()}
+        pair = [names for names in estimates if self._count_anchors(names)]
+        if any(found[names] is Conclusion.SIGNIFICANT for names in pair if names != _SERVICE):
             if found.get(_SERVICE) is Conclusion.NOT_RESOLVABLE:
                 found[_SERVICE] = Conclusion.BOUNDED
-        elif any(found[players] is Conclusion.NOT_RESOLVABLE for players in pair):
+        elif any(found[names] is Conclusion.NOT_RESOLVABLE for names in pair):
             found |= dict.fromkeys(pair, Conclusion.NOT_RESOLVABLE)
         return found
 
-    def _build_causes(self, players: Players, total: _FactorSum, size: int) -> tuple[Cause, ...]:
+    def _build_causes(self, names: FactorNames, total: _FactorSum, size: int) -> tuple[Cause, ...]:
         causes = [
             Cause(
                 source,
@@ -422,8 +423,8 @@ class AuditTotals:
         ]
         # Findings that can move nothing (metadata, order) belong to the rubric, and so do edits
         # that moved nothing.
-        if players == (PlayerName.RUBRIC,) and not any(
-            len(one) > 1 and PlayerName.RUBRIC in one for one in self._sums
+        if names == (FactorName.RUBRIC,) and not any(
+            len(one) > 1 and FactorName.RUBRIC in one for one in self._sums
         ):
             silent = dict.fromkeys(
                 source for sources in self._silent.values() for source in sources
@@ -438,7 +439,7 @@ class AuditTotals:
         )
 
 
-def _sum_own(blocks: Mapping[Players, BlockShare]) -> Channels:
+def _sum_own(blocks: Mapping[FactorNames, BlockShare]) -> Channels:
     """Return what outputs and inputs did to the score of a question, and to its passes."""
-    own = [block.share for players, block in blocks.items() if not OWN_PLAYERS.isdisjoint(players)]
+    own = [block.share for names, block in blocks.items() if not OWN_FACTORS.isdisjoint(names)]
     return sum((score for score, _ in own), _ZERO), sum((passes for _, passes in own), _ZERO)

@@ -21,7 +21,7 @@ from evalstore.text import make_excerpt
 
 # The rule of an edit that gave a question other values for the checks that take them from it.
 VALUE_RULE = "question-value-changed"
-# The lines that sum to what no player moved, by name, each as people read it.
+# The lines that sum to what no factor moved, by name, each as people read it.
 LINE_LABELS: Mapping[str, str] = {
     "mix": "question mix",
     "no_answer": "no answer",
@@ -31,7 +31,7 @@ LINE_LABELS: Mapping[str, str] = {
 }
 
 
-class PlayerName(StrEnum):
+class FactorName(StrEnum):
     """Who can have moved a score, in the order of the report; `JUDGE_SERVICE` is what answered as the judge."""
 
     RUBRIC = "rubric"
@@ -48,7 +48,7 @@ class PlayerName(StrEnum):
 
 
 # Who has a part in what the outputs themselves did.
-OWN_PLAYERS = frozenset({PlayerName.INPUT, PlayerName.OUTPUTS})
+OWN_FACTORS = frozenset({FactorName.INPUT, FactorName.OUTPUTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class QuestionShare:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """The share of one player, or of several that move together, in the change on the compared questions.
+    """The share of one factor, or of several that move together, in the change on the compared questions.
 
     `share` is of the mean score, `passes` of the pass rate. `order` is the smallest and the largest
     share that any first-or-last order gives, `ci` the 95 % interval for questions like these,
@@ -137,7 +137,7 @@ class Factor:
     `noise` is how far the judge's own noise moves a score, where the share is within.
     """
 
-    players: tuple[PlayerName, ...]
+    members: tuple[FactorName, ...]
     share: Fraction
     passes: Fraction
     order: tuple[Fraction, Fraction]
@@ -159,8 +159,8 @@ class Factor:
 
     @property
     def name(self) -> str:
-        """The name of its player, or the joint name."""
-        return name_players(self.players)
+        """The name of its factor, or the joint name."""
+        return join_names(self.members)
 
     @property
     def label(self) -> str:
@@ -173,12 +173,12 @@ class Factor:
         return self.anchors is None and not any(cause.error for cause in self.causes)
 
 
-def name_players(players: Sequence[PlayerName]) -> str:
-    """Return the name of a player, or the joint name of several: what answered as the judge stands last."""
-    if len(players) == 1:
-        return str(players[0])
+def join_names(names: Sequence[FactorName]) -> str:
+    """Return the name of a factor, or the joint name of several: what answered as the judge stands last."""
+    if len(names) == 1:
+        return str(names[0])
     return " + ".join(
-        player.label for player in sorted(players, key=lambda one: one is PlayerName.JUDGE_SERVICE)
+        name.label for name in sorted(names, key=lambda one: one is FactorName.JUDGE_SERVICE)
     )
 
 
@@ -225,7 +225,7 @@ class EmptyCheck:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What moves the means without being a player, and the questions behind it.
+    """What moves the means without being a factor, and the questions behind it.
 
     `no_answer_as_zero` is the line `no_answer` where an answer that is missing counts 0. `silent_a`
     and `silent_b` are the questions that run A and run B did not answer, `errors` those that one
@@ -295,7 +295,7 @@ class Lines:
 class OwnShare:
     """What the outputs themselves did (outputs, input and no answer): Shapley, under all of A's rubrics, under B's.
 
-    None where it cannot be told from what another player did. `passes` is the first of the pass
+    None where it cannot be told from what another factor did. `passes` is the first of the pass
     rate, and `typical` the change of the typical question. The 95 % intervals are for questions
     like these; None where there are too few questions, groups or anchors. What nothing was sampled
     for has no reach.
@@ -318,7 +318,7 @@ class Flips:
     """The compared questions whose verdict flipped, and by whom: by factor, those that it has a part in.
 
     `mid_p` is McNemar's, of so uneven a part of what was sampled (outputs, inputs, a judge's
-    service): the part of a ruler is no chance. None where nothing was sampled.
+    service): the part of a rubric is no chance. None where nothing was sampled.
     """
 
     pass_to_fail: tuple[str, ...]
@@ -365,7 +365,7 @@ NO_PAIRS = PairsByInput()
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The calls of judges that would tell more apart: players that move together, and the steps of a judge as well."""
+    """The calls of judges that would tell more apart: factors that move together, and the steps of a judge as well."""
 
     calls: int = 0
     steps: int = 0
@@ -393,14 +393,14 @@ class JudgeNoiseEstimate:
 
 @dataclass(frozen=True, slots=True)
 class QuestionCell:
-    """One output under one ruler, each that of run A or B; `score` is None where it is unscored, or a reply is missing.
+    """One output under one rubric, each that of run A or B; `score` is None where unscored or a reply is missing.
 
     `recorded`: as the run has it, else graded now. `missing` counts the judge calls that it lacks;
     of the cells of an audit it is 1 where there are any.
     """
 
     output: str
-    ruler: str
+    under: str
     rubric: str
     score: Fraction | None
     verdict: Verdict
@@ -413,7 +413,7 @@ class QuestionCell:
 class MovedQuestion:
     """A question that some factor moved: by factor and by edit how far, in score and passes; zeros are left out.
 
-    `rows` are those of run A and of run B; `cells` the four of outputs and rulers, A's first, as
+    `rows` are those of run A and of run B; `cells` the four of outputs and rubrics, A's first, as
     the shares use them. `is_estimated` says that some of them rest on anchors.
     """
 

@@ -1,7 +1,7 @@
 """Words an audit: the sentence that says what moved the score, and the answer whether the outputs are better; pure.
 
 A sentence says no more than its table: it names a direction of outputs only where the table calls
-it significant, it names players jointly where they cannot be told apart, and it calls exact only
+it significant, it names factors jointly where they cannot be told apart, and it calls exact only
 what was graded again. The answer takes the strongest of three claims: of the mean, of the verdicts,
 of the typical question. Chance is said only where none of them holds.
 """
@@ -15,14 +15,14 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from evalstore.audits.values import (
-    OWN_PLAYERS,
+    OWN_FACTORS,
     VALUE_RULE,
     Audit,
     Cause,
     Factor,
+    FactorName,
     Lines,
     PairsByInput,
-    PlayerName,
     RunSide,
 )
 from evalstore.model.outcome import MAX_UNGRADED
@@ -32,21 +32,21 @@ from evalstore.statistics import FEWEST_ANCHORS, Conclusion, MoveCounts
 from evalstore.text import count_noun, make_excerpt
 
 _PHRASES = {
-    PlayerName.RUBRIC: "the rubric",
-    PlayerName.JUDGE: "the judge",
-    PlayerName.JUDGE_SERVICE: "the judge service",
-    PlayerName.DATASET: "changed references",
-    PlayerName.INPUT: "changed questions",
+    FactorName.RUBRIC: "the rubric",
+    FactorName.JUDGE: "the judge",
+    FactorName.JUDGE_SERVICE: "the judge service",
+    FactorName.DATASET: "changed references",
+    FactorName.INPUT: "changed questions",
 }
 _NAMES = {
     **_PHRASES,
-    PlayerName.DATASET: "references",
-    PlayerName.INPUT: "questions",
-    PlayerName.OUTPUTS: "outputs",
+    FactorName.DATASET: "references",
+    FactorName.INPUT: "questions",
+    FactorName.OUTPUTS: "outputs",
 }
 _OUTPUTS = {False: "worse outputs", True: "better outputs"}
 _NOTHING = 1e-12  # what is left of a float where nothing is
-_WIDE = Fraction(1, 2)  # of the larger: rulers that far apart are said
+_WIDE = Fraction(1, 2)  # of the larger: rubrics that far apart are said
 _SHOWN_RENAMES = 5
 _FEW_PEOPLE, _NAME_WIDTH = 3, 30
 _MANY = 100_000  # questions: beyond these nobody asks so many
@@ -89,7 +89,7 @@ def _word_unmeasured(audit: Audit) -> str:
     edited = [
         one
         for one in audit.factors
-        if PlayerName.JUDGE in one.players and (one.share or one.flipped) and one.noise is None
+        if FactorName.JUDGE in one.members and (one.share or one.flipped) and one.noise is None
     ]
     judges = dict.fromkeys(
         (cause.source.origin.ref or "").partition("@")[0]
@@ -154,9 +154,9 @@ def describe_assumption(audit: Audit) -> str:
     """
     found = audit.assumption
     changed = [one for one in audit.factors if one.changed]
-    has_outputs = any(PlayerName.OUTPUTS in one.players for one in changed)
+    has_outputs = any(FactorName.OUTPUTS in one.members for one in changed)
     has_edits = any(
-        PlayerName.JUDGE in one.players and one.share and one.noise is None for one in changed
+        FactorName.JUDGE in one.members and one.share and one.noise is None for one in changed
     )
     is_untold = has_much_emptied(audit) or describe_unscored(audit)
     if found is None or not (has_outputs or has_edits) or is_untold:
@@ -193,11 +193,11 @@ def _word_answer(audit: Audit) -> str:
         )
         return f"These runs cannot tell: {describe_empty_checks(audit.lines)}{rest}"
     factor = next(
-        (one for one in audit.factors if one.changed and PlayerName.OUTPUTS in one.players), None
+        (one for one in audit.factors if one.changed and FactorName.OUTPUTS in one.members), None
     )
     if factor is None:
         return _word_same_outputs(audit)
-    if len(factor.players) > 1:
+    if len(factor.members) > 1:
         price = (
             f"; {count_noun(audit.price.calls, 'judge call')} would separate them (--ask)"
             if audit.price.calls
@@ -207,7 +207,7 @@ def _word_answer(audit: Audit) -> str:
     if selection := describe_selection(audit.outputs):
         return f"These runs cannot tell: {selection}"
     claims = [*_list_claims(factor)]
-    if claims and _word_rulers(audit):
+    if claims and _word_rubrics(audit):
         ends = [_word_effect(end) for end in (audit.own.old, audit.own.new) if end is not None]
         return f"It depends on the rubric: its outputs {ends[0]} under A's rubrics, {ends[1]} under B's"
     # A mean that is next to nothing is said before how many questions moved so little.
@@ -321,7 +321,7 @@ def _word_same_outputs(audit: Audit) -> str:
         *lines.questions.removed,
     )
     compared = f" to the {count_noun(audit.common, 'question')} compared" if others else ""
-    has_edited = any(PlayerName.INPUT in one.players for one in audit.factors if one.changed)
+    has_edited = any(FactorName.INPUT in one.members for one in audit.factors if one.changed)
     return (
         f"The outputs{compared} are the "
         f"same{', apart from changed questions' if has_edited else ''}"
@@ -352,7 +352,7 @@ def _name_change(audit: Audit, model: str, prompt: str, outputs: str) -> str:
 def _name_changed_questions(audit: Audit) -> str:
     """Return what moved the questions that were asked differently: their edit, and who answered them."""
     is_blank = audit.input_edits.white_space == len(audit.input_changed)
-    edit = f"{_PHRASES[PlayerName.INPUT]}{' (white space alone)' if is_blank else ''}"
+    edit = f"{_PHRASES[FactorName.INPUT]}{' (white space alone)' if is_blank else ''}"
     who = _name_change(audit, "another model", "another prompt", "new outputs")
     return f"{edit} and {who} together" if audit.input_edits.other_outputs else edit
 
@@ -405,8 +405,8 @@ def _word_change(audit: Audit, idle: str) -> str:
     phrases = [*_list_phrases(audit)]
     turned = _describe_flips(audit)
     if phrases:
-        rulers = _word_rulers(audit)
-        found = f"The score {_describe_delta(audit.delta)}: {_join_clauses(phrases)}{rulers}."
+        by_each = _word_rubrics(audit)
+        found = f"The score {_describe_delta(audit.delta)}: {_join_clauses(phrases)}{by_each}."
         return f"{found} {turned[:1].upper()}{turned[1:]}." if turned else found
     if turned:
         return f"The score did not move, but {turned}."
@@ -423,7 +423,7 @@ def _word_change(audit: Audit, idle: str) -> str:
 
 def _word_change_of(factor: Factor) -> str:
     """Return what a factor without a share did: it moved questions up and down alike, or none of them."""
-    name = join_phrases([_NAMES[player] for player in factor.players])
+    name = join_phrases([_NAMES[one] for one in factor.members])
     if not factor.moved and (cancelled := describe_cancelled(factor.causes)):
         return f"{name} changed ({cancelled})"
     return (
@@ -494,9 +494,9 @@ def _join_clauses(clauses: Sequence[str]) -> str:
 
 def _list_phrases(audit: Audit) -> Iterator[str]:
     sign = -1 if audit.delta < 0 else 1
-    by_ruler = bool(_word_rulers(audit)) or has_much_emptied(audit)
+    by_rubric = bool(_word_rubrics(audit)) or has_much_emptied(audit)
     parts = [
-        (one.share, _word_factor(one, audit, by_ruler=by_ruler))
+        (one.share, _word_factor(one, audit, by_rubric=by_rubric))
         for one in audit.factors
         if one.share
     ]
@@ -506,10 +506,10 @@ def _list_phrases(audit: Audit) -> Iterator[str]:
     return (text for _, text in parts)
 
 
-def _word_factor(factor: Factor, audit: Audit, *, by_ruler: bool) -> str:
-    players, name, common = _sort_joint(factor.players), name_factor(factor), audit.common
-    is_asked_anew = players == [PlayerName.INPUT] and audit.input_edits.other_outputs > 0
-    if players == [PlayerName.INPUT]:
+def _word_factor(factor: Factor, audit: Audit, *, by_rubric: bool) -> str:
+    names, name, common = _sort_joint(factor.members), name_factor(factor), audit.common
+    is_asked_anew = names == [FactorName.INPUT] and audit.input_edits.other_outputs > 0
+    if names == [FactorName.INPUT]:
         name = _name_changed_questions(audit)
     if factor.conclusion not in {None, Conclusion.SIGNIFICANT}:
         moved = f"{name} {'lost' if factor.share < 0 else 'gained'} {format_size(factor.share)}"
@@ -529,10 +529,10 @@ def _word_factor(factor: Factor, audit: Audit, *, by_ruler: bool) -> str:
         )
     if factor.noise is not None:
         return f"{name} {_word_gain(factor.share)}, within {describe_noise(factor.noise)}"
-    # Outputs that are worse under one ruler alone are not called worse, nor those of which another
+    # Outputs that are worse under one rubric alone are not called worse, nor those of which another
     # claim says the opposite.
     others = [one.words for one in _list_opposed(factor)]
-    if players == [PlayerName.OUTPUTS] and not by_ruler and not others:
+    if names == [FactorName.OUTPUTS] and not by_rubric and not others:
         name = _OUTPUTS[factor.share > 0]
     aside = f", although {join_phrases(others)}" if others else ""
     how = f", estimated on {count_noun(factor.anchors, 'question')}" if factor.anchors else ""
@@ -564,29 +564,29 @@ def _name_doubt(factor: Factor) -> str:
         return "chance"
     return (
         "what the outputs did"
-        if PlayerName.JUDGE_SERVICE in factor.players
+        if FactorName.JUDGE_SERVICE in factor.members
         else "what the judge service did"
     )
 
 
 def name_factor(factor: Factor) -> str:
-    """Return the players of a factor, jointly where they cannot be told apart."""
-    name = join_phrases([_name_player(player, factor) for player in _sort_joint(factor.players)])
-    return f"{name} together" if len(factor.players) > 1 else name
+    """Name a factor's members, jointly where they cannot be told apart."""
+    name = join_phrases([_word_name(one, factor) for one in _sort_joint(factor.members)])
+    return f"{name} together" if len(factor.members) > 1 else name
 
 
-def _name_player(player: PlayerName, factor: Factor) -> str:
+def _word_name(name: FactorName, factor: Factor) -> str:
     if (
-        player is PlayerName.DATASET
+        name is FactorName.DATASET
         and factor.causes
         and all(VALUE_RULE in one.source.rules for one in factor.causes)
     ):
         return "changed values of checks"
-    return _PHRASES.get(player, "the outputs")
+    return _PHRASES.get(name, "the outputs")
 
 
-def _word_rulers(audit: Audit) -> str:
-    """Return what the own share is under each ruler, where that differs by more than half of the larger."""
+def _word_rubrics(audit: Audit) -> str:
+    """Return what the own share is under each rubric, where that differs by more than half of the larger."""
     own, factors = audit.own, audit.factors
     if (
         own.old is None
@@ -595,9 +595,9 @@ def _word_rulers(audit: Audit) -> str:
     ):
         return ""
     sampled = [
-        factor for factor in factors if factor.share and not OWN_PLAYERS.isdisjoint(factor.players)
+        factor for factor in factors if factor.share and not OWN_FACTORS.isdisjoint(factor.members)
     ]
-    has_outputs = any(PlayerName.OUTPUTS in factor.players for factor in sampled)
+    has_outputs = any(FactorName.OUTPUTS in factor.members for factor in sampled)
     if has_outputs and all(any(_list_claims(factor)) for factor in sampled):
         ends = _word_effect(own.old), _word_effect(own.new)
         same = ends[0].partition(" ")[0] == ends[1].partition(" ")[0]
@@ -609,10 +609,10 @@ def _word_rulers(audit: Audit) -> str:
 
 def name_own(audit: Audit) -> str:
     """Return whose the own share is: the outputs' alone only where nothing else of it moved."""
-    changed = {player for factor in audit.factors if factor.changed for player in factor.players}
+    changed = {one for factor in audit.factors if factor.changed for one in factor.members}
     names = (
-        (PlayerName.OUTPUTS in changed, "the outputs"),
-        (PlayerName.INPUT in changed, _PHRASES[PlayerName.INPUT]),
+        (FactorName.OUTPUTS in changed, "the outputs"),
+        (FactorName.INPUT in changed, _PHRASES[FactorName.INPUT]),
         (bool(audit.lines.no_answer.score), "missing answers"),
     )
     return join_phrases([name for holds, name in names if holds])
@@ -705,5 +705,5 @@ def _describe_delta(delta: Fraction) -> str:
     return f"{'fell' if delta < 0 else 'rose'} by {format_size(delta)} points"
 
 
-def _sort_joint(players: Sequence[PlayerName]) -> list[PlayerName]:
-    return sorted(players, key=lambda player: player is PlayerName.JUDGE_SERVICE)
+def _sort_joint(names: Sequence[FactorName]) -> list[FactorName]:
+    return sorted(names, key=lambda name: name is FactorName.JUDGE_SERVICE)

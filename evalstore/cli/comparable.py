@@ -40,7 +40,7 @@ def command(settings: CommandSettings, a: str, b: str) -> ExitCode:
     worst of its parts, and each part says why. Nothing is graded, and no judge is asked.
 
     "yes": no score moves. "yes, after scoring again": the same outputs, graded by one side's
-    rulers, can be compared. "bounded": the two differ in questions, which move the difference by at
+    rubrics, can be compared. "bounded": the two differ in questions, which move the difference by at
     most so much. Else: "no".
 
     The exit code is 0 for "yes", and 1 for every other answer.

@@ -280,7 +280,7 @@ def _save_examples(
     """Save the outputs that show some changes as examples of the working file of B."""
     from evalstore.api import find_shown_output
 
-    if store is None or isinstance(new.ruler, Artifact):
+    if store is None or isinstance(new.version, Artifact):
         hint = f"name it by its reference: {new.artifact.kind}/<id>"
         raise UsageError(
             f"{new.name} is compared as a file, and --save-example writes into a store", hint=hint
@@ -351,8 +351,8 @@ def _make_change_side(side: DiffSide, store: Store) -> ChangeSide:
     from evalstore.api import ChangeSide, make_loader
     from evalstore.model import iterate_questions
 
-    load = make_loader(store, side.ruler)
-    if isinstance(side.ruler, Artifact):
+    load = make_loader(store, side.version)
+    if isinstance(side.version, Artifact):
         return ChangeSide(side.artifact, load, lambda: iterate_questions(side.artifact.value))
     return ChangeSide(side.artifact, load, lambda: store.questions(side.name))
 

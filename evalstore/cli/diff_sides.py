@@ -24,12 +24,12 @@ class DiffSide:
     """One side of a comparison: how it is named, and a version of the store, or the artifact of a file by itself."""
 
     name: str
-    ruler: Resolved | Artifact
+    version: Resolved | Artifact
 
     @property
     def artifact(self) -> Artifact:
         """The artifact that is compared."""
-        return self.ruler if isinstance(self.ruler, Artifact) else self.ruler.artifact
+        return self.version if isinstance(self.version, Artifact) else self.version.artifact
 
 
 def compare_sides(
@@ -52,7 +52,9 @@ def compare_sides(
             f"{old.name} is a {old.artifact.kind} and {new.name} a {new.artifact.kind}"
         )
     chosen = Profile(profile) if profile else None
-    diff = compare(old.ruler, new.ruler, store=store, profile=chosen, watch=watch, judges=judges)
+    diff = compare(
+        old.version, new.version, store=store, profile=chosen, watch=watch, judges=judges
+    )
     return replace(diff, old=replace(diff.old, ref=old.name), new=replace(diff.new, ref=new.name))
 
 

@@ -1,4 +1,4 @@
-"""Spells an artifact's mapping in one way: two spellings of one ruler come out the same."""
+"""Spells an artifact's mapping in one way: two spellings of one artifact come out the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIRST_KEYS = ("id", "version", "title", "kind", "input")
 def normalize_artifact(value: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return an artifact's mapping in its one spelling; None where its kind or its parts cannot be read.
 
-    What two spellings of one ruler share is the same: key order, the order of checks, questions and
+    What two spellings of one artifact share is the same: key order, the order of checks, questions and
     sets, defaults.
     """
     data = make_plain(value)

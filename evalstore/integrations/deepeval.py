@@ -36,7 +36,7 @@ class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
             if isinstance(rubric, RubricScorer)
             else scorer(rubric, store=store, judges=judges)
         )
-        self.threshold = float(self.rubric.ruler.threshold)
+        self.threshold = float(self.rubric.released.threshold)
         self.async_mode = False
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float | None:
@@ -74,4 +74,4 @@ class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
 
     @property
     def __name__(self) -> str:
-        return self.rubric.ruler.pin.ref
+        return self.rubric.released.pin.ref

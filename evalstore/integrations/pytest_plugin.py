@@ -1,7 +1,7 @@
-"""evalstore within pytest: the fixture `ruler`, and runs of what it graded.
+"""evalstore within pytest: the fixture `rubric`, and runs of what it graded.
 
-    def test_answer(ruler):
-        ruler("rubric/tone@1.2").check(answer("How?"), question="q1")
+    def test_answer(rubric):
+        rubric("rubric/tone@1.2").check(answer("How?"), question="q1")
 
 Imports the rest of evalstore when a test asks for it: pytest loads this module wherever evalstore
 is installed.
@@ -75,7 +75,7 @@ class PytestGrader:
 
 
 @dataclass(frozen=True, slots=True)
-class PytestRuler:
+class PytestRubric:
     """One rubric within a test."""
 
     rubric: str
@@ -144,10 +144,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def ruler(request: pytest.FixtureRequest) -> Callable[[str], PytestRuler]:
+def rubric(request: pytest.FixtureRequest) -> Callable[[str], PytestRubric]:
     """Return a function that finds a rubric of the store by its reference, to check outputs with."""
     grader = _open_grader(request.config)
-    return lambda rubric: PytestRuler(rubric, grader)
+    return lambda rubric: PytestRubric(rubric, grader)
 
 
 @pytest.hookimpl(optionalhook=True)

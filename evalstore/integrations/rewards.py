@@ -26,7 +26,7 @@ def make_trl_reward(
     the reward.
     """
     grade = scorer(rubric, store=store, judges=judges)
-    keys = sorted(grade.ruler.question_keys)
+    keys = sorted(grade.released.question_keys)
 
     def rubric_reward(
         prompts: Sequence[Completion], completions: Sequence[Completion], **columns: Any
@@ -55,7 +55,7 @@ def make_verifiers_reward(
     What not every check could grade has no reward.
     """
     grade = scorer(rubric, store=store, judges=judges)
-    keys = sorted(grade.ruler.question_keys)
+    keys = sorted(grade.released.question_keys)
 
     async def rubric_reward(task: Any, trace: Any) -> float | dict[str, float]:
         question = {key: found for key in keys if (found := getattr(task, key, None)) is not None}

@@ -92,22 +92,24 @@ class ReplyLookup:
 
 
 class _Bench:
-    """What one process makes of a ruler: prepared checks, and the lock under which they grade."""
+    """What one process makes of a rubric: prepared checks, and the lock under which they grade."""
 
-    def __init__(self, ruler: Ruler) -> None:
+    def __init__(self, released: ReleasedRubric) -> None:
         self.lock, self.lookup = Lock(), ReplyLookup()
-        context = CheckContext(ruler.load, self.lookup.find_reply, ruler.model, strict=ruler.strict)
+        context = CheckContext(
+            released.load, self.lookup.find_reply, released.model, strict=released.strict
+        )
         self.grade: Callable[[Sample], RubricResult] = prepare_rubric(
-            read_rubric(ruler.rubric.value), context
+            read_rubric(released.rubric.value), context
         )
 
 
 @dataclass(frozen=True)
-class Ruler:
+class ReleasedRubric:
     """One rubric: its pin, the artifact, what its checks refer to by reference, and the judges among that.
 
     `model` is what judges and checks without a model of their own name; `strict` takes no
-    approximate engine. Equal rulers give equal results; to pickle one keeps all of it but what is
+    approximate engine. Equal ones give equal results; to pickle one keeps all of it but what is
     prepared.
     """
 
@@ -155,10 +157,10 @@ class Ruler:
         return {**self.__dict__, "_bench": []}
 
 
-def load_ruler(used: ArtifactResolver, ref: str) -> Ruler:
+def load_released_rubric(used: ArtifactResolver, ref: str) -> ReleasedRubric:
     """Return the rubric that `ref` names, with everything that it refers to."""
     prepared, resolved = used.prepare_rubric(ref), used.resolve(ref)
-    return Ruler(
+    return ReleasedRubric(
         prepared.pin,
         resolved.artifact,
         used.artifacts,
@@ -201,7 +203,7 @@ class RubricScorer:
     says.
     """
 
-    ruler: Ruler
+    released: ReleasedRubric
     judges: Judges
     common: Path
 
@@ -230,9 +232,9 @@ class RubricScorer:
         sample = Sample(Output(output, calls), Question(str(row["id"]), str(row["input"]), row))
         replies: Mapping[str, JudgeReply] = {}
         while True:
-            result, missing = self.ruler.grade(sample, replies)
+            result, missing = self.released.grade(sample, replies)
             if not missing:
-                pin, reason = self.ruler.pin, explain_result(result)
+                pin, reason = self.released.pin, explain_result(result)
                 return Graded(
                     result.score,
                     _PASSED[result.verdict],
@@ -271,4 +273,4 @@ def scorer(
 
 def _load_scorer(rubric: str, store: ArtifactStore, judges: Judges) -> RubricScorer:
     used = ArtifactResolver(store, ReplyLookup().find_reply, judges.model)
-    return RubricScorer(load_ruler(used, rubric), judges, store.git.common)
+    return RubricScorer(load_released_rubric(used, rubric), judges, store.git.common)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Load = Callable[[str], Artifact]
 Rows = Iterable[Mapping[str, Any]]
 # What can be compared: a version in a store, or an artifact or its mapping from anywhere.
-Ruler = Resolved | Artifact | Mapping[str, Any]
+ComparedArtifact = Resolved | Artifact | Mapping[str, Any]
 
 
 def name_line(known: Mapping[str, Sequence[Release]], artifact: Artifact) -> str:
@@ -52,8 +52,8 @@ def find_base_release(
 
 def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
     store: ArtifactStore,
-    old: Ruler,
-    new: Ruler,
+    old: ComparedArtifact,
+    new: ComparedArtifact,
     policy: ChangePolicy,
     *,
     load: Load | None = None,
@@ -86,7 +86,11 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by
 
 
 def compare_by_rules(
-    store: ArtifactStore, old: Ruler, new: Ruler, *, detail: Detail = Detail.WITNESSES
+    store: ArtifactStore,
+    old: ComparedArtifact,
+    new: ComparedArtifact,
+    *,
+    detail: Detail = Detail.WITNESSES,
 ) -> Diff:
     """Return what changed between two versions by the rules alone, whatever was overridden or accepted."""
     return compare_versions(
@@ -114,12 +118,14 @@ def compare_with_release(  # noqa: PLR0913  # as above
     return compare_versions(store, old, new, policy, load=load, rows=pair, detail=detail)
 
 
-def get_artifact(ruler: Ruler) -> Artifact | Mapping[str, Any]:
+def get_artifact(side: ComparedArtifact) -> Artifact | Mapping[str, Any]:
     """Return the artifact of a version, and anything else as it is."""
-    return ruler.artifact if isinstance(ruler, Resolved) else ruler
+    return side.artifact if isinstance(side, Resolved) else side
 
 
-def _find_terms(policy: ChangePolicy, old: Ruler, new: Ruler) -> ComparisonSettings:
+def _find_terms(
+    policy: ChangePolicy, old: ComparedArtifact, new: ComparedArtifact
+) -> ComparisonSettings:
     """Return the settings for a change: with what was accepted since `old`, where `new` goes on from that release."""
     since = find_version(old.version) if isinstance(old, Resolved) and old.tag else None
     name = _find_name(new)
@@ -131,10 +137,10 @@ def _find_terms(policy: ChangePolicy, old: Ruler, new: Ruler) -> ComparisonSetti
     )
 
 
-def _find_name(ruler: Ruler) -> str:
-    if isinstance(ruler, Artifact | Resolved):
-        return ruler.name
-    return f"{find_kind(ruler)}/{ruler.get('id')}"
+def _find_name(side: ComparedArtifact) -> str:
+    if isinstance(side, Artifact | Resolved):
+        return side.name
+    return f"{find_kind(side)}/{side.get('id')}"
 
 
 def _build_empty_diff(old: Resolved, new: Resolved, terms: ComparisonSettings) -> Diff:
@@ -143,7 +149,7 @@ def _build_empty_diff(old: Resolved, new: Resolved, terms: ComparisonSettings) -
     return Diff(before, after, Bump.NONE, None, (), still, terms.rule_set, terms.profile)
 
 
-def make_loader(store: ArtifactStore, ruler: Ruler) -> Load:
+def make_loader(store: ArtifactStore, side: ComparedArtifact) -> Load:
     """Return a function that loads what a side refers to: from working files, or from releases."""
-    is_working = isinstance(ruler, Resolved) and ruler.commit is None
+    is_working = isinstance(side, Resolved) and side.commit is None
     return store.with_worktree().read_artifact if is_working else store.read_artifact

@@ -18,8 +18,8 @@ from evalstore.release.acceptances import (
     read_settings_at,
 )
 from evalstore.release.comparison import (
+    ComparedArtifact,
     Load,
-    Ruler,
     compare_versions,
     find_base_release,
     make_loader,
@@ -111,8 +111,8 @@ def name_side(side: Resolved) -> str:
 
 def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by what they are judged
     store: ArtifactStore,
-    old: Ruler,
-    new: Ruler,
+    old: ComparedArtifact,
+    new: ComparedArtifact,
     policy: ChangePolicy,
     *,
     load: Load | None = None,
@@ -211,7 +211,7 @@ def _is_last(changes: StoreChanges, diff: Diff) -> bool:
     return last is not None and diff.old.ref == f"{last.name}@{last.version}"
 
 
-def _name_sides(diff: Diff, old: Ruler, new: Ruler) -> Diff:
+def _name_sides(diff: Diff, old: ComparedArtifact, new: ComparedArtifact) -> Diff:
     names = (
         name_side(side) if isinstance(side, Resolved) else known.ref
         for side, known in ((old, diff.old), (new, diff.new))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from evalstore.audits import Audit, Factor, Lines, Origin
 from evalstore.audits.claims import describe_certainty, format_p
-from evalstore.audits.values import OWN_PLAYERS, PlayerName, RunSide
+from evalstore.audits.values import OWN_FACTORS, FactorName, RunSide
 from evalstore.audits.wording import (
     describe_empty_checks,
     format_points,
@@ -42,7 +42,7 @@ _EDIT_MARGIN = 4  # the column where an edit begins, below the name of who made 
 _EDIT_WORDS, _NOTE_WORDS = 13, 6  # the columns where the words of an edit and of a note go on
 _MESSAGE = 160
 _SHORT_PIN = len("git:") + 7
-_RULERS = frozenset({PlayerName.RUBRIC, PlayerName.JUDGE, PlayerName.DATASET})
+_DEFINITIONS = frozenset({FactorName.RUBRIC, FactorName.JUDGE, FactorName.DATASET})
 _NO_BREAK = "\u00a0"  # keeps an id and its points on one line
 
 
@@ -219,7 +219,7 @@ def describe_side(about: str, side: RunSide) -> str:
 
 def _list_details(audit: Audit, screen: Screen, room: int) -> list[str]:
     """Return the edits that moved most with their people, and what else to know, in so many lines."""
-    factors = (one for one in _order_factors(audit) if one.players != (PlayerName.OUTPUTS,))
+    factors = (one for one in _order_factors(audit) if one.members != (FactorName.OUTPUTS,))
     edits = [line for factor in factors for line in _format_causes(factor, screen)]
     notes = _list_warnings(audit, screen)
     rest = len(edits) + len(notes) - room
@@ -282,7 +282,7 @@ def _format_factor(factor: Factor, screen: Screen) -> list[str]:
         # What was estimated by anchors is tested against them.
         test = (
             "Welch"
-            if factor.anchors and not OWN_PLAYERS.isdisjoint(factor.players)
+            if factor.anchors and not OWN_FACTORS.isdisjoint(factor.members)
             else "sign-flip"
         )
         about.append(f"{test} p {format_p(factor.p)}")
@@ -391,10 +391,10 @@ def list_facts(audit: Audit) -> Iterator[str]:
 def _format_verdicts(audit: Audit) -> Iterator[str]:
     flips = audit.flips
     # Only of what was sampled can chance be asked.
-    has_rulers = any(
-        factor.flipped and _RULERS.issuperset(factor.players) for factor in audit.factors
+    has_edits = any(
+        factor.flipped and _DEFINITIONS.issuperset(factor.members) for factor in audit.factors
     )
-    aside = ", without what the rubrics changed" if has_rulers else ""
+    aside = ", without what the rubrics changed" if has_edits else ""
     chance = "" if flips.mid_p is None else f" (McNemar mid-p {format_p(flips.mid_p)}{aside})"
     by = [f"{len(ids):,} by {name.replace('_', ' ')}" for name, ids in flips.by.items()]
     several = sum(number > 1 for number in Counter(chain.from_iterable(flips.by.values())).values())
@@ -408,7 +408,7 @@ def _format_verdicts(audit: Audit) -> Iterator[str]:
 
 def _format_own(audit: Audit) -> Iterator[str]:
     own = audit.own
-    if any(factor.changed and {"outputs", "input"} & {*factor.players} for factor in audit.factors):
+    if any(factor.changed and {"outputs", "input"} & {*factor.members} for factor in audit.factors):
         ends = [
             ("unknown" if end is None else format_points(end))
             for end in (own.shapley, own.old, own.new)
@@ -429,7 +429,7 @@ def _format_failures(lines: Lines) -> Iterator[str]:
 def _format_price(audit: Audit) -> Iterator[str]:
     price = audit.price
     if price.calls:
-        is_joint = any(len(factor.players) > 1 for factor in audit.factors)
+        is_joint = any(len(factor.members) > 1 for factor in audit.factors)
         what = "separate the joint shares" if is_joint else "replace the estimates"
         yield f"{count_noun(price.calls, 'call')} of judges would {what} (--ask with --judge-url)"
     if price.steps > price.calls:

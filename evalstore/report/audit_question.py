@@ -1,4 +1,4 @@
-"""Renders one question of two runs: outputs by rulers, every check's reason, and both answers side by side."""
+"""Renders one question of two runs: outputs by rubrics, every check's reason, and both answers side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _LINES = 40  # of an answer, side by side
 _END_MARKS = str.maketrans({"\n": "⏎", "\r": "␍", "\t": "⇥", " ": "·"})
-_HEAD = ("output", "ruler", "score", "verdict", "graded by", "")
+_HEAD = ("output", "under", "score", "verdict", "graded by", "")
 
 
 def text(view: QuestionView, screen: Screen = PAPER) -> str:
@@ -38,7 +38,7 @@ def text(view: QuestionView, screen: Screen = PAPER) -> str:
 def markdown(view: QuestionView) -> str:
     """Return the same for a pull request."""
     checks = [
-        (id_, f"{cell.output} under {cell.ruler}", format_percent(result.score), result.reason)
+        (id_, f"{cell.output} under {cell.under}", format_percent(result.score), result.reason)
         for id_, results in _list_checks(view)
         for cell, result in zip(view.cells, results, strict=True)
         if result is not None
@@ -68,7 +68,7 @@ def document(view: QuestionView) -> dict[str, Any]:
     cells = [
         {
             "output": cell.output.lower(),
-            "ruler": cell.ruler.lower(),
+            "under": cell.under.lower(),
             **select_json_keys(cell, "rubric score verdict recorded missing"),
             "checks": [
                 select_json_keys(check, "id kind score verdict reason engine")
@@ -110,7 +110,7 @@ def _cell_row(cell: QuestionCell) -> tuple[str, ...]:
     how = "as recorded" if cell.recorded else calls or "graded now"
     return (
         f"of {cell.output}",
-        f"of {cell.ruler}",
+        f"of {cell.under}",
         format_percent(cell.score),
         verdict,
         cell.rubric,
@@ -123,7 +123,7 @@ def _format_check(
 ) -> Iterator[str]:
     yield f"check {make_printable(id_)}"
     for cell, result in zip(view.cells, results, strict=True):
-        lead = f"  {cell.output} under {cell.ruler}  "
+        lead = f"  {cell.output} under {cell.under}  "
         said = (
             "not in this rubric"
             if result is None

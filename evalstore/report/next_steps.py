@@ -207,9 +207,9 @@ def _after_replay(replay: RunReplay) -> Iterator[str]:
     if (
         replay.moved
         and replay.recorded_ref
-        and replay.recorded_ref.startswith(f"{replay.ruler.name}@")
+        and replay.recorded_ref.startswith(f"{replay.resolved.name}@")
     ):
-        yield _write_command("diff", replay.recorded_ref, replay.ruler.ref)
+        yield _write_command("diff", replay.recorded_ref, replay.resolved.ref)
 
 
 def _after_measurement(measured: Agreement | JudgeNoise) -> Iterator[str]:

@@ -58,7 +58,7 @@ def markdown(replay: RunReplay) -> str:
     moved = [(output.id, *_describe_move(output)) for output in replay.moved[:_ID]]
     return join_blocks(
         "### evalstore history",
-        f"{format_code(replay.run)} under {format_code(replay.ruler.ref)}",
+        f"{format_code(replay.run)} under {format_code(replay.resolved.ref)}",
         f"**{escape_prose(_summarize(replay))}**",
         format_table(("", "recorded", "now", "change"), totals),
         format_table(head, flips),
@@ -75,7 +75,7 @@ def document(replay: RunReplay) -> dict[str, Any]:
     }
     return {
         **select_json_keys(
-            replay, "run ref=ruler.ref version=ruler.version recorded=recorded_ref old new"
+            replay, "run ref=resolved.ref version=resolved.version recorded=recorded_ref old new"
         ),
         "compared": len(replay.outputs),
         "flips": flips,
@@ -96,10 +96,10 @@ def _summarize(replay: RunReplay) -> str:
     if replay.missing and not replay.outputs:
         return (
             f"None of {count_noun(len(replay.missing), 'output')} could be graded under "
-            f"{replay.ruler.ref}."
+            f"{replay.resolved.ref}."
         )
     of = f"{outputs} that could be graded" if replay.missing else outputs
-    return f"{len(replay.moved):,} of {of} move under {replay.ruler.ref}: {verdicts}."
+    return f"{len(replay.moved):,} of {of} move under {replay.resolved.ref}: {verdicts}."
 
 
 def _total_rows(replay: RunReplay) -> list[tuple[str, ...]]:
@@ -132,7 +132,7 @@ def _describe_move(output: ReplayedOutput) -> tuple[str, str]:
 
 def _list_notes(replay: RunReplay) -> Iterator[str]:
     if replay.reaches_all:
-        yield f"{replay.ruler.name} graded no output of this run; here it replaces every rubric"
+        yield f"{replay.resolved.name} graded no output of this run; here it replaces every rubric"
     if replay.missing:
         ids = join_names([make_excerpt(id_, _ID) for id_ in replay.missing], _NAMED)
         yield f"{count_noun(len(replay.missing), 'output')} could not be graded: {ids}"

@@ -267,10 +267,10 @@ class Run(PageValue):
         score = (
             f"no score{gap}" if self.score is None else f"score {float(self.score) * 100:.2f}{gap}"
         )
-        ruler = self.dataset.ref if self.dataset else self.name
+        against = self.dataset.ref if self.dataset else self.name
         mark = ["unreleased"] if self.unreleased else []
         return format_repr(
-            self, self.path, ruler, self.model, *mark, score, f"{self.scored:,} questions"
+            self, self.path, against, self.model, *mark, score, f"{self.scored:,} questions"
         )
 
     @classmethod

@@ -36,7 +36,7 @@ from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_ou
 from evalstore.scoring.judging import CallPlan, JudgeSession, open_session
 from evalstore.scoring.matching import OutputMatch, OutputMatcher
 from evalstore.scoring.options import ScoringOptions
-from evalstore.scoring.run_record import JudgeRecord, UsedRulers, finish_run
+from evalstore.scoring.run_record import JudgeRecord, UsedReferences, finish_run
 from evalstore.scoring.tally import QuestionSums, RunTally
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
@@ -122,14 +122,14 @@ class ScoringJob:
             keep(row, self.run)
         judges = JudgeRecord.from_session(self.session)
         judges = judges if optional is None else replace(judges, optional=optional)
-        return self.finish_run(tally, pairs, UsedRulers.from_resolver(self.resolver), judges)
+        return self.finish_run(tally, pairs, UsedReferences.from_resolver(self.resolver), judges)
 
     def finish_run(
-        self, tally: RunTally, pairs: OutputMatcher, rulers: UsedRulers, judges: JudgeRecord
+        self, tally: RunTally, pairs: OutputMatcher, used: UsedReferences, judges: JudgeRecord
     ) -> Run:
         """Return the run as `run_record.finish_run` does, but without a score where too many gradings failed."""
         most = self.options.max_ungraded
-        run = finish_run(self.run, tally, pairs, rulers, judges).withhold_score(most)
+        run = finish_run(self.run, tally, pairs, used, judges).withhold_score(most)
         if most == MAX_UNGRADED:
             return run
         return replace(run, harness={**run.harness, "max_ungraded": f"{float(most):g}"})

@@ -26,7 +26,7 @@ _HOW_TO_GIVE = {
 
 
 @dataclass(frozen=True, slots=True)
-class UsedRulers:
+class UsedReferences:
     """The pins of the rubrics and judges that graded, sorted by reference, and the notes that they gave rise to."""
 
     rubrics: tuple[UsedArtifact, ...] = ()
@@ -34,7 +34,7 @@ class UsedRulers:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def from_resolver(cls, resolver: ArtifactResolver) -> UsedRulers:
+    def from_resolver(cls, resolver: ArtifactResolver) -> UsedReferences:
         """Return what one resolver has met so far."""
         return cls(
             resolver.list_pins(Kind.RUBRIC),
@@ -42,9 +42,9 @@ class UsedRulers:
             tuple(dict.fromkeys(resolver.notes)),
         )
 
-    def join(self, other: UsedRulers) -> UsedRulers:
+    def join(self, other: UsedReferences) -> UsedReferences:
         """Return both together: each pin and each note once."""
-        return UsedRulers(
+        return UsedReferences(
             _join_pins(self.rubrics, other.rubrics),
             _join_pins(self.judges, other.judges),
             tuple(dict.fromkeys([*self.notes, *other.notes])),
@@ -103,7 +103,7 @@ def _join_pins(pins: Pins, others: Pins) -> Pins:
 
 
 def finish_run(
-    run: Run, tally: RunTally, pairs: OutputMatcher, rulers: UsedRulers, judges: JudgeRecord
+    run: Run, tally: RunTally, pairs: OutputMatcher, used: UsedReferences, judges: JudgeRecord
 ) -> Run:
     """Return `run` with its sums, pins and notes.
 
@@ -137,8 +137,8 @@ def finish_run(
         raise UnmetSettingError.from_reasons(unmet)
     return replace(
         summed,
-        rubrics=rulers.rubrics,
-        judges=rulers.judges,
+        rubrics=used.rubrics,
+        judges=used.judges,
         without_output=pairs.count_missing,
         without_question=pairs.odd.strays,
         asked_otherwise=pairs.others,
@@ -146,7 +146,7 @@ def finish_run(
         missing_outputs=pairs.find_missing(),
         notes=(
             *run.notes,
-            *rulers.notes,
+            *used.notes,
             *pairs.list_notes(dataset),
             *tally.list_notes(),
             *judges.notes,
@@ -155,18 +155,16 @@ def finish_run(
         ),
         harness={
             **summed.harness,
-            **_record_judge_model(rulers, judges),
+            **_record_judge_model(used, judges),
             **_record_replies(judges),
         },
     )
 
 
-def _record_judge_model(rulers: UsedRulers, judges: JudgeRecord) -> dict[str, str]:
+def _record_judge_model(used: UsedReferences, judges: JudgeRecord) -> dict[str, str]:
     """Return the judges' model that the run itself named: the only one that no digest holds."""
     return (
-        {"judge_model": write_canonical(dict(judges.model))}
-        if judges.model and rulers.judges
-        else {}
+        {"judge_model": write_canonical(dict(judges.model))} if judges.model and used.judges else {}
     )
 
 

@@ -46,7 +46,7 @@ from evalstore.scoring.job import (
     pin_dataset,
 )
 from evalstore.scoring.matching import OddOutputs, OutputMatcher
-from evalstore.scoring.run_record import JudgeRecord, UsedRulers
+from evalstore.scoring.run_record import JudgeRecord, UsedReferences
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
 from evalstore.text import make_excerpt
@@ -124,7 +124,7 @@ class GradedSpan:
     odd: OddOutputs
     repeats: int
     series: SeriesNames
-    rulers: UsedRulers
+    used: UsedReferences
 
 
 def map_rows(
@@ -180,7 +180,7 @@ def write_run_by_workers(
     if len(cut.spans) == 1:
         return job.write_run(out)
     pairs, tally = job.open_counts()
-    rulers, series = UsedRulers(), SeriesNames()
+    used, series = UsedReferences(), SeriesNames()
     with ExitStack() as stack:
         draft = stack.enter_context(write_run(out, choose_file_name(job.run)))
         submit, slots = stack.enter_context(workers)
@@ -198,11 +198,11 @@ def write_run_by_workers(
                     draft.write_line(line.text)
             pairs.odd.join(graded.odd)
             pairs.repeats += graded.repeats
-            rulers = rulers.join(graded.rulers)
+            used = used.join(graded.used)
         if job.choice.only and not series.wanted:
             _raise_as_whole(job)
         return draft.publish(
-            job.finish_run(tally, pairs, rulers, JudgeRecord.from_session(job.session))
+            job.finish_run(tally, pairs, used, JudgeRecord.from_session(job.session))
         )
 
 
@@ -236,7 +236,9 @@ def grade_span(task: GradingTask) -> GradedSpan:
                 match.other,
             )
         )
-    return GradedSpan(lines, pairs.odd, pairs.repeats, series, UsedRulers.from_resolver(resolver))
+    return GradedSpan(
+        lines, pairs.odd, pairs.repeats, series, UsedReferences.from_resolver(resolver)
+    )
 
 
 @dataclass(frozen=True, slots=True)

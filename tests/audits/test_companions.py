@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalstore.audits.inference import Inference, RulerSearch
+from evalstore.audits.inference import ArtifactSearch, Inference
 from evalstore.audits.side_replay import grade_with_judges
 from evalstore.model import Artifact
 from evalstore.places import find_resource_folder
@@ -120,7 +120,7 @@ def test_a_matrix_has_a_row_for_each_run_and_a_column_for_each_release(story: St
     assert (found["recorded"], found["calls"], found["models"]) == (["1.0.0"] * 3, 0, ["X", "Y", "Z"])
     some = answer("history", "rubric/r@>=2.0 <4", "--run", str(story.runs["X2"].samples))
     assert (some["versions"], some["cells"], some["recorded"]) == (["2.0.0", "3.0.0"], [[0.8, 1]], ["2.0.0"])
-    # A dataset is a ruler, too: what it pins grades the answers.
+    # A dataset is searched for, too: what it pins grades the answers.
     pins = answer("history", "dataset/d", "--run", str(story.runs["X2"].path))
     assert (pins["versions"], pins["cells"]) == (["1.0.0", "2.0.0"], [[1, 0.8]])
 
@@ -241,7 +241,7 @@ def test_a_replay_is_a_table_of_flips(story: Story, answer: Any) -> None:
 def search(store: Path, run: Path) -> Inference:
     """Return what the audit finds of a run that names no versions."""
     with ArtifactStore.open(store) as opened:
-        return grade_with_judges(opened, None, lambda *using: RulerSearch(*using, read_run(run)).run())
+        return grade_with_judges(opened, None, lambda *using: ArtifactSearch(*using, read_run(run)).run())
 
 
 def test_a_record_tells_the_releases_that_made_it(story: Story, tmp_path: Path) -> None:

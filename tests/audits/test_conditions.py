@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.audits.conditions import Answer, decide_conditions, find_worst_answer, parse_condition
-from evalstore.audits.values import OwnShare, PlayerName, Price
+from evalstore.audits.values import FactorName, OwnShare, Price
 from evalstore.errors import UsageError
 from evalstore.places import find_resource_folder
 from tests.audits.conftest import Desk, Repo
@@ -127,7 +127,7 @@ def test_a_condition_is_read_strictly() -> None:
 def test_one_question_is_a_square_of_outputs_and_rulers(runs: dict[str, str], ask: Any, cli: Any, repo: Repo) -> None:
     code, found = ask(runs["worse"], runs["banned"], "--question", "q9")
     assert (code, found["outputs"], found["models"]) == (0, {"a": "foo", "b": "fine"}, {"a": "worse", "b": "banned"})
-    cells = {(cell["output"], cell["ruler"]): cell for cell in found["cells"]}
+    cells = {(cell["output"], cell["under"]): cell for cell in found["cells"]}
     assert {key: (cell["score"], cell["recorded"]) for key, cell in cells.items()} == {
         ("a", "a"): (0.5, True), ("a", "b"): (0.5, False), ("b", "a"): (1, False), ("b", "b"): (0.5, True),
     }  # fmt: skip
@@ -186,7 +186,7 @@ def test_slices_by_tag_group_and_check(repo: Repo, answers: Callable[..., Path],
     assert (both.code, "--by sums up all of them" in both.err) == (2, True)
 
 
-def test_nothing_is_decided_where_judges_failed_too_often_or_players_move_together(
+def test_nothing_is_decided_where_judges_failed_too_often_or_factors_move_together(
     runs: dict[str, str], repo: Repo
 ) -> None:
     found = repo.audit(Path(runs["a"]), Path(runs["worse"]))
@@ -197,7 +197,7 @@ def test_nothing_is_decided_where_judges_failed_too_often_or_players_move_togeth
     assert "judges graded 1 questions" not in result.reason
     assert decide_conditions(failed, [own], max_ungraded=Fraction(1, 10))[0].answer is Answer.FAILS
     joint = tuple(
-        replace(one, players=(PlayerName.RUBRIC, PlayerName.OUTPUTS)) if one.players == (PlayerName.OUTPUTS,) else one
+        replace(one, members=(FactorName.RUBRIC, FactorName.OUTPUTS)) if one.members == (FactorName.OUTPUTS,) else one
         for one in found.factors
     )
     together = replace(found, factors=joint, own_as_zero=OwnShare(None, None, None), price=Price(calls=7))

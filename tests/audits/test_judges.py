@@ -269,7 +269,7 @@ def _release_composites(desk: Desk, *, bans: str = "foo") -> None:
         desk.dataset(version, 4)
 
 
-def test_a_judge_that_is_asked_in_a_composite_as_well_is_one_player(desk: Desk, judge_server: Any) -> None:
+def test_a_judge_that_is_asked_in_a_composite_as_well_is_one_factor(desk: Desk, judge_server: Any) -> None:
     """Its edit moves the composite's score, which says nothing of the service behind the judge."""
     judge_server.text = lambda prompt: json.dumps({"score": 0 if "HARD" in prompt else 1})
     _release_composites(desk)

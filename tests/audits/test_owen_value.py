@@ -34,9 +34,9 @@ def random_cell(seed: int, mask: int) -> Fraction:
     return Fraction(random.Random(f"{seed} {mask}").randint(0, 12), 12)  # noqa: S311  # no secret
 
 
-def attributed(players: list[Coalition], seed: int) -> Attribution:
+def attributed(names: list[Coalition], seed: int) -> Attribution:
     cells = {mask: random_cell(seed, mask) for mask in range(1 << 7)}
-    return attribute_change(players, [(number,) for number in range(len(players))], cells.get)
+    return attribute_change(names, [(number,) for number in range(len(names))], cells.get)
 
 
 def orders(node: Coalition | int) -> Iterator[list[int]]:
@@ -50,9 +50,9 @@ def orders(node: Coalition | int) -> Iterator[list[int]]:
 
 
 @given(trees, seeds)
-def test_edits_get_their_mean_over_all_orders(players: list[Coalition], seed: int) -> None:
-    found, gains = attributed(players, seed), {}
-    for order in orders(Coalition(tuple(players))):
+def test_edits_get_their_mean_over_all_orders(names: list[Coalition], seed: int) -> None:
+    found, gains = attributed(names, seed), {}
+    for order in orders(Coalition(tuple(names))):
         held = 0
         for edit in order:
             gain = random_cell(seed, held | 1 << edit) - random_cell(seed, held)
@@ -61,10 +61,10 @@ def test_edits_get_their_mean_over_all_orders(players: list[Coalition], seed: in
     assert {edit: one.share for edit, one in found.edits.items()} == {
         edit: sum(seen) / len(seen) for edit, seen in gains.items()
     }
-    for number, player in enumerate(players):
-        inside = sum(one.share for edit, one in found.edits.items() if player.edits >> edit & 1)
+    for number, name in enumerate(names):
+        inside = sum(one.share for edit, one in found.edits.items() if name.edits >> edit & 1)
         assert found.shares[(number,)] == inside
-    whole = sum(player.edits for player in players)
+    whole = sum(name.edits for name in names)
     assert sum(found.shares.values()) == random_cell(seed, whole) - random_cell(seed, 0) == found.new - found.old
 
 
@@ -76,12 +76,12 @@ def test_with_two_players_the_share_is_midway_between_first_and_last(seed: int) 
 
 
 def test_more_edits_than_can_be_exact_are_sampled_and_still_add_up() -> None:
-    players = [Coalition((Coalition(tuple(range(14))),)), Coalition((14,))]
+    names = [Coalition((Coalition(tuple(range(14))),)), Coalition((14,))]
 
     def cell(mask: int) -> Fraction:
         return Fraction((mask & 0x3FFF).bit_count() ** 2, 196) / (1 + (mask >> 14))
 
-    found = attribute_change(players, [(0,), (1,)], cell)
+    found = attribute_change(names, [(0,), (1,)], cell)
     assert sum(found.edits[edit].share for edit in range(14)) == found.shares[0,]
     assert all(found.edits[edit].error > 0 for edit in range(14))
     exact = attribute_change([Coalition((Coalition(tuple(range(EXACT_EDITS))),))], [(0,)], cell)
@@ -129,18 +129,18 @@ def test_a_hybrid_without_a_score_is_worth_nothing_yet() -> None:
     ],
 )
 def test_the_smallest_set_of_players_moves_together(missing: set[int], blocks: object) -> None:
-    players = [Coalition((number,)) for number in range(3)]
-    assert find_blocks(players, lambda mask: None if mask in missing else Fraction(1)) == blocks
+    names = [Coalition((number,)) for number in range(3)]
+    assert find_blocks(names, lambda mask: None if mask in missing else Fraction(1)) == blocks
 
 
 def test_a_joint_player_has_no_edits_of_its_own() -> None:
-    players = [Coalition((0, 1)), Coalition((2,))]
-    found = attribute_change(players, [(0, 1)], {0: Fraction(1), 7: Fraction(0)}.get)
+    names = [Coalition((0, 1)), Coalition((2,))]
+    found = attribute_change(names, [(0, 1)], {0: Fraction(1), 7: Fraction(0)}.get)
     assert (found.shares, found.edits) == ({(0, 1): -1}, {})
 
 
 def test_partitions_are_all_and_the_finest_come_first() -> None:
-    assert [len(list_partitions(players)) for players in range(7)] == [1, 1, 2, 5, 15, 52, 203]
+    assert [len(list_partitions(names)) for names in range(7)] == [1, 1, 2, 5, 15, 52, 203]
     assert list_partitions(3)[0] == ((0,), (1,), (2,))
     assert list_partitions(3)[-1] == ((0, 1, 2),)
 
@@ -151,8 +151,8 @@ EXAMPLE = {"old output": (100, 100, 60, 60), "new output": (90, 40, 70, 40)}
 
 def test_the_worked_example_of_the_module_is_true() -> None:
     rows = [*EXAMPLE.values()]
-    players = [Coalition((0, 1)), Coalition((2,))]
-    found = attribute_change(players, [(0,), (1,)], lambda mask: Fraction(rows[mask >> 2][mask & 3]))
+    names = [Coalition((0, 1)), Coalition((2,))]
+    found = attribute_change(names, [(0,), (1,)], lambda mask: Fraction(rows[mask >> 2][mask & 3]))
     assert (found.old, found.new) == (100, 40)
     assert found.shares == {(0,): -45, (1,): -15}
     assert (found.first, found.last) == ({(0,): -40, (1,): -10}, {(0,): -50, (1,): -20})
@@ -185,7 +185,7 @@ def test_items_that_come_and_go_share_what_enough_of_them_decide(needed: int, ad
         present = sum(mask >> bit & 1 == comes for bit, comes in enumerate(adds))
         return random_cell(seed, min(present, needed) << 1 | mask >> other & 1)
 
-    players = [Coalition((Coalition(tuple(range(size))), other))]
+    names = [Coalition((Coalition(tuple(range(size))), other))]
     classes = EditClass(needed, adds=False), EditClass(needed, adds=True)
     alike = {bit: classes[comes] for bit, comes in enumerate(adds)}
-    assert attribute_change(players, [(0,)], cell, alike) == attribute_change(players, [(0,)], cell)
+    assert attribute_change(names, [(0,)], cell, alike) == attribute_change(names, [(0,)], cell)

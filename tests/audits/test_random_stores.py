@@ -1,4 +1,4 @@
-"""Random stores against a brute force that shares no attribution: every player by plain enumeration of orders."""
+"""Random stores against a brute force that shares no attribution: every factor by plain enumeration of orders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evalstore.store import ArtifactStore
 from tests.audits.conftest import Desk, rate
 from tests.rows import mark_slow
 
-PLAYERS = ("rubric", "judge", "dataset", "outputs")
+FACTORS = ("rubric", "judge", "dataset", "outputs")
 WORDS = ("ok", "simply", "foo", "good", "alpha", "beta")
 Value = tuple[Fraction, Fraction]
 JUDGES = {0: "Rate", 1: "HARD"}
@@ -98,13 +98,13 @@ def test_every_share_is_that_of_the_brute_force(
         desk.repo.forget()
     found = desk.audit(*runs, asks=True)
     assert (found.common, found.price.calls, found.drift) == (size - 1, 0, ())
-    expected = {name: [Fraction(0), Fraction(0)] for name in PLAYERS}
+    expected = {name: [Fraction(0), Fraction(0)] for name in FACTORS}
     store = stack.enter_context(ArtifactStore.open(desk.repo.root))
     for number in range(size - 1):
         outputs = [[line["output"] for line in side if line["id"] == f"q{number}"] for side in lines]
 
         def value(entered: frozenset[str], number: int = number, outputs: Any = outputs) -> Value:
-            side = {name: 1 + (name in entered) for name in PLAYERS}
+            side = {name: 1 + (name in entered) for name in FACTORS}
             question = questions[side["dataset"]][number]
             context = make_context(store, side["rubric"], side["judge"])
             results = [
@@ -119,8 +119,8 @@ def test_every_share_is_that_of_the_brute_force(
             for channel in (0, 1):
                 expected[name][channel] += share[channel] / (size - 1)
     factors = {factor.name: [factor.share, factor.passes] for factor in found.factors}
-    assert {name: factors[name] for name in PLAYERS} == expected
-    assert [name for name, shares in factors.items() if any(shares) and name not in PLAYERS] == []
+    assert {name: factors[name] for name in FACTORS} == expected
+    assert [name for name, shares in factors.items() if any(shares) and name not in FACTORS] == []
     assert found.passes_delta == sum(factor.passes for factor in found.factors) + found.lines.total.passes
     assert render(found, "text")
 
@@ -137,8 +137,8 @@ def make_context(store: ArtifactStore, rubric: int, judge: int) -> CheckContext:
 
 def enumerate_orders(value: Callable[[frozenset[str]], Value]) -> dict[str, list[Fraction]]:
     known: dict[frozenset[str], Value] = {}
-    shares = {name: [Fraction(0), Fraction(0)] for name in PLAYERS}
-    for order in permutations(PLAYERS):
+    shares = {name: [Fraction(0), Fraction(0)] for name in FACTORS}
+    for order in permutations(FACTORS):
         entered: frozenset[str] = frozenset()
         for name in order:
             for held in (entered, entered | {name}):
@@ -146,7 +146,7 @@ def enumerate_orders(value: Callable[[frozenset[str]], Value]) -> dict[str, list
                     known[held] = value(held)
             for channel in (0, 1):
                 gain = known[entered | {name}][channel] - known[entered][channel]
-                shares[name][channel] += gain / factorial(len(PLAYERS))
+                shares[name][channel] += gain / factorial(len(FACTORS))
             entered |= {name}
     return shares
 
@@ -295,8 +295,8 @@ def test_lost_calls_code_and_keys_are_those_of_the_brute_force(desk: Desk, seed:
         score = sum((weights[rubric][id_] * one for id_, one in counted.items()), Fraction(0)) / total
         return score, Fraction(score >= Fraction(6, 10))
 
-    players = ("rubric", "dataset", "outputs")
-    expected = {name: [Fraction(0), Fraction(0)] for name in players}
+    names = ("rubric", "dataset", "outputs")
+    expected = {name: [Fraction(0), Fraction(0)] for name in names}
     wholes: list[list[Value]] = [[], []]
     compared, emptied = 0, set[str]()
     for number in range(size):
@@ -311,16 +311,16 @@ def test_lost_calls_code_and_keys_are_those_of_the_brute_force(desk: Desk, seed:
             emptied.add(f"q{number}")
 
         def value(entered: frozenset[str], number: int = number, left_out: frozenset[str] = left_out) -> Value | None:
-            rubric, dataset, answer = (int(name in entered) for name in players)
+            rubric, dataset, answer = (int(name in entered) for name in names)
             return combine(grade(number, rubric, dataset, answer), left_out, rubric)
 
-        cells = {held: value(held) for size_ in range(4) for held in map(frozenset, combinations(players, size_))}
-        if None in recorded or cells[frozenset()] is None or cells[frozenset(players)] is None:
+        cells = {held: value(held) for size_ in range(4) for held in map(frozenset, combinations(names, size_))}
+        if None in recorded or cells[frozenset()] is None or cells[frozenset(names)] is None:
             continue
         compared += 1
-        if None in cells.values():  # players that move together have a joint name
+        if None in cells.values():  # factors that move together have a joint name
             pytest.skip("a mix without a score")
-        for order in permutations(players):
+        for order in permutations(names):
             held = frozenset[str]()
             for name in order:
                 for channel in (0, 1):
@@ -330,7 +330,7 @@ def test_lost_calls_code_and_keys_are_those_of_the_brute_force(desk: Desk, seed:
     factors = {factor.name: factor for factor in found.factors}
     assert found.common == compared
     assert {*found.lines.emptied} == emptied
-    shares = {name: [factors[name].share, factors[name].passes] for name in players}
+    shares = {name: [factors[name].share, factors[name].passes] for name in names}
     assert shares == {name: [one / compared for one in both] for name, both in expected.items()}
     means = [[sum(column, Fraction(0)) / len(side) for column in zip(*side, strict=True)] for side in wholes]
     delta = [new - old for old, new in zip(*means, strict=True)]

@@ -99,7 +99,7 @@ def test_a_question_that_one_run_left_unscored_is_no_zero(released: Any, answers
     assert [(one.run, one.check, one.questions) for one in found.lines.failed_checks] == [("B", "sound", 1)]
 
 
-def test_a_mix_that_cannot_be_scored_is_a_joint_player(released: Any, answers: Answers) -> None:
+def test_a_mix_that_cannot_be_scored_is_a_joint_factor(released: Any, answers: Answers) -> None:
     php = "id: php\nversion: 1.0.0\nchecks: [{id: parses, kind: php_lint, on_no_code: unscored}]\n"
     released.release("rubrics/php", f"{php}scoring: {{combine: min}}\n")
     later = SMALL.replace("1.0.0", "2.0.0", 1).replace("Say two.", "Say two., rubric_ref: rubric/php@1.0.0")

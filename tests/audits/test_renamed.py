@@ -71,7 +71,7 @@ def test_a_rename_alone_moves_nothing(repo: Any, answers: Answers) -> None:
     assert found.sentence.startswith("The score did not move")
 
 
-def test_a_judge_that_was_renamed_is_the_player_that_it_was(
+def test_a_judge_that_was_renamed_is_the_factor_that_it_was(
     repo: Any, answers: Answers, judge_server: Any, tmp_path: Path
 ) -> None:
     judge_server.text = lambda prompt: json.dumps({"score": (len(prompt) % 4) / 4})

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.audits import Audit, AuditOptions, Cause, LineEffect, audit_runs
-from evalstore.audits.values import LINE_LABELS, PlayerName
+from evalstore.audits.values import LINE_LABELS, FactorName
 from evalstore.audits.wording import write_answer
 from evalstore.places import find_resource_folder
 from evalstore.report import render
@@ -141,7 +141,7 @@ def change_outputs(found: Audit, **facts: Any) -> Audit:
         ({"detectable": None}, "13 questions cannot tell."),
         ({"share": Fraction(1, 10**6)}, "13 questions cannot tell; it would take more than 100,000."),
         ({"anchors": 7}, "7 questions with equal outputs cannot tell."),
-        ({"players": (PlayerName.OUTPUTS, PlayerName.JUDGE_SERVICE)},
+        ({"members": (FactorName.OUTPUTS, FactorName.JUDGE_SERVICE)},
          "These runs cannot tell: the outputs and the judge service together moved the score."),
     ],
 )  # fmt: skip

@@ -136,7 +136,7 @@ def test_one_question_has_the_mean_of_its_samples_in_every_cell(store: Repo, tmp
     a, b = score(store, tmp_path, "1.0.0", "a", old), score(store, tmp_path, "2.0.0", "b", new)
     with ArtifactStore.open(store.root) as opened:
         found = view_question(a.path, b.path, "q0", opened)
-    assert [(cell.output, cell.ruler, cell.score) for cell in found.cells] == [
+    assert [(cell.output, cell.under, cell.score) for cell in found.cells] == [
         ("A", "A", 1), ("A", "B", Fraction(2, 3)), ("B", "A", Fraction(1, 2)), ("B", "B", 0),
     ]  # fmt: skip
     assert [str(cell.verdict) for cell in found.cells] == ["pass", "pass", "fail", "fail"]

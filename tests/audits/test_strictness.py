@@ -1,4 +1,4 @@
-"""Tests that `strict` is not a player: what it makes an error has a line, and all else is graded again as recorded."""
+"""Tests that `strict` is not a factor: what it makes an error has a line, and all else is graded again as recorded."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def turn(version: str, text: str) -> int:
 
 
 def list_parts(version: str, old: str, new: str) -> Iterator[tuple[str, Fraction, Fraction]]:
-    """Yield for both players their shares of score and passes on one question: the mean over both orders."""
+    """Yield for both factors their shares of score and passes on one question: the mean over both orders."""
     steps = {
         "rubric": [(("1.0.0", text), (version, text)) for text in (old, new)],
         "outputs": [((at, old), (at, new)) for at in ("1.0.0", version)],

@@ -21,7 +21,7 @@ from inspect_ai.tool import Tool, ToolCall, tool
 from evalstore import Store
 from evalstore.errors import GitError, RefError
 from evalstore.integrations.inspect import dataset_samples, rubric_scorer
-from evalstore.integrations.rubric_scorer import Ruler
+from evalstore.integrations.rubric_scorer import ReleasedRubric
 
 SAID = {"Say one.": "please", "Say two.": "moreover! thanks", "And then?": "nothing"}
 
@@ -50,10 +50,10 @@ def test_a_score_says_what_failed_and_why_and_names_its_ruler(
     assert two.explanation == "fail (1/3)\n- calm failed (0): found '!'\n- short failed (0): found 'moreover'"
     assert two.answer == "moreover! thanks"
     with Store.open(repo) as store:
-        ruler = store.resolve("rubric/tone@1.0.0")
+        resolved = store.resolve("rubric/tone@1.0.0")
     details = two.metadata
-    assert (details["rubric"], details["rubric_digest"]) == ("rubric/tone@1.0.0", ruler.digest)
-    assert details["scoring_digest"] == ruler.scoring_digest
+    assert (details["rubric"], details["rubric_digest"]) == ("rubric/tone@1.0.0", resolved.digest)
+    assert details["scoring_digest"] == resolved.scoring_digest
     assert (details["score"], details["verdict"], details["judges"]) == ("1/3", "fail", {})
     assert details["checks"][1] == {
         "id": "calm",
@@ -190,10 +190,10 @@ def test_a_floating_reference_is_a_warning_and_the_score_says_what_it_was(
 def test_grading_waits_beside_the_event_loop_and_one_at_a_time(
     repo: Path, mock: Any, evaluated: Any, scores: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    grade: Callable[..., Any] = Ruler.grade
+    grade: Callable[..., Any] = ReleasedRubric.grade
     busy, threads = threading.Lock(), set()
 
-    def spied(self: Ruler, *args: Any) -> Any:
+    def spied(self: ReleasedRubric, *args: Any) -> Any:
         assert busy.acquire(blocking=False)
         threads.add(threading.current_thread())
         time.sleep(0.002)  # long enough for another to come in between, if it could
@@ -202,7 +202,7 @@ def test_grading_waits_beside_the_event_loop_and_one_at_a_time(
         finally:
             busy.release()
 
-    monkeypatch.setattr(Ruler, "grade", spied)
+    monkeypatch.setattr(ReleasedRubric, "grade", spied)
     log = evaluated(asked(*[None] * 30), rubric_scorer("rubric/tone@1.0.0", repo), mock("thanks"))
     assert len(scores(log)) == 30
     assert threads

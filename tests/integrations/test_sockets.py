@@ -19,7 +19,7 @@ from evalstore import Endpoint, Judges, Store, evaluate
 from evalstore.errors import RefError, UsageError
 from evalstore.integrations import scorer
 from evalstore.integrations.promptfoo import get_assert
-from evalstore.integrations.pytest_plugin import PytestGrader, PytestRuler
+from evalstore.integrations.pytest_plugin import PytestGrader, PytestRubric
 from evalstore.integrations.rewards import make_trl_reward, make_verifiers_reward
 
 OUTPUTS = ["please", "moreover! thanks", "", "thanks, please!"]
@@ -121,9 +121,9 @@ def test_what_no_judge_was_asked_passes_no_assertion(repo: Path) -> None:
     config = {"rubric": "rubric/half@worktree", "store": str(repo)}
     assert get_assert("fine", {"prompt": "?", "vars": {}, "config": config})["pass"] is False
     assert make_trl_reward("rubric/half@worktree", store=repo)(prompts=["?"], completions=["fine"]) == [None]
-    ruler = PytestRuler("rubric/half@worktree", PytestGrader(repo, None))
+    rubric = PytestRubric("rubric/half@worktree", PytestGrader(repo, None))
     with pytest.raises(pytest.fail.Exception, match="not every check could be graded: pass"):
-        ruler.check("fine")
+        rubric.check("fine")
 
 
 def test_rewards_have_the_shapes_of_trl_and_verifiers(repo: Path) -> None:
@@ -149,8 +149,8 @@ TESTS = """
 import pytest
 
 @pytest.mark.parametrize(("question", "output"), [("one", "please"), ("two", "moreover! thanks")])
-def test_answer(ruler, question, output):
-    ruler("rubric/tone@1.0.0").check(output, question=question)
+def test_answer(rubric, question, output):
+    rubric("rubric/tone@1.0.0").check(output, question=question)
 """
 
 

@@ -37,7 +37,7 @@ PROTOCOLS: dict[str, frozenset[str]] = {
     ),
     "report/formats": frozenset({"render"}),
     # Words of the programs that call them.
-    "integrations": frozenset({"scorer", "ruler", "a_measure", *HOOKS}),
+    "integrations": frozenset({"scorer", "rubric", "a_measure", *HOOKS}),
     "migration/readers": frozenset({"read", "restore"}),
     "migration/readers/agentevals": frozenset({"read"}),
 }

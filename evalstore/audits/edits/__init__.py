@@ -1,1 +1,1 @@
-"""The edits between the rulers of two runs: who made which, and what a check is with some of them."""
+"""The edits between the rubrics of two runs: who made which, and what a check is with some of them."""

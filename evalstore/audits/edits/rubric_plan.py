@@ -31,7 +31,7 @@ from evalstore.audits.edits.version_path import (
 )
 from evalstore.audits.shapley import list_unions
 from evalstore.audits.stored_run import RunArtifactLoader, RunRubric
-from evalstore.audits.values import EditSource, Origin, PlayerName
+from evalstore.audits.values import EditSource, FactorName, Origin
 from evalstore.checks import combine_results
 from evalstore.model import (
     Artifact,
@@ -235,7 +235,7 @@ class RubricPlan:
     """
 
     rubric: PlannedRubric
-    trees: Mapping[PlayerName, Coalition]
+    trees: Mapping[FactorName, Coalition]
     sources: Mapping[int, EditSource]
     silent: tuple[EditSource, ...]
     floats: bool
@@ -270,8 +270,8 @@ class PlanBuilder:
         rubric = self._plan_rubric(history, (a.rubric, b.rubric))
         judges = tuple(_build_chain(slot.bits) for slot in self._judges.values())
         trees = {
-            PlayerName.RUBRIC: Coalition(build_members(rubric)),
-            PlayerName.JUDGE: Coalition(judges),
+            FactorName.RUBRIC: Coalition(build_members(rubric)),
+            FactorName.JUDGE: Coalition(judges),
         }
         trees = {name: tree for name, tree in trees.items() if tree.members}
         plan = RubricPlan(rubric, trees, self.sources, tuple(self.silent), self.floats)

@@ -52,7 +52,7 @@ from evalstore.integrations.inspect.samples import (
     read_output,
     read_question,
 )
-from evalstore.integrations.rubric_scorer import Ruler
+from evalstore.integrations.rubric_scorer import ReleasedRubric
 from evalstore.model import JudgeCall, JudgeReply, RubricResult, Sample
 from evalstore.scoring.judging.request import SAMPLING
 from evalstore.store import ArtifactStore
@@ -157,9 +157,9 @@ def rubric_scorer(
 
 @scorer(metrics=[mean(), stderr(), pass_rate()], name="rubric_scorer")
 def _make_scorer(ref: str | None = None, store: str = ".", *, judge: InspectJudge = None) -> Scorer:
-    rulers = RubricCache(Path(store).absolute())  # tasks change the working folder while they run
+    rubrics = RubricCache(Path(store).absolute())  # tasks change the working folder while they run
     if ref is not None:
-        rulers.load_rubric(ref)
+        rubrics.load_rubric(ref)
 
     async def score(state: TaskState, target: Target) -> Score:
         question, output = read_question(state, target), read_output(state)
@@ -171,7 +171,7 @@ def _make_scorer(ref: str | None = None, store: str = ".", *, judge: InspectJudg
             )
         if output is None:
             return make_unscored("no_response", "there is no output to grade")
-        ready = await _run_alone(rulers.load_rubric, named)
+        ready = await _run_alone(rubrics.load_rubric, named)
         result, asked = await _grade_with_judges(ready, Sample(output, question), judge)
         return make_score(result, output, rubric=ready.pin, judges=ready.judges, asked=asked)
 
@@ -179,7 +179,7 @@ def _make_scorer(ref: str | None = None, store: str = ".", *, judge: InspectJudg
 
 
 async def _grade_with_judges(
-    ready: Ruler, sample: Sample, judge: InspectJudge
+    ready: ReleasedRubric, sample: Sample, judge: InspectJudge
 ) -> tuple[RubricResult, bool]:
     """Grade, ask the missing calls, grade again; returns whether any judge was asked. Checks themselves never wait."""
     replies: Mapping[str, JudgeReply] = {}

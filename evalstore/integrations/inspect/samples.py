@@ -19,11 +19,11 @@ from pydantic import TypeAdapter, ValidationError
 from evalstore.documents import write_canonical
 from evalstore.errors import EvalstoreError, RefusedError
 from evalstore.integrations.rubric_scorer import (
+    ReleasedRubric,
     ReplyLookup,
-    Ruler,
     convert_numbers,
     explain_result,
-    load_ruler,
+    load_released_rubric,
     to_decimal,
 )
 from evalstore.model import (
@@ -51,13 +51,13 @@ class RubricCache:
     """The rubrics of the store at `place`, which is open only while one is loaded. Not thread-safe."""
 
     place: Path
-    _loaded: dict[str, Ruler] = field(default_factory=dict)
+    _loaded: dict[str, ReleasedRubric] = field(default_factory=dict)
 
-    def load_rubric(self, ref: str) -> Ruler:
+    def load_rubric(self, ref: str) -> ReleasedRubric:
         """Return the rubric that `ref` names; raises what `Store.open` and `Store.resolve` raise, and `SchemaError`."""
         if ref not in self._loaded:
             with open_store(self.place) as used:
-                self._loaded[ref] = load_ruler(used, ref)
+                self._loaded[ref] = load_released_rubric(used, ref)
         return self._loaded[ref]
 
 

@@ -112,7 +112,7 @@ def _describe_step(origin: Origin) -> str:
 
 
 def _list_lines(audit: Audit) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the questions behind the lines, which no player moved, and what was not reproduced."""
+    """Yield the questions behind the lines, which no factor moved, and what was not reproduced."""
     lines = audit.lines
     lists = (
         ("added to the dataset", lines.questions.added),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evalstore.runs import GradedRow
 
 
-_SQUARE = 4  # two outputs under two rulers
+_SQUARE = 4  # two outputs under two rubrics
 _MOST_TAGS = 100
 _LABEL = 70  # characters of an edit's message
 _FLIPS = {"f0": "pass to fail", "f1": "fail to pass", "f2": "no flip"}
@@ -41,9 +41,9 @@ def write_page(view: QuestionView, notes: Sequence[str]) -> str:
 def prepare_question(
     rows: tuple[GradedRow, GradedRow], cells: Sequence[QuestionCell]
 ) -> dict[str, Any]:
-    """Return the square of outputs and rulers, the reasons of each check, and the answers side by side."""
+    """Return the square of outputs and rubrics, the reasons of each check, and the answers side by side."""
     return {
-        "rulers": {cell.ruler: cell.rubric for cell in cells},
+        "rubrics": {cell.under: cell.rubric for cell in cells},
         "square": {
             one.output: [cell for cell in cells if cell.output == one.output] for one in cells
         },
@@ -83,7 +83,7 @@ def _describe_result(
     result: CheckResult | None, cells: Sequence[QuestionCell]
 ) -> tuple[str, str, str]:
     """Return in which cells a check says so, its score and verdict, and its reason."""
-    where = ", ".join(f"{cell.output} under {cell.ruler}" for cell in cells)
+    where = ", ".join(f"{cell.output} under {cell.under}" for cell in cells)
     where = "all four" if len(cells) == _SQUARE else where
     if result is None:
         return (
@@ -101,13 +101,13 @@ def _describe_result(
 class FilterChoices:
     """What can be chosen in the filters: by name of a class in the page, the label."""
 
-    players: dict[str, str]
+    factors: dict[str, str]
     edits: dict[EditSource, str]
     tags: dict[str, str]
 
     def list_classes(self, question: MovedQuestion) -> Iterator[str]:
         """Yield the classes that a question has, by which filters find it."""
-        yield from (self.players[name] for name in question.shares)
+        yield from (self.factors[name] for name in question.shares)
         yield from dict.fromkeys(
             self.edits[source] for source, _ in question.edits if source in self.edits
         )
@@ -136,7 +136,7 @@ def filter_moved(audit: Audit, edits: Sequence[EditSource], budget: int) -> Filt
         FilterMenu(
             "moved by",
             "anything",
-            {key: name.replace("_", " ") for name, key in choices.players.items()},
+            {key: name.replace("_", " ") for name, key in choices.factors.items()},
         ),
         FilterMenu("edit", "any edit", _label_edits(choices)),
         FilterMenu("flip", "any verdict", _FLIPS),
@@ -152,7 +152,7 @@ def filter_moved(audit: Audit, edits: Sequence[EditSource], budget: int) -> Filt
 
 
 def _list_choices(moved: Sequence[MovedQuestion], listed: Sequence[EditSource]) -> FilterChoices:
-    players = dict.fromkeys(name for question in moved for name in question.shares)
+    names = dict.fromkeys(name for question in moved for name in question.shares)
     edits = dict.fromkeys(source for question in moved for source, _ in question.edits)
     # The page's table of edits has the numbers, so that a question leads to the people behind its
     # edits.
@@ -160,7 +160,7 @@ def _list_choices(moved: Sequence[MovedQuestion], listed: Sequence[EditSource]) 
     tags = Counter(tag for question in moved for tag in dict.fromkeys(question.tags))
     common = sorted(tags, key=lambda tag: (-tags[tag], tag))[:_MOST_TAGS]
     return FilterChoices(
-        players={name: f"p{number}" for number, name in enumerate(players)},
+        factors={name: f"p{number}" for number, name in enumerate(names)},
         edits={source: numbers[source] for source in edits if source in numbers},
         tags={tag: f"t{number}" for number, tag in enumerate(sorted(common))},
     )

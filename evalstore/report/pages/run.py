@@ -36,7 +36,7 @@ def write_page(view: RunView) -> str:
         rules=outputs.rules,
         run=run,
         sentences=[*describe_run(view)],
-        rulers={
+        references={
             "run": [str(run.path)],
             "rubrics": [used.ref for used in run.rubrics],
             "judges": [used.ref for used in run.judges],

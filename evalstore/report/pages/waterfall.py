@@ -18,7 +18,7 @@ from evalstore.text import count_noun
 
 @dataclass(frozen=True, slots=True)
 class WaterfallStep:
-    """One row of the waterfall: a player, several, or a line, and what it adds to score and pass rate."""
+    """One row of the waterfall: a factor, several, or a line, and what it adds to score and pass rate."""
 
     label: str
     effect: LineEffect
