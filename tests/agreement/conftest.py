@@ -15,7 +15,7 @@ import pytest
 
 from evalstore.places import find_resource_folder
 
-RULERS = "history/02-own-rulers"
+OWN = "history/02-own-rubrics"
 FILES = ("evalstore.yaml", "judges/accuracy.yaml", "judges/tone.yaml", "datasets/gold_answers.yaml")
 # What two people said of the six gold answers, and what a judge that is fooled once says.
 GOLD = {
@@ -34,13 +34,13 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo = tmp_path_factory.mktemp("released") / "repo"
     for name in FILES:
         (repo / name).parent.mkdir(exist_ok=True, parents=True)
-        shutil.copy(find_resource_folder("sample_repo") / RULERS / name, repo / name)
+        shutil.copy(find_resource_folder("sample_repo") / OWN / name, repo / name)
     home = {"HOME": str(repo.parent), "GIT_CONFIG_NOSYSTEM": "1"}
     (repo.parent / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
     for argv in (
         ["git", "init", "-q", "-b", "main"],
         ["git", "add", "."],
-        ["git", "commit", "-qm", "rulers"],
+        ["git", "commit", "-qm", "rubrics"],
         [sys.executable, "-m", "evalstore", "bump", "--all", "-q"],
     ):
         subprocess.run(argv, cwd=repo, env={**os.environ, **home}, check=True)

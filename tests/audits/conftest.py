@@ -27,7 +27,7 @@ SAMPLE = Path(__file__).resolve().parents[2] / "sample_repo"
 AT = datetime(2026, 11, 1, tzinfo=UTC)
 # folder -> who, and the artifacts that are released with it.
 RELEASES = (
-    ("02-own-rulers", "Mira Okafor", {"rubrics/answer_style": "1.0.0", "rubrics/cache_metadata": "1.0.0",
+    ("02-own-rubrics", "Mira Okafor", {"rubrics/answer_style": "1.0.0", "rubrics/cache_metadata": "1.0.0",
      "rubrics/safe_markup": "1.0.0", "rubrics/config_deploy": "1.0.0", "datasets/web_answers": "1.0.0"}),
     ("03-no-filler", "Jonas Brandt", {"rubrics/answer_style": "2.0.0"}),
     ("04-tidy-wording", "Mira Okafor", {"rubrics/answer_style": "2.0.1"}),

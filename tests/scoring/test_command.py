@@ -191,7 +191,7 @@ def test_killed_half_way_no_run_is_left_and_the_next_one_is_whole(
 
 
 def test_the_sample_store_scores_as_its_story_says(cli: Cli, release: Callable[..., Path], tmp_path: Path) -> None:
-    source = find_resource_folder("sample_repo") / "history" / "02-own-rulers"
+    source = find_resource_folder("sample_repo") / "history" / "02-own-rubrics"
     files = {str(path.relative_to(source)): path.read_text("utf-8") for path in sorted(source.glob("*/*.yaml"))}
     repo = release(files)
     outputs = find_resource_folder("sample_repo") / "outputs" / "model_a.jsonl"
