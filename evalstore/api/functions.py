@@ -166,7 +166,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     load: ArtifactLoader | None = None,
     rows: DatasetRows | None = None,
     profile: Profile | None = None,
-    terms: ComparisonSettings | None = None,
+    settings: ComparisonSettings | None = None,
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     judges: Judges | None = None,
 ) -> Diff:
@@ -177,7 +177,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     counts, and what people accepted since the release `old`. The store also tells what the
     references within both sides mean (so does `load`); without it a moved pin is major. `rows` are
     the rows of a dataset, old and new, that keeps them in a file; of references they are found.
-    `profile` says what is major, and wins over the store's; `terms` replace all that the store says
+    `profile` says what is major, and wins over the store's; `settings` replace all that the store says
     of changes. `watch` wraps the iteration over the rows of each side (a progress bar). Examples
     are graded by the replies that are kept, as `judges` says; its endpoint is not asked.
     """
@@ -189,8 +189,8 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
         from evalstore.diff import compare as compare_documents
 
         sides = [_read_artifact(side, None, "compare") for side in (old, new)]
-        terms = terms or ComparisonSettings(profile or Profile.SCORE)
-        return compare_documents(*sides, load=load, rows=rows, terms=terms)
+        settings = settings or ComparisonSettings(profile or Profile.SCORE)
+        return compare_documents(*sides, load=load, rows=rows, settings=settings)
     from datetime import UTC, datetime
 
     from evalstore.release.acceptances import ChangePolicy, read_change_policy
@@ -200,7 +200,9 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
         resolve_side(store, side) if isinstance(side, str) else side for side in (old, new)
     )
     today = datetime.now(UTC).date()
-    policy = ChangePolicy(terms, (), today) if terms else read_change_policy(store, today, profile)
+    policy = (
+        ChangePolicy(settings, (), today) if settings else read_change_policy(store, today, profile)
+    )
     with open_kept_replies(store, judges) as replies:
         return compare_sides(
             store, before, after, policy, load=load, rows=rows, watch=watch, replies=replies

@@ -138,10 +138,10 @@ def number_duplicates(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
     for finding in findings:
         before = seen[finding.fingerprint]
         seen[finding.fingerprint] += 1
-        print_ = (
+        fingerprint = (
             _digest_facts([finding.fingerprint, str(before)]) if before else finding.fingerprint
         )
-        numbered.append(replace(finding, fingerprint=print_))
+        numbered.append(replace(finding, fingerprint=fingerprint))
     return numbered
 
 

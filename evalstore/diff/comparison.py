@@ -53,20 +53,20 @@ _UNKNOWN = TotalEffect(Direction.EITHER, Direction.EITHER, None, None)
 
 
 def apply_declarations(
-    change: Change, terms: ComparisonSettings, renames: Mapping[str, str]
+    change: Change, settings: ComparisonSettings, renames: Mapping[str, str]
 ) -> Change:
     """Return the change with the proof that a declaration gives it, where there is one."""
-    if change.rule == "extension-field-changed" and change.name in terms.cosmetic:
+    if change.rule == "extension-field-changed" and change.name in settings.cosmetic:
         return replace(change, proof=_DECLARED_COSMETIC)
     if change.rule == "question-id-renamed" and change.new in list_later_ids(renames, change.old):
         return replace(change, proof=_DECLARED_RENAME)
     return change
 
 
-def apply_level_settings(finding: DiffFinding, terms: ComparisonSettings) -> DiffFinding:
+def apply_level_settings(finding: DiffFinding, settings: ComparisonSettings) -> DiffFinding:
     """Return the finding at its level: the rule's, then the settings' override, then what people accepted."""
-    finding = _override_level(finding, terms.overrides)
-    accepted = terms.accepted.get(finding.fingerprint)
+    finding = _override_level(finding, settings.overrides)
+    accepted = settings.accepted.get(finding.fingerprint)
     # An acceptance of major as minor covers no level above the one that was looked at.
     if accepted is None or not accepted.level < finding.level <= accepted.was:
         return finding
@@ -91,7 +91,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     *,
     load: ArtifactLoader | None = None,
     rows: DatasetRows | None = None,
-    terms: ComparisonSettings | None = None,
+    settings: ComparisonSettings | None = None,
     detail: Detail = Detail.WITNESSES,
     replies: CheckContext | None = None,
 ) -> Diff:
@@ -99,19 +99,19 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
 
     `load` reads what a reference names, so that a moved pin imports exactly the other artifact's
     change; without it a moved pin is major. `rows` are the rows, old and new, of a dataset that
-    keeps them in a file beside it. `terms` are what the store says of changes: a profile,
+    keeps them in a file beside it. `settings` are what the store says of changes: a profile,
     declarations, overrides, and what people accepted. `detail` leaves out what nobody is going to
     look at. `replies` says how judges answer about examples (`ask`, `model`).
     """
-    terms = terms or ComparisonSettings()
+    settings = settings or ComparisonSettings()
     # An override of one direction alone needs the directions.
-    if detail in _FOR_BUMPS and any(":" in name for name in terms.overrides):
+    if detail in _FOR_BUMPS and any(":" in name for name in settings.overrides):
         detail = Detail.FINDINGS
     # What was accepted is found by its fingerprint, and the rule of a question's value is that of
     # its kind.
-    elif detail is Detail.LEVELS and (terms.accepted or terms.overrides):
+    elif detail is Detail.LEVELS and (settings.accepted or settings.overrides):
         detail = Detail.BUMP
-    return _Comparison(load, terms, detail=detail, replies=replies).run(old, new, rows)
+    return _Comparison(load, settings, detail=detail, replies=replies).run(old, new, rows)
 
 
 @dataclass(slots=True)
@@ -231,9 +231,9 @@ class _Comparison:
         """Return the difference of two rubrics that are filled for one question: none is invented for them."""
         wanted = Detail.BUMP if self.detail is Detail.LEVELS else self.detail
         detail = min(wanted, most, key=_RANKED.index)
-        terms = self.settings.without_opinions
+        settings = self.settings.without_opinions
         inner = _Comparison(
-            self.load, terms, self.depth + 1, detail, invents=False, diffs=self.diffs
+            self.load, settings, self.depth + 1, detail, invents=False, diffs=self.diffs
         )
         return inner.run(old, new)
 

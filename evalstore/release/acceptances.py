@@ -84,12 +84,12 @@ def read_change_policy_at(
     """
     locked = store.read_file_at(commit, LOCK_FILE, LOCK_LIMIT)
     refs = read_lock(locked).refs if locked else {}
-    terms = replace(
+    settings = replace(
         read_comparison_settings(read_settings_at(store, commit), profile), locked=frozenset(refs)
     )
     data = store.read_file_at(commit, ACCEPTED)
     accepted = None if data is None else _read_accepted(data, f"git:{commit[:12]}:{ACCEPTED}")
-    return ChangePolicy(terms, _parse_document(accepted), today)
+    return ChangePolicy(settings, _parse_document(accepted), today)
 
 
 def find_policy_blobs(

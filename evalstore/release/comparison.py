@@ -68,18 +68,18 @@ def compare_versions(  # noqa: PLR0913  # both sides, what they refer to, and by
     released yet. `rows` are both sides' rows where they are not those in the store. `replies` says
     how judges answer about examples.
     """
-    terms = _find_terms(policy, old, new)
+    settings = _find_settings(policy, old, new)
     if isinstance(old, Resolved) and isinstance(new, Resolved):
         has_rows = "rows" in {*old.artifact.value, *new.artifact.value}
         # Rows are not part of the digest, so that datasets with rows are always compared.
         if old.digest == new.digest and not has_rows:
-            return _build_empty_diff(old, new, terms)
+            return _build_empty_diff(old, new, settings)
         rows = store.pair_rows(old, new) if rows is None and has_rows else rows
     from evalstore.diff import compare
 
     load = load or make_loader(store, new)
     sides = get_artifact(old), get_artifact(new)
-    diff = compare(*sides, load=load, rows=rows, terms=terms, detail=detail, replies=replies)
+    diff = compare(*sides, load=load, rows=rows, settings=settings, detail=detail, replies=replies)
     if rows or not (isinstance(old, Resolved) and isinstance(new, Resolved)):
         return diff  # rows are not part of the digests by which it is known
     return add_asked(store, diff, old.artifact, new.artifact)
@@ -123,7 +123,7 @@ def get_artifact(side: ComparedArtifact) -> Artifact | Mapping[str, Any]:
     return side.artifact if isinstance(side, Resolved) else side
 
 
-def _find_terms(
+def _find_settings(
     policy: ChangePolicy, old: ComparedArtifact, new: ComparedArtifact
 ) -> ComparisonSettings:
     """Return the settings for a change: with what was accepted since `old`, where `new` goes on from that release."""
@@ -143,10 +143,10 @@ def _find_name(side: ComparedArtifact) -> str:
     return f"{find_kind(side)}/{side.get('id')}"
 
 
-def _build_empty_diff(old: Resolved, new: Resolved, terms: ComparisonSettings) -> Diff:
+def _build_empty_diff(old: Resolved, new: Resolved, settings: ComparisonSettings) -> Diff:
     before, after = (Side(f"{one.name}@{one.version}", one.digest) for one in (old, new))
     still = TotalEffect(Direction.NONE, Direction.NONE, Fraction(0), Fraction(0))
-    return Diff(before, after, Bump.NONE, None, (), still, terms.rule_set, terms.profile)
+    return Diff(before, after, Bump.NONE, None, (), still, settings.rule_set, settings.profile)
 
 
 def make_loader(store: ArtifactStore, side: ComparedArtifact) -> Load:

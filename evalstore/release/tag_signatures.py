@@ -26,7 +26,7 @@ _LAST_SECOND = 253_402_300_799  # of the year 9999
 
 
 @dataclass(frozen=True, slots=True)
-class SignatureTerms:
+class SignatureSettings:
     """By what signatures count: the signers of a file from elsewhere (else the store's own), the base, and the time.
 
     Without `now` a release that has not arrived anywhere is judged by what its tag says of its day.
@@ -38,7 +38,7 @@ class SignatureTerms:
 
 
 def check_signatures(
-    records: ReleaseRecords, tags: Iterable[ReleaseTag], terms: SignatureTerms
+    records: ReleaseRecords, tags: Iterable[ReleaseTag], settings: SignatureSettings
 ) -> Iterator[Finding]:
     """Yield the releases that no allowed signer has signed, and those that the ledger lists as signed and are not.
 
@@ -48,13 +48,17 @@ def check_signatures(
     store, found = records.store, list(tags)
     files: list[tuple[bytes, list[ReleaseTag]]] = []
     try:
-        files += _list_signer_files(records, found, terms)
+        files += _list_signer_files(records, found, settings)
     except EvalstoreError as error:
         place = error.place or Place(SETTINGS_FILE)
         yield make_finding("signers-missing", place, message=error.message, hint=error.hint or "")
     if files:
-        arrivals = find_arrivals(store, terms.base.commit if terms.base else find_head(store.git))
-        moments = {tag.name: arrivals.get((tag.ref.name, tag.ref.pin), terms.now) for tag in found}
+        arrivals = find_arrivals(
+            store, settings.base.commit if settings.base else find_head(store.git)
+        )
+        moments = {
+            tag.name: arrivals.get((tag.ref.name, tag.ref.pin), settings.now) for tag in found
+        }
         for signers, some in files:
             yield from _check_tags(store, some, signers, moments)
         return
@@ -66,13 +70,13 @@ def check_signatures(
 
 
 def _list_signer_files(
-    records: ReleaseRecords, tags: list[ReleaseTag], terms: SignatureTerms
+    records: ReleaseRecords, tags: list[ReleaseTag], settings: SignatureSettings
 ) -> Iterator[tuple[bytes, list[ReleaseTag]]]:
     """Yield each file of signers with the tags that need one of them."""
-    if terms.signers is not None:
-        yield terms.signers, tags
+    if settings.signers is not None:
+        yield settings.signers, tags
         return
-    store, base = records.store, terms.base
+    store, base = records.store, settings.base
     own = read_signers(store) if is_signature_required(store.settings) else None
     if base and is_signature_required(base.settings):
         theirs = base.read_signers()

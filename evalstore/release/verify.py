@@ -36,7 +36,7 @@ from evalstore.release.lock import (
 from evalstore.release.references import FindPlace, ReferenceResolver, walk_references
 from evalstore.release.release_bumps import BumpChecker
 from evalstore.release.release_tags import ReleaseTag, TagListing, check_release, list_tag_refs
-from evalstore.release.tag_signatures import SignatureTerms, check_signatures
+from evalstore.release.tag_signatures import SignatureSettings, check_signatures
 from evalstore.release.working_scan import scan_working_files
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.repository.config import read_config
@@ -101,7 +101,7 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
     """
     own, unread = _read_own_lock(store) if lock is None else (lock, [])
     records, listing = ReleaseRecords(store, own), list_tag_refs(store)
-    terms = SignatureTerms(signers, base, now)
+    settings = SignatureSettings(signers, base, now)
     selected = [_parse_release_ref(text) for text in refs]
     is_wanted = partial(_is_selected, selected)
     of_artifacts = [tag for tag in listing.releases.values() if is_wanted(tag.ref.name, None)]
@@ -133,7 +133,7 @@ def verify(  # noqa: PLR0913  # what is verified against what, each by its name
             for tag in watch(releases)
             for finding in _check_release(records, tag, bumps, unchecked)
         ],
-        check_signatures(records, releases, terms),
+        check_signatures(records, releases, settings),
         chain.from_iterable(check_ledger(records, name) for name in ledgers),
         check_ledger_history(records, lambda name: is_wanted(name, None)),
         check_rewritten(records, ledgers, file),

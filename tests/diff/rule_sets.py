@@ -58,7 +58,7 @@ def judge_pair(name: str, rule_set: int) -> list[Verdict]:
     """Return what a rule set says of one pair, in the order of the findings."""
     pair = _read_pair(name.removesuffix(" back"))
     sides = (pair.new, pair.old) if name.endswith(" back") else (pair.old, pair.new)
-    diff = compare(*sides, load=pair.load, terms=ComparisonSettings(rule_set=rule_set))
+    diff = compare(*sides, load=pair.load, settings=ComparisonSettings(rule_set=rule_set))
     return [
         [finding.rule, *map(str, (finding.level, finding.direction, finding.verdict_direction, finding.certainty))]
         for finding in diff.findings

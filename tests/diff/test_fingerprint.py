@@ -81,7 +81,7 @@ test_it_stays_whatever_changes_around_it = pytest.mark.slow(each(BESIDE)(hold_be
 
 
 def test_each_edit_has_its_own() -> None:
-    found = [print_ for edit in EDITS.values() for print_ in prints(edited(edit))]
+    found = [fingerprint for edit in EDITS.values() for fingerprint in prints(edited(edit))]
     assert len(set(found)) == len(EDITS)
 
 

@@ -38,7 +38,7 @@ OPTIONS = rubric(), rubric(on_no_code="fail")
 
 
 def judge(sides: tuple[Mapping, Mapping], rule_set: int, **more: Any) -> Diff:
-    return compare(*sides, terms=ComparisonSettings(rule_set=rule_set), **more)
+    return compare(*sides, settings=ComparisonSettings(rule_set=rule_set), **more)
 
 
 def install(monkeypatch: pytest.MonkeyPatch, **facts: Any) -> None:

@@ -65,7 +65,7 @@ PHRASE = (rubric("foo"), rubric("foo", "bar"))
     ],
 )
 def test_an_override_is_seen_on_the_finding(overrides: Mapping, level: Bump, by: str | None) -> None:
-    diff = compare(*PHRASE, terms=read_comparison_settings({"rules": overrides}))
+    diff = compare(*PHRASE, settings=read_comparison_settings({"rules": overrides}))
     finding = only(diff)
     assert (finding.level, finding.level_before, finding.overridden, diff.required_bump) == (
         level,
@@ -81,7 +81,7 @@ def test_a_direction_is_the_verdicts_where_the_score_stays() -> None:
         rubric("foo", "bar", threshold=0, combine="weighted_avg"),
     )
     settings = read_comparison_settings({"rules": {"scoring-threshold-changed:looser": "minor"}})
-    finding = only(compare(*sides, terms=settings))
+    finding = only(compare(*sides, settings=settings))
     assert (finding.direction, finding.verdict_direction) == (Direction.NONE, Direction.LOOSER)
     assert (finding.level, finding.overridden) == (Bump.MINOR, "scoring-threshold-changed:looser")
 
@@ -89,7 +89,7 @@ def test_a_direction_is_the_verdicts_where_the_score_stays() -> None:
 def test_an_override_raises_as_well() -> None:
     sides = rubric("foo"), {**rubric("foo"), "title": "R"}
     assert (
-        compare(*sides, terms=read_comparison_settings({"rules": {"metadata-changed": "major"}})).required_bump
+        compare(*sides, settings=read_comparison_settings({"rules": {"metadata-changed": "major"}})).required_bump
         is Bump.MAJOR
     )
 
@@ -109,12 +109,12 @@ def test_what_people_think_of_a_judge_proves_nothing_to_who_pins_it() -> None:
         for pin in ("1.0.0", "1.1.0")
     ]
     finding = only(
-        compare(*sides, load=load, terms=read_comparison_settings({"rules": {"judge-template-changed": "patch"}}))
+        compare(*sides, load=load, settings=read_comparison_settings({"rules": {"judge-template-changed": "patch"}}))
     )
     assert (finding.rule, finding.level, finding.overridden) == ("judge-ref-changed", Bump.MAJOR, None)
     assert [(child.level, child.overridden) for child in finding.children] == [(Bump.MAJOR, None)]
     overridden = only(
-        compare(*sides, load=load, terms=read_comparison_settings({"rules": {"judge-ref-changed": "minor"}}))
+        compare(*sides, load=load, settings=read_comparison_settings({"rules": {"judge-ref-changed": "minor"}}))
     )
     assert (overridden.level, overridden.certainty) == (Bump.MINOR, Certainty.ASSUMED)
 
@@ -125,7 +125,7 @@ ACCEPTED = AcceptedLevel(Bump.MINOR, Bump.MAJOR, "nobody writes bar", "Ada", dat
 def test_an_accepted_finding_stays_visible() -> None:
     before = compare(*PHRASE)
     settings = ComparisonSettings(accepted={only(before).fingerprint: ACCEPTED})
-    diff = compare(*PHRASE, terms=settings)
+    diff = compare(*PHRASE, settings=settings)
     finding = only(diff)
     assert (finding.level, finding.level_before, finding.accepted, finding.adjusted) == (
         Bump.MINOR,
@@ -139,24 +139,24 @@ def test_an_accepted_finding_stays_visible() -> None:
 
 def test_an_acceptance_holds_for_its_own_change_only() -> None:
     settings = ComparisonSettings(accepted={only(compare(*PHRASE)).fingerprint: ACCEPTED})
-    assert compare(PHRASE[0], rubric("foo", "baz"), terms=settings).required_bump is Bump.MAJOR
+    assert compare(PHRASE[0], rubric("foo", "baz"), settings=settings).required_bump is Bump.MAJOR
     others = [{**side, "id": "s"} for side in PHRASE]
-    assert compare(*others, terms=settings).required_bump is Bump.MAJOR
+    assert compare(*others, settings=settings).required_bump is Bump.MAJOR
 
 
 def test_an_acceptance_never_reaches_above_what_was_looked_at() -> None:
     sides = dataset(question("a")), dataset(question("a"), question("b"))
-    print_ = only(compare(*sides)).fingerprint
-    accepted = {print_: AcceptedLevel(Bump.PATCH, Bump.MINOR, "more of the same", "Ada", date(2026, 11, 1))}
-    assert compare(*sides, terms=ComparisonSettings(accepted=accepted)).required_bump is Bump.PATCH
-    headline = only(compare(*sides, terms=ComparisonSettings(Profile.HEADLINE, accepted=accepted)))
+    fingerprint = only(compare(*sides)).fingerprint
+    accepted = {fingerprint: AcceptedLevel(Bump.PATCH, Bump.MINOR, "more of the same", "Ada", date(2026, 11, 1))}
+    assert compare(*sides, settings=ComparisonSettings(accepted=accepted)).required_bump is Bump.PATCH
+    headline = only(compare(*sides, settings=ComparisonSettings(Profile.HEADLINE, accepted=accepted)))
     assert (headline.level, headline.accepted) == (Bump.MAJOR, None)
 
 
 def test_an_acceptance_never_raises() -> None:
     sides = rubric("foo"), {**rubric("foo"), "title": "R"}
     accepted = {only(compare(*sides)).fingerprint: ACCEPTED}
-    assert compare(*sides, terms=ComparisonSettings(accepted=accepted)).required_bump is Bump.PATCH
+    assert compare(*sides, settings=ComparisonSettings(accepted=accepted)).required_bump is Bump.PATCH
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_an_acceptance_never_raises() -> None:
 )
 def test_a_declared_key_is_cosmetic(old: Mapping, new: Mapping) -> None:
     assert only(compare(old, new)).level is Bump.MINOR
-    finding = only(compare(old, new, terms=read_comparison_settings({"cosmetic": ["reviewed_by"]})))
+    finding = only(compare(old, new, settings=read_comparison_settings({"cosmetic": ["reviewed_by"]})))
     assert (finding.rule, finding.level, finding.certainty) == (
         "extension-field-changed",
         Bump.PATCH,
@@ -182,14 +182,14 @@ def test_a_declared_key_is_cosmetic(old: Mapping, new: Mapping) -> None:
 
 def test_a_key_that_scoring_reads_cannot_be_declared_away() -> None:
     settings = read_comparison_settings({"cosmetic": ["values", "combine", "scoring", "threshold"]})
-    assert compare(*PHRASE, terms=settings) == compare(*PHRASE)
+    assert compare(*PHRASE, settings=settings) == compare(*PHRASE)
 
 
 RENAMES = read_comparison_settings({"renames": {"dataset/d": {"a": "b", "b": "c"}}})
 
 
 def test_a_declared_name_is_minor() -> None:
-    finding = only(compare(dataset(question("a")), dataset(question("b", asks="a")), terms=RENAMES))
+    finding = only(compare(dataset(question("a")), dataset(question("b", asks="a")), settings=RENAMES))
     assert (finding.rule, finding.level, finding.certainty) == (
         "question-id-renamed",
         Bump.MINOR,
@@ -199,13 +199,13 @@ def test_a_declared_name_is_minor() -> None:
 
 def test_names_are_followed_to_the_last() -> None:
     sides = dataset(question("a")), dataset(question("c", asks="a"))
-    assert only(compare(*sides, terms=RENAMES)).level is Bump.MINOR
+    assert only(compare(*sides, settings=RENAMES)).level is Bump.MINOR
     assert only(compare(*sides)).level is Bump.MAJOR
 
 
 def test_a_declared_name_keeps_the_edits_of_its_question() -> None:
     sides = dataset(question("a")), dataset(question("b", asks="something else"))
-    levels = {finding.rule: finding.level for finding in compare(*sides, terms=RENAMES).findings}
+    levels = {finding.rule: finding.level for finding in compare(*sides, settings=RENAMES).findings}
     assert levels == {"question-input-changed": Bump.MAJOR, "question-id-renamed": Bump.MINOR}
     undeclared = {finding.rule for finding in compare(*sides).findings}
     assert undeclared == {"question-removed", "question-added"}
@@ -216,7 +216,7 @@ def test_a_renamed_question_reads_the_defaults() -> None:
         {**dataset(question(id_, asks="a")), "defaults": {"rubric_ref": ref}}
         for id_, ref in (("a", "rubric/x@1.0.0"), ("b", "rubric/y@1.0.0"))
     ]
-    levels = {finding.rule: finding.level for finding in compare(*sides, terms=RENAMES).findings}
+    levels = {finding.rule: finding.level for finding in compare(*sides, settings=RENAMES).findings}
     assert levels == {"question-rubric-ref-changed": Bump.MAJOR, "question-id-renamed": Bump.MINOR}
 
 
@@ -229,13 +229,17 @@ def test_a_renamed_question_reads_the_defaults() -> None:
     ],
 )
 def test_a_declaration_hides_no_other_change(sides: tuple[Mapping, Mapping]) -> None:
-    assert compare(*sides, terms=RENAMES).required_bump is Bump.MAJOR
+    assert compare(*sides, settings=RENAMES).required_bump is Bump.MAJOR
 
 
 def test_a_circle_of_names_ends() -> None:
     settings = read_comparison_settings({"renames": {"dataset/d": {"a": "b", "b": "a"}}})
-    assert compare(dataset(question("a")), dataset(question("b", asks="a")), terms=settings).required_bump is Bump.MINOR
-    assert compare(dataset(question("a")), dataset(question("c", asks="a")), terms=settings).required_bump is Bump.MAJOR
+    assert (
+        compare(dataset(question("a")), dataset(question("b", asks="a")), settings=settings).required_bump is Bump.MINOR
+    )
+    assert (
+        compare(dataset(question("a")), dataset(question("c", asks="a")), settings=settings).required_bump is Bump.MAJOR
+    )
 
 
 @pytest.mark.parametrize(
@@ -250,15 +254,15 @@ def test_a_circle_of_names_ends() -> None:
 )
 def test_a_headline_asks_for_more(old: Mapping, new: Mapping, score: Bump, headline: Bump) -> None:
     assert (compare(old, new).required_bump, compare(old, new).profile) == (score, Profile.SCORE)
-    diff = compare(old, new, terms=read_comparison_settings({"profile": "headline"}))
+    diff = compare(old, new, settings=read_comparison_settings({"profile": "headline"}))
     assert (diff.required_bump, diff.profile) == (headline, Profile.HEADLINE)
-    asked = compare(old, new, terms=read_comparison_settings({"profile": "headline"}, Profile.SCORE))
+    asked = compare(old, new, settings=read_comparison_settings({"profile": "headline"}, Profile.SCORE))
     assert asked.required_bump is score
 
 
 def test_a_diff_names_the_rule_set_that_judged() -> None:
     assert compare(*PHRASE).rule_set == RULE_SETS[-1]
-    assert compare(*PHRASE, terms=read_comparison_settings({"rule_set": 1})).rule_set == 1
+    assert compare(*PHRASE, settings=read_comparison_settings({"rule_set": 1})).rule_set == 1
 
 
 @pytest.mark.parametrize(

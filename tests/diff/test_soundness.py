@@ -86,7 +86,7 @@ def test_terms_and_files_of_rows_that_change_what_is_known_are_found(monkeypatch
 
     def lie(old: Value, new: Value, **more: Any) -> Diff:
         diff = true(old, new, **more)
-        return diff if not more.keys() & {"rows", "terms"} else replace(diff, findings=diff.findings[1:])
+        return diff if not more.keys() & {"rows", "settings"} else replace(diff, findings=diff.findings[1:])
 
     monkeypatch.setattr(claims, "compare", lie)
     broken: set[str] = set()
@@ -94,4 +94,4 @@ def test_terms_and_files_of_rows_that_change_what_is_known_are_found(monkeypatch
         broken |= {what for what, _, _ in hold(draw(randomness(SEED, index)), lambda _: []).broken}
         if len(broken) > 1:
             break
-    assert broken == {"rows", "terms"}
+    assert broken == {"rows", "settings"}

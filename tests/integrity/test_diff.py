@@ -19,12 +19,12 @@ def findings(world: World, new: str, *, locked: bool) -> list[tuple[str, str, st
 
     def ask(store: ArtifactStore) -> Any:
         world.write("rubrics/other.yaml", rubric("other").replace("judge/accuracy@1.0.0", new))
-        terms = ComparisonSettings(locked=frozenset(store.lock.refs if locked else ()))
+        settings = ComparisonSettings(locked=frozenset(store.lock.refs if locked else ()))
         return compare(
             store.read_artifact("rubric/other@1.0.0"),
             store.read_artifact("rubric/other@worktree"),
             load=store.read_artifact,
-            terms=terms,
+            settings=settings,
         )
 
     return [(one.rule, str(one.level), str(one.certainty)) for one in world.ask(ask).findings]

@@ -92,7 +92,7 @@ def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[R
         return [None] * len(pairs)
     budget, ways, numbers = SharedBudget(EFFECTS.total_steps), 0, number_variables(states)
     if any(len(state.checks) > EFFECTS.checks for state in states):
-        return [_prove_still(pair, numbers, budget, load) for pair in pairs]
+        return [_prove_no_effect(pair, numbers, budget, load) for pair in pairs]
     common = search_texts(numbers, states, budget)
     effects: list[RubricEffect | None] = []
     for pair in pairs:
@@ -101,12 +101,14 @@ def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[R
         fits = answers is not None and ways + answers.count <= EFFECTS.ways
         ways += answers.count if answers and fits else 0
         effects.append(
-            find_effect(answers) if answers and fits else _prove_still(pair, numbers, budget, load)
+            find_effect(answers)
+            if answers and fits
+            else _prove_no_effect(pair, numbers, budget, load)
         )
     return effects
 
 
-def _prove_still(
+def _prove_no_effect(
     pair: States, numbers: VariableNumbers, budget: SharedBudget, load: ArtifactLoader | None
 ) -> RubricEffect | None:
     """Return the effect of an edit that moves nothing, looking only at the checks that it changes; None otherwise.

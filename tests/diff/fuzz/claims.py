@@ -54,7 +54,7 @@ def hold(pair: Pair, samples: Callable[[Held], Iterable[Drawn]], *, closely: boo
     """Compare a pair and grade samples under both sides; `samples` are drawn one by one, and see what became of it.
 
     `closely` also compares each side with itself, holds each edit of a rubric on its own, reads a dataset's questions
-    from a file beside it, and compares under terms and with a lock.
+    from a file beside it, and compares under settings and with a lock.
     """
     held = Held()
     try:
@@ -117,14 +117,14 @@ def _broken_terms(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
     findings = held.diff.findings
     ruled = ComparisonSettings(overrides={one.rule: Bump.PATCH for one in findings})
     accepted = {one.fingerprint: AcceptedLevel(Bump.MINOR, one.level, "why", "who", date.min) for one in findings}
-    for terms, level in ((ruled, Bump.PATCH), (ComparisonSettings(accepted=accepted), Bump.MINOR)):
-        diff = compare(pair.old, pair.new, load=pair.load, terms=terms)
+    for settings, level in ((ruled, Bump.PATCH), (ComparisonSettings(accepted=accepted), Bump.MINOR)):
+        diff = compare(pair.old, pair.new, load=pair.load, settings=settings)
         bare = tuple(replace(one, level=one.level_before, overridden=None, accepted=None) for one in diff.findings)
         if bare != findings:
-            yield "terms", f"{told(held.diff)}; under terms {told(diff)}", Drawn("")
-        wanted = {level if terms is ruled else min(level, one.level) for one in findings}
+            yield "settings", f"{told(held.diff)}; under settings {told(diff)}", Drawn("")
+        wanted = {level if settings is ruled else min(level, one.level) for one in findings}
         if {one.level for one in diff.findings} != wanted or diff.required_bump is not max(wanted, default=Bump.NONE):
-            yield "terms", f"{level} was said; {told(diff)}", Drawn("")
+            yield "settings", f"{level} was said; {told(diff)}", Drawn("")
 
 
 def _broken_locked(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
@@ -132,7 +132,7 @@ def _broken_locked(pair: Pair, held: Held) -> Iterator[tuple[str, str, Drawn]]:
     if not any(repr(ref) in repr(pair.new) for ref in FLOATING):
         return
     diff, grades = (
-        compare(pair.old, pair.new, load=pair.load, terms=ComparisonSettings(locked=frozenset(FLOATING))),
+        compare(pair.old, pair.new, load=pair.load, settings=ComparisonSettings(locked=frozenset(FLOATING))),
         graders(pair),
     )
     for drawn in held.drawn:
