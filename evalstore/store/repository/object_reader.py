@@ -32,8 +32,8 @@ class _ReaderLimits(NamedTuple):
     cached: int = 64  # objects that were asked for
     cached_size: int = 16 << 20  # bytes of all of them
     asked: int = 128  # questions at once, which fit into a pipe: git takes them all before we read its answers
-    ahead: int = 2048  # objects that are kept until somebody asks
-    ahead_size: int = 1 << 14  # bytes of one
+    prefetched: int = 2048  # objects that are kept until somebody asks
+    prefetched_size: int = 1 << 14  # bytes of one
 
 
 _LIMITS = _ReaderLimits()
@@ -80,7 +80,7 @@ class ObjectReader:
     _buffer: bytes = b""
     _offset: int = 0  # in the buffer: what is before it was read
     _cache: dict[str, GitObject] = field(default_factory=dict)
-    _ahead: dict[str, GitObject] = field(default_factory=dict)
+    _prefetched: dict[str, GitObject] = field(default_factory=dict)
     _expected: dict[str, tuple[Sequence[str], int]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     trees: TreeIndexes = field(default_factory=TreeIndexes)
@@ -92,8 +92,8 @@ class ObjectReader:
             if found := self._cache.get(oid):
                 return found
             if expected := self._expected.get(oid):
-                self._read_ahead(*expected)
-            if found := self._ahead.get(oid):
+                self._prefetch(*expected)
+            if found := self._prefetched.get(oid):
                 return found
             try:
                 type_, size = self._request(oid, limit or MIDDLE_FILE)
@@ -160,18 +160,18 @@ class ObjectReader:
             process.kill()
             process.wait()
 
-    def _read_ahead(self, sequence: Sequence[str], start: int) -> None:
+    def _prefetch(self, sequence: Sequence[str], start: int) -> None:
         batch = [
             oid for oid in sequence[start : start + _LIMITS.asked] if self._expected.pop(oid, None)
         ]
         try:
-            self._ahead |= self._read_batch(batch)
+            self._prefetched |= self._read_batch(batch)
         except BaseException as error:
             self.close()
             if not isinstance(error, GitError):
                 raise
-        for oid in list(self._ahead)[: -_LIMITS.ahead]:
-            del self._ahead[oid]
+        for oid in list(self._prefetched)[: -_LIMITS.prefetched]:
+            del self._prefetched[oid]
 
     def _read_batch(self, oids: Sequence[str]) -> dict[str, GitObject]:
         self._send(oids)
@@ -186,7 +186,7 @@ class ObjectReader:
                 if not (header := _HEADER.fullmatch(line)):
                     raise GitError(f"git answered with the wrong object instead of {oid[:12]}")
             size = int(header[3])
-            if size > _LIMITS.ahead_size:
+            if size > _LIMITS.prefetched_size:
                 self._skip_bytes(size + 1, oid)
                 continue
             type_, data = header[2].decode("ascii"), self._read_body(size, oid)
