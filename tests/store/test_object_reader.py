@@ -192,4 +192,4 @@ def test_what_is_expected_is_kept_within_bounds(
     batch.expect(texts)
     for oid, text in texts.items():
         assert batch.read(oid).data == text.encode()
-        assert len(batch._ahead) <= 8
+        assert len(batch._prefetched) <= 8
