@@ -60,7 +60,7 @@ FAILS = {
     "500": ("fails (500: internal); tried 3 times", 3),
     "503": ("fails (503); tried 3 times", 3),
     "drip": ("did not answer within 0.4 seconds; tried 3 times", 3),
-    "cut off": ("breaks the connection: peer closed connection without sending complete message body", 3),
+    "cut off": ("breaks the connection: it hung up in the middle of a response", 3),
     "not JSON": ("answers what is not JSON: <html>Welcome to the proxy</html>; tried 3 times", 3),
     "nothing": ("answers nothing; tried 3 times", 3),
     "deep": ("answers what is not JSON: [[[", 3),
@@ -89,7 +89,8 @@ STOPS = {
     "slow": ("did not answer within 0.4 seconds; tried 3 times", "are kept", 3),
     "never": ("did not answer within 0.4 seconds; tried 3 times", "are kept", 3),
     **dict.fromkeys(HEADS, ("did not answer within 0.2 seconds; tried 3 times", "are kept", 3)),
-    "hang up": ("breaks the connection: Server disconnected", "EVALSTORE_JUDGE_URL", 3),
+    "endless 102": ("breaks the connection: it answers with status 102 alone; tried 3 times", "are kept", 3),
+    "hang up": ("breaks the connection: it hung up without a response", "EVALSTORE_JUDGE_URL", 3),
     "redirect": (
         "redirects to http://127.0.0.1:9/v1/chat/completions, and evalstore does not send the key there",
         "its URL",

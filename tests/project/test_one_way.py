@@ -38,7 +38,7 @@ JOBS = (
     Job("use several processes", ("scoring/workers.py",), ("concurrent", "multiprocessing", "dask", "distributed")),
     Job("read and write Parquet", ("runs/",), ("pyarrow",)),
     Job("unpack Zstandard and gzip", ("runs/packed.py",), ("backports", "compression", "gzip")),
-    Job("ask a judge", ("scoring/judging/client.py",), ("httpx",)),
+    Job("ask a judge", ("scoring/judging/connections.py",), ("urllib3", "certifi")),
     Job("write a page", ("report/pages/",), ("jinja2", "markupsafe")),
     Job("write the JSON of a result", ("report/json_values.py",), ("dataclasses:is_dataclass",)),
     Job("parse a command line", ("cli/",), ("click", "argparse")),

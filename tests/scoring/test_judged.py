@@ -242,12 +242,12 @@ def test_where_nobody_names_a_model_it_says_so_and_asks_nothing(
 
 @pytest.mark.process
 def test_without_the_client_a_sentence_says_what_to_install(judged: Path, write: Write, judge_server: Any) -> None:
-    program = "import sys; sys.modules['httpx'] = None; from evalstore.cli.main import main; main()"
+    program = "import sys; sys.modules['urllib3'] = None; from evalstore.cli.main import main; main()"
     argv = [sys.executable, "-c", program, *SCORE, str(write(THREE)), "--judge-url", judge_server.url]
     done = subprocess.run(argv, cwd=judged, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == PLAN + (
-        f"error: asking judges needs httpx, which is not installed\nhint: {suggest_install('judge')}\n"
+        f"error: asking judges needs urllib3 and certifi, which are not installed\nhint: {suggest_install('judge')}\n"
     )
     assert list((judged / "runs").iterdir()) == []
     plain = subprocess.run([*argv[:-2], "--offline"], cwd=judged, capture_output=True, text=True, check=False)

@@ -46,8 +46,8 @@ ROWS = {
     "503": "the endpoint fails (503); tried 2 times",
     "never": "the endpoint did not answer within 3 seconds; tried 2 times",
     "drip": "the endpoint did not answer within 3 seconds; tried 2 times",
-    "cut off": "the endpoint breaks the connection: peer closed connection without sending complete message body",
-    "hang up": "the endpoint breaks the connection: Server disconnected without sending a response; tried 2 times",
+    "cut off": "the endpoint breaks the connection: it hung up in the middle of a response",
+    "hang up": "the endpoint breaks the connection: it hung up without a response; tried 2 times",
     "not JSON": "the endpoint answers what is not JSON: <html>Welcome to the proxy</html>; tried 2 times",
     "nothing": "the endpoint answers nothing; tried 2 times",
     "deep": "the endpoint answers what is not JSON: [[[",
@@ -81,7 +81,7 @@ STOPS = {
     ),
     "never": ("the endpoint did not answer within 0.2 seconds", "allow more time: --judge-timeout"),
     "hang up": (
-        "the endpoint breaks the connection: Server disconnected without sending a",
+        "the endpoint breaks the connection: it hung up without a",
         "check EVALSTORE_JUDGE_URL",
     ),
 }

@@ -1,4 +1,4 @@
-"""Asks an OpenAI-compatible endpoint one call at a time; sole user of `httpx`, imported when something is asked."""
+"""Asks an OpenAI-compatible endpoint one call at a time; each within its time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.about import suggest_install
 from evalstore.errors import RefusedError
+from evalstore.files import CHUNK
 from evalstore.model import JudgeCall, JudgeReply
-from evalstore.scoring.judging.deadline import ExchangeDeadline
+from evalstore.scoring.judging.deadline import EXCHANGE
 from evalstore.scoring.judging.endpoint import Endpoint
 from evalstore.scoring.judging.request import build_body
 from evalstore.scoring.judging.response import (
-    LOCATION,
     CallFailure,
     FailureEffect,
     read_completion,
@@ -30,15 +30,14 @@ from evalstore.scoring.judging.secret_mask import SecretMask
 from evalstore.text import hide_url_secrets, make_excerpt
 
 if TYPE_CHECKING:
-    import httpx
+    from evalstore.scoring.judging.connections import Pools, Response
 
 _BODY_LIMIT, _ERROR_LIMIT = 4 << 20, 1 << 14  # bytes; a reply of a judge has a few thousand
+_SUCCESS = 2  # the first digit of the status
 _LIST_SECONDS = 10.0  # for the list of models, which nothing depends on
 # A compressed body can expand to any size, so the client asks for none.
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "evalstore"}
-_NOISE = re.compile(
-    r"^\[Errno -?[0-9]+\] | \(_ssl\.c:[0-9]+\)$|\.$"
-)  # in messages of the system and of httpx
+_NOISE = re.compile(r"^\[Errno -?[0-9]+\] | \(_ssl\.c:[0-9]+\)$|\.$")  # in messages of the system
 _KEY_HINT = "none was given: set EVALSTORE_JUDGE_KEY"
 _NETWORK_HINT = "check EVALSTORE_JUDGE_URL and the proxy settings of the environment"
 _ENVIRONMENT_HINT = (
@@ -67,9 +66,8 @@ class JudgeClient:
     endpoint: Endpoint
     has_response: bool = False
     has_reply: bool = False
-    _client: httpx.Client | None = None
+    _pools: Pools | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _deadline: ExchangeDeadline = field(default_factory=ExchangeDeadline)
     _mask: SecretMask = field(init=False)
 
     def __post_init__(self) -> None:
@@ -106,82 +104,64 @@ class JudgeClient:
 
     def close(self) -> None:
         """Close the connections; no thread may be asking any more."""
-        if self._client is not None:
-            self._client.close()
+        if self._pools is not None:
+            self._pools.clear()
 
-    def _open_client(self) -> httpx.Client:
+    def _open_pools(self) -> Pools:
         with self._lock:
-            self._client = self._client or self._make_client()
-            return self._client
+            self._pools = self._pools or self._make_pools()
+            return self._pools
 
-    def _make_client(self) -> httpx.Client:
-        from http.cookiejar import CookieJar, DefaultCookiePolicy
-
+    def _make_pools(self) -> Pools:
         try:
-            import httpx
+            from evalstore.scoring.judging.connections import open_pools
         except ImportError:
-            message = "asking judges needs httpx, which is not installed"
+            message = "asking judges needs urllib3 and certifi, which are not installed"
             raise RefusedError(message, hint=suggest_install("judge")) from None
-        connections = self.endpoint.concurrency
-        # httpx reads the environment that all programs read: HTTP_PROXY and the like, NO_PROXY,
-        # SSL_CERT_FILE.
         try:
-            return httpx.Client(
-                headers=_HEADERS | self.endpoint.headers,
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # keeps none
-                # A model may take longer to answer, but not the endpoint to accept a connection.
-                timeout=httpx.Timeout(
-                    self.endpoint.timeout, connect=min(10.0, self.endpoint.timeout)
-                ),
-                limits=httpx.Limits(
-                    max_connections=connections, max_keepalive_connections=connections
-                ),
-                event_hooks={"response": [_move_location]},
+            return open_pools(
+                self.endpoint.base, self.endpoint.concurrency, _HEADERS | self.endpoint.headers
             )
-        except (ImportError, OSError, ValueError) as error:
-            words = make_excerpt(hide_url_secrets(self._mask.hide(_NOISE.sub("", str(error)))), 120)
-        except (
-            httpx.InvalidURL
-        ):  # it quotes what it takes for the port, which may be a part of a password
-            words = "the URL of a proxy is not valid"
-        raise RefusedError(f"httpx does not start: {words}", hint=_ENVIRONMENT_HINT)
+        except (OSError, ValueError) as error:
+            raise RefusedError(
+                f"no judge can be asked: {self._word(str(error))}", hint=_ENVIRONMENT_HINT
+            ) from None
 
     def _exchange(
         self, method: str, url: str, seconds: float, body: Any = None
     ) -> _Response | Exception:
         """Send a request once, and read its response within `seconds`; or return why there is none."""
-        client = self._open_client()
-        import httpx
+        pools = self._open_pools()
+        from evalstore.scoring.judging.connections import BROKEN, send_request
 
-        request = client.build_request(
-            method, url, json=body, extensions={"trace": self._deadline.trace}
-        )
-        self._deadline.start(seconds)
+        EXCHANGE.start(seconds)
         try:
-            return self._send_request(client, request)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+            with closing(send_request(pools, method, url, body)) as response:
+                self.has_response = True
+                return self._read_body(response)
+        except BROKEN as error:
             return error
 
-    def _send_request(self, client: httpx.Client, request: httpx.Request) -> _Response:
-        with closing(client.send(request, stream=True)) as response:
-            self.has_response = True
-            late = False
-            limit = _BODY_LIMIT if response.is_success else _ERROR_LIMIT
-            body = bytearray()
+    def _read_body(self, response: Response) -> _Response:
+        from evalstore.scoring.judging.connections import TOO_SLOW
+
+        limit = _BODY_LIMIT if response.status // 100 == _SUCCESS else _ERROR_LIMIT
+        body, late = bytearray(), False
+        try:
             # Read piece by piece: a body may be endless.
-            for piece in response.iter_raw():
+            for piece in response.stream(CHUNK, decode_content=False):
                 body += piece
-                if (late := self._deadline.is_over) or len(body) > limit:
+                if (late := EXCHANGE.is_over) or len(body) > limit:
                     break
-            headers = {
-                name.lower(): self._mask.hide(value) for name, value in response.headers.items()
-            }
-            return _Response(response.status_code, headers, bytes(body), late)
+        except TOO_SLOW:
+            late = True
+        headers = {name.lower(): self._mask.hide(value) for name, value in response.headers.items()}
+        return _Response(response.status, headers, bytes(body), late)
 
     def _read_response(self, response: _Response) -> JudgeReply | CallFailure:
         # An endpoint may echo the key. What cannot be decoded stays as it is, and is not JSON.
         text = response.body.decode("utf-8", "surrogateescape")
-        if response.status // 100 != 2:  # noqa: PLR2004  # success
+        if response.status // 100 != _SUCCESS:
             failure = read_failure(
                 response.status, response.headers, _to_text(self._mask.hide(text))
             )
@@ -207,18 +187,20 @@ class JudgeClient:
         )
 
     def _describe_error(self, error: Exception) -> CallFailure:
-        import httpx
+        from evalstore.scoring.judging.connections import TOO_SLOW, UNREACHABLE, describe_break
 
-        is_unreachable = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-        if isinstance(error, httpx.TimeoutException) and not is_unreachable:
+        if isinstance(error, TOO_SLOW):
             return self._make_timeout_failure()
-        problem = "cannot be reached" if is_unreachable else "breaks the connection"
-        words = make_excerpt(hide_url_secrets(self._mask.hide(_NOISE.sub("", str(error)))), 120)
+        problem = "cannot be reached" if isinstance(error, UNREACHABLE) else "breaks the connection"
+        words = self._word(describe_break(error))
         return CallFailure(
             f"the endpoint {problem}{': ' if words else ''}{words}",
             FailureEffect.RETRY,
             _NETWORK_HINT,
         )
+
+    def _word(self, text: str) -> str:
+        return make_excerpt(hide_url_secrets(self._mask.hide(_NOISE.sub("", text))), 120)
 
     def _make_timeout_failure(self) -> CallFailure:
         limit = f"{self.endpoint.timeout:g} second{'' if self.endpoint.timeout == 1 else 's'}"
@@ -227,12 +209,6 @@ class JudgeClient:
             FailureEffect.RETRY,
             "allow more time: --judge-timeout",
         )
-
-
-def _move_location(response: httpx.Response) -> None:
-    """Rename the header of a redirect: httpx parses its URL, and raises at an odd one, although it follows none."""
-    if (location := response.headers.pop("location", None)) is not None:
-        response.headers[LOCATION] = location
 
 
 def _to_bytes(text: str) -> bytes:

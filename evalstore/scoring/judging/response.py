@@ -22,7 +22,6 @@ _MAY_BE_EMPTY = {
 LONGEST_REQUESTED_WAIT = (
     600  # seconds; an endpoint that asks for more has a limit by the hour or by the day
 )
-LOCATION = "x-location"  # the header into which the client moves the target of a redirect
 _KEY_HINT = "look at EVALSTORE_JUDGE_KEY"
 _URL_HINT = "look at EVALSTORE_JUDGE_URL, which often ends in /v1"
 _NAMES_HINT = "look at EVALSTORE_JUDGE_MODEL and EVALSTORE_JUDGE_URL, which often ends in /v1"
@@ -170,7 +169,7 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
     The names of `headers` are in lower case.
     """
     if status // 100 == 3:  # noqa: PLR2004  # redirects
-        location = make_excerpt(hide_url_secrets(headers.get(LOCATION, "nowhere")), 100)
+        location = make_excerpt(hide_url_secrets(headers.get("location", "nowhere")), 100)
         problem = f"the endpoint redirects to {location}, and evalstore does not send the key there"
         return CallFailure(
             problem, FailureEffect.STOP_ALL, "if that is the right endpoint, use its URL"
