@@ -1,0 +1,106 @@
+"""Judged calls to an endpoint that answers after 50 ms, beside urllib3 alone in as many threads; seconds of the clock.
+
+The peer asks in threads of its own and keeps nothing; ours plans, tries again, and keeps every
+reply on disk.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import urllib3
+from measuring import Measured
+
+from evalstore.model import JudgeCall
+from evalstore.scoring.judging.dispatch import ask_all
+from evalstore.scoring.judging.endpoint import Endpoint
+from evalstore.scoring.judging.reply_cache import ReplyCache
+from evalstore.scoring.judging.request import build_body
+
+WAIT = 0.05  # seconds that the endpoint takes for a reply
+TEXT = "Does the answer name the cache tag? " * 60
+ANSWER = {"choices": [{"finish_reason": "stop", "message": {"content": '{"score": 1}'}}]}
+
+
+def measure_budgets(folder: Path, *, quick: bool) -> Iterator[Measured]:
+    """Yield the lines of this budget."""
+    count = 400 if quick else 2_000
+    calls = [
+        JudgeCall("judge/tag@1.0.0", f"{number}. {TEXT}", {"id": "m"}) for number in range(count)
+    ]
+    server = subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, text=True)
+    try:
+        port = server.stdout.readline().strip() if server.stdout else ""
+        url = f"http://127.0.0.1:{port}/v1"
+        before = None
+        for at_once in (8, 32, 128):
+            beside = _ask_with_threads(url, calls, at_once)
+            seconds = _ask_ours(folder / f"{at_once}.sqlite", url, calls, at_once)
+            what = f"{count:,} judged calls, {at_once} at once (clock)"
+            yield Measured(what, seconds, 1.3 * beside, f"1.3 × urllib3 in threads, {beside:.2f} s")
+            if before is not None:
+                yield Measured(f"{what}, beside fewer", seconds, before, "more is never slower")
+            before = seconds
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _ask_ours(path: Path, url: str, calls: list[JudgeCall], at_once: int) -> float:
+    start = time.monotonic()
+    with ReplyCache(path) as cache:
+        failures = ask_all(calls, Endpoint(url, concurrency=at_once), cache)
+    if failures:
+        raise SystemExit(next(iter(failures.values())))
+    return time.monotonic() - start
+
+
+def _ask_with_threads(url: str, calls: list[JudgeCall], at_once: int) -> float:
+    start = time.monotonic()
+    with urllib3.PoolManager(maxsize=at_once) as pools, ThreadPoolExecutor(at_once) as threads:
+
+        def ask(call: JudgeCall) -> str:
+            response = pools.request("POST", f"{url}/chat/completions", json=build_body(call))
+            return str(response.json()["choices"][0]["message"]["content"])
+
+        for _ in threads.map(ask, calls):  # until all have answered
+            pass
+    return time.monotonic() - start
+
+
+def _serve() -> None:
+    """Answer on a free port, whose number is printed, until this process is ended."""
+    import asyncio
+
+    body = json.dumps(ANSWER).encode()
+    head = (
+        f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    answer = head.encode() + body
+
+    async def respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                asked = (await reader.readuntil(b"\r\n\r\n")).lower()
+                await reader.readexactly(int(asked.partition(b"content-length:")[2].split()[0]))
+                await asyncio.sleep(WAIT)
+                writer.write(answer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    async def run() -> None:
+        server = await asyncio.start_server(respond, "127.0.0.1", 0, backlog=512)
+        print(server.sockets[0].getsockname()[1], flush=True)
+        await server.serve_forever()
+
+    asyncio.run(run())
+
+
+if __name__ == "__main__":
+    _serve()
