@@ -410,4 +410,5 @@ def describe_error(error: OSError) -> str:
     """Return what the system says of a file, as the rest of a sentence."""
     if error.errno in {40, 20}:  # ELOOP, ENOTDIR: a link, or a file, stands where a folder should
         return "a link or a file is in its path"
-    return (error.strerror or str(error)).lower()
+    words = error.strerror or str(error)
+    return words.lower() or type(error).__name__  # a TimeoutError may come without a word

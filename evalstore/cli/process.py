@@ -12,6 +12,7 @@ from typing import NoReturn
 from evalstore.cli.context import CommandSettings
 from evalstore.cli.streams import close_streams, open_streams, write_safely
 from evalstore.errors import EvalstoreError, ExitCode, Place
+from evalstore.files import describe_error
 
 READER_LEFT = 141  # 128 + SIGPIPE: the reader of stdout (head, less) has closed it
 _NO_MEMORY = "there is too little memory for this"
@@ -93,7 +94,7 @@ def end_process(code: int, settings: CommandSettings | None = None) -> None:
 def _report_write_error(error: OSError, settings: CommandSettings) -> int:
     if isinstance(error, BrokenPipeError):
         return READER_LEFT
-    words = f"the system refused: {(error.strerror or str(error)).lower()}"
+    words = f"the system refused: {describe_error(error)}"
     return settings.print_error(EvalstoreError(words, place=_error_place(error)))
 
 

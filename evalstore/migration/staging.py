@@ -21,7 +21,14 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from evalstore.errors import ConflictError, LoadError, Place, RefusedError
-from evalstore.files import LARGE_FILE, move_below, remove_below, remove_folder_below, sweep_below
+from evalstore.files import (
+    LARGE_FILE,
+    describe_error,
+    move_below,
+    remove_below,
+    remove_folder_below,
+    sweep_below,
+)
 from evalstore.migration.merging.stored_artifacts import hash_file
 from evalstore.model import Kind
 from evalstore.own_files import create_own, has_own, read_own, write_own
@@ -130,9 +137,7 @@ def open_stage(root: Path) -> Iterator[StagedWrites]:
                 _clear_stage(stage)
     except OSError as error:
         where = Place(str(error.filename or root))
-        raise RefusedError(
-            f"cannot be written: {(error.strerror or str(error)).lower()}", place=where
-        ) from None
+        raise RefusedError(f"cannot be written: {describe_error(error)}", place=where) from None
     finally:
         if is_new:
             with suppress(OSError):

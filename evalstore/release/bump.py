@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from evalstore.errors import RefusedError, UsageError
-from evalstore.files import open_below, write_below
+from evalstore.files import describe_error, open_below, write_below
 from evalstore.model import find_rows_path
 from evalstore.release.acceptances import find_uncommitted_acceptances
 from evalstore.release.checkout import complete_signature, find_bypassed_hooks, find_checkout
@@ -123,8 +123,8 @@ def release_under_lock(
 
 def build_write_error(error: OSError) -> RefusedError:
     """Return the error of a release that the disk did not take."""
-    reason = (error.strerror or str(error)).lower()
-    return RefusedError(f"the release cannot be written: {reason}", hint=_RETRY_HINT)
+    words = f"the release cannot be written: {describe_error(error)}"
+    return RefusedError(words, hint=_RETRY_HINT)
 
 
 def _release_without_commit(

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from evalstore.errors import AbsentError, EvalstoreError, GitError, LoadError, RefusedError
 from evalstore.files import (
+    describe_error,
     list_below,
     place_below,
     remove_below,
@@ -229,7 +230,7 @@ def _finish_late(repository: LockedRepository, journal: Journal) -> None:
 
 
 def _make_stuck_error(journal: Journal, error: EvalstoreError | OSError) -> RefusedError:
-    reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+    reason = describe_error(error) if isinstance(error, OSError) else str(error)
     what = (
         f"{journal.released[0].ref} is"
         if len(journal.released) == 1

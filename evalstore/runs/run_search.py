@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evalstore.errors import EvalstoreError, LoadError
+from evalstore.files import describe_error
 from evalstore.runs.records import read_record
 from evalstore.runs.run_files import read_aggregate
 from evalstore.runs.values import Run
@@ -29,10 +30,9 @@ def iterate_runs(folder: Path) -> Iterator[tuple[Path, Run | EvalstoreError]]:
             if found.path == path:
                 yield path, found
     for refusal in unlisted:
-        reason = (refusal.strerror or str(refusal)).lower()
         yield (
             Path(os.fsdecode(refusal.filename or folder)),
-            LoadError(f"cannot be listed: {reason}"),
+            LoadError(f"cannot be listed: {describe_error(refusal)}"),
         )
 
 

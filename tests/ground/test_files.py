@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from evalstore.errors import LoadError, RefusedError
-from evalstore.files import list_below, read_below, read_user_file, write_below
+from evalstore.files import describe_error, list_below, read_below, read_user_file, write_below
 
 
 def test_reads_and_writes_below_a_root(tmp_path: Path) -> None:
@@ -83,3 +84,9 @@ def test_a_folder_that_may_not_be_read_is_not_empty(tmp_path: Path, monkeypatch:
     with pytest.raises(LoadError, match=r"^rubrics: cannot be read: permission denied$"):
         list_below(tmp_path, "rubrics")
     assert list_below(tmp_path, "judges") == []
+
+
+def test_an_error_without_a_word_of_the_system_has_its_name() -> None:
+    assert describe_error(TimeoutError()) == "TimeoutError"
+    assert describe_error(OSError("Not here")) == "not here"
+    assert describe_error(OSError(errno.EACCES, os.strerror(errno.EACCES))) == "permission denied"

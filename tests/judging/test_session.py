@@ -34,7 +34,7 @@ def test_nothing_is_asked_when_its_reply_could_not_be_kept(judge_server: Any, tm
     judges = Judges(Endpoint(judge_server.url), progress=progress)
     with open_session(judges, tmp_path) as panel:
         panel.missing.add_call(CALL)
-        with pytest.raises(RefusedError, match="not a directory"):
+        with pytest.raises(RefusedError, match="a link or a file is in its path"):
             panel.ask_missing()
     assert (judge_server.calls, planned) == (0, [])
 

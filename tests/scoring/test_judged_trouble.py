@@ -218,7 +218,7 @@ AWAY = "remove it, or move it away, or name another (--cache)"
         ("link", "is not a regular file", AWAY),
         ("text", "is not a cache of replies", ELSEWHERE),
         ("other.db", "is not a cache of replies", ELSEWHERE),
-        ("text/below.db", "cannot be opened: not a directory", ELSEWHERE),
+        ("text/below.db", "cannot be opened: a link or a file is in its path", ELSEWHERE),
         ("x" * 300, "cannot be opened: file name too long", ELSEWHERE),
         ("/proc/x.db", "cannot be opened: no such file or directory", ELSEWHERE),
     ],

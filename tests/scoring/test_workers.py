@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -27,7 +29,14 @@ from evalstore.errors import EvalstoreError, RefusedError, UsageError
 from evalstore.runs import Run
 from evalstore.runs.remote import locate_file
 from evalstore.scoring import ScoringOptions, open_job
-from evalstore.scoring.workers import WorkerLostError, Workers, map_rows, open_workers, write_run_by_workers
+from evalstore.scoring.workers import (
+    WorkerLostError,
+    Workers,
+    _end_workers,
+    map_rows,
+    open_workers,
+    write_run_by_workers,
+)
 from evalstore.store import ArtifactStore
 
 AT = datetime(2026, 9, 14, 16, 0, tzinfo=UTC)
@@ -316,6 +325,17 @@ def test_results_come_in_order_and_few_are_under_way() -> None:
         )
         assert [next(results), len(submitted)] == [0, 4]
         assert list(results) == list(range(1, 100))
+
+
+def test_a_worker_that_takes_long_to_die_raises_nothing_in_place_of_the_interrupt() -> None:
+    asked = []
+
+    async def close(**named: float) -> None:
+        asked.append(named)
+        raise TimeoutError  # as that of distributed does, after it has killed its worker
+
+    asyncio.run(_end_workers(SimpleNamespace(workers={0: SimpleNamespace(close=close)})))
+    assert asked == [{"timeout": 0.1}]
 
 
 @pytest.mark.process

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalstore.errors import Place, RefusedError
+from evalstore.files import describe_error
 from evalstore.own_files import FOLDER_MODE, create_own, find_own, open_own_folder
 
 _APPLICATION = 0x65767372  # "evsr", by which `file` knows it too
@@ -217,9 +218,7 @@ def translate_errors(path: Path) -> Iterator[None]:
     except UnicodeDecodeError:  # raised where SQLite quotes a damaged name of a table
         raise make_damage_error(path) from None
     except OSError as error:
-        raise _make_error(
-            path, f"cannot be opened: {(error.strerror or str(error)).lower()}", _ELSEWHERE
-        ) from None
+        raise _make_error(path, f"cannot be opened: {describe_error(error)}", _ELSEWHERE) from None
 
 
 def make_damage_error(path: Path) -> RefusedError:
