@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 import evalstore
 
 PACKAGE = Path(evalstore.__file__).parent
+
+_Node = TypeVar("_Node", bound=ast.AST)
 
 
 @cache
@@ -19,10 +23,18 @@ def parse_modules() -> dict[str, ast.Module]:
 
 
 @cache
-def list_nodes(path: str) -> tuple[ast.ImportFrom | ast.Import | ast.Attribute | ast.Call, ...]:
-    """List what a module imports, every name behind a dot, and every call, wherever it stands."""
-    nodes = ast.walk(parse_modules()[path])
-    return tuple(node for node in nodes if isinstance(node, ast.ImportFrom | ast.Import | ast.Attribute | ast.Call))
+def _map_nodes(path: str) -> dict[type[ast.AST], list[Any]]:
+    """Map each type of node of a module to all that are of it: a walk over all modules takes a second."""
+    found: dict[type[ast.AST], list[Any]] = {}
+    for node in ast.walk(parse_modules()[path]):
+        found.setdefault(type(node), []).append(node)
+    return found
+
+
+def list_nodes(path: str, *types: type[_Node]) -> Iterator[_Node]:
+    """Yield the nodes of a module that are of one of the types, wherever they stand."""
+    for type_ in types:
+        yield from _map_nodes(path).get(type_, ())
 
 
 @cache

@@ -16,7 +16,7 @@ USE_CASES = frozenset(
 
 
 def list_imports(path: str) -> list[str]:
-    return [node.module for node in list_nodes(path) if isinstance(node, ast.ImportFrom) and node.module]
+    return [node.module for node in list_nodes(path, ast.ImportFrom) if node.module]
 
 
 def is_use_case(module: str) -> bool:

@@ -15,7 +15,7 @@ def name_of(path: str) -> str:
 
 def imported(path: str, modules: AbstractSet[str]) -> set[str]:
     found = set()
-    for node in list_nodes(path):
+    for node in list_nodes(path, ast.ImportFrom, ast.Import, ast.Call):
         if isinstance(node, ast.ImportFrom) and node.module:
             # `from package import module` needs the module, `from package import name` what the package defines.
             for alias in node.names:

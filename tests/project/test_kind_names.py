@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from evalstore.checks import KINDS
-from tests.project.sources import parse_modules
+from tests.project.sources import list_nodes, parse_modules
 
 # Where checks are written, of a kind that the writer chooses: from another tool's format, and for a beginner.
 WRITERS = ("migration/readers/", "runs/imports/skill_creator.py", "catalogue/starters.py")
@@ -52,32 +52,31 @@ def list_other_modules() -> tuple[str, ...]:
     return tuple(path for path in parse_modules() if path not in own)
 
 
-def find_named_kinds(tree: ast.Module) -> Iterator[str]:
-    """Yield the kinds that a module has as a text."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in KINDS:
-            yield node.value
+def find_named_kinds(constants: Iterable[ast.Constant]) -> Iterator[str]:
+    """Yield the kinds that are texts of a module."""
+    return (node.value for node in constants if isinstance(node.value, str) and node.value in KINDS)
 
 
 def test_only_its_own_files_name_a_kind() -> None:
     named: dict[str, set[str]] = {}
     for path in list_other_modules():
         if not path.startswith(WRITERS):
-            for kind in find_named_kinds(parse_modules()[path]):
+            for kind in find_named_kinds(list_nodes(path, ast.Constant)):
                 named.setdefault(kind, set()).add(path)
     assert named == OTHER_MEANINGS
 
 
 def test_the_name_of_a_kind_is_found_however_it_stands() -> None:
     tree = ast.parse('a == "regex"; b = {"format": 1}; frozenset({"composite"}); "a regex"; check.get("php_lint")')
-    assert sorted(find_named_kinds(tree)) == ["composite", "format", "php_lint", "regex"]
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    assert sorted(find_named_kinds(constants)) == ["composite", "format", "php_lint", "regex"]
 
 
 def test_few_modules_need_a_function_of_one_kind() -> None:
     users: dict[str, set[str]] = {}
     for path in list_other_modules():
-        for node in ast.walk(parse_modules()[path]):
-            module = node.module.removeprefix("evalstore.") if isinstance(node, ast.ImportFrom) and node.module else ""
+        for node in list_nodes(path, ast.ImportFrom):
+            module = (node.module or "").removeprefix("evalstore.")
             if ".kinds." in module:
                 users.setdefault(module, set()).add(path)
     assert users == USERS

@@ -152,14 +152,14 @@ def one_words() -> list[str]:
     dotted = {
         f"{node.value.id}.{node.attr}"
         for module in parse_modules()
-        for node in list_nodes(module)
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        for node in list_nodes(module, ast.Attribute)
+        if isinstance(node.value, ast.Name)
     }
     imported = {
         (node.module.removeprefix("evalstore.").replace(".", "/"), alias.name)
         for module in parse_modules()
-        for node in list_nodes(module)
-        if isinstance(node, ast.ImportFrom) and node.module
+        for node in list_nodes(module, ast.ImportFrom)
+        if node.module
         for alias in node.names
     }
     found = []

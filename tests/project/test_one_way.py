@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.project.sources import parse_modules
+from tests.project.sources import list_nodes, parse_modules
 
 
 class Job(NamedTuple):
@@ -62,10 +62,9 @@ OTHER_ROWS = {"diff/changes/dataset.py", "migration/readers/legal_eval_v1.py", "
 def map_definitions() -> dict[str, list[str]]:
     """Map each function's name, private or not, to the modules that define it."""
     found: dict[str, list[str]] = {}
-    for path, tree in parse_modules().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                found.setdefault(node.name.lstrip("_"), []).append(path)
+    for path in parse_modules():
+        for node in list_nodes(path, ast.FunctionDef):
+            found.setdefault(node.name.lstrip("_"), []).append(path)
     return found
 
 
@@ -77,8 +76,8 @@ def list_definitions(function: str) -> list[str]:
 def list_lookups(key: str) -> set[str]:
     """List the modules that look a key up in a mapping, or write a pattern that begins with it."""
     found = set()
-    for path, tree in parse_modules().items():
-        for node in ast.walk(tree):
+    for path in parse_modules():
+        for node in list_nodes(path, ast.Subscript, ast.Call):
             value = node.slice if isinstance(node, ast.Subscript) else None
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
                 value = node.args[0] if node.args else None
@@ -95,9 +94,9 @@ def test_one_function_has_the_fact(fact: Fact) -> None:
     assert list_lookups(fact.key) - OTHER_ROWS <= {fact.place}
 
 
-def list_marks(tree: ast.Module) -> Iterator[str]:
+def list_marks(path: str) -> Iterator[str]:
     """Yield every library of a module and every name from one, wherever and however it is imported."""
-    for node in ast.walk(tree):
+    for node in list_nodes(path, ast.Import, ast.ImportFrom, ast.Call):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -109,7 +108,7 @@ def list_marks(tree: ast.Module) -> Iterator[str]:
 
 @cache
 def map_marks() -> dict[str, frozenset[str]]:
-    return {path: frozenset(list_marks(tree)) for path, tree in parse_modules().items()}
+    return {path: frozenset(list_marks(path)) for path in parse_modules()}
 
 
 def find_doers(job: Job) -> dict[str, set[str]]:

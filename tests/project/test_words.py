@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.project.sources import parse_modules
+from tests.project.sources import list_nodes, parse_modules
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -50,16 +50,14 @@ PHRASES = {
 
 def read_sentences() -> Iterator[str]:
     """Yield every text of the package that is no docstring, every page, template, schema and table of a migration."""
-    for tree in parse_modules().values():
-        nodes = list(ast.walk(tree))
-        documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for path in parse_modules():
         docstrings = {
             id(node.body[0].value)
-            for node in nodes
-            if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+            for node in list_nodes(path, ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+            if node.body and isinstance(node.body[0], ast.Expr)
         }
-        for node in nodes:
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+        for node in list_nodes(path, ast.Constant):
+            if isinstance(node.value, str) and id(node) not in docstrings:
                 yield node.value
     for pattern in PAGES:
         for path in sorted(ROOT.glob(pattern)):
