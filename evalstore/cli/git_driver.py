@@ -1,4 +1,7 @@
-"""`evalstore git-driver`, which git calls: a text conversion, an external diff, a merge; answers for every file."""
+"""`evalstore git-driver`, which git calls: a text conversion, an external diff, a merge; answers for every file.
+
+git starts it for every file, so each of the three imports only what it needs.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,10 @@ from pathlib import Path
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options
-from evalstore.cli.diff_sides import compare_sides, open_optional_store, parse_file_side
 from evalstore.cli.streams import find_git_screen
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, Place, UsageError
 from evalstore.files import open_user_file
-from evalstore.report import render
 from evalstore.report.text_layout import Part
-from evalstore.report.value_diff import format_plain_diff, make_readable
-from evalstore.report.value_outline import format_value_outline
 from evalstore.text import escape_ci_commands, make_printable
 
 _LINK, _MODULE, _ABSENT = "120000", "160000", "."  # file modes, as git writes them
@@ -40,13 +39,15 @@ class _FilePair:
 
 def _run_textconv(settings: CommandSettings, words: tuple[str, ...]) -> ExitCode:
     """Print one artifact in its normal form, any other file as it is."""
+    from evalstore.report.value_diff import make_readable
+
     if len(words) != 1:
         raise UsageError(f"git gives one file to convert, not {len(words)}", hint=_HINT)
     data = _read_bytes(settings.path / words[0])
     if data is None:
         raise LoadError("cannot be read", place=Place(words[0]))
     try:
-        text = _normal_text(data)
+        text = _write_normal_form(data)
     except Exception:  # noqa: BLE001  # git stops at the first failure, so a bug of ours would hide every other file
         text = make_readable(data)
     sys.stdout.write(text + "\n" if text else "")
@@ -102,8 +103,11 @@ def command(settings: CommandSettings, job: str, words: tuple[str, ...]) -> Exit
     return _JOBS[job](settings, words)
 
 
-def _normal_text(data: bytes) -> str:
+def _write_normal_form(data: bytes) -> str:
     from evalstore.api import normalize_artifact
+    from evalstore.cli.diff_sides import parse_file_side
+    from evalstore.report.value_diff import make_readable
+    from evalstore.report.value_outline import format_value_outline
 
     value = normalize_artifact(parse_file_side(data, "").artifact.value)
     return make_readable(data) if value is None else "\n".join(format_value_outline(value, 0))
@@ -131,6 +135,8 @@ def _describe_change(settings: CommandSettings, pair: _FilePair) -> str:
 
 
 def _change_lines(settings: CommandSettings, pair: _FilePair) -> list[str]:
+    from evalstore.report.value_diff import format_plain_diff
+
     if pair.old == pair.new:
         return []
     if pair.old is None or pair.new is None or {_LINK, _MODULE} & set(pair.modes):
@@ -147,6 +153,9 @@ def _change_lines(settings: CommandSettings, pair: _FilePair) -> list[str]:
 
 
 def _compare_files(settings: CommandSettings, old: bytes, new: bytes, path: str) -> str:
+    from evalstore.cli.diff_sides import compare_sides, open_optional_store, parse_file_side
+    from evalstore.report import render
+
     sides = (parse_file_side(old, path), parse_file_side(new, path))
     with ExitStack() as stack:
         store = open_optional_store(settings, stack, needed=False)

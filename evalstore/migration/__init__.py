@@ -1,21 +1,30 @@
 """Migrates files of legacy graders into rubrics and datasets, and exports them back; every loss is reported."""
 
-from evalstore.migration.detect import detect_file
-from evalstore.migration.export import export
-from evalstore.migration.exporting.export_result import ExportedFile, ExportResult, UnexportedFile
-from evalstore.migration.migration import migrate
-from evalstore.migration.outcome import (
-    FileState,
-    FormatGuess,
-    LossKind,
-    MigrationEntry,
-    MigrationOutcome,
-    MigrationReport,
-    MigrationSource,
-    PinBehind,
-    PlannedFile,
-)
-from evalstore.migration.table import list_formats
+from typing import TYPE_CHECKING
+
+from evalstore.lazy_names import import_lazily
+
+if TYPE_CHECKING:
+    from evalstore.migration.detect import detect_file
+    from evalstore.migration.export import export
+    from evalstore.migration.exporting.export_result import (
+        ExportedFile,
+        ExportResult,
+        UnexportedFile,
+    )
+    from evalstore.migration.migration import migrate
+    from evalstore.migration.outcome import (
+        FileState,
+        FormatGuess,
+        LossKind,
+        MigrationEntry,
+        MigrationOutcome,
+        MigrationReport,
+        MigrationSource,
+        PinBehind,
+        PlannedFile,
+    )
+    from evalstore.migration.table import list_formats
 
 __all__ = [
     "ExportResult",
@@ -35,3 +44,26 @@ __all__ = [
     "list_formats",
     "migrate",
 ]
+
+# The merge driver, which git starts for every file that both sides changed, needs none of them.
+__getattr__ = import_lazily(
+    __name__,
+    {
+        ".detect": ("detect_file",),
+        ".export": ("export",),
+        ".exporting.export_result": ("ExportedFile", "ExportResult", "UnexportedFile"),
+        ".migration": ("migrate",),
+        ".outcome": (
+            "FileState",
+            "FormatGuess",
+            "LossKind",
+            "MigrationEntry",
+            "MigrationOutcome",
+            "MigrationReport",
+            "MigrationSource",
+            "PinBehind",
+            "PlannedFile",
+        ),
+        ".table": ("list_formats",),
+    },
+)
