@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
@@ -166,24 +166,41 @@ def git(tmp_path: Path) -> Callable[..., str]:
     return run
 
 
-_TEMPLATES: dict[str, tuple[Path, int, Any]] = {}  # of this process: a repository, its clock, and what its maker said
+class Template(NamedTuple):
+    """Repositories that were made once: copies of them, where they were made, their clock, and what their maker said."""
+
+    copies: Path
+    origin: Path
+    minute: int
+    answer: Any
+
+
+_TEMPLATES: dict[str, Template] = {}  # of this process
 
 
 @pytest.fixture
 def template(git: Callable[..., str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
-    """Let a function make the repository of `git` once for all tests that name it so; the others get a copy."""
-    repo = tmp_path / "repo"
+    """Let a function make the repository of `git` once for all tests that name it so; the others get a copy.
 
-    def make(name: str, build: Callable[[], Any]) -> Any:
-        if name in _TEMPLATES:
-            folder, git.minute, answer = _TEMPLATES[name]  # type: ignore[attr-defined]
-            shutil.rmtree(repo, ignore_errors=True)
-            shutil.copytree(folder, repo, symlinks=True)
+    Repositories beside it, such as its remote, are named, too: their copies refer to each other.
+    """
+
+    def make(name: str, build: Callable[[], Any], *beside: str) -> Any:
+        folders = ("repo", *beside)
+        if name not in _TEMPLATES:
+            answer, copies = build(), tmp_path_factory.mktemp("template")
+            for folder in folders:
+                shutil.copytree(tmp_path / folder, copies / folder, symlinks=True)
+            _TEMPLATES[name] = Template(copies, tmp_path, git.minute, answer)  # type: ignore[attr-defined]
             return answer
-        answer = build()
-        folder = shutil.copytree(repo, tmp_path_factory.mktemp("template") / "repo", symlinks=True)
-        _TEMPLATES[name] = folder, git.minute, answer  # type: ignore[attr-defined]
-        return answer
+        made = _TEMPLATES[name]
+        git.minute = made.minute  # type: ignore[attr-defined]
+        for folder in folders:
+            shutil.rmtree(tmp_path / folder, ignore_errors=True)
+            shutil.copytree(made.copies / folder, tmp_path / folder, symlinks=True)
+            config = tmp_path / folder / ("config" if folder.endswith(".git") else ".git/config")
+            config.write_text(config.read_text().replace(f"{made.origin}/", f"{tmp_path}/"))
+        return made.answer
 
     return make
 

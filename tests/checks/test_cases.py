@@ -27,16 +27,17 @@ FILES = sorted(ROOT.glob("*/*.yaml"))
 
 
 LONG = {"commonmark_beyond_its_budget"}  # five seconds; tests/checks/test_markdown.py has a smaller budget
+LONG_AGAIN = {*LONG, "spaces"}  # three seconds, and once is enough
 
 
-def _cases() -> list[Any]:
-    """Return the cases of each file together; those that need a program stand by themselves."""
+def _cases(long: set[str]) -> list[Any]:
+    """Return the cases of each file together; those that need a program are by themselves."""
     groups: list[Any] = []
     for path in FILES:
         document = read_yaml(path.read_bytes(), path.name).value
         numbered = [{**case, "number": number} for number, case in enumerate(document["cases"], 1)]
         marks = [pytest.mark.heavy] if "out_of" in path.stem else []
-        marks += [pytest.mark.slow] if path.stem in LONG else []
+        marks += [pytest.mark.slow] if path.stem in long else []
         for needs in {case.get("needs"): None for case in numbered}:
             cases = [case for case in numbered if case.get("needs") == needs]
             name = "-".join(filter(None, (path.parent.name, path.stem, needs)))
@@ -44,7 +45,7 @@ def _cases() -> list[Any]:
     return groups
 
 
-@pytest.mark.parametrize(("document", "cases"), _cases())
+@pytest.mark.parametrize(("document", "cases"), _cases(LONG))
 def test_the_check_answers_as_the_file_says(document: dict[str, Any], cases: list[dict[str, Any]]) -> None:
     if cases[0].get("needs") == "php" and shutil.which("php") is None:
         pytest.skip("no php here")
@@ -68,7 +69,7 @@ def hold_case(document: dict[str, Any], case: dict[str, Any]) -> None:
     assert prompts == case.get("prompts", prompts)
 
 
-@pytest.mark.parametrize(("document", "cases"), _cases())
+@pytest.mark.parametrize(("document", "cases"), _cases(LONG_AGAIN))
 def test_the_values_of_a_check_may_be_the_questions(document: dict[str, Any], cases: list[dict[str, Any]]) -> None:
     """With every list, pattern, schema and number moved to the question, a check answers what it answered."""
     moved = {f"own_{name}": item for name, item in document["check"].items() if _is_movable(document["check"], name)}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstore.text import find_nearest, hide_url_secrets, make_excerpt, make_printable
+from evalstore.text import find_nearest, hide_url_secrets, is_device_name, make_excerpt, make_printable
 
 
 @given(st.text())
@@ -61,3 +61,9 @@ def test_no_url_in_a_text_shows_its_secrets(text: str, shown: str) -> None:
 def test_urls_are_looked_through_in_linear_time() -> None:
     for part in ("a", "://", "a://", "a:@", "a://b:", "a://b:1/", "a+"):
         assert len(hide_url_secrets(part * 50_000)) <= 50_000 * len(part)
+
+
+def test_a_name_that_windows_keeps_for_a_device_is_one_with_any_ending() -> None:
+    devices = ["con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))]
+    assert [name for name in devices if not (is_device_name(name) and is_device_name(f"{name}.jsonl"))] == []
+    assert [name for name in ("com0", "com10", "console", "web") if is_device_name(name)] == []

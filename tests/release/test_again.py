@@ -40,25 +40,30 @@ def add_check(shop: Shop, word: str) -> None:
 
 
 @pytest.fixture
-def team(released: Shop, git: Callable[..., str], tmp_path: Path) -> Team:
+def team(shop: Shop, git: Callable[..., str], template: Callable[..., Any], tmp_path: Path) -> Team:
     far = str(tmp_path / "far.git")
-    git("init", "-q", "--bare", far)
-    released.git("remote", "add", "origin", far)
-    released.write("notes.txt", "1\n")
-    released.write("old.txt", "1\n")
-    released.git("add", ".")
-    released.git("commit", "-qm", "Notes")
-    released.git("push", "-q", "-u", "origin", "main", "--tags")
-    git("clone", "-q", far, str(tmp_path / "ben"))
-    ann, ben = released, Shop(tmp_path / "ben", git)
-    add_check(ann, "just")
-    ann.git("rm", "-q", "old.txt")
-    ann.write("new.sh", "#!/bin/sh\n").chmod(0o755)
-    ann.git("add", "new.sh")
-    ann.git("commit", "-qm", "Housekeeping")
-    ann.bump(push=True)
-    add_check(ben, "only")
-    ben.bump()
+    ann, ben = shop, Shop(tmp_path / "ben", git)
+
+    def build() -> None:
+        ann.bump()
+        git("init", "-q", "--bare", far)
+        ann.git("remote", "add", "origin", far)
+        ann.write("notes.txt", "1\n")
+        ann.write("old.txt", "1\n")
+        ann.git("add", ".")
+        ann.git("commit", "-qm", "Notes")
+        ann.git("push", "-q", "-u", "origin", "main", "--tags")
+        git("clone", "-q", far, str(ben.top))
+        add_check(ann, "just")
+        ann.git("rm", "-q", "old.txt")
+        ann.write("new.sh", "#!/bin/sh\n").chmod(0o755)
+        ann.git("add", "new.sh")
+        ann.git("commit", "-qm", "Housekeeping")
+        ann.bump(push=True)
+        add_check(ben, "only")
+        ben.bump()
+
+    template("two clones that released one version", build, "far.git", "ben")
     return Team(ann, ben)
 
 

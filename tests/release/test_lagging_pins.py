@@ -10,9 +10,14 @@ import pytest
 
 
 @pytest.fixture
-def world(git: Any, cli: Any, tmp_path: Path) -> Path:
+def world(git: Any, cli: Any, template: Any, tmp_path: Path) -> Path:
     """A store in a repository, with a suite that was migrated, released, edited, migrated and released again."""
     root = tmp_path / "repo"
+    template("a suite migrated and released twice", lambda: _release_twice(git, cli, root))
+    return root
+
+
+def _release_twice(git: Any, cli: Any, root: Path) -> None:
     git("status")
     source = root / "legacy/forms/evals.json"
     source.parent.mkdir(parents=True)
@@ -31,7 +36,6 @@ def world(git: Any, cli: Any, tmp_path: Path) -> Path:
         git("add", ".")
         git("commit", "-qm", "migrated")
         assert cli("-C", root, "bump", "--all").code == 0
-    return root
 
 
 def find_rules(cli: Any, root: Path, *command: str) -> list[dict[str, Any]]:

@@ -51,11 +51,15 @@ class Far:
 
 
 @pytest.fixture
-def far(released: Shop, git: Callable[..., str], tmp_path: Path) -> Far:
+def far(released: Shop, git: Callable[..., str], template: Callable[..., Any], tmp_path: Path) -> Far:
     """The released shop's remote `origin`, to which main and rubric/tone@1.0.0 were pushed."""
-    git("init", "-q", "--bare", str(tmp_path / "far.git"))
-    released.git("remote", "add", "origin", str(tmp_path / "far.git"))
-    released.git("push", "-q", "-u", "origin", "main", "--tags")
+
+    def build() -> None:
+        git("init", "-q", "--bare", str(tmp_path / "far.git"))
+        released.git("remote", "add", "origin", str(tmp_path / "far.git"))
+        released.git("push", "-q", "-u", "origin", "main", "--tags")
+
+    template("a store and its remote", build, "far.git")
     return Far(tmp_path / "far.git", git)
 
 

@@ -29,20 +29,22 @@ DATASET = "id: web\nversion: {version}\nquestions:\n  - {{id: a, input: Why?, ru
 
 
 @pytest.fixture
-def pair(shop: Shop, git: Callable[..., str], tmp_path: Path) -> tuple[Shop, Shop]:
+def pair(shop: Shop, git: Callable[..., str], template: Callable[..., Any], tmp_path: Path) -> tuple[Shop, Shop]:
     """Two clones of a store with a dataset; `ann` has pushed rubric/tone@2.0.0, `ben` has not edited anything."""
     far = str(tmp_path / "far.git")
-    git("init", "-q", "--bare", far)
-    shop.git("init", "-q") if not (shop.top / ".git").exists() else None
-    shop.git("remote", "add", "origin", far)
-    shop.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@1.0.0"))
-    shop.bump()
-    shop.git("push", "-q", "-u", "origin", "main", "--tags")
-    git("clone", "-q", far, str(tmp_path / "ben"))
-    ben = Shop(tmp_path / "ben", git)
-    add_check(shop, "just")
-    shop.bump("rubric/tone", push=True)
-    return shop, ben
+
+    def build() -> None:
+        git("init", "-q", "--bare", far)
+        shop.git("remote", "add", "origin", far)
+        shop.write("datasets/web.yaml", DATASET.format(version="1.0.0", pin="rubric/tone@1.0.0"))
+        shop.bump()
+        shop.git("push", "-q", "-u", "origin", "main", "--tags")
+        git("clone", "-q", far, str(tmp_path / "ben"))
+        add_check(shop, "just")
+        shop.bump("rubric/tone", push=True)
+
+    template("two clones, one of which has released", build, "far.git", "ben")
+    return shop, Shop(tmp_path / "ben", git)
 
 
 def run(cli: Cli, shop: Shop, *argv: str, code: int = 0) -> Any:
