@@ -26,6 +26,7 @@ import evalstore.api
 import evalstore.demo
 from evalstore.__main__ import run as run_evalstore
 from evalstore.demo import CommandResult
+from tests.distributions import build_distributions
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -298,12 +299,11 @@ class Demo:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel, and install it into the folder `site` beside it; once for all workers of a run."""
+    """Build the wheel and the sdist, and install the wheel into the folder `site` beside it; once for all workers."""
     with _once(tmp_path_factory, "wheel") as (place, done):
         if not done:
-            build = "import sys; from hatchling.build import build_wheel; build_wheel(sys.argv[1])"  # as pip calls it
-            subprocess.run([sys.executable, "-c", build, str(place)], cwd=ROOT, check=True, capture_output=True)
-            words = ["install", "--quiet", "--no-deps", "--no-index", "--target", str(place / "site")]
+            build_distributions(ROOT, place)
+            words = ["install", "--quiet", "--no-compile", "--no-deps", "--no-index", "--target", str(place / "site")]
             argv = [sys.executable, "-m", "pip", *words, str(next(place.glob("*.whl")))]
             subprocess.run(argv, check=True, capture_output=True)
         return next(place.glob("*.whl"))

@@ -17,22 +17,12 @@ from typing import Any
 import pytest
 
 from evalstore.about import VERSION
+from tests.distributions import build_distributions
 
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).resolve().parents[2]
 IN_SDIST = {"evalstore", "schema", "migrations", "sample_repo", "CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md"}
-
-
-EPOCH = "1767225600"  # of the builds whose bytes are compared
-BUILD = "import sys, hatchling.build as build; build.build_sdist(sys.argv[1]); build.build_wheel(sys.argv[1])"
-
-
-def build_both(source: Path, target: Path) -> tuple[Path, Path]:
-    """Build the sdist and the wheel of a folder, as `pipx run build` does; returns their paths."""
-    env = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH}
-    subprocess.run([sys.executable, "-c", BUILD, str(target)], cwd=source, env=env, check=True, capture_output=True)
-    return next(target.glob("*.tar.gz")), next(target.glob("*.whl"))
 
 
 def list_tracked(*folders: str) -> set[str]:
@@ -58,16 +48,14 @@ def test_the_wheel_says_what_an_index_shows(wheel: Path) -> None:
     assert said.get_payload() == (ROOT / "README.md").read_text("utf-8")
 
 
-def test_the_sdist_gives_the_wheel_of_the_repository_byte_for_byte(tmp_path: Path) -> None:
+def test_the_sdist_gives_the_wheel_of_the_repository_byte_for_byte(wheel: Path, tmp_path: Path) -> None:
     """What an index serves can be built again by anybody: the same bytes from other files of the same content."""
-    for name in ("one", "two", "again"):
-        (tmp_path / name).mkdir()
-    sdist, wheel = build_both(ROOT, tmp_path / "one")
+    sdist = next(wheel.parent.glob("*.tar.gz"))
     with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path / "again", filter="data")
-    (source,) = (tmp_path / "again").iterdir()
+        archive.extractall(tmp_path / "source", filter="data")
+    (source,) = (tmp_path / "source").iterdir()
     assert {path.name for path in source.iterdir()} == {*IN_SDIST, "PKG-INFO", "pyproject.toml", ".gitignore"}
-    again = build_both(source, tmp_path / "two")
+    again = build_distributions(source, tmp_path)
     assert [path.read_bytes() for path in again] == [sdist.read_bytes(), wheel.read_bytes()]
 
 

@@ -148,12 +148,12 @@ def test_a_row_group_is_read_by_itself(table: Callable[..., Path]) -> None:
     groups = parquet_rows.list_row_groups(path)
     assert [group[:3] for group in groups] == [(0, 1, 2), (1, 3, 2), (2, 5, 1)]
     whole = list(parquet_rows.read_parquet_lines(path))
-    for size, count in ((1, 3), (groups[1].offset, 2), (10**6, 1)):
-        cut = cut_outputs(path, size)
-        assert (cut.size, cut.sha256, len(cut.spans)) == (path.stat().st_size, compute_file_sha256(path), count)
-        assert [row for span in cut.spans for row in parquet_rows.read_parquet_lines(path, span)] == whole
-        assert [span.start for span in cut.spans[1:]] == [span.end for span in cut.spans[:-1]]
-        assert all(compute_span_sha256(path, span) == span.sha256 for span in cut.spans)
+    assert [len(cut_outputs(path, size).spans) for size in (1, 10**6)] == [3, 1]
+    cut = cut_outputs(path, groups[1].offset)
+    assert (cut.size, cut.sha256, len(cut.spans)) == (path.stat().st_size, compute_file_sha256(path), 2)
+    assert [row for span in cut.spans for row in parquet_rows.read_parquet_lines(path, span)] == whole
+    assert [span.start for span in cut.spans[1:]] == [span.end for span in cut.spans[:-1]]
+    assert all(compute_span_sha256(path, span) == span.sha256 for span in cut.spans)
 
 
 def test_a_format_is_detected_by_one_process_until_the_file_changes(
@@ -175,7 +175,7 @@ def test_a_damaged_file_is_one_sentence(table: Callable[..., Path], samples: Cal
     path = table(*({"id": f"q{number}", "output": "text " * number} for number in range(40)), row_group_size=16)
     whole, draw = path.read_bytes(), random.Random(16)  # noqa: S311
     damaged = [b"", b"PAR1", whole[:-9], whole[: len(whole) // 2], b'{"id": "a", "output": "x"}\n', whole[4:]]
-    for _ in range(samples(80)):
+    for _ in range(samples(48)):
         data = bytearray(whole)
         for _ in range(draw.randint(1, 4)):
             data[draw.randrange(len(data))] = draw.randrange(256)

@@ -111,6 +111,7 @@ def test_one_row_that_repeats_a_text_or_a_key_is_refused_at_its_row(type_: Any, 
         assert (raised.value.place and raised.value.place.line) == 1
 
 
+@pytest.mark.slow  # what the test above shows, of another shape, takes five seconds
 @pytest.mark.process
 def test_what_needs_too_much_memory_ends_the_child_alone(write: Callable[..., Path]) -> None:
     """A file of some kilobytes that stands for a list of a hundred million numbers."""

@@ -117,6 +117,7 @@ def write_parquet(path: Path, asked: Mapping[str, str]) -> Path:
 
 WRITERS = [write_lines, write_eee, write_inspect, write_archive, write_promptfoo]
 PARQUET = pytest.param(write_parquet, marks=pytest.mark.process)
+PARQUET_AGAIN = pytest.param(write_parquet, marks=[pytest.mark.process, pytest.mark.slow])  # three seconds
 
 
 @pytest.fixture
@@ -140,7 +141,7 @@ def test_a_file_that_answers_other_questions_is_refused_and_joined_by_what_was_a
     assert any("joined by what was asked" in note for note in joined.notes)
 
 
-@pytest.mark.parametrize("write", [*thin(WRITERS, 3), PARQUET])
+@pytest.mark.parametrize("write", [*thin(WRITERS, 3), PARQUET_AGAIN])
 def test_an_input_that_is_no_question_is_said_counted_and_kept(
     write: Callable[..., Path], asked: Scored, cli: Cli, tmp_path: Path
 ) -> None:
