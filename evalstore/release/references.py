@@ -16,7 +16,9 @@ from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.artifacts import list_committed_artifacts
 from evalstore.store.resolve import expect_releases, resolve_unlocked
 from evalstore.store.revisions import resolve_head
+from evalstore.store.rows import parse_row, read_row_lines
 
+_RUBRIC_REF = "rubric_ref"
 # Where a reference is written: computed on demand, for the position of a key costs a second parse
 # of its file.
 FindPlace = Callable[[], Place]
@@ -70,11 +72,11 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
         graded[text] += pointer[0] == "questions"
     inline = value.get("questions")
     questions = len(inline) if isinstance(inline, list) and "rows" not in value else 0
-    rows = find_rows_path(resolved.artifact)
-    for line, row in enumerate(store.rows(resolved), start=1):
+    rows = str(find_rows_path(resolved.artifact))
+    for line, ref in _list_row_refs(store, resolved):
         questions += 1
-        if isinstance(ref := row.get("rubric_ref"), str):
-            first.setdefault(ref, Place(str(rows), line))
+        if ref is not None:
+            first.setdefault(ref, Place(rows, line))
             places[ref] += 1
             graded[ref] += 1
     # Questions that name no rubric are graded by the dataset's default.
@@ -87,6 +89,18 @@ def read_references(store: ArtifactStore, resolved: Resolved, user: str) -> File
         if (parsed := _parse_ref_or_none(text)) is not None
     )
     return FileReferences(resolved.version, questions, tuple(references))
+
+
+def _list_row_refs(store: ArtifactStore, resolved: Resolved) -> Iterator[tuple[int, str | None]]:
+    """Yield the line of each row beside a dataset, and the rubric that it names itself; None where it names none.
+
+    Only what may name one is parsed: the key stands in a row as it is, unless an escape hides it.
+    """
+    lines = read_row_lines(store, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
+    for line in lines:
+        may_name = _RUBRIC_REF.encode() in line.data or b"\\u" in line.data
+        ref = parse_row(line).get(_RUBRIC_REF) if may_name else None
+        yield line.number, ref if isinstance(ref, str) else None
 
 
 def _find_default_ref(value: Mapping[str, Any]) -> str | None:
@@ -113,12 +127,10 @@ def list_references(
     document, moved = resolved.artifact.document, moves or {}
     for pointer, text in find_pins(resolved.kind, resolved.artifact.value):
         yield _parse_at(partial(document.locate, pointer), moved.get(text, text))
-    rows = find_rows_path(resolved.artifact)
-    for number, row in enumerate(store.rows(resolved), start=1):
-        ref = row.get("rubric_ref")
-        if isinstance(ref, str):
-            place = partial(Place, str(rows), number)
-            yield _parse_at(place, moved.get(ref, ref))
+    rows = str(find_rows_path(resolved.artifact))
+    for line, ref in _list_row_refs(store, resolved):
+        if ref is not None:
+            yield _parse_at(partial(Place, rows, line), moved.get(ref, ref))
 
 
 def _parse_at(find_place: FindPlace, text: str) -> tuple[FindPlace, Ref]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from evalstore import documents  # its names for rows are imported where a row is read
@@ -23,6 +25,7 @@ from evalstore.store.resolve import Resolved
 
 _REQUIRED_KEYS = ("id", "input")
 _LINE_DIGEST = 16  # bytes: no two lines have the same
+_PLAIN_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\]*)"')
 
 
 class RowLine(NamedTuple):
@@ -34,6 +37,8 @@ class RowLine(NamedTuple):
 
 
 LineReader = Callable[[], Iterator[RowLine]]
+_Waiting = dict[bytes, list[tuple[int, RowLine]]]
+_RowsByIndex = Mapping[int, Mapping[str, Any]]
 
 
 def read_rows(
@@ -112,35 +117,89 @@ def compute_rows_sha256(store: StoreReader, dataset: Artifact, *, commit: str | 
 
 def pair_row_lines(
     old: LineReader, new: LineReader, *, keeps_whole: bool
-) -> tuple[Iterator[Mapping[str, Any]], Iterator[Mapping[str, Any]]]:
-    """Yield the rows of two files; a line of both is parsed once, and one object on both sides.
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Return the rows of two files that differ; a line of both is left out, as nothing is to be said about it.
 
-    Unless it `keeps_whole`, of such a row only its ids are kept, so that memory does not grow with
-    what rows say. The old file is read twice.
+    Every row is there where it `keeps_whole`, where rows came into another order, and where one id
+    stands twice: then a line of both is one object on both sides, with its ids alone unless all of
+    it is read.
     """
-    rows: dict[bytes, Mapping[str, Any]] = {}
+    lines = _find_changed_lines(old, new)
+    if not keeps_whole and lines.in_order:
+        changed = [{at: parse_row(line) for at, line in side.items()} for side in lines.changed]
+        if _are_ids_in_order(*changed) and not _stands_twice(changed, new):
+            return [*changed[0].values()], [*changed[1].values()]
     after: list[Mapping[str, Any]] = []
+    shared: dict[bytes, Mapping[str, Any]] = {}
+    for at, line in enumerate(new()):
+        row = parse_row(line)
+        if at not in lines.changed[1]:
+            row = shared.setdefault(_digest_line(line), row if keeps_whole else _cut_to_ids(row))
+        after.append(row)
+    before = [shared.get(_digest_line(line)) or parse_row(line) for line in old()]
+    return before, after
 
-    def read_both() -> None:
-        known = {_digest_line(line) for line in old()}
-        for line in new():
-            name, row = _digest_line(line), parse_row(line)
-            if name in known:
-                row = rows.setdefault(name, row if keeps_whole else _cut_to_ids(row))
-            after.append(row)
 
-    def read_old() -> Iterator[Mapping[str, Any]]:
-        if not after:
-            read_both()
-        for line in old():
-            yield rows.get(_digest_line(line)) or parse_row(line)
+class _ChangedLines(NamedTuple):
+    """The lines that two files do not share, old and new, by their index; whether all others kept their order."""
 
-    def read_new() -> Iterator[Mapping[str, Any]]:
-        if not after:
-            read_both()
-        yield from after
+    changed: tuple[dict[int, RowLine], dict[int, RowLine]]
+    in_order: bool
 
-    return read_old(), read_new()
+
+def _find_changed_lines(old: LineReader, new: LineReader) -> _ChangedLines:
+    """Read both files side by side; of each only the lines are kept that the other has not had so far."""
+    waiting: tuple[_Waiting, _Waiting] = ({}, {})
+    latest, in_order = (-1, -1), True
+    for at, lines in enumerate(zip_longest(old(), new())):
+        if lines[0] and lines[1] and lines[0].data == lines[1].data:
+            latest = (at, at)  # behind all that came before
+            continue
+        for side, line in enumerate(lines):
+            if line is None:
+                continue
+            others = waiting[1 - side].get(line.data)
+            if not others:
+                waiting[side].setdefault(line.data, []).append((at, line))
+                continue
+            there = others.pop(0)[0]
+            pair = (at, there) if side == 0 else (there, at)
+            in_order = in_order and latest[0] < pair[0] and latest[1] < pair[1]
+            latest = pair
+    left = [sorted(chain.from_iterable(side.values())) for side in waiting]
+    return _ChangedLines((dict(left[0]), dict(left[1])), in_order)
+
+
+def _are_ids_in_order(old: _RowsByIndex, new: _RowsByIndex) -> bool:
+    """Whether the changed rows of both sides stand in one order, and between the same unchanged rows."""
+    ids = [{row["id"] for row in side.values()} for side in (old, new)]
+    places = [
+        [
+            (row["id"], index - changed)
+            for changed, (index, row) in enumerate(side.items())
+            if row["id"] in ids[0] & ids[1]
+        ]
+        for side in (old, new)
+    ]
+    return places[0] == places[1]
+
+
+def _stands_twice(changed: Sequence[_RowsByIndex], new: LineReader) -> bool:
+    """Whether an id of a changed row is that of another row, changed or not."""
+    ids = [[row["id"] for row in side.values()] for side in changed]
+    if any(len({*side}) < len(side) for side in ids):
+        return True
+    # A row that is there on both sides took no id from another one.
+    lone = {*ids[0]} ^ {*ids[1]}
+    return bool(lone) and any(
+        _read_id(line) in lone for at, line in enumerate(new()) if at not in changed[1]
+    )
+
+
+def _read_id(line: RowLine) -> str:
+    """Return the id of a row, of which no more is parsed where the id is written first and plainly."""
+    found = _PLAIN_ID.match(line.data)
+    return str(found[1], "utf-8") if found else str(parse_row(line)["id"])
 
 
 def _digest_line(line: RowLine) -> bytes:
