@@ -1,23 +1,28 @@
 """Measures how well a judge agrees with people, with itself and with its old words: outputs judged, counted exactly."""
 
-from evalstore.agreement.comparison import JudgeReplacement
-from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase
-from evalstore.agreement.examples import ExampleResults, ask_examples
-from evalstore.agreement.measurement import MeasurementRequest, open_measurement
-from evalstore.agreement.noise import (
-    JudgeNoise,
-    NoiseRequest,
-    RepeatedJudgement,
-    open_noise_measurement,
-)
-from evalstore.agreement.replacement import ReplacementRequest, open_replacement
-from evalstore.agreement.validation_block import (
-    check_writable,
-    draft_noise,
-    draft_replacement,
-    draft_validation,
-)
-from evalstore.agreement.wordings import WordingRequest, open_wording_trial
+from typing import TYPE_CHECKING
+
+from evalstore.lazy_names import import_lazily
+
+if TYPE_CHECKING:
+    from evalstore.agreement.comparison import JudgeReplacement
+    from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase
+    from evalstore.agreement.examples import ExampleResults, ask_examples
+    from evalstore.agreement.measurement import MeasurementRequest, open_measurement
+    from evalstore.agreement.noise import (
+        JudgeNoise,
+        NoiseRequest,
+        RepeatedJudgement,
+        open_noise_measurement,
+    )
+    from evalstore.agreement.replacement import ReplacementRequest, open_replacement
+    from evalstore.agreement.validation_block import (
+        check_writable,
+        draft_noise,
+        draft_replacement,
+        draft_validation,
+    )
+    from evalstore.agreement.wordings import WordingRequest, open_wording_trial
 
 __all__ = [
     "Agreement",
@@ -41,3 +46,23 @@ __all__ = [
     "open_replacement",
     "open_wording_trial",
 ]
+
+# Half a second of modules, of which a command wants one name or two.
+__getattr__ = import_lazily(
+    __name__,
+    {
+        ".comparison": ("JudgeReplacement",),
+        ".confusion": ("Agreement", "Confusion", "LabelledCase"),
+        ".examples": ("ExampleResults", "ask_examples"),
+        ".measurement": ("MeasurementRequest", "open_measurement"),
+        ".noise": ("JudgeNoise", "NoiseRequest", "RepeatedJudgement", "open_noise_measurement"),
+        ".replacement": ("ReplacementRequest", "open_replacement"),
+        ".validation_block": (
+            "check_writable",
+            "draft_noise",
+            "draft_replacement",
+            "draft_validation",
+        ),
+        ".wordings": ("WordingRequest", "open_wording_trial"),
+    },
+)

@@ -6,13 +6,14 @@ import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalstore.diff import Diff, DiffFinding
 from evalstore.diff.findings import ASKED_RULES
-from evalstore.runs import Run
-from evalstore.runs.run_names import RUNS_FOLDER
-from evalstore.runs.run_search import find_run_time, iterate_runs
 from evalstore.versions import Bump
+
+if TYPE_CHECKING:
+    from evalstore.runs import Run
 
 _VERDICTS = 30
 _UNKNOWN_TIME = datetime.min.replace(tzinfo=UTC)
@@ -44,6 +45,10 @@ def _is_asked(finding: DiffFinding) -> bool:
 
 def _find_newest_run(directory: Path, name: str) -> Run | None:
     """Return the run that was made last of those below the folder of runs that used an artifact."""
+    from evalstore.runs import Run
+    from evalstore.runs.run_names import RUNS_FOLDER
+    from evalstore.runs.run_search import find_run_time, iterate_runs
+
     found = (run for _, run in iterate_runs(directory / RUNS_FOLDER) if isinstance(run, Run))
     used = [run for run in found if name in _list_used(run)]
     return max(used, key=lambda run: find_run_time(run) or _UNKNOWN_TIME, default=None)

@@ -178,7 +178,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     references within both sides mean (so does `load`); without it a moved pin is major. `rows` are
     the rows of a dataset, old and new, that keeps them in a file; of references they are found.
     `profile` says what is major, and wins over the store's; `settings` replace all that the store says
-    of changes. `watch` wraps the iteration over the rows of each side (a progress bar). Examples
+    of changes. `watch` wraps the iteration over the rows of the new side (a progress bar). Examples
     are graded by the replies that are kept, as `judges` says; its endpoint is not asked.
     """
     require_types(

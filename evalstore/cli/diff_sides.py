@@ -41,7 +41,7 @@ def compare_sides(
 ) -> Diff:
     """Compare two sides, under a store's settings if there is one; raises `UsageError` for artifacts of two kinds.
 
-    `watch` wraps the iteration over the rows of each side (a progress bar). The replies that
+    `watch` wraps the iteration over the rows of the new side (a progress bar). The replies that
     `judges` names grade examples.
     """
     from evalstore.api import Profile, compare

@@ -122,7 +122,7 @@ def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by wh
 ) -> Diff:
     """Return what changed between two sides, and what moves scores beside them: references, and settings.
 
-    `watch` wraps the iteration over the rows of each side (a progress bar). `replies` says how
+    `watch` wraps the iteration over the rows of the new side (a progress bar). `replies` says how
     judges answer about examples.
     """
     load = load or make_loader(store, new)
@@ -130,8 +130,7 @@ def compare_sides(  # noqa: PLR0913  # both sides, what they refer to, and by wh
         diff = compare_versions(store, old, new, policy, load=load, rows=rows, replies=replies)
         return _name_sides(diff, old, new)
     if rows is None and "rows" in {*old.artifact.value, *new.artifact.value}:
-        before, after = store.pair_rows(old, new)
-        rows = watch(before), watch(after)
+        rows = store.pair_rows(old, new, watch)
     diff = compare_versions(store, old, new, policy, load=load, rows=rows, replies=replies)
     settings = tuple(_find_setting_changes(store, old, new, load))
     return _name_sides(

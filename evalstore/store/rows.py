@@ -36,7 +36,7 @@ class RowLine(NamedTuple):
     number: int
 
 
-LineReader = Callable[[], Iterator[RowLine]]
+LineReader = Callable[[], Iterable[RowLine]]
 _Waiting = dict[bytes, list[tuple[int, RowLine]]]
 _RowsByIndex = Mapping[int, Mapping[str, Any]]
 

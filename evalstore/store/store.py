@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -51,12 +51,11 @@ class ArtifactStore(StoreReader):
         return read_rows(self, resolved.artifact, commit=resolved.commit, tag=resolved.tag)
 
     def pair_rows(
-        self, old: Resolved, new: Resolved
-    ) -> tuple[Iterator[Mapping[str, Any]], Iterator[Mapping[str, Any]]]:
-        """Yield the rows beside two versions of a dataset, as `rows` does; equal lines are one object on both sides.
+        self, old: Resolved, new: Resolved, watch: Callable[[Iterable[Any]], Iterable[Any]] = iter
+    ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+        """Return the rows beside two versions of a dataset that differ; all of them where the defaults do.
 
-        So rows that did not change are known by their identity, and never looked into: where the
-        defaults are equal, too, only their ids are kept.
+        `watch` wraps the iteration over the lines of the new side (a progress bar).
         """
         from evalstore.store.rows import pair_row_lines, read_row_lines
 
@@ -65,7 +64,7 @@ class ArtifactStore(StoreReader):
             for side in (old, new)
         )
         defaults = {write_canonical(side.artifact.value.get("defaults")) for side in (old, new)}
-        return pair_row_lines(before, after, keeps_whole=len(defaults) > 1)
+        return pair_row_lines(before, lambda: watch(after()), keeps_whole=len(defaults) > 1)
 
     def questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
         """Yield the questions of a dataset, from its file or from the rows beside it; a broken row is one, too."""
