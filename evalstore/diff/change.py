@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from evalstore.diff.findings import Certainty, Diff, Direction
+from evalstore.diff.findings import Certainty, Diff, Direction, Witness
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
 from evalstore.versions import Bump
@@ -166,6 +166,17 @@ class RubricEffect(NamedTuple):
     max_shift_scored: Fraction = Fraction(0)
     texts: Mapping[str, Fraction | None] = MappingProxyType({})
     goals: tuple[AnswerGoal, ...] = ()
+
+
+class MovingEdits(NamedTuple):
+    """Which edits of a comparison an output moves, by their index, and whether one moves under all of them together."""
+
+    alone: Mapping[int, Witness] = MappingProxyType({})
+    together: bool = False
+
+
+# Nothing was tried.
+NOTHING_SHOWN = MovingEdits()
 
 
 class Decision(NamedTuple):

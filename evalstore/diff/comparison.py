@@ -13,13 +13,20 @@ from evalstore.diff.built_findings import (
     lift_value_findings,
     number_duplicates,
 )
-from evalstore.diff.change import Change, Proof, RubricEffect
+from evalstore.diff.change import NOTHING_SHOWN, Change, MovingEdits, Proof, RubricEffect
 from evalstore.diff.changes.by_kind import DatasetRows, find_changes
 from evalstore.diff.changes.spelling import find_spelling_change
 from evalstore.diff.classify import classify, restrict_to_rule_set
 from evalstore.diff.document import Sides, read_document
 from evalstore.diff.effects.edits import attach_effects, is_scoring_edit
-from evalstore.diff.evidence import add_witnesses, find_total, measure_examples, prepare_replay
+from evalstore.diff.evidence import (
+    add_witnesses,
+    find_moving_edits,
+    find_total,
+    measure_examples,
+    prepare_replay,
+    show_moving_edits,
+)
 from evalstore.diff.findings import Certainty, Detail, Diff, DiffFinding, Direction, TotalEffect
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.question_comparison import QuestionComparison
@@ -140,9 +147,11 @@ class _Comparison:
         # alone is a change.
         changes = changes or list(find_spelling_change(sides))
         # All that the checks can answer: what each edit does, and all of them together.
-        effect = None
-        if self._needs_effects(changes):
-            changes, effect = attach_effects(changes, self.load)
+        effect, moving = None, NOTHING_SHOWN
+        if self.detail in _FOR_BUMPS:
+            moving = self._find_moving_edits(changes, sides)
+        if self._needs_effects(changes, moving):
+            changes, effect = attach_effects(changes, self.load, moving)
             changes = self._cancel_edits(changes, effect)
         # Judgement: every change becomes the finding of its rule.
         if self.detail is Detail.LEVELS:
@@ -150,6 +159,7 @@ class _Comparison:
             findings, total = group_under_combine(changes, findings), _UNKNOWN
         else:
             findings = [build_finding(change, sides, self.settings) for change in changes]
+            findings = show_moving_edits(findings, moving)
             # Evidence: outputs that move, graded under both rubrics.
             replay = (
                 prepare_replay(changes, sides, self.load, invents=self.invents)
@@ -188,17 +198,26 @@ class _Comparison:
     def _moves_alone(self, change: Change) -> bool:
         if change.before is None or not is_scoring_edit(*change.states):
             return False
-        return classify(change, self.settings.profile, self.settings.rule_set).level is Bump.MAJOR
+        return self._classify(change).level is Bump.MAJOR
 
-    def _needs_effects(self, changes: list[Change]) -> bool:
+    def _find_moving_edits(self, changes: list[Change], sides: Sides) -> MovingEdits:
+        """Return the edits that are shown to be major by one of a few outputs: for a bump that is enough."""
+        replay = prepare_replay(changes, sides, self.load, invents=False)
+        return find_moving_edits(changes, [*map(self._classify, changes)], replay)
+
+    def _needs_effects(self, changes: list[Change], moving: MovingEdits) -> bool:
         """Whether to find out what the checks can answer: for a bump, where that may still lower a major change."""
         if self.detail not in _FOR_BUMPS:
             return self.detail is not Detail.RULES
-        levels = (
-            classify(change, self.settings.profile, self.settings.rule_set).level
-            for change in changes
-        )
-        return any(level is Bump.MAJOR for level in levels)
+        open_ = [
+            change
+            for index, change in enumerate(changes)
+            if not (moving.together and index in moving.alone)
+        ]
+        return any(self._classify(change).level is Bump.MAJOR for change in open_)
+
+    def _classify(self, change: Change) -> DiffFinding:
+        return classify(change, self.settings.profile, self.settings.rule_set)
 
     def _list_changes(self, sides: Sides, rows: DatasetRows | None) -> list[Change]:
         rule_set, renames = self.settings.rule_set, self.settings.renames.get(sides[1].name, {})

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evalstore.diff.attempts import Attempt
-from evalstore.diff.change import Change, RubricEffect
+from evalstore.diff.change import NOTHING_SHOWN, Change, MovingEdits, RubricEffect
 from evalstore.diff.document import ComparedDocument, Sides
+from evalstore.diff.effects.edits import list_scoring_edits
 from evalstore.diff.effects.totals import join_effects
 from evalstore.diff.findings import (
     Certainty,
@@ -117,6 +118,33 @@ def add_witnesses(
         if _may_move_output(finding)
         else finding
         for change, finding in zip(changes, findings, strict=True)
+    ]
+
+
+def find_moving_edits(
+    changes: list[Change], findings: list[DiffFinding], replay: Replay | None
+) -> MovingEdits:
+    """Return the edits of which one of a few outputs shows that they are major: nothing can lower these any more."""
+    edits = list_scoring_edits(changes)
+    if replay is None or not edits:
+        return NOTHING_SHOWN
+    alone = {
+        index: witness
+        for index in edits
+        if findings[index].level is Bump.MAJOR
+        and (witness := replay.find_quickly(changes[index], findings[index].direction))
+    }
+    if len(edits) == 1:
+        return MovingEdits(alone, together=bool(alone))
+    total = replay.find_total(None, alone.values(), Direction.EITHER)
+    return MovingEdits(alone, together=total is not None)
+
+
+def show_moving_edits(findings: list[DiffFinding], moving: MovingEdits) -> list[DiffFinding]:
+    """Give the findings of these edits the outputs that move."""
+    return [
+        _show_witness(finding, moving.alone.get(index)) if index in moving.alone else finding
+        for index, finding in enumerate(findings)
     ]
 
 

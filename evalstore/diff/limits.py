@@ -24,8 +24,8 @@ class _Compared(NamedTuple):
     listed_paths: int = 5  # of a difference, in a message
     listed_pointers: int = 2  # of a schema, in a message
     questions: int = 5_000  # that are edited, no two alike: two milliseconds each
-    question_effects: int = 100  # of these, with all that their checks can answer
-    question_witnesses: int = 20  # of these, with a witness
+    question_witnesses: int = 20  # of these, with the most telling witness
+    question_effects: int = 100  # of the others, where the few outputs that are tried do not move
     composites: int = 4  # that are removed, and may have gone into their parent
     composite_checks: int = 8  # beside them that are edited
     composite_group: int = 4  # of those, the checks that may stand for one
@@ -86,6 +86,7 @@ class _Evidence(NamedTuple):
     steps: int = 400_000  # of grading
     goal_steps: int = 60_000  # more, for putting an output together, four times at most
     goal_outputs: int = 2  # for one goal
+    few: int = 16  # outputs that are tried where only a level counts
     outputs: int = 40  # that are tried once one is found, for one that shows more
     judged_scores: int = 12  # that are tried with each output
     texts_beside: int = 6  # that are tried with each record of calls

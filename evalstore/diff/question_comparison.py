@@ -59,6 +59,8 @@ class QuestionComparison:
     readers: RubricReaders = field(init=False)
     _pairs: dict[QuestionEdit, _ComparedPair] = field(default_factory=dict)
     _diffs: dict[str, Diff] = field(default_factory=dict)
+    # The comparisons behind the first few of which no quick output shows the level.
+    _unshown: int = 0
 
     def __post_init__(self) -> None:
         self.readers = RubricReaders(self.load, {})
@@ -174,21 +176,18 @@ class QuestionComparison:
         parts = [select_scoring_part(Kind.RUBRIC, side.value) for side in (old, new)]
         name = compute_digest(parts)
         if name not in self._diffs:
-            detail = _choose_detail(len(self._diffs))
-            if detail is None:
+            if len(self._diffs) >= COMPARED.questions:
                 return None
-            self._diffs[name] = self.compare(old.value, new.value, detail)
+            self._diffs[name] = diff = self.compare(old.value, new.value, self._choose_detail())
+            if len(self._diffs) > COMPARED.question_witnesses:
+                self._unshown += not all(finding.witness for finding in diff.findings)
         return self._diffs[name]
 
-
-def _choose_detail(done: int) -> Detail | None:
-    """Return how much is found out after so many comparisons; None where no more are made."""
-    limits = (
-        (COMPARED.question_witnesses, Detail.WITNESSES),
-        (COMPARED.question_effects, Detail.FINDINGS),
-        (COMPARED.questions, Detail.RULES),
-    )
-    return next((detail for limit, detail in limits if done < limit), None)
+    def _choose_detail(self) -> Detail:
+        """Return how much is found out by the next comparison: less after many, and after many that took long."""
+        if len(self._diffs) < COMPARED.question_witnesses:
+            return Detail.WITNESSES
+        return Detail.BUMP if self._unshown < COMPARED.question_effects else Detail.RULES
 
 
 def _may_read(change: Change, pair: QuestionEdit, compared: _ComparedPair) -> bool:

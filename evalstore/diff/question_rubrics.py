@@ -171,16 +171,27 @@ def fill_rubric(rubric: Params, row: Row) -> FilledRubric:
     """Return a rubric with what its checks read of a question written into them."""
     checks, empty, misfits = list[Params](), list[str](), False
     for id_, check in zip(list_check_ids(rubric["checks"]), rubric["checks"], strict=True):
-        filled = fill_from_question(check, list_question_values(check), Question("", "", row))
+        try:
+            filled = fill_check(check, row)
+        except UnreadableError:
+            misfits = True
+            continue
         if isinstance(filled, Grade):
             is_missing = filled.unscored is UnscoredReason.MISSING
             empty += [id_] if is_missing else []
             misfits = misfits or not is_missing
-            checks.append(make_empty_check(id_))
-            continue
-        try:
-            filled = {**filled, **KINDS[check["kind"]].fill_from_reference(filled, row)}
-        except UnreadableError:
-            misfits = True
-        checks.append({key: item for key, item in filled.items() if item is not None})
+            filled = make_empty_check(id_)
+        checks.append(filled)
     return FilledRubric({"checks": checks, "scoring": rubric["scoring"]}, empty, misfits)
+
+
+def fill_check(check: Params, row: Row) -> Params | Grade:
+    """Return a check with all that it reads of a question written into it, or its grade where a value is not there.
+
+    Raises `UnreadableError` for a reference that the check cannot read.
+    """
+    filled = fill_from_question(check, list_question_values(check), Question("", "", row))
+    if isinstance(filled, Grade):
+        return filled
+    filled = {**filled, **KINDS[check["kind"]].fill_from_reference(filled, row)}
+    return {key: item for key, item in filled.items() if item is not None}

@@ -20,6 +20,7 @@ from evalstore.diff.candidates.call_records import build_records
 from evalstore.diff.candidates.output_assembly import OutputAssembly
 from evalstore.diff.candidates.texts import (
     PLAIN_TEXT,
+    build_few_candidates,
     list_expected_outputs,
     list_fragments,
     order_texts,
@@ -99,6 +100,14 @@ class Replay:
             )
             or found
         )
+
+    def find_quickly(self, change: Change, direction: Direction) -> Witness | None:
+        """Return the first of a few outputs that moves under this one edit."""
+        if change.rule == STATEMENTS_CHANGED or _asks_more(change):
+            return None
+        few = islice(build_few_candidates(change), EVIDENCE.few)
+        tried = (Attempt(Sample(Output(text))) for text in few)
+        return next(self._try_samples(change.states, tried, {}, direction), None)
 
     def find_total(
         self, effect: RubricEffect | None, shown: Iterable[Witness], direction: Direction

@@ -7,12 +7,13 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
-from evalstore.checks.question_values import fill_values
 from evalstore.diff.change import Change
 from evalstore.diff.kinds import KINDS, UnreadableError, find_plain_kind, read_params
 from evalstore.diff.limits import CANDIDATES
+from evalstore.diff.question_rubrics import fill_check
 from evalstore.diff.rubric_state import CheckState, RubricState
 from evalstore.documents import Pointer
+from evalstore.model import Grade
 from evalstore.model.question_params import list_question_values
 
 Row = Mapping[str, Any]
@@ -96,8 +97,8 @@ def _fill_state(state: RubricState, row: Row) -> RubricState:
 def _fill_check(check: CheckState, row: Row) -> CheckState:
     if not _list_options(check):
         return check
-    kind, written = find_plain_kind(check.kind), dict(check.to_check().params)
-    written = fill_values(kind, written, row)
-    written |= KINDS[kind].fill_from_reference(written, row)
-    read = read_params(kind, {name: value for name, value in written.items() if value is not None})
-    return replace(check, kind=kind, params=read)
+    kind = find_plain_kind(check.kind)
+    filled = fill_check({**check.to_check().params, "kind": kind}, row)
+    if isinstance(filled, Grade):
+        raise UnreadableError(filled.reason)
+    return replace(check, kind=kind, params=read_params(kind, filled))

@@ -22,10 +22,7 @@ def build_candidates(change: Change) -> Iterator[str]:
 
     A text of blanks comes last: it shows least.
     """
-    before, after = change.states
-    checks: dict[str, list[CheckState]] = {}
-    for check in (*before.checks, *after.checks):
-        checks.setdefault(check.token, []).append(check)
+    checks = _group_checks(change)
     mine = checks.pop(change.token, [])
     changed = list_expected_outputs(change) or [*_list_sample_texts(mine), *_list_own_json(mine)]
     others = list(checks.values())[: CANDIDATES.checks]
@@ -54,6 +51,33 @@ def build_candidates(change: Change) -> Iterator[str]:
         yield from map(write_canonical, short[: CANDIDATES.quoted])
         yield from map(_write_lines, [text for text in short if _PHP in text][: CANDIDATES.quoted])
     yield from sorted(set(built[: len(changed)]) - set(short), key=lambda text: (len(text), text))
+
+
+def build_few_candidates(change: Change) -> Iterator[str]:
+    """Yield what most edits move: what the changed check looks for, alone and with what all others ask for.
+
+    Of a setting of the whole rubric, one text of each check.
+    """
+    checks = _group_checks(change)
+    if mine := checks.pop(change.token, []):
+        texts = [*list_expected_outputs(change), *_list_sample_texts(mine)]
+    else:
+        texts = ["", *(next(_yield_sample_texts(states[-1]), "") for states in checks.values())]
+    asked = _join_texts(_find_passing_text(states[-1]) for states in checks.values())
+    for text in filter(_is_readable, texts):
+        yield from dict.fromkeys([_join_texts((asked, text)), text or PLAIN_TEXT])
+
+
+def _group_checks(change: Change) -> dict[str, list[CheckState]]:
+    """Return the checks of both rubrics by their token, the old one first."""
+    checks: dict[str, list[CheckState]] = {}
+    for check in chain.from_iterable(state.checks for state in change.states):
+        checks.setdefault(check.token, []).append(check)
+    return checks
+
+
+def _is_readable(text: str) -> bool:
+    return len(text) <= CANDIDATES.text_length
 
 
 def order_texts(

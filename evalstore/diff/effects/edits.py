@@ -15,7 +15,7 @@ from evalstore.diff.answers.joint import (
     measure_part,
     number_variables,
 )
-from evalstore.diff.change import Change, RubricEffect
+from evalstore.diff.change import NOTHING_SHOWN, Change, MovingEdits, RubricEffect
 from evalstore.diff.direction import (
     VERDICT_MODES,
 )
@@ -27,23 +27,31 @@ from evalstore.diff.rubric_state import CheckState, RubricState
 
 
 def attach_effects(
-    changes: Sequence[Change], load: ArtifactLoader | None
+    changes: Sequence[Change], load: ArtifactLoader | None, moving: MovingEdits = NOTHING_SHOWN
 ) -> tuple[list[Change], RubricEffect | None]:
-    """Return the changes, each edit of scoring with what it does alone, and what all of them do together."""
-    edits = [
+    """Return the changes, each edit of scoring with what it does alone, and what all of them do together.
+
+    Of edits that are known to move a score nothing more is found out.
+    """
+    edits = list_scoring_edits(changes)
+    if not edits or len(edits) >= EFFECTS.edits:
+        return [*changes], None
+    alone = [index for index in edits if index not in moving.alone]
+    ends = changes[edits[0]].states[0], changes[edits[-1]].states[1]
+    together = [] if moving.together or len(edits) == 1 else [ends]
+    effects = find_effects([*(changes[index].states for index in alone), *together], load)
+    found = dict(zip(alone, effects, strict=False))
+    total = effects[-1] if together or (alone and len(edits) == 1) else None
+    return [replace(change, effect=found.get(index)) for index, change in enumerate(changes)], total
+
+
+def list_scoring_edits(changes: Sequence[Change]) -> list[int]:
+    """Return which of the changes are edits of what scoring reads."""
+    return [
         index
         for index, change in enumerate(changes)
         if change.before and is_scoring_edit(*change.states)
     ]
-    if not edits:
-        return [*changes], None
-    ends = changes[edits[0]].states[0], changes[edits[-1]].states[1]
-    pairs = [*(changes[index].states for index in edits), *([ends] if len(edits) > 1 else [])]
-    effects = find_effects(pairs, load)
-    found = dict(zip(edits, effects, strict=False))
-    return [
-        replace(change, effect=found.get(index)) for index, change in enumerate(changes)
-    ], effects[-1]
 
 
 def is_scoring_edit(before: RubricState, after: RubricState) -> bool:
@@ -88,8 +96,6 @@ def _list_parts(check: CheckState) -> tuple[object, ...]:
 def find_effects(pairs: Sequence[States], load: ArtifactLoader | None) -> list[RubricEffect | None]:
     """Return what each edit, given as the rubric before and after it, does; None where that is too much to find out."""
     states = [state for pair in pairs for state in pair]
-    if len(pairs) > EFFECTS.edits:
-        return [None] * len(pairs)
     budget, ways, numbers = SharedBudget(EFFECTS.total_steps), 0, number_variables(states)
     if any(len(state.checks) > EFFECTS.checks for state in states):
         return [_prove_no_effect(pair, numbers, budget, load) for pair in pairs]
