@@ -31,12 +31,16 @@ _WORDS = frozenset({"each", "variables"})  # parameters whose texts are for judg
 
 
 class ReadCheck(NamedTuple):
-    """A check that takes values from questions: its rubric as it was named, its id, its mapping and the places."""
+    """A check that takes values from questions: its rubric as it was named, its id, its mapping and the places.
+
+    `unasked` are the places of what its kind reads of a question's reference by itself.
+    """
 
     rubric: str
     id: str
     params: Mapping[str, Any]
     values: tuple[QuestionValue, ...]
+    unasked: tuple[QuestionValue, ...] = ()
 
 
 def list_read_checks(ref: Any, lookup: ReferenceLookup) -> tuple[ReadCheck, ...]:
@@ -60,10 +64,18 @@ def _find_read_checks(
         if found := find_referenced(inner, lookup):
             yield from _find_read_checks(found, str(inner), lookup, deep=True)
         # What its own schema refuses is a finding of the rubric.
-        elif (values := list_question_values(check)) and is_valid_by_schema(
+        elif (read := _read_check(ref, str(id_), check)) and is_valid_by_schema(
             f"checks/{check['kind']}", check
         ):
-            yield ReadCheck(ref, str(id_), check, values)
+            yield read
+
+
+def _read_check(ref: str, id_: str, check: Mapping[str, Any]) -> ReadCheck | None:
+    """Return a check with what it reads of questions; None where it reads nothing."""
+    keys = find_check_kind(check["kind"]).reference_keys
+    unasked = tuple(QuestionValue((name,), key) for name, key in keys.items() if name not in check)
+    values = list_question_values(check)
+    return ReadCheck(ref, id_, check, values, unasked) if values or unasked else None
 
 
 @dataclass(slots=True)
@@ -108,6 +120,8 @@ class ValueLinter:
                     self._of_defaults.append(note)
                 else:
                     yield note
+            if not absent:
+                yield from self._lint_unasked(check, filled, pointer)
 
     def report_rest(self, pointer: Pointer) -> Iterator[Note]:
         """Yield what is wrong with the defaults, and the values that checks read and no question of the dataset has."""
@@ -129,6 +143,16 @@ class ValueLinter:
             if (at := places[value.pointer]) is not None:
                 yield from self._lint_words(value.pointer[0], filled[value.key], at)
                 yield from self._lint_phrases(check, value, filled, at)
+
+    def _lint_unasked(
+        self, check: ReadCheck, filled: Mapping[str, Any], pointer: Pointer
+    ) -> Iterator[Note]:
+        """Yield the phrases of a question's own reference that an output has by chance."""
+        for value in check.unasked if self.reads_words else ():
+            if not is_empty(filled.get(value.key)):
+                params = {**check.params, str(value.pointer[0]): {"from": value.key}}
+                asked = check._replace(params=params)
+                yield from self._lint_phrases(asked, value, filled, (*pointer, value.key))
 
     def _lint_phrases(
         self, check: ReadCheck, value: QuestionValue, filled: Mapping[str, Any], at: Pointer

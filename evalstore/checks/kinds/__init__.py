@@ -8,7 +8,7 @@ imported when its kind is first asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -66,7 +66,8 @@ class CheckKind:
     quotes what it found. `has_free_params`: each parameter can be edited without the others; of
     them, `item_lists` are lists in which neither order nor repetition counts. `read_phrase(item,
     params)`: the text that such an item is looked for as. `idle_score`: that of a check with one
-    item which is not in the output.
+    item which is not in the output. `reference_keys`: the key of a question that a parameter is
+    read from where the check does not have it.
     """
 
     prepare_grading: Callable[[Params, CheckContext], GradeFunction]
@@ -84,6 +85,7 @@ class CheckKind:
     item_lists: frozenset[str] = frozenset()
     read_phrase: Callable[[object, Params], Phrase | None] = _read_no_phrase
     idle_score: Fraction = Fraction(1)
+    reference_keys: Mapping[str, str] = field(default_factory=dict)
 
 
 KINDS: Mapping[str, CheckKind] = KindTable(__name__, __path__, CheckKind)

@@ -185,6 +185,7 @@ KIND = CheckKind(
     word="facts",
     read_phrase=_read_fact_phrase,
     idle_score=Fraction(0),
+    reference_keys={"facts": "expected_facts"},
     may_ask_judges=True,
     find_judge_inputs=_find_judge_inputs,
     has_free_params=False,
