@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import log, log1p, sqrt
 
 from evalstore.statistics.paired_mean import Interval, MeanEstimate, Unit, add_means, estimate_mean
-from evalstore.statistics.sign_flips import compute_sign_flip_p
+from evalstore.statistics.sign_flips import compute_claim_p, compute_sign_flip_p
 from evalstore.statistics.student import compute_student_middle
 
 LEVEL = 0.05
@@ -18,7 +18,7 @@ FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a
 FEWEST_ANCHORS = (
     5  # of fewer, one more would move their mean by as much as what is estimated from it
 )
-MISSED_LEVEL = 0.05  # how often a skewed population without an effect may be claimed to have one
+MISSED_LEVEL = 0.045  # how often what moves a mean back may be missed: nearly all of what may be false
 # An effect whose interval lies within one point is called a null.
 NULL_MARGIN = 0.01
 _Z = 1.959963984540054  # the quantile of a normal distribution with 2.5 % above it
@@ -37,9 +37,13 @@ class Conclusion(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeEstimate:
-    """The estimate of a change: its p-value, `mean` (None of too few units), and how many of the units it moved."""
+    """The estimate of a change: its p-value, `mean` (None of too few units), and how many of the units it moved.
+
+    A claim goes by `claim_p`, which is `p` or a little above it.
+    """
 
     p: float
+    claim_p: float
     mean: MeanEstimate | None
     moved: int
     units: int
@@ -49,7 +53,7 @@ class ChangeEstimate:
         """What may be concluded for questions like these."""
         if not self.moved:
             return Conclusion.MOVED_NONE
-        if self.p <= LEVEL and self.moved >= FEWEST_MOVES and self._leaves_out_zero:
+        if self.claim_p <= LEVEL and self.moved >= FEWEST_MOVES and self._leaves_out_zero:
             return Conclusion.SIGNIFICANT
         if self.mean and max(map(abs, self.mean.interval)) < NULL_MARGIN:
             return Conclusion.BOUNDED_NULL
@@ -74,13 +78,16 @@ class ChangeEstimate:
 
 def estimate_change(units: Counter[Unit]) -> ChangeEstimate:
     """Estimate a change from how often each unit comes, a question or a group of them."""
-    return _conclude(units, compute_sign_flip_p(units), estimate_mean(units))
+    return _estimate_flipped(units, estimate_mean(units))
 
 
-def _conclude(units: Counter[Unit], p: float, mean: MeanEstimate | None) -> ChangeEstimate:
-    return ChangeEstimate(
-        p, mean, sum(times for (total, _), times in units.items() if total), units.total()
-    )
+def _estimate_flipped(units: Counter[Unit], mean: MeanEstimate | None) -> ChangeEstimate:
+    p = compute_sign_flip_p(units)
+    return ChangeEstimate(p, compute_claim_p(units, p), mean, _count_moved(units), units.total())
+
+
+def _count_moved(units: Counter[Unit]) -> int:
+    return sum(times for (total, _), times in units.items() if total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +111,14 @@ def estimate_shift(shifts: Sequence[AnchorShift], seen: float) -> ChangeEstimate
     mean = add_means(means) if len(means) == len(shifts) else None
     # What checks make of a shift need not be what it makes of their questions.
     mean = mean and replace(mean, middle=mean.middle + seen - mean.seen, seen=seen)
-    return _conclude(units, compute_sign_flip_p(units), mean)
+    return _estimate_flipped(units, mean)
 
 
 def estimate_rest(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> ChangeEstimate:
     """Estimate what is left of a change after the `shifts` were taken off; its p-value is Welch's, rest to anchors."""
     mean = estimate_rest_mean(units, shifts)
-    return _conclude(units, 1.0 if mean is None else _compute_welch_p(mean), mean)
+    p = 1.0 if mean is None else _compute_welch_p(mean)
+    return ChangeEstimate(p, p, mean, _count_moved(units), units.total())
 
 
 def estimate_rest_mean(units: Counter[Unit], shifts: Sequence[AnchorShift]) -> MeanEstimate | None:

@@ -65,6 +65,29 @@ def test_the_interval_is_that_of_a_t_test_on_what_was_added(stats: Any, seed: in
     assert found.seen / found.standard_error == pytest.approx(float(seen.statistic), rel=1e-9)
 
 
+@pytest.mark.parametrize(("falls", "rises"), [(2, 38), (4, 56), (5, 95), (1, 39)])
+def test_a_skewed_sample_reaches_towards_0_as_the_transformed_t_does(stats: Any, falls: int, rises: int) -> None:
+    """Some fall by 1/2 and others rise by 1/4: the end is where one of Hall's two is Student's quantile, or 0."""
+    optimize, special = pytest.importorskip("scipy.optimize"), pytest.importorskip("scipy.special")
+    shares, size = [-0.5] * falls + [0.25] * rises, falls + rises
+    for turn in (1, -1):
+        found = estimate_mean(count_units([Fraction(turn * share) for share in shares], [None] * size))
+        assert found
+        lean = float(stats.skew(shares)) * ((size - 1) / size) ** 1.5
+        wanted = float(stats.t.ppf(0.975, size - 1)) / size**0.5
+
+        def cubic(distance: float, lean: float = lean) -> float:
+            return distance + lean * distance**2 / 3 + lean**2 * distance**3 / 27 + lean / 6 / size - wanted
+
+        def exponential(distance: float, lean: float = lean) -> float:
+            return float(special.expm1(2 / 3 * lean * distance) * 1.5 / lean + lean / 6 / size - wanted)
+
+        roots = [optimize.brentq(one, -9, 9) for one in (cubic, exponential) if one(9) > 0]
+        end = float(stats.tmean(shares) - min(roots) * stats.tstd(shares))
+        near, _ = sorted(map(abs, found.interval))
+        assert near == pytest.approx(max(0.0, end), abs=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_sign_flips(stats: Any, seed: int) -> None:
     """The permutations of a paired sample are its flips of sign; outcomes as far as the one seen count half."""

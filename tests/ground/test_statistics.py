@@ -90,10 +90,14 @@ def test_interval_p_and_claim(shares: Shares, interval: tuple[float, float], p: 
     assert (found.p, found.conclusion) == (p, conclusion)
 
 
-def test_four_that_all_fall_are_no_claim_and_five_are() -> None:
-    four, five = estimate_change(count_units(*alone(*[-1] * 4))), estimate_change(count_units(*alone(*[-1] * 5)))
-    assert (four.p, four.conclusion) == (2**-4, Conclusion.NOT_RESOLVABLE)
-    assert (five.p, five.conclusion) == (2**-5, Conclusion.SIGNIFICANT)
+def test_five_that_all_fall_are_no_claim_and_six_are() -> None:
+    """Of five that turn either way, all fall or all rise in .0625 of all samples."""
+    five, six = (estimate_change(count_units(*alone(*[-1] * size))) for size in (5, 6))
+    assert (five.p, five.claim_p, five.conclusion) == (2**-5, 2**-4, Conclusion.NOT_RESOLVABLE)
+    assert (six.p, six.claim_p, six.conclusion) == (2**-6, 2**-5, Conclusion.SIGNIFICANT)
+    # Where one of six moved nothing, how many move is chance as well, which the mid-p has in it.
+    some = estimate_change(count_units(*alone(*[-1] * 5, 0)))
+    assert (some.p, some.claim_p, some.conclusion) == (2**-5, 2**-5, Conclusion.SIGNIFICANT)
 
 
 def test_a_null_is_bounded_only_where_the_interval_lies_within_one_point() -> None:
@@ -272,11 +276,11 @@ def test_a_true_null_is_seldom_claimed_and_mostly_covered(name: str) -> None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("size", [6, 20, mark_slow(60)])
 @pytest.mark.parametrize("name", SKEWED)
-def test_a_skewed_null_is_claimed_in_a_tenth_at_most(name: str, size: int) -> None:
+def test_a_skewed_null_is_seldom_claimed(name: str, size: int) -> None:
     """Of few questions that all rose alike, none says that one in ten falls; where none was seen, the interval is short."""
     draws = 60
     rates = measure_rates(name, size, draws, seed=7)
-    assert rates.false_claims <= 0.10 + 3 * sqrt(0.09 / draws)
+    assert rates.false_claims <= 0.05 + 3 * sqrt(0.05 * 0.95 / draws)
     assert rates.coverage is None or rates.coverage >= 0.86 - 3 * sqrt(0.12 / draws)
 
 
