@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _RUN = re.compile(r".*\.(?:jsonl?|parquet|eval|csv)(?:\.(?:gz|zst))?", re.DOTALL)
 _NAME = re.compile(r"(?:rubric|judge|dataset)/[^/.@]*(?:@.*)?", re.DOTALL)
 _ARTIFACT = re.compile(r".*\.ya?ml(?:@.*)?", re.DOTALL)
+# What only a run can be printed as.
+_RUN_FORMATS = {"html": "a page", "csv": "a table"}
 # Outputs that are kept to be shown; None: all.
 _LIMITS = {"text": 41, "html": 300}
 
@@ -44,6 +46,7 @@ _LIMITS = {"text": 41, "html": 300}
         "evalstore show runs/web_answers-1.0.0-model_a.json --failed           # what did not pass, and why",
         "evalstore show runs/web_answers-1.0.0-model_a.json --question q17     # asked, answered, and every reason",
         "evalstore show runs/web_answers-1.0.0-model_a.json --format html > run.html",
+        "evalstore show runs/web_answers-1.0.0-model_a.json --format csv > run.csv      # for a spreadsheet",
         "evalstore show results.json --only model=openai:gpt-4o   # what promptfoo recorded of one provider",
     )
 )
@@ -57,7 +60,7 @@ _LIMITS = {"text": 41, "html": 300}
 )
 @click.option("--check", metavar="ID", help="Of a run, only what this check says.")
 @click.option("--only", metavar="WHAT=NAME", multiple=True, callback=parse_only, help=ONLY_HELP)
-@add_output_options((*PLAIN_FORMATS, "html"))
+@add_output_options((*PLAIN_FORMATS, *_RUN_FORMATS))
 def command(  # noqa: PLR0913  # the command line
     settings: CommandSettings,
     name: str,
@@ -102,8 +105,9 @@ def command(  # noqa: PLR0913  # the command line
         raise UsageError(
             "--raw and --format json exclude each other", hint="the JSON document also has the text"
         )
-    if settings.format == "html":
-        raise UsageError("only a run can be a page", hint="to see the file, remove --format")
+    if settings.format in _RUN_FORMATS:
+        what = _RUN_FORMATS[settings.format]
+        raise UsageError(f"only a run can be {what}", hint="to see the file, remove --format")
     ref = name_artifact(name, settings.path, of_content=True)
     read_ref(ref)
     _show_artifact(settings, ref, raw=raw)

@@ -54,6 +54,13 @@ def html(view: RunView) -> str:
     return write_page(view)
 
 
+def csv(view: RunView) -> str:
+    """Return the same as a table for a spreadsheet."""
+    from evalstore.report.run_table import write_table
+
+    return write_table(view)
+
+
 def document(view: RunView) -> dict[str, Any]:
     """Return the document that schema/output/show_run.schema.json describes."""
     from evalstore.runs.run_view import list_missing

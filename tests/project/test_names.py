@@ -33,7 +33,7 @@ HOOKS = {f"pytest_{name}" for name in ("addoption", "configure", "testnodedown",
 PROTOCOLS: dict[str, frozenset[str]] = {
     "cli": frozenset({"command", "validate"}),  # click's objects: `evalstore judge validate` is judge.validate
     "report": frozenset(
-        {"text", "document", "summary", "summarize", "markdown", "html", "everything", "dot", "mermaid"}
+        {"text", "document", "summary", "summarize", "markdown", "html", "csv", "everything", "dot", "mermaid"}
     ),
     "report/formats": frozenset({"render"}),
     # Words of the programs that call them.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import shutil
@@ -14,6 +16,7 @@ from jsonschema import Draft202012Validator
 
 from evalstore.model import Verdict
 from evalstore.places import find_resource_folder
+from evalstore.report import render
 from evalstore.runs import read_rows, read_run
 from evalstore.runs.run_view import RowChoice, view_run
 
@@ -128,7 +131,7 @@ def test_what_is_not_there_is_refused(
 def test_an_artifact_is_no_run(cli: Callable[..., Any], run: Path) -> None:
     store = run.parent.parent
     assert cli("show", "rubric/r@worktree", cwd=store).out == (store / "rubrics/r.yaml").read_text()
-    for argv in (["--failed"], ["--question", "x"], ["--format", "html"]):
+    for argv in (["--failed"], ["--question", "x"], ["--format", "html"], ["--format", "csv"]):
         assert cli("show", "rubric/r@worktree", *argv, cwd=store).code == 2
     assert cli("show", "rubrik/r", cwd=store).code == 2
     assert cli("show", "none.json", cwd=store).code == 3
@@ -192,3 +195,52 @@ def test_a_folder_of_its_own_names_a_run(cli: Callable[..., Any], run: Path, tmp
     assert f"hint: name one of them: again.json, {run.name}" in two.err
     none = cli("show", tmp_path / "store/rubrics", cwd=tmp_path)
     assert (none.code, none.err.splitlines()[1]) == (3, "hint: a run is named by its JSON file")
+
+
+def read_table(written: str) -> list[dict[str, str]]:
+    assert written.startswith("\ufeff")  # Excel takes the file for UTF-8 by it
+    return list(csv.DictReader(io.StringIO(written.removeprefix("\ufeff"), newline="")))
+
+
+def test_a_table_has_a_row_for_each_output_and_three_columns_for_each_check(cli: Callable[..., Any], run: Path) -> None:
+    found, stored = read_table(show(cli, run, "--format", "csv")), json.loads(show(cli, run, "--format", "json"))
+    assert [row["id"] for row in found] == [*(row["id"] for row in stored["rows"]), "mute"]
+    for row, expected in zip(found, stored["rows"], strict=False):
+        assert (row["verdict"], row["input"]) == (expected["verdict"], f"ask {row['id']}")
+        assert row["score"] == ("" if expected["score"] is None else str(expected["score"]))
+        for check in expected["checks"]:
+            assert row[f"{check['id']}.verdict"] == check["verdict"]
+            assert row[f"{check['id']}.reason"].removeprefix("'") == check["reason"]
+    assert (found[-1]["verdict"], found[-1]["reason"]) == ("no output", stored["missing_outputs"]["mute"])
+    polite = read_table(show(cli, run, "--format", "csv", "--check", "polite", "--question", "bad"))
+    assert [(row["id"], [name for name in row if "." in name]) for row in polite] == [
+        ("bad", ["polite.verdict", "polite.score", "polite.reason"])
+    ]
+    assert r"\x1b[2Jno <b>way</b>" in polite[0]["output"]
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ('=HYPERLINK("http://x")', '\'=HYPERLINK("http://x")'),
+        ("+1", "'+1"),
+        ("- an item", "'- an item"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "\\r=1"),
+        (" \n =1", "' \n =1"),
+        ("\u200b＝1", "'\u200b＝1"),
+        ("a = 1, b;\n=c", "a = 1, b;\n=c"),
+        ("a\r\nb\0", "a\nb\\x00"),
+        ("'quoted'", "'quoted'"),
+        ("x" * 40_000, "x" * 32_731 + "… (cut; --format json has all of it)"),
+        ("\U0001f642" * 16_384, "\U0001f642" * 16_365 + "… (cut; --format json has all of it)"),
+        ("x" * 32_767, "x" * 32_767),
+    ],
+)
+def test_a_cell_is_text_and_nothing_that_a_spreadsheet_runs(tmp_path: Path, text: str, cell: str) -> None:
+    file = tmp_path / "results.json"
+    row = {"vars": {"q": text}, "response": {"output": text}, "success": True, "score": 1, "prompt": {"raw": text}}
+    file.write_text(json.dumps({"results": [{**row, "promptIdx": 0, "testIdx": 0, "provider": {"id": "p"}}]}))
+    found = read_table(render(view_run(file, RowChoice()), "csv"))
+    assert [(row["output"], row["score"]) for row in found] == [(cell, "1.0")]
