@@ -186,6 +186,7 @@ class LabelTally:
     read: int = 0
     unjudged_count: int = 0
     engines: set[str] = field(default_factory=set)
+    questions: set[str] = field(default_factory=set)
     apart: list[LabelledCase] = field(default_factory=list)
     left_out: list[LabelledCase] = field(default_factory=list)
 
@@ -212,6 +213,7 @@ class LabelTally:
         return Confusion(**self.counts)
 
     def _count_case(self, case: LabelledCase) -> LabelledCase:
+        self.questions.add(case.id)
         if case.verdict is Verdict.UNSCORED:
             self.unjudged_count += 1
             self.left_out += [case][: _CASE_LIMIT - len(self.left_out)]

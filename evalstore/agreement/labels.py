@@ -1,11 +1,12 @@
-"""Reads a file of outputs that people labelled."""
+"""Reads a file of outputs that people labelled; a question may have several, told apart by `sample` and text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalstore.errors import LoadError, Place
 from evalstore.model import Verdict, is_cosmetic
@@ -14,10 +15,31 @@ from evalstore.text import find_nearest, make_excerpt
 
 # Fields of the question that a row may hold, where no dataset gives them.
 QUESTION_KEYS = ("input", "expected", "context")
-_KEYS = ("id", "output", "label", "verdict", *QUESTION_KEYS, "variables")
-_SHAPE = 'a row is {"id", "output", "label": "pass" or "fail"}, with "verdict", "input", "expected", "context" if known'
+_KEYS = ("id", "sample", "output", "label", "verdict", *QUESTION_KEYS, "variables")
+_SHAPE = (
+    'a row is {"id", "output", "label": "pass" or "fail"}, with "sample", "verdict", "input", '
+    '"expected", "context" if known'
+)
 _LABELS = {"pass": Verdict.PASS, "fail": Verdict.FAIL}
 _VERDICTS = {**_LABELS, "unscored": Verdict.UNSCORED}
+
+
+class LabelledOutput(NamedTuple):
+    """Which output a label is for: its question, its number among the samples, and the digest of its text, if known.
+
+    Outputs of several runs may have one number: their texts tell them apart.
+    """
+
+    id: str
+    sample: int
+    digest: bytes | None
+
+
+def identify_output(id_: str, sample: int, output: str | None) -> LabelledOutput:
+    """Return what tells an output from the others that may be labelled."""
+    text = None if output is None else output.encode("utf-8", "surrogatepass")
+    digest = None if text is None else blake2b(text, digest_size=16).digest()
+    return LabelledOutput(id_, sample, digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +54,28 @@ class LabelledRow:
     question_fields: Mapping[str, Any]
     variables: Mapping[str, str]
     has_output: bool = True
+    sample: int = 0
+
+    @property
+    def labelled_output(self) -> LabelledOutput:
+        """The output that the row is about."""
+        return identify_output(self.id, self.sample, self.output if self.has_output else None)
 
 
 def read_labels(path: Path) -> Iterator[LabelledRow]:
-    """Yield the rows of a file in order; raises `LoadError` for an unclear row and for a repeated id."""
-    lines: dict[str, int] = {}
+    """Yield the rows of a file in order; raises `LoadError` for an unclear row and a second label of one output."""
+    lines: dict[LabelledOutput, int] = {}
     for line, row in read_json_objects(path):
         place = Place(str(path), line)
         label = _read_label(row, place)
-        if label.id in lines:
-            first = f"duplicate id '{make_excerpt(label.id, 60)}' (first on line {lines[label.id]})"
-            raise LoadError(first, place=place, hint="keep one label for each output")
-        lines[label.id] = line
+        if first := lines.get(label.labelled_output):
+            name = make_excerpt(label.id, 60)
+            raise LoadError(
+                f"a second label of one output of '{name}' (the first is on line {first})",
+                place=place,
+                hint='keep one label for each output; several to one question have a "sample": 0, 1, …',
+            )
+        lines[label.labelled_output] = line
         yield label
     if not lines:
         raise LoadError("has no labelled row", place=Place(str(path)), hint=_SHAPE)
@@ -68,6 +100,7 @@ def _read_label(row: Mapping[str, Any], place: Place) -> LabelledRow:
         },
         variables=_read_variables(row.get("variables", {}), place),
         has_output="output" in row,
+        sample=_read_sample(row.get("sample", 0), place),
     )
 
 
@@ -89,6 +122,12 @@ def _read_text(row: Mapping[str, Any], key: str, place: Place) -> str:
     if not isinstance(text := row[key], str):
         raise LoadError(f"the `{key}` of this row is not text", place=place, hint=_SHAPE)
     return text
+
+
+def _read_sample(value: Any, place: Place) -> int:
+    if type(value) is not int or value < 0:
+        raise LoadError("the `sample` of this row is not a whole number from 0", place=place)
+    return value
 
 
 def _read_verdict(

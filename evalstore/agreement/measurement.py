@@ -33,7 +33,7 @@ from evalstore.scoring.grading import ArtifactResolver, format_exact_ref, pin_re
 from evalstore.scoring.judging import CallPlan, Judges, JudgeSession, open_session
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import QuestionIndex, open_question_index
-from evalstore.text import find_nearest, make_excerpt
+from evalstore.text import count_noun, find_nearest, make_excerpt
 
 _Items = tuple[tuple[str, str], ...]
 _NO_ENDPOINT_HINT = (
@@ -250,11 +250,17 @@ class Measurement:
         if (
             self.questions
             and self.against
-            and (left := self.questions.count - found.rows - tally.unjudged_count)
+            and (left := self.questions.count - len(tally.questions))
         ):
             yield (
                 f"questions of {format_exact_ref(self.against)} without a label: {left:,} of "
                 f"{self.questions.count:,}"
+            )
+        rows = found.rows + tally.unjudged_count
+        if len(tally.questions) < rows:
+            yield (
+                f"{rows:,} rows are of {count_noun(len(tally.questions), 'question')}: the intervals "
+                "take them for as many questions, and are too narrow where answers to one are alike"
             )
         for rate, name, word in (
             (found.tpr, "TPR", Verdict.PASS),

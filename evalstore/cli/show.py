@@ -47,6 +47,7 @@ _LIMITS = {"text": 41, "html": 300}
         "evalstore show runs/web_answers-1.0.0-model_a.json --question q17     # asked, answered, and every reason",
         "evalstore show runs/web_answers-1.0.0-model_a.json --format html > run.html",
         "evalstore show runs/web_answers-1.0.0-model_a.json --format csv > run.csv      # for a spreadsheet",
+        "evalstore show runs/web_answers-1.0.0-model_a.json --label labels.jsonl   # one key a verdict; go on any time",
         "evalstore show results.json --only model=openai:gpt-4o   # what promptfoo recorded of one provider",
     )
 )
@@ -59,6 +60,12 @@ _LIMITS = {"text": 41, "html": 300}
     "--question", metavar="ID", help="Of a run, only this question, with all of its text."
 )
 @click.option("--check", metavar="ID", help="Of a run, only what this check says.")
+@click.option(
+    "--label",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Of a run, ask whether each output is good, one key a verdict, and add the labels to FILE.",
+)
 @click.option("--only", metavar="WHAT=NAME", multiple=True, callback=parse_only, help=ONLY_HELP)
 @add_output_options((*PLAIN_FORMATS, *_RUN_FORMATS))
 def command(  # noqa: PLR0913  # the command line
@@ -69,6 +76,7 @@ def command(  # noqa: PLR0913  # the command line
     failed: bool,
     question: str | None,
     check: str | None,
+    label: Path | None,
     only: dict[str, str],
 ) -> None:
     """Print the file of REF as it was at that version, or the outputs of RUN with the reasons of their scores.
@@ -86,6 +94,7 @@ def command(  # noqa: PLR0913  # the command line
         "--failed": failed,
         "--question": question is not None,
         "--check": check is not None,
+        "--label": label is not None,
         "--only": bool(only),
     }
     if is_run_name(name, settings.path):
@@ -95,12 +104,17 @@ def command(  # noqa: PLR0913  # the command line
             raise UsageError(
                 "--raw writes the file of an artifact, and this is a run", hint="see --format json"
             )
-        settings.print_result(
-            _view_run(settings, name, RowChoice(failed, question, check), only), paged=True
-        )
+        choice = RowChoice(failed, question, check)
+        if label is None:
+            settings.print_result(_view_run(settings, name, choice, only), paged=True)
+        else:
+            from evalstore.cli.labelling import label_run, require_terminal
+
+            require_terminal(settings, failed=failed)
+            label_run(settings, _view_run(settings, name, choice, only, whole=True), label)
         return
     if used := [option for option, given in chosen.items() if given]:
-        raise UsageError(f"{used[0]} chooses among the outputs of a run, and {name} is not a run")
+        raise UsageError(f"{used[0]} is for the outputs of a run, and {name} is not a run")
     if raw and settings.format == "json":
         raise UsageError(
             "--raw and --format json exclude each other", hint="the JSON document also has the text"
@@ -136,12 +150,18 @@ def _is_result(path: Path) -> bool:
 
 
 def _view_run(
-    settings: CommandSettings, name: str, choice: RowChoice, only: dict[str, str]
+    settings: CommandSettings,
+    name: str,
+    choice: RowChoice,
+    only: dict[str, str],
+    *,
+    whole: bool = False,
 ) -> RunView:
     from evalstore.runs.imports.series_filter import SeriesFilter
     from evalstore.runs.run_view import view_run
 
-    limit = None if settings.verbose and settings.format == "text" else _LIMITS.get(settings.format)
+    is_whole = whole or (settings.verbose and settings.format == "text")
+    limit = None if is_whole else _LIMITS.get(settings.format)
     path = USER_FILE.convert(name, None, None)
     series = SeriesFilter(only) if only else None
     view = view_run(settings.path / path, choice, limit=limit, series=series)

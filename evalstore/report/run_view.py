@@ -116,10 +116,10 @@ def _format_row(view: RunView, row: GradedRow, screen: Screen) -> Iterator[str]:
     for check in checks:
         yield from _format_check(check, width, screen)
     if view.choice.question is not None and (row.input or row.output.text):
-        yield from _format_whole("asked", row.input if row.asked is None else row.asked, screen)
+        yield from format_whole("asked", row.input if row.asked is None else row.asked, screen)
         if row.asked is not None:
-            yield from _format_whole("the question", row.input, screen)
-        yield from _format_whole("answered", row.output.text, screen)
+            yield from format_whole("the question", row.input, screen)
+        yield from format_whole("answered", row.output.text, screen)
     elif row.output.text.strip():
         yield from _format_excerpt(row.output.text, find_marked_text(checks), screen)
     if calls := len(row.output.tool_calls or ()):
@@ -171,13 +171,17 @@ def _format_excerpt(text_: str, marked: str, screen: Screen) -> Iterator[str]:
         yield pieces.sub(mark, line)
 
 
-def _format_whole(name: str, whole: str, screen: Screen) -> Iterator[str]:
+def format_whole(
+    name: str, whole: str, screen: Screen, limit: int | None = _LINES
+) -> Iterator[str]:
+    """Yield a text below its name, the lines beyond `limit` counted (None: all of it)."""
     lines = whole.split("\n")
+    shown = lines[:limit]
     yield f"  {name}"
-    for line in lines[:_LINES]:
+    for line in shown:
         yield from screen.wrap(line, lead="    ", inner="    ") or [""]
-    if len(lines) > _LINES:
-        yield f"    and {count_noun(len(lines) - _LINES, 'more line')}; --format json has all of them"
+    if more := len(lines) - len(shown):
+        yield f"    and {count_noun(more, 'more line')}; --format json has all of them"
 
 
 def _format_missing(view: RunView, screen: Screen) -> list[str]:

@@ -600,3 +600,14 @@ def test_a_judge_that_is_edited_after_its_validation_is_stale(  # the fixtures, 
     path.write_text(path.read_text("utf-8").replace(old, new), "utf-8")
     ran = cli("validate", "judges", "--strict", cwd=store)
     assert (ran.code, "judge-validation-stale" in ran.out) == (1, stale)
+
+
+def test_outputs_of_one_question_count_each_and_it_is_said(store: Path, labelled: Callable, cli: Callable) -> None:
+    row = {"id": "gold_jquery", "label": "fail", "verdict": "fail"}
+    texts = [{**row, "output": text} for text in ("x", "y")]
+    labelled([*texts, {**row, "sample": 1}, {**row, "id": "gold_alt_text", "label": "pass", "verdict": "pass"}])
+    ran = cli(*ARGV, *AGAINST, "--no-write", cwd=store)
+    assert ran.code == 0
+    assert ran.out.startswith("judge/accuracy@worktree   4 rows of labels.jsonl")
+    assert "questions of dataset/gold_answers@1.0.0 without a label: 4 of 6" in ran.err
+    assert "4 rows are of 2 questions: the intervals take them for as many questions" in ran.err

@@ -60,6 +60,9 @@ def test_a_row_is_what_it_says(tmp_path: Path) -> None:
         ({**ROW, "input": None}, "the `input` of this row is not text", "a row is"),
         ({**ROW, "variables": ["x"]}, "the `variables` of this row are not texts by name", "<name>"),
         ({**ROW, "variables": {"k": 1}}, "the `variables` of this row are not texts by name", "<name>"),
+        ({**ROW, "sample": "1"}, "the `sample` of this row is not a whole number from 0", None),
+        ({**ROW, "sample": -1}, "the `sample` of this row is not a whole number from 0", None),
+        ({**ROW, "sample": True}, "the `sample` of this row is not a whole number from 0", None),
         ("[1]", "a line is one JSON object", None),
         ("{'id': 1}", "not JSON", None),
         ('{"id": "b", "id": "b"}', "duplicate key", None),
@@ -75,10 +78,23 @@ def test_an_unclear_row_is_refused_at_its_line(tmp_path: Path, row: Any, words: 
     assert hint is None or hint in str(refused.value.hint)
 
 
-def test_an_id_stands_once(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match="duplicate id 'a' \\(first on line 1\\)") as refused:
-        read(tmp_path, ROW, {**ROW, "id": "b"}, {**ROW, "label": "fail"})
+@pytest.mark.parametrize(
+    "second",
+    [{**ROW, "label": "fail"}, {**ROW, "sample": 0}, {**ROW, "verdict": "fail", "input": "?"}],
+)
+def test_an_output_has_one_label(tmp_path: Path, second: dict[str, Any]) -> None:
+    words = "a second label of one output of 'a' \\(the first is on line 1\\)"
+    with pytest.raises(LoadError, match=words) as refused:
+        read(tmp_path, ROW, {**ROW, "id": "b"}, second)
     assert str(refused.value.place).endswith(":3")
+    assert '"sample": 0, 1' in str(refused.value.hint)
+
+
+def test_a_question_has_several_outputs(tmp_path: Path) -> None:
+    bare = {"id": "a", "label": "fail", "verdict": "fail"}
+    rows = [ROW, {**ROW, "output": "y"}, {**ROW, "sample": 1}, {**ROW, "output": "y", "sample": 1}]
+    found = read(tmp_path, *rows, bare, {**bare, "sample": 2})
+    assert [(row.output, row.sample) for row in found] == [("x", 0), ("y", 0), ("x", 1), ("y", 1), ("", 0), ("", 2)]
 
 
 @pytest.mark.parametrize("rows", [[], [""], ["", "  "]])
