@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 from evalstore.diff.change import CHECK_SCOPES, Change, ChangeRule, Proof, Scope
-from evalstore.diff.changes.word_diff import compare_words, is_reworded
 from evalstore.diff.direction import (
     EITHER,
     NONE,
@@ -30,6 +29,7 @@ from evalstore.diff.rules import RULES
 from evalstore.diff.settings import RULE_SETS
 from evalstore.documents import format_json_pointer
 from evalstore.text import make_printable
+from evalstore.word_diff import compare_words, is_reworded
 
 
 def classify(

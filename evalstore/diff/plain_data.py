@@ -9,12 +9,12 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-from evalstore.diff.changes.word_diff import count_common_prefix
 from evalstore.diff.limits import COMPARED
 from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT
 from evalstore.errors import LoadError
 from evalstore.text import SHORT_EXCERPT, make_excerpt
+from evalstore.word_diff import count_common_prefix
 
 _BITS = int(DIGIT_LIMIT * math.log2(10))
 _FOCUSED = 10_000  # characters and parts of two values whose first difference is looked for

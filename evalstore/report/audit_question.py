@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from evalstore.diff.changes.word_diff import compare_words
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys
 from evalstore.report.text_layout import PAPER, Screen, format_columns, format_percent, join_blocks
 from evalstore.text import count_noun, make_excerpt, make_printable
+from evalstore.word_diff import compare_words
 
 if TYPE_CHECKING:
     from evalstore.audits import QuestionCell

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from evalstore.diff.changes.word_diff import compare_words, is_reworded
 from evalstore.release.renames import describe_proposal
 from evalstore.report.diff_words import (
     SUPPOSED,
@@ -39,6 +38,7 @@ from evalstore.report.text_layout import (
 from evalstore.report.value_diff import Mark
 from evalstore.text import count_noun, make_printable
 from evalstore.versions import Bump
+from evalstore.word_diff import compare_words, is_reworded
 
 if TYPE_CHECKING:
     from evalstore.diff import AskedChange, Diff, DiffFinding, RunMeasurement

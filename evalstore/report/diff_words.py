@@ -8,7 +8,6 @@ from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from evalstore.diff.changes.word_diff import WHITE_SPACE, compare_words, is_reworded
 from evalstore.diff.findings import ASKED_RULES, ReplyWitness
 from evalstore.diff.plain_data import describe_value
 from evalstore.documents import write_canonical
@@ -18,6 +17,7 @@ from evalstore.report.text_layout import join_names
 from evalstore.report.value_diff import Line, compare_values, format_one_line
 from evalstore.text import count_noun, list_odd_letters, make_excerpt, make_printable, name_letter
 from evalstore.versions import Bump
+from evalstore.word_diff import WHITE_SPACE, compare_words, is_reworded
 
 if TYPE_CHECKING:
     from evalstore.diff import (

@@ -9,9 +9,9 @@ from enum import StrEnum
 from itertools import chain, groupby, pairwise
 from typing import Any, NamedTuple
 
-from evalstore.diff.changes.word_diff import count_common_prefix
 from evalstore.report.value_outline import format_value_outline
 from evalstore.text import make_printable
+from evalstore.word_diff import count_common_prefix
 
 _LINES_LIMIT = 12
 _VALUE_CONTEXT = 1  # lines around a change of a value

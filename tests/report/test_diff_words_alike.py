@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from evalstore.diff import compare
-from evalstore.diff.changes.word_diff import compare_words
 from evalstore.report.diff import text
 from evalstore.report.text_layout import COLOURS, PAPER
+from evalstore.word_diff import compare_words
 
 LINE = "Names thing number {} in the answer and {} why it matters here"
 

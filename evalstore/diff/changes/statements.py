@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from evalstore.diff.change import STATEMENTS_CHANGED, Change, Decision
 from evalstore.diff.changes.edit_script import EditScript, Ends, set_param
-from evalstore.diff.changes.word_diff import compare_words
 from evalstore.diff.findings import Certainty
 from evalstore.diff.limits import COMPARED
 from evalstore.diff.pairing import NEAR_WORDS, pair_items
 from evalstore.diff.plain_data import describe_value, is_same
 from evalstore.model.question_params import find_question_key
 from evalstore.text import make_printable
+from evalstore.word_diff import compare_words
 
 Edits = Iterator[Change]
 Statement = Mapping[str, Any]

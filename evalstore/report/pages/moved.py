@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from evalstore.audits import Audit, EditSource, MovedQuestion
 from evalstore.audits.question_view import list_checks
-from evalstore.diff.changes.word_diff import compare_words
 from evalstore.model import Verdict
 from evalstore.report.pages.diff import has_diff
 from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items, select_items
 from evalstore.report.pages.html import count_bytes, render_page, render_template
 from evalstore.report.text_layout import format_percent
 from evalstore.text import count_noun, make_excerpt
+from evalstore.word_diff import compare_words
 
 if TYPE_CHECKING:
     from markupsafe import Markup
