@@ -193,7 +193,7 @@ class WordingTrial:
             units += self._make_unit(candidate, graders)
         if not units:
             raise RefusedError(
-                self._unasked or "no judge is asked anything else about an output of this run",
+                self._unasked or "the change alters no prompt about an output of this run",
                 place=Place(str(self.request.run)),
                 hint="name a run that this artifact graded; --run alone shows what moves without asking anybody",
             )
@@ -312,7 +312,7 @@ class WordingTrial:
                 (result.reason for one in found for result in one[1:] if result.score is None), ""
             )
             raise RefusedError(
-                f"none of {len(found):,} outputs could be judged in both words: {reason}",
+                f"none of {len(found):,} outputs could be judged in both wordings: {reason}",
                 place=Place(str(self.request.run)),
             )
         flipped, own = [one for one in judged if one.flips], sum(one.flips_itself for one in judged)

@@ -61,7 +61,7 @@ def grade_bare_outputs(
     outputs, other = Path(str(runs[place])), runs[1 - place]
     if all(bare):
         raise RefusedError(
-            f"{outputs} and {other} hold outputs alone, so nothing says what grades them",
+            f"neither {outputs} nor {other} names a dataset to grade it with",
             hint=f"score one of them first: evalstore score DATASET {outputs}",
         )
     graded = other if isinstance(other, Run) else read_run(other)

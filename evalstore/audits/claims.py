@@ -101,7 +101,7 @@ def describe_certainty(factor: Factor) -> str:
         None: factor.claim,
         Conclusion.SIGNIFICANT: f"more than chance{span}",
         Conclusion.NOT_RESOLVABLE: f"{shown or 'could be chance'}{span}",
-        Conclusion.BOUNDED_NULL: f"next to nothing{span}",
+        Conclusion.BOUNDED_NULL: f"negligible{span}",
         Conclusion.BOUNDED: f"estimated{span}",
         Conclusion.MOVED_NONE: "moved nothing",
     }[factor.conclusion]

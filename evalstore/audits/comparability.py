@@ -122,7 +122,7 @@ def judge_diff(name: str, diff: Diff) -> ComparedPart:
             name,
             ComparableAnswer.NO,
             None,
-            f"stored outputs do not answer it: {_count_rules(others)}",
+            f"the stored outputs answer other questions: {_count_rules(others)}",
         )
     reason = "; ".join(
         [
@@ -285,7 +285,7 @@ class _SharedQuestions:
                     new or old or "rubric",
                     ComparableAnswer.NO,
                     None,
-                    "a run does not say what graded its outputs",
+                    "a run does not name the rubrics that graded it",
                 )
                 continue
             diff = compare_by_rules(store, one.version.resolved, other.version.resolved)
@@ -351,7 +351,7 @@ class _SharedQuestions:
         if self.judged_otherwise or not (self.a.run.judges or self.b.run.judges):
             return
         same = f"all {self.judged:,} answers that both runs have were judged the same"
-        known = same if self.judged else "no answer was judged in both runs, so nothing shows it"
+        known = same if self.judged else "no answer was judged in both runs, so nothing shows whether the judge changed"
         yield f"a hosted judge can change without changing its name; {known}"
 
 

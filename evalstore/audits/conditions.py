@@ -68,7 +68,7 @@ class _Ungraded(NamedTuple):
 
 _Values = Sequence[_Value]  # they have to agree
 _JOINT = _Value(None, "cannot be separated from the other changes")
-_FEW = _Value(None, "is not known of so few questions, or of shares that are estimated")
+_FEW = _Value(None, "is not known with so few questions, or with estimated shares")
 
 
 class Answer(StrEnum):
@@ -210,8 +210,8 @@ def _decide_all(
     failed, total, max_ungraded = ungraded
     if failed > max_ungraded * total:
         reason = (
-            f"checks failed on {failed:,} of {total:,} questions, more than a share of "
-            f"{float(max_ungraded):g}"
+            f"checks failed on {failed:,} of {total:,} questions, more than "
+            f"{float(100 * max_ungraded):g} %"
         )
         return tuple(
             ConditionResult(condition, Answer.UNDECIDED, None, reason) for condition in conditions
@@ -299,7 +299,7 @@ def _word_emptied(emptied: int, questions: int, most: Fraction) -> str:
         return ""
     return (
         f"is unknown, because checks had nothing to grade in one run on {emptied:,} of "
-        f"{count_noun(questions, 'question')}, more than a share of {float(most):g}"
+        f"{count_noun(questions, 'question')}, more than {float(100 * most):g} %"
     )
 
 

@@ -327,8 +327,8 @@ def _choose_artifacts(
         return dataset, rubric
     best = max(dataset, rubric, key=lambda one: one.agree)
     raise LostGradersError(
-        f"{run.path} names no versions, and no release gives its {inference.scored:,} scores again: "
-        f"{best.resolved.ref} gives {best.agree:,}"
+        f"{run.path} names no versions, and no release reproduces its {inference.scored:,} scores: "
+        f"{best.resolved.ref} reproduces {best.agree:,}"
         + (
             f", and for {best.not_graded:,} replies of judges are missing"
             if best.not_graded
@@ -347,8 +347,8 @@ def _describe_choice(
         f"; so does {', '.join(others)}, and its outputs cannot tell them apart" if others else ""
     )
     yield (
-        f"{run.path.name} names no versions; {chosen.resolved.ref} gives all of its scores "
-        f"again{more}"
+        f"{run.path.name} names no versions; {chosen.resolved.ref} reproduces all of its "
+        f"scores{more}"
     )
     yield from filter(None, map(_describe_distinction, inference.distinguish)) if others else ()
 

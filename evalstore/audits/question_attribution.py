@@ -153,7 +153,7 @@ class _SharedQuestion:
 
     @property
     def has_other_asked(self) -> bool:
-        """Whether the outputs of the two runs were asked different things, by their own records."""
+        """Whether the two runs asked different things, by their own records."""
         old, new = self.rows
         is_recorded = old.asked is not None or new.asked is not None
         return (
@@ -341,7 +341,7 @@ class QuestionAttributor:
         if name is FactorName.INPUT:
             if shared.has_other_asked:
                 return replace(
-                    source, message="the outputs of the two runs were asked different things"
+                    source, message="the two runs asked different things"
                 )
             message = (
                 _BLANK_EDIT if has_equal_words(shared.questions, shared.rows) else source.message

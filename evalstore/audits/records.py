@@ -163,9 +163,9 @@ def find_record_reason(path_a: Path, path_b: Path) -> str:
         return ""
     without = [path.name for path in paths if not can_be_graded(path)]
     if without:
-        return f"{without[0]} holds no outputs that could be graded again"
+        return f"{without[0]} has no outputs to grade again"
     if all(map(is_bare_outputs, paths)):
-        return "neither names what graded it, so nothing can be graded again"
+        return "neither names the rubrics that graded it, so neither can be graded again"
     return ""
 
 
@@ -259,11 +259,11 @@ def _compare_series(pairs: _Pairs, runs: Sequence[Run]) -> Iterator[RecordSeries
 def _list_notes(*runs: Run, reason: str) -> Iterator[str]:
     """Yield why the records alone were compared, and what each file says or contradicts of itself."""
     if reason:
-        yield f"compared as they were recorded: {reason}"
+        yield f"compared as recorded: {reason}"
     yield from list_score_notes(*runs)
     for name, run in zip("AB", runs, strict=True):
         if run.log_status:
-            yield f"{name} is of a log that ended as {run.log_status}"
+            yield f"{name} is from a log with the status {run.log_status}"
         if run.unread_rows:
             yield f"{name}: {count_noun(run.unread_rows, 'row')} could not be read"
         if run.dataset is None:

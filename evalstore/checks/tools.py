@@ -74,7 +74,7 @@ def grade_calls(demands: ToolDemands, calls: Calls) -> Grade:
     satisfied = len(met) if demands.mode == "any_order" else _count_in_order(met)
     if satisfied == len(required):
         return grade_binary(
-            True, f"all demands on {len(calls)} call{'' if len(calls) == 1 else 's'} holds"
+            True, f"every demand on {len(calls)} call{'' if len(calls) == 1 else 's'} is met"
         )
     unmet = (
         _word_count(tool, len(places))

@@ -30,18 +30,18 @@ def _parse_day(_: click.Context, __: click.Parameter, value: str | None) -> date
     required=True,
     metavar="TEXT",
     type=PROSE,
-    help="Why it may be released at a lower level.",
+    help="Why a lower level is enough.",
 )
 @click.option(
     "--level",
     type=click.Choice(["minor", "patch"]),
-    help="The level; by default one lower than it is.",
+    help="The lower level; default: one below the change's own.",
 )
 @click.option(
     "--until",
     metavar="DATE",
     callback=_parse_day,
-    help="The last day; by default it holds until the next release.",
+    help="Last day it is valid; default: until the next release.",
 )
 @add_output_options()
 def command(

@@ -61,12 +61,12 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
 @click.option(
     "--allow-drift",
     is_flag=True,
-    help="Count what grading again does not reproduce, instead of refusing.",
+    help="If grading again gives other results, count them instead of refusing.",
 )
 @click.option(
     "--ask",
     is_flag=True,
-    help="Ask the judges of today about A's outputs where another model answered in B.",
+    help="Ask today's judges about A's outputs where another model answered in B.",
 )
 @click.option("--only", metavar="WHAT=NAME", multiple=True, callback=parse_only, help=ONLY_HELP)
 @click.option(
@@ -78,7 +78,7 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
     "--by",
     type=click.Choice(["tag", "group", "check"]),
     callback=_parse_slices,
-    help="Also sum up the questions of each tag or group, or each check; p-values adjusted for their number (Holm).",
+    help="Also break the result down by tag, group or check; p-values are adjusted for their number (Holm).",
 )
 @click.option(
     "--fail-on",
@@ -96,7 +96,7 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
     default=MOST_UNGRADED,
     show_default=True,
     metavar="SHARE",
-    help="Share of questions that checks may fail to grade in some run before no condition is decided.",
+    help="Leave conditions undecided if more than this share of the questions could not be graded.",
 )
 @click.option(
     "--undecided",

@@ -40,24 +40,24 @@ _KINDS = ("rubric/", "judge/", "dataset/")
 @click.option(
     "--level",
     type=click.Choice(["major", "minor", "patch"]),
-    help="At least this bump; of a pre-release it makes the final version.",
+    help="At least this bump; turns a pre-release into the final version.",
 )
 @click.option(
-    "--pre", metavar="LABEL", help="Release a pre-release, as in 1.3.0-rc.1 for --pre rc."
+    "--pre", metavar="LABEL", help="Release a pre-release: --pre rc makes 1.3.0-rc.1."
 )
 @click.option(
     "--dependents",
     is_flag=True,
-    help="Move the pins of what refers to it, and release that with it.",
+    help="Also move the pins of whatever refers to it, and release that too.",
 )
 @click.option(
     "--again",
     is_flag=True,
-    help="An unpushed release has a number that another one has at the remote: take theirs, and number mine anew.",
+    help="If an unpushed release has the same version as one on the remote: take theirs, give mine the next version.",
 )
-@click.option("--no-tag", is_flag=True, help="Set versions and commit them, but release nothing.")
+@click.option("--no-tag", is_flag=True, help="Set and commit the versions, without a tag.")
 @click.option("--no-commit", is_flag=True, help="Only write the versions into the files.")
-@click.option("--dry-run", is_flag=True, help="Say what would be released, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be released; write nothing.")
 @click.option(
     "--sign",
     is_flag=True,
@@ -68,10 +68,10 @@ _KINDS = ("rubric/", "judge/", "dataset/")
     metavar="[REMOTE]",
     is_flag=False,
     flag_value="",
-    help="Push the branch and the tags of what is released on it, all or nothing; to the branch's remote, or another.",
+    help="Push the branch and its release tags, all or nothing, to the branch's remote or to NAME.",
 )
 @click.option(
-    "-m", "--message", metavar="TEXT", type=PROSE, help="What the commit and the tags say."
+    "-m", "--message", metavar="TEXT", type=PROSE, help="Message of the commit and the tags."
 )
 @add_output_options()
 def command(  # noqa: PLR0913  # one a word of the command line

@@ -27,7 +27,7 @@ from evalstore.cli.diff_sides import (
 )
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
-from evalstore.cli.param_types import REF, name_artifact, read_ref
+from evalstore.cli.param_types import REF, check_ref, name_artifact, read_ref
 from evalstore.cli.progress import make_count_watch, make_watch
 from evalstore.cli.saved_examples import ExampleRequest, add_save_option
 from evalstore.errors import EvalstoreError, ExitCode, UsageError
@@ -56,37 +56,37 @@ _ASKED = "evalstore diff REF --ask N --run RUN"
 )
 @click.argument("sides", metavar="[A [B]]", nargs=-1, shell_complete=REF.shell_complete)
 @click.option(
-    "--exit-code", is_flag=True, help="Exit 1 when a bump is needed, or a setting moves scores."
+    "--exit-code", is_flag=True, help="Exit 1 if a bump is needed, or a setting moves scores."
 )
 @click.option(
     "--fail-on",
     type=click.Choice(["certain", "possible"]),
-    help="Exit 1 only when a change of this certainty needs a bump: possible is what only a judge's replies can tell.",
+    help="Exit 1 only if a certain change, or one that only a judge's replies can decide (possible), needs a bump.",
 )
 @click.option(
     "--profile",
     type=click.Choice(["score", "headline"]),
-    help="What is major; evalstore.yaml may say it.",
+    help="What counts as major; default: as evalstore.yaml says.",
 )
 @click.option(
     "--run",
     "runs",
     multiple=True,
     metavar="RUN",
-    help="Grade the outputs of this run under both sides, too; repeatable.",
+    help="Also grade this run's outputs under both sides; repeatable.",
 )
 @click.option(
     "--ask",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="Have judges give N verdicts on outputs of --run in old and new words, and count those that flip.",
+    help="Ask the judge about N outputs of --run in the old and the new wording, and count the verdicts that flip.",
 )
 @click.option(
-    "--dry-run", is_flag=True, help="With --ask: ask nobody, and say which calls it takes."
+    "--dry-run", is_flag=True, help="With --ask: show how many calls it takes; make none."
 )
 @add_save_option(
     "FINGERPRINT",
-    "Save the output that shows this change as an example of B, with its new verdict, or VERDICT; repeatable.",
+    "Save the output that shows this change as an example in B, with its new verdict or VERDICT; repeatable.",
 )
 @add_output_options((*PROBLEM_FORMATS, "html"))
 @add_judge_options
@@ -218,7 +218,7 @@ _REFUSALS = (
     ),
     _Refusal(
         lambda given: given.dry_run and given.format not in PLAIN_FORMATS,
-        "a plan of calls is text or JSON",
+        "--dry-run prints text or JSON",
         "--format json, or text",
     ),
 )
@@ -266,7 +266,7 @@ def _ask_judges(
         try:
             keep_asked(store, sides[0].artifact, sides[1].artifact, asked)
         except EvalstoreError as error:  # it was paid for, and is shown
-            settings.print_warnings([f"what judges said is not kept for the release: {error}"])
+            settings.print_warnings([f"the judges' answers are not kept for the release: {error}"])
     return replace(diff, asked=asked)
 
 
@@ -361,6 +361,8 @@ def _choose_release_and_file(a: str, settings: CommandSettings) -> tuple[str, st
     try:
         ref = name_artifact(a, settings.path)
     except UsageError as error:
-        hint = "name a second file, a reference, or an artifact of this store: rubrics/<id>.yaml"
-        raise UsageError(f"there is nothing to compare {a} with", hint=hint) from error
-    return ref, f"{read_ref(ref).name}@worktree"
+        if not (settings.path / a).exists():
+            raise UsageError(f"{a}: no such file") from error
+        hint = f"name the other side: evalstore diff {a} OTHER, a file or a reference"
+        raise UsageError(f"{a} is not a file of this store", hint=hint) from error
+    return ref, f"{read_ref(check_ref(ref, settings.path)).name}@worktree"

@@ -78,7 +78,7 @@ def parse_file_side(data: bytes, word: str) -> DiffSide:
     value = document.value if isinstance(document.value, dict) else {}
     kind = find_kind(value)
     if kind is None:
-        raise LoadError("this is not a rubric, judge or dataset", place=document.locate())
+        raise LoadError("not a rubric, judge or dataset", place=document.locate())
     return DiffSide(
         word, Artifact(kind, str(value.get("id", "")), str(value.get("version", "")), document)
     )

@@ -36,14 +36,14 @@ from evalstore.errors import ExitCode, UsageError
 @click.option(
     "--signers",
     type=click.Path(),
-    help="Allowed signers that are kept elsewhere; by default those of the base.",
+    help="Allowed signers kept elsewhere; default: those of the base.",
 )
 @click.option(
     "--write",
     "files",
     metavar="FORMAT=FILE",
     multiple=True,
-    help="Write the same result to FILE in another format, too.",
+    help="Also write the result to FILE, in another format.",
 )
 @add_output_options(PROBLEM_FORMATS)
 def command(

@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 @click.option(
     "--bisect",
     is_flag=True,
-    help="List every release that changed the score of the run, and by whom.",
+    help="List every release that changed the run's score, and its author.",
 )
 @click.option("--question", metavar="ID", help="With --bisect: only the score of this question.")
 @click.option("--commits", is_flag=True, help="With --bisect: every commit, released or not.")
 @click.option(
     "--rubric",
     type=CONTENT_REF,
-    help="Grade RUN under this rubric, in place of the one of its name.",
+    help="Grade RUN under this rubric instead of the version it used.",
 )
 @add_output_options((*PLAIN_FORMATS, "markdown", "html"))
 @add_judge_options

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 @click.option(
     "--ci",
     type=click.Choice(["github", "gitlab"]),
-    help="Write a pipeline that is the gate for changes.",
+    help="Write a CI pipeline that runs the gate on every change.",
 )
 @click.option(
-    "--pre-commit", is_flag=True, help="Add the gate to pre-commit, as a hook of git push."
+    "--pre-commit", is_flag=True, help="Add the gate to pre-commit, before git push."
 )
 @click.option(
     "--diff-driver",

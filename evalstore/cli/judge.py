@@ -32,15 +32,15 @@ _add_against = click.option(
     "--against",
     metavar="REF",
     type=CONTENT_REF,
-    help="The dataset that the rows are of, as in dataset/gold@1.0.0.",
+    help="The dataset the rows belong to, as in dataset/gold@1.0.0.",
 )
 _add_no_write = click.option(
-    "--no-write", is_flag=True, help="Only measure; the judge's file stays as it is."
+    "--no-write", is_flag=True, help="Only measure; do not write into the judge's file."
 )
 _add_dry_run = click.option(
     "--dry-run",
     is_flag=True,
-    help="Ask nobody, write nothing: say which calls it takes, or show the diff.",
+    help="Make no calls and write nothing; show how many calls it takes, or the diff.",
 )
 
 
@@ -99,7 +99,7 @@ def _add_threshold(help_text: str) -> Callable[[_F], _F]:
     "examples",
     cls=SectionedCommand,
     first="--judge-url --judge-model --format",
-    short_help="Grade examples, and ask for the replies that they lack.",
+    short_help="Grade examples, asking the judge where no reply is kept.",
     epilog=format_examples(
         "evalstore judge examples judge/accuracy@worktree --judge-url URL",
         "evalstore judge examples rubric/answer_style@worktree  # from kept replies",
@@ -143,12 +143,12 @@ def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> Ex
     help="The labelled rows.",
 )
 @_add_against
-@_add_threshold("The judge says pass from this score on, of 0 to 1.")
+@_add_threshold("A score of at least this is a pass.")
 @_add_variables
 @click.option(
     "--check",
     is_flag=True,
-    help="Exit 1 unless the judge surely beats a constant answer, on at least 98 % of the rows.",
+    help="Exit 1 unless the judge clearly beats a constant answer and judged at least 98 % of the rows.",
 )
 @_add_no_write
 @_add_dry_run
@@ -214,7 +214,7 @@ def validate(  # noqa: PLR0913  # one a word of the command line
 )
 @click.argument("judge", type=CONTENT_REF)
 @click.option(
-    "--run", required=True, metavar="RUN", type=USER_FILE, help="The run whose outputs are judged."
+    "--run", required=True, metavar="RUN", type=USER_FILE, help="The run whose outputs to judge."
 )
 @click.option(
     "--repeat",
@@ -222,7 +222,7 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     type=click.IntRange(2, 100),
     default=5,
     show_default=True,
-    help="Judgements of each output.",
+    help="How often to judge each output.",
 )
 @click.option(
     "--sample",
@@ -230,7 +230,7 @@ def validate(  # noqa: PLR0913  # one a word of the command line
     type=click.IntRange(1),
     default=30,
     show_default=True,
-    help="Outputs of the run, at most.",
+    help="Judge at most N outputs.",
 )
 @_add_no_write
 @_add_dry_run
@@ -295,24 +295,24 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
     "--model",
     required=True,
     metavar="NEW",
-    help="The model that takes the place of the judge's own.",
+    help="The new model.",
 )
 @click.option(
-    "--run", metavar="RUN", type=USER_FILE, help="The run whose outputs both models judge."
+    "--run", metavar="RUN", type=USER_FILE, help="The run whose outputs both models are to judge."
 )
 @click.option(
     "--labels",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Labelled rows that both models judge.",
+    help="Labelled rows for both models to judge.",
 )
 @_add_against
-@_add_threshold("The judge says pass of a labelled row from this score on, of 0 to 1.")
+@_add_threshold("On a labelled row, a score of at least this is a pass.")
 @_add_variables
 @click.option(
     "--endpoint",
     metavar="URL",
-    help="Endpoint that has the new model, where it is not the one of --judge-url.",
+    help="Endpoint of the new model, if it has another one.",
 )
 @click.option(
     "--endpoint-key",
@@ -331,7 +331,7 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
     "--sample",
     metavar="N",
     type=click.IntRange(1),
-    help="Questions of the run, at most; else all of them.",
+    help="Judge at most N questions; default: all.",
 )
 @_add_no_write
 @_add_dry_run
@@ -384,7 +384,7 @@ def replace_model(  # noqa: PLR0913  # one a word of the command line
     )
     if against and not labels:
         raise click.UsageError(
-            "--against says which dataset the rows of --labels are of, and there are none"
+            "--against needs --labels"
         )
     request = ReplacementRequest(
         judge,

@@ -18,10 +18,10 @@ from evalstore.errors import ExitCode, UsageError
 
 @click.command(
     epilog=format_examples(
-        "evalstore lock                        # holds what is new, keeps what is held",
+        "evalstore lock                        # locks new references, keeps locked ones",
         "evalstore lock --check                # in CI: exits 1 when a tag moved or the lock is behind",
         "evalstore lock --check --format github",
-        "evalstore lock --update               # lets all that floats follow the newest releases",
+        "evalstore lock --update               # moves floating references to the newest releases",
         "evalstore lock --update judge/tone    # only the references to one artifact",
     )
 )
@@ -29,12 +29,12 @@ from evalstore.errors import ExitCode, UsageError
 @click.option(
     "--check",
     is_flag=True,
-    help="Write nothing; exit 1 unless all is as it is locked, and all is locked.",
+    help="Write nothing; exit 1 if anything moved or is not locked.",
 )
 @click.option(
     "--update",
     is_flag=True,
-    help="Move references that float (REF, or all) to what they mean today.",
+    help="Move floating references (REF, or all) to their newest releases.",
 )
 @add_output_options(PROBLEM_FORMATS)
 def command(

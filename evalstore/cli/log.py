@@ -18,8 +18,8 @@ from evalstore.errors import UsageError
     )
 )
 @click.argument("ref", type=REF)
-@click.option("--short", is_flag=True, help="List the releases only, and compare nothing.")
-@click.option("--all", "all_", is_flag=True, help="Compare all releases, not only the newest 30.")
+@click.option("--short", is_flag=True, help="List the releases without comparing them.")
+@click.option("--all", "all_", is_flag=True, help="Compare all releases, not just the newest 30.")
 @add_output_options()
 def command(settings: CommandSettings, ref: str, *, short: bool, all_: bool) -> None:
     """List the releases of REF, newest first: version, date, bump, who released it, and what each changed, by rule.

@@ -51,39 +51,39 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     "format_",
     type=FormatChoice(list_formats()),
     metavar="FORMAT",
-    help=f"The format, instead of finding it out: {', '.join(list_formats())}.",
+    help=f"The format, instead of detecting it: {', '.join(list_formats())}.",
 )
 @click.option(
     "--dialect",
     metavar="NAME",
-    help="The dialect, for formats that have some, instead of finding it out.",
+    help="The dialect, for formats that have several, instead of detecting it.",
 )
 @click.option(
     "--explode",
     "dialect",
     flag_value="exploded",
-    help="OpenRubricRL: one check a criterion, not one for all.",
+    help="OpenRubricRL: one check per criterion.",
 )
 @click.option(
     "--judges-from",
     metavar="DIR",
     type=click.Path(),
-    help="Where the legacy program is installed: its judges then ask in its own words. Nothing there is run.",
+    help="Folder of the legacy program, to take its judges' prompts from. Nothing there is run.",
 )
 @click.option(
     "--force",
     is_flag=True,
-    help="In a conflict take the source's side, and write again what was removed; no version is lowered.",
+    help="In a conflict, take the source's side, and restore what was removed; no version is lowered.",
 )
 @click.option(
     "--keep",
     is_flag=True,
-    help="In a conflict keep the store's side, and note the source's as seen.",
+    help="In a conflict, keep the store's side, and note that the source's was seen.",
 )
 @click.option(
     "--merge",
     is_flag=True,
-    help="In a conflict take both sides, where they touch different places.",
+    help="In a conflict, take both sides where they touch different places.",
 )
 @click.option(
     "--share",
@@ -98,7 +98,7 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     help="Write nothing; show the plan, with --verbose all of it as a diff.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Exit 1 unless there is a source, and every entry is migrated."
+    "--strict", is_flag=True, help="Exit 1 unless every entry is migrated, and there is at least one."
 )
 @click.option(
     "--allow",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from math import isfinite
@@ -35,8 +36,8 @@ _FILE = re.compile(rf"({ID})\.yaml")
 _LINE = re.compile(r"^([0-9A-Za-z.+-]{1,200}) ", re.MULTILINE)  # of a ledger
 _NAME = re.compile(rf"(?:{'|'.join(KINDS)})/{ID}")
 ONLY_HELP = (
-    "Take one series where a file holds several: model=, prompt=, epoch= or configuration=, a name "
-    "or its beginning and *."
+    "Which series to take from a file with several: model=, prompt=, epoch= or "
+    "configuration=NAME, where NAME may end in *."
 )
 MOST_UNGRADED = 0.02  # what checks may fail to grade by default, in every gate that reads scores
 
@@ -55,8 +56,20 @@ def parse_only(_: click.Context, __: click.Parameter, words: tuple[str, ...]) ->
 def check_ref(word: str, directory: Path, *, of_content: bool = False) -> str:
     """Return the reference that a word is, or whose file it names; raises `UsageError` when it is neither."""
     ref = name_artifact(word, directory, of_content=of_content)
-    read_ref(ref)
+    try:
+        read_ref(ref)
+    except UsageError as error:
+        raise UsageError(error.message, hint=_suggest_refs(ref, directory) or error.hint) from None
     return ref
+
+
+def _suggest_refs(word: str, directory: Path) -> str:
+    from evalstore.api import Store
+    from evalstore.store.resolve import suggest_refs
+
+    with suppress(EvalstoreError), Store.open(directory) as store:
+        return suggest_refs(store, word)
+    return ""
 
 
 def name_artifact(word: str, directory: Path, *, of_content: bool = False) -> str:

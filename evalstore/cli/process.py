@@ -15,7 +15,7 @@ from evalstore.errors import EvalstoreError, ExitCode, Place
 from evalstore.files import describe_error
 
 READER_LEFT = 141  # 128 + SIGPIPE: the reader of stdout (head, less) has closed it
-_NO_MEMORY = "there is too little memory for this"
+_NO_MEMORY = "out of memory"
 _MEMORY_HINT = (
     "free some, raise the limit of this process (ulimit -v), or name fewer or smaller files"
 )

@@ -42,7 +42,7 @@ class ExampleRequest(NamedTuple):
         if saved.added:
             settings.print_message(f"saved an example that expects {saved.expected}: {where}")
         else:
-            settings.print_message(f"{where} is this example already, and expects {saved.expected}")
+            settings.print_message(f"{where} has this example already, and expects {saved.expected}")
 
 
 def _parse(

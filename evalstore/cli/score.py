@@ -66,12 +66,12 @@ class ScoreCommand(SectionedCommand):
     type=click.Path(path_type=Path),
     default=Path("runs"),
     show_default=True,
-    help="Folder of the run. Nothing in it is ever overwritten.",
+    help="Folder for the run; nothing in it is overwritten.",
 )
 @click.option(
     "--model",
     metavar="NAME",
-    help="Name of the model; else the outputs' own, else the file's name.",
+    help="Name of the model; default: from the outputs, else the file's name.",
 )
 @click.option(
     "--only",
@@ -86,13 +86,13 @@ class ScoreCommand(SectionedCommand):
     type=click.Choice(["id", "input"]),
     default="id",
     show_default=True,
-    help="Join outputs to questions by their ids, or by the input that their records hold.",
+    help="Match outputs to questions by id, or by the input recorded with them.",
 )
 @click.option(
     "--rubric",
     metavar="REF",
     type=CONTENT_REF,
-    help="Grade every question with this rubric instead of its own.",
+    help="Grade every question with this rubric, not its own.",
 )
 @click.option(
     "--worktree",
@@ -100,7 +100,7 @@ class ScoreCommand(SectionedCommand):
         ["unreleased", "all"]
     ),  # kept equal to `WorktreePins`, which --help does not import
     metavar="[=all]",
-    help="Read what has no release yet from its file; with =all everything, whatever its pin says.",
+    help="Read unreleased artifacts from their files; with =all, every artifact.",
 )
 @click.option(
     "--eee-version",
@@ -109,7 +109,7 @@ class ScoreCommand(SectionedCommand):
     ),  # kept equal to `eee_write.LABELS`, which --help does not import
     default="0.3.0",
     show_default=True,
-    help="Version of Every Eval Ever to write the run in.",
+    help="Version of Every Eval Ever to write.",
 )
 @click.option(
     "--rows",
@@ -117,7 +117,7 @@ class ScoreCommand(SectionedCommand):
     type=click.Choice(
         ["jsonl", "parquet"]
     ),  # kept equal to `ROW_FORMATS`, which --help does not import
-    help="File format of the run's rows; else that of OUTPUTS. Parquet needs pyarrow.",
+    help="Format of the run's rows; default: that of OUTPUTS. Parquet needs pyarrow.",
 )
 @click.option(
     "--fail-under",
@@ -145,27 +145,27 @@ class ScoreCommand(SectionedCommand):
 @click.option(
     "--corrected",
     is_flag=True,
-    help="Show the pass rate of each judged check without its judge's errors too, by the judge's validation.",
+    help="Also show each judged check's pass rate corrected for its judge's errors.",
 )
 @add_save_option(
     "QUESTION",
-    "Save the output to the question with this id as an example of its rubric: its verdict, or VERDICT; repeatable.",
+    "Save the output to QUESTION as an example in its rubric, with its verdict or VERDICT; repeatable.",
 )
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Say how many judge calls it would take; make none, write nothing.",
+    help="Show how many judge calls it would take; make none, write nothing.",
 )
 @click.option(
     "--engine",
     type=click.Choice(["local", "dask"]),
     default="local",
-    help="Who grades: this process, or the workers of a Dask cluster, for costly checks.",
+    help="Grade in this process, or with the workers of a Dask cluster.",
 )
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Of --engine dask: its scheduler, as tcp://host:8786; else a process for each core of this machine.",
+    help="Scheduler for --engine dask, as tcp://host:8786; default: one process per core.",
 )
 @add_output_options()
 @add_judge_options

@@ -53,18 +53,18 @@ _LIMITS = {"text": 41, "html": 300}
 )
 @click.argument("name", metavar="REF|RUN", shell_complete=REF.shell_complete)
 @click.option(
-    "--raw", is_flag=True, help="Write the file's bytes, with nothing escaped for the terminal."
+    "--raw", is_flag=True, help="Print the file byte for byte, without escaping it for the terminal."
 )
-@click.option("--failed", is_flag=True, help="Of a run, only the outputs that did not pass.")
+@click.option("--failed", is_flag=True, help="For a run: only the outputs that did not pass.")
 @click.option(
-    "--question", metavar="ID", help="Of a run, only this question, with all of its text."
+    "--question", metavar="ID", help="For a run: only this question, in full."
 )
-@click.option("--check", metavar="ID", help="Of a run, only what this check says.")
+@click.option("--check", metavar="ID", help="For a run: only this check.")
 @click.option(
     "--label",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Of a run, ask whether each output is good, one key a verdict, and add the labels to FILE.",
+    help="For a run: ask whether each output is good, one key a verdict, and add the labels to FILE.",
 )
 @click.option("--only", metavar="WHAT=NAME", multiple=True, callback=parse_only, help=ONLY_HELP)
 @add_output_options((*PLAIN_FORMATS, *_RUN_FORMATS))
@@ -102,7 +102,7 @@ def command(  # noqa: PLR0913  # the command line
 
         if raw:
             raise UsageError(
-                "--raw writes the file of an artifact, and this is a run", hint="see --format json"
+                "--raw is for artifacts, and this is a run", hint="see --format json"
             )
         choice = RowChoice(failed, question, check)
         if label is None:

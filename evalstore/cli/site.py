@@ -29,7 +29,7 @@ _MARK = ".evalstore-site"
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
     "--runs", metavar="DIR", type=click.Path(path_type=Path), default=Path("runs"), show_default=True,
-    help="The folder below which stored runs are.",
+    help="The folder to look for runs in.",
 )  # fmt: skip
 @add_output_options()
 def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:

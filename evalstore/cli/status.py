@@ -27,17 +27,17 @@ from evalstore.errors import ExitCode
 @click.option(
     "--check",
     is_flag=True,
-    help="Exit 1 when a change needs a higher version, or cannot be judged.",
+    help="Exit 1 if a change needs a higher version, or cannot be judged.",
 )
 @click.option(
     "--base",
     metavar="REV",
-    help="Judge by the settings and acceptances of this commit, not of the last releases.",
+    help="Use the settings and acceptances of this commit, not those of the last releases.",
 )
 @click.option(
     "--profile",
     type=click.Choice(["score", "headline"]),
-    help="What is major; evalstore.yaml may say it.",
+    help="What counts as major; default: as evalstore.yaml says.",
 )
 @add_output_options(PROBLEM_FORMATS)
 def command(

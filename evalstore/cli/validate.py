@@ -47,12 +47,12 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
     )
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
-@click.option("--strict", is_flag=True, help="Every finding is an error, and answers 1.")
+@click.option("--strict", is_flag=True, help="Treat every finding as an error; exit 1.")
 @click.option(
-    "--fix", is_flag=True, help="Mend what has one right answer, and say what was mended."
+    "--fix", is_flag=True, help="Fix what has only one right fix, and list it."
 )
 @click.option(
-    "--base", metavar="REV", help="Judge by the settings of this commit, too: the stricter count."
+    "--base", metavar="REV", help="Also use the settings of this commit: the stricter ones count."
 )
 @click.option(
     "--judge-model",
@@ -66,7 +66,7 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
     "--as",
     "kind",
     type=click.Choice(["rubric", "judge", "dataset"]),
-    help="What each PATH, a file, is.",
+    help="What each PATH is, whatever it looks like.",
 )
 @add_output_options(PROBLEM_FORMATS)
 def command(  # noqa: PLR0913  # one parameter for each option

@@ -30,19 +30,19 @@ from evalstore.errors import ExitCode
     "--lock",
     "file",
     type=click.Path(),
-    help="A lock that is kept elsewhere; by default evalstore.lock.",
+    help="A lock kept elsewhere; default: evalstore.lock.",
 )
 @click.option(
     "--signers",
     type=click.Path(),
-    help="Allowed signers that are kept elsewhere; by default those of evalstore.yaml.",
+    help="Allowed signers kept elsewhere; default: those of evalstore.yaml.",
 )
 @click.option(
     "--remote",
     is_flag=False,
     flag_value="",
     metavar="[NAME]",
-    help="Compare the tags of a remote, too; without NAME that of the branch.",
+    help="Also compare the tags of the remote NAME; default: the branch's.",
 )
 @add_output_options(PROBLEM_FORMATS)
 def command(

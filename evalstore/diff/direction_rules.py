@@ -214,7 +214,7 @@ def _direct_partial_verdict(change: Change) -> Direction:
 
 
 BY_COMBINE = DirectionRule(
-    "by combine; a gate, or an error that fails all, stricter", _direct_added_check
+    "by combine; a required check, or an error that fails all, stricter", _direct_added_check
 )
 BY_MODES = DirectionRule("by the order of the two modes", _direct_modes)
 BY_PANEL = DirectionRule(

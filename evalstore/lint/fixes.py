@@ -74,7 +74,7 @@ def fix_files(findings: Iterable[Finding]) -> list[MendedPlace]:
             by_file[edit.root, edit.path].setdefault(edit, finding)
     mended: list[MendedPlace] = []
     for (root, path), edits in by_file.items():
-        with suppress(LoadError):  # what cannot be read any more is a finding of the next pass
+        with suppress(LoadError):  # what can no longer be read is a finding of the next pass
             mended += _fix_file(root, path, edits)
     return mended
 

@@ -121,7 +121,7 @@ class FormatMatch:
 
 
 NO_MATCH = FormatMatch(None, None, 0.0, "this is not a format that evalstore migrates")
-OWN_MATCH = FormatMatch(None, None, 1.0, "a migration has made this")
+OWN_MATCH = FormatMatch(None, None, 1.0, "written by a migration")
 
 
 def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:

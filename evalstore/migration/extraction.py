@@ -64,7 +64,7 @@ class JudgePrompts:
         return self.judges.get(judge["id"]) or make_judge_draft(judge)
 
     def explain_absence(self, draft: ArtifactDraft) -> ArtifactDraft:
-        """Return a draft that says why its words are ours, where the program's were looked for."""
+        """Return a draft that says why it is evalstore's own, where the program's were looked for."""
         why = self.problems.get(draft.id, self.problem)
         if draft.facts.prompt != OUR_JUDGE.prompt or not why:
             return draft

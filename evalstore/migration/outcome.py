@@ -68,7 +68,7 @@ class JudgeFacts:
     difference.
     """
 
-    prompt: str = "its words are ours"
+    prompt: str = "it is evalstore's own"
     reply: str = ""
     remarks: tuple[str, ...] = ()
 

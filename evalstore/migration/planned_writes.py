@@ -32,8 +32,8 @@ _RUN = (
     "it differs from the source, and a run is a record: --force takes the source's side, --keep "
     "yours"
 )
-_OTHER_PLACE = "its place in the source is another one now"
-_RELAID = "it is written anew, in the plain layout and without comments"
+_OTHER_PLACE = "it moved within the source"
+_RELAID = "it is rewritten in the plain layout, without comments"
 _WRITTEN = frozenset({FileState.NEW, FileState.UPDATED, FileState.RENAMED})
 
 

@@ -414,8 +414,7 @@ def _format_own(audit: Audit) -> Iterator[str]:
             for end in (own.shapley, own.old, own.new)
         ]
         yield (
-            f"the own share of {name_own(audit)}: {ends[0]}; under A's rubrics {ends[1]}, under "
-            f"B's {ends[2]}"
+            f"{name_own(audit)} alone: {ends[0]}; under A's rubrics {ends[1]}, under B's {ends[2]}"
         )
 
 

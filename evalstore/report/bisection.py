@@ -112,16 +112,15 @@ def _summarize(bisection: Bisection) -> str:
     changes = f"{what} changed at {len(bisection.points):,} of {versions}."
     bad = bisection.first_bad
     if bad is None:
-        return f"{changes} It is as good under {bisection.last[0]} as under any."
+        return f"{changes} No version scores higher than {bisection.last[0]}."
     if bad.passed_over:
         others = join_names(bad.passed_over, _NAMED)
         which = f"{bad.version or 'a commit'}, or {others} before it, which could not be graded"
-        return f"{changes} First bad since the last good ({bisection.last_good}): {which}."
-    who = f", by {bad.main.commit.author} in {bad.main.commit.oid[:COMMIT]}" if bad.main else ""
-    return (
-        f"{changes} First bad since the last good ({bisection.last_good}): "
-        f"{bad.version or 'a commit'}{who}."
-    )
+        return f"{changes} The first to score lower than {bisection.last_good} is {which}."
+    what = bad.version or (bad.main and f"commit {bad.main.commit.oid[:COMMIT]}") or "a commit"
+    noun = "release" if bad.version else "commit"
+    who = f" (by {bad.main.commit.author})" if bad.main else ""
+    return f"{changes} {what}{who} is the first {noun} that scores lower than {bisection.last_good}."
 
 
 def _list_notes(bisection: Bisection) -> Iterator[str]:

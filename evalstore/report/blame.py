@@ -40,7 +40,7 @@ def text(blame: Blame, screen: Screen = PAPER) -> str:
         for row in rows
     ]
     gaps = dict.fromkeys(part.origin.gap for part in blame.parts if part.origin.gap)
-    lines = format_columns(shown).split("\n") if shown else ["it has no part with a meaning"]
+    lines = format_columns(shown).split("\n") if shown else ["no part of it affects a score"]
     return "\n".join(
         [
             screen.paint(Part.HEAD, blame.resolved.ref),

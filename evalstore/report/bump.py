@@ -37,7 +37,7 @@ def text(result: Released, screen: Screen = PAPER) -> str:
         heading = heading if result.dry_run else screen.paint_verb(heading)
         blocks += _format_block(heading, result.released, verb, screen)
     elif result.renumbered:
-        blocks.append("Nothing of yours is left to release: theirs has the same content.")
+        blocks.append("Nothing is left to release: theirs has the same content.")
     elif not result.recovered and result.renumbered is None:
         blocks.append(f"Nothing to release: {_describe_unchanged(result.unchanged)}")
     blocks += _format_pins_left_behind(result, screen)
@@ -56,9 +56,9 @@ def text(result: Released, screen: Screen = PAPER) -> str:
 
 def _describe_renumbered(refs: Sequence[str]) -> list[str]:
     if not refs:
-        return ["No unpushed release met another one at the remote: nothing was changed."]
+        return ["No unpushed release conflicts with the remote: nothing was changed."]
     names = join_names([f"{ref} of yours" for ref in refs])
-    return [make_printable(f"Took theirs in and withdrew {names}, which nobody had seen.")]
+    return [make_printable(f"Took theirs in and withdrew {names}, which nobody else had.")]
 
 
 def _format_heading(result: Released) -> str:
@@ -116,7 +116,7 @@ def _describe_unchanged(names: Sequence[str]) -> str:
     if not names:
         return "there is no artifact in the working tree"
     subject = f"{names[0]} is" if len(names) == 1 else f"all {len(names)} artifacts are"
-    return f"{subject} as last released"
+    return f"{subject} unchanged since release"
 
 
 def _format_pins_left_behind(result: Released, screen: Screen) -> list[str]:
@@ -160,7 +160,7 @@ def _format_followers(version: FollowedVersion, screen: Screen, *, would: bool) 
         else ""
     )
     sentence = (
-        f"{subject} {verb} {version.ref} from now on by a floating pin ({version.bump}){next_}"
+        f"{subject} {verb} {version.ref} from now on, by a floating pin ({version.bump}){next_}"
     )
     return "\n".join([*screen.wrap(sentence), _format_names(version.by, screen)])
 
@@ -169,7 +169,7 @@ def _format_lowered(version: LoweredVersion) -> str:
     lines = (f"  {make_printable(line)}" for line in version.by)
     return "\n".join(
         [
-            f"{version.ref} was let through by evalstore.yaml or an acceptance, as its tag says:",
+            f"{version.ref} has a lower level because of evalstore.yaml or an acceptance, as its tag says:",
             *lines,
         ]
     )

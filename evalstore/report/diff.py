@@ -361,4 +361,4 @@ def summarize_store(result: StoreDiff) -> str:
         *([changed] if changed else []),
         *(f"{number} {word}" for number, word in others if number),
     ]
-    return "; ".join(parts) if parts else f"{of}, all as released"
+    return "; ".join(parts) if parts else f"{of}, all unchanged since release"

@@ -220,13 +220,13 @@ def describe_asked(asked: AskedChange) -> str:
 
 
 def _list_answer_sentences(asked: AskedChange) -> Iterator[str]:
-    yield f"{asked.summary}, asked twice in the same words"
+    yield f"{asked.summary}, asked twice in the same wording"
     if asked.flipped:
-        yield "The new words flip more than that" if asked.beyond_noise else _describe_chance(asked)
+        yield "The new wording flips more than that" if asked.beyond_noise else _describe_chance(asked)
     if asked.mean_shift:
         yield _shift_clause(asked.mean_shift).replace("the", "The", 1)
     if asked.unjudged:
-        yield f"{asked.unjudged:,} could not be judged in both words"
+        yield f"{asked.unjudged:,} could not be judged in both wordings"
     if asked.engines:
         yield f"Answered by {make_excerpt(join_names(asked.engines), _QUOTE_LIMIT)}"
 

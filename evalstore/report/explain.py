@@ -158,7 +158,7 @@ def _rule_lines(rule: ExplainedRule) -> Iterator[tuple[str, str]]:
     if row := rule.row:
         yield from _row_lines(row)
         yield "bad", row.example
-        yield "good", row.instead or ("this needs at most a patch" if row.headline is None else "")
+        yield "good", row.instead or ("needs at most a patch bump" if row.headline is None else "")
         yield "accept", _advise_on_acceptance(rule)
     else:
         yield "level", rule.level

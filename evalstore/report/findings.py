@@ -154,5 +154,5 @@ def summarize_verification(result: Verification) -> str:
     scope = join_names(count_noun(number, word) for number, word in counts)
     return (
         f"{scope}: "
-        f"{count_by_severity(result.findings) if result.findings else 'all as they were released'}"
+        f"{count_by_severity(result.findings) if result.findings else 'all unchanged since their release'}"
     )

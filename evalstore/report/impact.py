@@ -183,7 +183,8 @@ def _next_steps(impact: Impact) -> Iterator[str]:
     pins = [pin for pin in _pins_of_working_files(impact, near=True) if pin.scores]
     stay = sum(not pin.follows for pin in pins)
     if stay and not impact.version:
-        sentence = f"a next release leaves {stay:,} of {count_noun(len(pins), 'reference')} behind"
+        verb = "pins" if stay == 1 else "pin"
+        sentence = f"{count_noun(stay, 'reference')} {verb} a release; --dependents moves them"
         yield f"{sentence}: evalstore bump {impact.name} --dependents"
 
 

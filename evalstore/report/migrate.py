@@ -123,7 +123,15 @@ def _detection_lines(group: SourceGroup, screen: Screen) -> Iterator[str]:
 def _remark_lines(
     report: MigrationReport, groups: Sequence[SourceGroup], screen: Screen
 ) -> Iterator[str]:
-    """Yield the remarks of each source; where many sources have some, each reason once, summed over them."""
+    """Yield the remarks of each source; where many sources have some, each reason once, summed over them.
+
+    What sources were recognised as comes first, once for all that are alike; at each where it is
+    doubtful.
+    """
+    if not is_repeated(report):
+        sure = [group.source for group in groups if group.source.format and not group.source.also]
+        for sentence in dict.fromkeys(one for source in sure for one in describe_detection(source)):
+            yield from screen.wrap(sentence)
     noted_groups = [group for group in groups if not group.is_clean]
     if len(noted_groups) > SOURCES_LIMIT:
         yield from _reason_totals(count_reasons(groups), screen)
@@ -138,11 +146,10 @@ def _remark_lines(
         )
     clean_count = len(groups) - len(noted_groups)
     for group in groups if 0 < clean_count <= _CLEAN_LIMIT else noted_groups:
-        detection = list(_detection_lines(group, screen))
         yield from _source_heading(group)
-        yield from [] if is_repeated(report) else detection
+        if group.source.also or not group.source.format:
+            yield from _detection_lines(group, screen)
         yield from _source_remarks(group, screen)
-        yield from detection if is_repeated(report) else []
     if clean_count > _CLEAN_LIMIT:
         yield from ("", f"{count_noun(clean_count, 'source')} more without remarks")
 

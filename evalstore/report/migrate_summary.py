@@ -147,7 +147,7 @@ def describe_detection(source: MigrationSource) -> Iterator[str]:
     """Yield why a source was taken for its format, and what else it looks like."""
     if source.format:
         dialect = f" ({source.dialect})" if source.dialect else ""
-        yield f"{source.format}{dialect}, {source.confidence:.0%} sure: {source.reason}"
+        yield f"recognised as {source.format}{dialect}: {source.reason}"
     elif not source.entries and source.reason:
         yield source.reason
     # Where two formats weigh about the same, the entry itself asks which it is.

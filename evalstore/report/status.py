@@ -115,7 +115,7 @@ def _summary_sentences(status: Status) -> Iterator[str]:
     ]:
         yield _describe_change(changed, status.total)
     elif not broken:
-        yield f"{_count_artifacts(status.total)}, all as released"
+        yield f"{_count_artifacts(status.total)}, all unchanged since release"
     if broken:
         yield f"{len(broken):,} of {_count_artifacts(status.total)} cannot be compared with a release"
     if held := sum(artifact.ok for artifact in moved):

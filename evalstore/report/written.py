@@ -127,8 +127,7 @@ def text_store(result: CreatedStore, screen: Screen = PAPER) -> str:
         *(f"in every clone: {command}" for command in result.next_steps),
     ]
     if result.example:
-        score, run = format_percent(result.example.score), result.example.run
-        lines.append(f"the outputs score {score} of 100 by these files, which is kept in {run}")
+        lines.append(f"First score: {format_percent(result.example.score)} ({result.example.run})")
     elif is_new:
         lines.append(
             "evalstore migrate FILE turns legacy grader files into rubrics and datasets here"

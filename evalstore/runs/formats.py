@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from evalstore.documents import LINE_LIMIT
 from evalstore.errors import LoadError, Place
-from evalstore.runs.eee_rows import OUTPUT_SHAPES, read_stored_output
+from evalstore.runs.eee_rows import read_stored_output
 from evalstore.runs.imports import (
     agentv,
     batches,
@@ -480,12 +480,11 @@ def detect_format(path: Path) -> FileFormat:
     shape, advice = find_format(path)
     if shape and shape.read_entries:
         return shape
-    formats = dict.fromkeys(one.tool or one.name for one in FORMATS if one.read_entries)
     hint = f"it looks like {shape.name}" + (f"; {advice}" if advice else "") if shape else None
     raise LoadError(
-        f"holds outputs in no shape that evalstore reads: {', '.join(formats)}",
+        'unknown format; expected lines like {"id": "q1", "output": "…"}',
         place=Place(str(path)),
-        hint=hint or OUTPUT_SHAPES,
+        hint=hint or "logs and results of other tools are read, too: evalstore score --help lists them",
     )
 
 

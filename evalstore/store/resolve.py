@@ -405,6 +405,21 @@ def _build_unreleased_error(
     return RefError(message, hint=_add_clone_hint(store, "; ".join(hints)))
 
 
+def suggest_refs(store: StoreReader, text: str) -> str:
+    """Return as a question which references a word may mean that is none: those of its id, else of the nearest.
+
+    Empty where the store has nothing like it.
+    """
+    name, at, pin = text.partition("@")
+    known = (*store.releases(), *store.working())
+    names = dict.fromkeys(f"{one.kind}/{one.id}" for one in known)
+    ids = {one.rpartition("/")[2] for one in names}
+    id_ = name.rpartition("/")[2]
+    meant = id_ if id_ in ids else find_nearest(id_, sorted(ids))
+    found = [f"{one}{at}{pin}" for one in names if one.rpartition("/")[2] == meant]
+    return f"did you mean {' or '.join(found)}?" if found else ""
+
+
 def _build_unknown_id_error(store: StoreReader, ref: Ref) -> RefError:
     # One file is looked up: listing all of them for each unknown id would be quadratic.
     if store.root is not None and (store.root / ref.path).is_file():

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evalstore.documents import write_canonical
-from evalstore.errors import ArgumentError
+from evalstore.errors import ArgumentError, RefError
 from evalstore.model import Artifact, Ref, parse_ref
 from evalstore.store.contents import StoreReader
-from evalstore.store.resolve import Resolved, expect_releases, resolve_ref
+from evalstore.store.resolve import Resolved, expect_releases, resolve_ref, suggest_refs
 
 if TYPE_CHECKING:
     from evalstore.model import Question
@@ -29,7 +29,13 @@ class ArtifactStore(StoreReader):
         """
         if not isinstance(ref, str | Ref):
             raise ArgumentError.from_value("a reference", ref, (str, Ref))
-        return resolve_ref(self, parse_ref(ref) if isinstance(ref, str) else ref)
+        if isinstance(ref, Ref):
+            return resolve_ref(self, ref)
+        try:
+            parsed = parse_ref(ref)
+        except RefError as error:
+            raise RefError(error.message, hint=suggest_refs(self, ref) or error.hint) from None
+        return resolve_ref(self, parsed)
 
     def resolve_all(self, refs: Iterable[str | Ref]) -> tuple[Resolved, ...]:
         """Return what each of many references means, as `resolve` does, in half the time: git reads ahead."""

@@ -151,7 +151,7 @@ def test_what_cannot_be_asked_is_said(store: Path, run: Path, cli: Cli, judge_se
         ((), 2, "--ask takes its outputs from one run"),
         (("--run", run, "--run", run), 2, "from one run"),
         (("--run", run), 3, "judge replies that are missing: 20, and no judge was asked"),
-        (("--run", run, "--dry-run", "--format", "sarif"), 2, "a plan of calls is text or JSON"),
+        (("--run", run, "--dry-run", "--format", "sarif"), 2, "--dry-run prints text or JSON"),
         (("--run", run, "--max-calls", "3", "--judge-url", judge_server.url), 3, "more than --max-calls 3"),
     ):
         ran = cli(*argv, *more, cwd=store)

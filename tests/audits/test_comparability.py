@@ -155,7 +155,7 @@ def test_a_judge_that_says_otherwise_of_one_answer_is_no_yes(desk: Desk, cli: Cl
     told = [cli("comparable", a.path, run.path, cwd=desk.repo.root) for run in (others, again, moved)]
     said = [" ".join(ran.out.split()) for ran in told]
     assert [ran.code for ran in told] == [0, 0, 1]
-    assert "no answer was judged in both runs, so nothing shows it" in said[0]
+    assert "no answer was judged in both runs, so nothing shows whether the judge changed" in said[0]
     assert "all 3 answers that both runs have were judged the same" in said[1]
     assert (
         "replies of judges: yes, after scoring again (4 of 4 answers that both runs have were judged differently"

@@ -138,7 +138,7 @@ def test_fewer_than_five_anchors_show_nothing(desk: Desk, cli: Callable[..., Any
 
 
 def test_outputs_that_are_much_worse_than_their_anchors_are_said_to_be(desk: Desk) -> None:
-    """Of the service, which moved next to nothing, its bounds are said."""
+    """Of the service, which moved negligible, its bounds are said."""
     open_judged(desk, 60)
     old = [f"x{i} a" for i in range(60)]
     new = [old[i] if i < 30 else f"x{i} bad" for i in range(60)]

@@ -108,7 +108,7 @@ def test_a_run_of_files_equals_one_of_the_same_content_released(trial: Trial, cl
     for found in (trial.audit(a, b), trial.audit(b, a)):
         assert (found.delta, list_moved(found), found.drift) == (0, {}, ())
         assert sorted(found.notes) == [
-            f"{name}@worktree was a file on disk; the same content was found as {name}@1.0.0"
+            f"{name}@worktree was an unreleased file; the same content was found as {name}@1.0.0"
             for name in ("dataset/d", "judge/tone", "rubric/style", "rubric/words")
         ]
 
@@ -190,7 +190,7 @@ def test_content_that_is_nowhere_is_said_in_a_sentence(trial: Trial, is_committe
         trial.audit(a, b)
     pinned = next(one for one in a.rubrics if one.ref == "rubric/style@worktree")
     assert error.value.message == (
-        f"no release, commit or file has rubric/style@worktree as the run used it (digest {pinned.digest[:12]})"
+        f"no release, commit or file has rubric/style@worktree with the content that the run used (digest {pinned.digest[:12]})"
     )
     assert error.value.hint == (
         "restore the file with that digest, or score the outputs with a released version again; "

@@ -148,7 +148,7 @@ def test_diff_alone_says_that_nothing_changed_only_where_something_was_seen(
     store: Path, cli: Cli, tmp_path: Path
 ) -> None:
     (store / "rubrics/tone.yaml").write_text(TONE)
-    assert cli("-C", store, "diff").out == "3 artifacts, all as released\n"
+    assert cli("-C", store, "diff").out == "3 artifacts, all unchanged since release\n"
     assert cli("-C", store.parent, "diff").code == 3
     assert cli("-C", store, "diff", "--run", "x.json").code == 2
 
@@ -158,7 +158,7 @@ def test_diff_alone_forgets_a_removal_that_was_committed(store: Path, cli: Cli, 
     (store / "datasets/web.yaml").unlink()
     assert "dataset/web is gone" in cli("-C", store, "diff").out
     git("commit", "-q", "-a", "-m", "Remove", cwd=store)
-    assert cli("-C", store, "diff").out == "2 artifacts, all as released\n"
+    assert cli("-C", store, "diff").out == "2 artifacts, all unchanged since release\n"
 
 
 def test_diff_alone_compares_with_what_a_branch_began_from(store: Path, cli: Cli, git: Git) -> None:
@@ -167,7 +167,7 @@ def test_diff_alone_compares_with_what_a_branch_began_from(store: Path, cli: Cli
     (store / "rubrics/tone.yaml").write_text(TONE.replace("simply", "basically"))
     assert cli("-C", store, "bump", "--all").code == 0
     git("checkout", "-q", "old", cwd=store)
-    assert cli("-C", store, "diff").out == "3 artifacts, all as released\n"
+    assert cli("-C", store, "diff").out == "3 artifacts, all unchanged since release\n"
     (store / "rubrics/tone.yaml").write_text(TONE.replace("1.0.0", "1.0.1") + "title: Tone\n")
     (diff,) = json.loads(cli("-C", store, "diff", "--format", "json").out)["diffs"]
     (status,) = json.loads(cli("-C", store, "status", "--format", "json").out)["artifacts"]

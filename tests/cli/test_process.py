@@ -84,7 +84,7 @@ def test_too_little_memory_is_no_bug(tmp_path: Path, limit: int) -> None:
     script = f'ulimit -v {limit}; exec "$@"'
     done = subprocess.run(["sh", "-c", script, "sh", *argv], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
-    assert "error: there is too little memory for this\nhint: free some" in done.stderr
+    assert "error: out of memory\nhint: free some" in done.stderr
 
 
 @pytest.mark.process
@@ -97,4 +97,4 @@ def test_no_memory_to_say_so_is_said_all_the_same() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith("error: there is too little memory for this\nhint: free some, raise the limit")
+    assert done.stderr.startswith("error: out of memory\nhint: free some, raise the limit")

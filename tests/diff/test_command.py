@@ -176,7 +176,7 @@ def test_what_cannot_be_compared_is_said_in_one_sentence(
 def test_a_file_that_is_no_artifact_is_refused(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "list.yaml").write_text("- a\n")
     ran = cli("-C", tmp_path, "diff", "list.yaml", "list.yaml")
-    assert (ran.code, ran.err) == (3, "error: list.yaml:1:1: this is not a rubric, judge or dataset\n")
+    assert (ran.code, ran.err) == (3, "error: list.yaml:1:1: not a rubric, judge or dataset\n")
 
 
 def test_text_of_strangers_cannot_act_on_the_terminal(cli: Cli, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_finding_stands_at_the_keyword_on_both_sides(edit: tuple[str, str], po
 def test_several_keywords_are_told_in_one_finding_notes_last() -> None:
     many = "type: object\n      title: t\n      minProperties: 2\n      maxProperties: 5\n      not: {required: [x]}\n"
     assert finding(("type: object\n", many)).message == (
-        "answer asks more of the JSON (/maxProperties, /minProperties and 1 more)"
+        "answer requires more of the JSON (/maxProperties, /minProperties and 1 more)"
     )
 
 

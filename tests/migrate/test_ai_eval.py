@@ -89,7 +89,7 @@ GRADERS = ["relevance_grader", "completeness_grader", "actionability_grader", "g
 def test_a_target_is_the_mean_of_its_graders_on_one_scale(names: list[str], data: st.DataObject, dialect: str) -> None:
     said = taken({"id": "t", "mode": "chat", "dataset_ref": "d.yaml", "graders": names}, dialect)
     (case,) = said.cases
-    assert case.reasons == ("another prompt: its words are ours",)
+    assert case.reasons == ("another prompt: it is evalstore's own",)
     low = 1 if dialect == "alpha" else 0
     grades = {
         name: data.draw(st.integers(0 if name == GRADERS[3] else low, 1 if name == GRADERS[3] else 5)) for name in names

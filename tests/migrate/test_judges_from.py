@@ -43,7 +43,7 @@ ROWS = [
 ]  # fmt: skip
 TRIMMED = "the program trims white space around the answer; here it stays"
 UNKNOWN = "the prompt in judge/policies/{}.py belongs to no known release; its parts identify it"
-SYSTEM = "another prompt: its words are ours, as the program's are in a system message, too, which no judge here sends"
+SYSTEM = "another prompt: it is evalstore's own, as the program's are in a system message, too, which no judge here sends"
 LOSSY, MIGRATED = MigrationOutcome.LOSSY, MigrationOutcome.MIGRATED
 
 
@@ -180,7 +180,7 @@ def test_a_changed_prompt_is_said_and_not_taken(change: str, program: Path, rows
     report = migrate(rows, into=tmp_path / "store", judges_from=program)
     assert list_outcomes(report) == [LOSSY, LOSSY, MIGRATED, LOSSY]
     reason = report.entries[0].reasons[0]
-    assert f"its words are ours, as {said}" in reason
+    assert f"it is evalstore's own, as {said}" in reason
     assert "<<conversation>> and <<rubric_item>>" in reason
 
 
@@ -232,7 +232,7 @@ def test_where_no_prompt_can_be_taken_the_reason_is_said(format: str, tmp_path: 
     arguments = ("migrate", "source.json", "--into", "store", "--judges-from", ".", "--strict", "--format", "json")
     done = cli("-C", tmp_path, *arguments)
     assert done.code == 1
-    assert f"its words are ours, as {said}" in json.loads(done.out)["entries"][0]["reason"]
+    assert f"it is evalstore's own, as {said}" in json.loads(done.out)["entries"][0]["reason"]
 
 
 def test_a_folder_that_is_not_there_is_an_error(rows: Path, tmp_path: Path, cli: Any) -> None:

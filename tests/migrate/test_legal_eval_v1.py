@@ -21,7 +21,7 @@ from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
 
-OUR_WORDS = "another prompt: its words are ours"
+OUR_WORDS = "another prompt: it is evalstore's own"
 TABLE = load_tables("legal_eval_v1")[0]
 
 

@@ -83,7 +83,7 @@ def test_nothing_is_lost_nothing_lowered_and_every_step_is_said(
         "datasets/nodes.yaml": gone,
         "rubrics/nodes_b01.yaml": gone,
         "rubrics/nodes_b02.yaml": gone,
-        "rubrics/forms_b01.yaml": ("kept", "it was changed here and not at the source"),
+        "rubrics/forms_b01.yaml": ("kept", "it was changed here, not at the source"),
         "rubrics/forms_b02.yaml": ("updated", "the source changed"),
         "rubrics/forms_b03.yaml": (
             "conflict",
@@ -142,7 +142,7 @@ def test_an_update_keeps_the_comments_and_the_layout_of_a_file(
     states = list_states(cli)
     assert states["rubrics/forms_b01.yaml"] == (
         "updated",
-        "the source changed; it is written anew, in the plain layout and without comments",
+        "the source changed; it is rewritten in the plain layout, without comments",
     )
     assert "#" not in path.read_text().partition("\n")[2]
     assert list_states(cli) == {}
@@ -183,7 +183,7 @@ def test_a_renamed_case_keeps_what_somebody_made_of_its_rubric(
     states = list_states(cli)
     assert states == {
         "datasets/forms.yaml": ("updated", "the source changed"),
-        "rubrics/forms_b01.yaml": ("kept", "its case is B101 now; it was changed here and not at the source"),
+        "rubrics/forms_b01.yaml": ("kept", "its case is B101 now; it was changed here, not at the source"),
         "rubrics/forms_b02.yaml": ("orphan", "no case of legacy/forms/evals.json needs it any more"),
         "rubrics/forms_b03.yaml": ("updated", "the source changed"),
         "rubrics/forms_b102.yaml": (

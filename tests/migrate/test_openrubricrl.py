@@ -20,7 +20,7 @@ from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply
 
-OUR_WORDS = "another prompt: its words are ours"
+OUR_WORDS = "another prompt: it is evalstore's own"
 TABLE = load_tables("openrubricrl")[0]
 CRITERION = {"name": "kind", "description": "Kind?", "weight": 1}
 ENDS = st.sampled_from([(0, 10), (0, 1), (0, 100), (1, 5), (Decimal("0.5"), Decimal("2.5")), (-1, 1)])

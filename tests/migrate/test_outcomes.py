@@ -28,22 +28,22 @@ TURNS = [
 EARLIER = "the earlier turns of the conversation"
 CRITERIA = [{"name": "c", "description": "Right?", "weight": 1.0}]
 CASES: dict[str, Any] = {
-    "legal": ([LEGAL], "another prompt: its words are ours"),
+    "legal": ([LEGAL], "another prompt: it is evalstore's own"),
     "legal_turns": (
         [LEGAL | {"messages": TURNS, "attachments": [{"path": "a.pdf"}]}],
-        f"another prompt: its words are ours, and it does not see {EARLIER} and the attached files",
+        f"another prompt: it is evalstore's own, and it does not see {EARLIER} and the attached files",
     ),
     "openrubricrl": (
         {"name": "r", "version": "1.0.0", "scale": {"min": 0, "max": 10}, "criteria": CRITERIA},
-        "another prompt: its words are ours",
+        "another prompt: it is evalstore's own",
     ),
     "skill_creator": (
         {"skill_name": "s", "evals": [{"id": 1, "prompt": "?", "assertions": ["It holds."]}]},
-        "another prompt: its words are ours, and it does not see the files of a run",
+        "another prompt: it is evalstore's own, and it does not see the files of a run",
     ),
     "ai_eval_target": (
         {"id": "t", "graders": ["relevance_grader"], "dataset_ref": "d"},
-        "another prompt: its words are ours",
+        "another prompt: it is evalstore's own",
     ),
     "ai_eval_row": (
         {"questions": [{"id": "q", "input": "?", "criteria": "c", "must_not_contain": ["x"]}]},
@@ -51,7 +51,7 @@ CASES: dict[str, Any] = {
     ),
     "agentevals": (
         {"tests": [{"id": "t", "input": "?", "criteria": "right", "assertions": ["It is right."]}]},
-        "another prompt: its words are ours",
+        "another prompt: it is evalstore's own",
     ),
 }
 
@@ -76,7 +76,7 @@ def test_only_a_judge_that_differs_in_nothing_is_the_graders() -> None:
     assert find_judge_loss([], ["the files"]) == ""
     assert find_judge_loss([same], ["the files"]) == "another prompt: it does not see the files"
     assert find_judge_loss([same, JudgeFacts("", "it rounds")], []) == "another prompt: it rounds"
-    assert find_judge_loss([JudgeFacts()], []) == "another prompt: its words are ours"
+    assert find_judge_loss([JudgeFacts()], []) == "another prompt: it is evalstore's own"
 
 
 def test_one_line_says_three_reasons_and_the_report_all(tmp_path: Path) -> None:

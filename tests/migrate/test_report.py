@@ -94,7 +94,7 @@ def test_a_dry_run_is_a_plan_that_can_be_read(cli: Run, many: Path, suite: Suite
     plan = cli("migrate", many, "--share", "cases", "--into", store, "--dry-run").out
     assert len(plan.splitlines()) < 110
     assert next(line for line in plan.splitlines() if "quiet_1_b01.yaml" in line).split()[0] == "kept"
-    assert "it was changed here and not at the source" in plan
+    assert "it was changed here, not at the source" in plan
     assert "+id: quiet_2" not in plan
     assert {"  new  30 files in datasets/", "  new  30 files in rubrics/"} <= set(plan.splitlines())
     assert "60 files not shown line by line; --verbose shows all of it, and so does --format json" in plan

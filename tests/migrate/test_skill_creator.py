@@ -23,7 +23,7 @@ from evalstore.migration.value_readings import describe_unknown_keys
 from evalstore.model import Artifact, JudgeCall, JudgeReply, RubricResult, Verdict
 from tests.migrate.planning import plan_alone
 
-OUR_JUDGE = "another prompt: its words are ours, and it does not see the files of a run"
+OUR_JUDGE = "another prompt: it is evalstore's own, and it does not see the files of a run"
 TABLE = load_tables("skill_creator")[0]
 # Words of every kind: white space counts, and what looks like a tag of a template is text.
 WORDS = st.sampled_from(["holds", " holds ", "{{ output }}", "{{", "a\nb", "é", "0–4", "yes", '"quoted"', "x" * 80])

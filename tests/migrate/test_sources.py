@@ -200,11 +200,11 @@ def test_a_store_that_lies_in_what_is_walked_is_no_source(tmp_path: Path) -> Non
     assert (again.written, again.entries) == ((), first.entries)
     assert {source.reason for source in again.skipped if source not in first.skipped} == {
         "this is the run that a migration has made of a source",
-        "a migration has made this",
+        "written by a migration",
     }
     named = migrate([tmp_path / "datasets/given.yaml"], into=tmp_path)
     assert [(entry.outcome, entry.reason) for entry in named.entries] == [
-        (MigrationOutcome.REFUSED, "a migration has made this")
+        (MigrationOutcome.REFUSED, "written by a migration")
     ]
 
 

@@ -88,8 +88,8 @@ def test_what_a_bump_says(cli: Cli, released: Shop) -> None:
     ]
     assert released.git("show", "-s", "--format=%s") == "No filler words"
     again = cli("-C", released.root, "bump", "--all")
-    assert (again.code, again.out) == (0, "Nothing to release: rubric/tone is as last released\n")
-    assert cli("-C", released.root, "status").out == "1 artifact, all as released\n"
+    assert (again.code, again.out) == (0, "Nothing to release: rubric/tone isunchanged since its release\n")
+    assert cli("-C", released.root, "status").out == "1 artifact, all unchanged since release\n"
 
 
 def test_a_long_list_has_its_first_lines_its_sum_and_with_verbose_all_of_it(cli: Cli, shop: Shop) -> None:

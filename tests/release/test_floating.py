@@ -120,7 +120,7 @@ def test_a_bump_names_who_follows_it_without_a_release(shop: Shop, cli: Cli) -> 
     (major,) = shop.bump(dry_run=True).followers
     assert major == ("judge/accuracy@2.0.0", Bump.MAJOR, ("rubric/loose",))
     assert (
-        "1 rubric would mean judge/accuracy@2.0.0 from now on by a floating pin (major): pin it there, or\n"
+        "1 rubric would mean judge/accuracy@2.0.0 from now on, by a floating pin (major): pin it there, or\n"
         "  write the next major version there\n  rubric/loose\n"
     ) in cli("-C", shop.root, "bump", "--all", "--dry-run").out
     shop.write("rubrics/tone.yaml", shop.read("rubrics/tone.yaml").replace(b"simply", b"just"))

@@ -111,8 +111,7 @@ def trace_repin(
         }
         return replace(history, sources=sources)
     message = (
-        f"graded by {new.resolved.name} instead of {old.resolved.name}, which differ in nothing "
-        "that grades"
+        f"graded by {new.resolved.name} instead of {old.resolved.name}, which grade alike"
     )
     return replace(
         history, silent=(EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,), message=message),)

@@ -26,7 +26,7 @@ _PART_LABELS = {
     "param": "{0.name}: {0.key}",
     "item": "{0.name}: {0.item!r}",
     "weight": "weight of {0.name}",
-    "required": "gate {0.name}",
+    "required": "required {0.name}",
     "scoring": "scoring.{0.name}",
 }
 

@@ -44,7 +44,7 @@ def trace_judge(
         + (_sign_edit(origins[part]) if len(makers) > 1 and part in origins else "")
         for part in changed
     ]
-    what = "; ".join(edits) or f"{origin.old} → {origin.new}, which ask alike"
+    what = "; ".join(edits) or f"{origin.old} → {origin.new}, with the same prompt"
     findings: tuple[DiffFinding, ...] = ()
     if not finder.find_line(old, new):
         what = f"{old.resolved.name} → {new.resolved.name}; {what}"

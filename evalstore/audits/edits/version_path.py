@@ -239,10 +239,10 @@ class VersionFinder:
         if found == pinned.ref:
             return
         what = (
-            "cannot be read any more" if is_gone else "now has other content than the run recorded"
+            "can no longer be read" if is_gone else "has changed since the run"
         )
         if parse_ref(pinned.ref).type is PinType.WORKTREE:
-            what = "was a file on disk"
+            what = "was an unreleased file"
         self.notes.append(f"{pinned.ref} {what}; the same content was found as {found}")
 
     def find_release(self, resolved: Resolved) -> ArtifactVersion:
@@ -317,11 +317,11 @@ def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> 
         way = reasons[0].hint or way
     elif ref.type is PinType.EXACT:
         message = (
-            f"{pinned.ref}: the tag now has other content than the run recorded (digest {digest})"
+            f"{pinned.ref}: the tag has changed since the run (digest {digest})"
         )
     else:
         message = (
-            f"no release, commit or file has {pinned.ref} as the run used it (digest {digest})"
+            f"no release, commit or file has {pinned.ref} with the content that the run used (digest {digest})"
         )
     what = "outputs" if ref.kind is Kind.DATASET else "outputs with a released version"
     advice = (

@@ -43,14 +43,14 @@ _NO_TRACE = (
     "both sides changed it, and no commit has what was last migrated, so --merge cannot tell who changed what: "
     "the file stays; --force takes the source's side, --keep yours"
 )
-_HERE = "it was changed here and not at the source"
+_HERE = "it was changed here, not at the source"
 _SOURCE = "the source changed"
 _REMOVED = "it was removed here, and stays so: --force writes it again"
 _REMOVED_CONFLICT = (
     "it was removed here and changed at the source: --force writes it again, --keep leaves it"
 )
 _RESTORED = "it was removed here: --force wrote it again"
-_UNREAD = "it cannot be read as an artifact, so it stays"
+_UNREAD = "it cannot be read as an artifact, so it is kept"
 _NO_BASE = (
     "it does not say what was last migrated: the file stays; --force takes the source's side, "
     "--keep yours"

@@ -185,7 +185,7 @@ def read_failure(status: int, headers: Mapping[str, str], body: str) -> CallFail
     wait = read_retry_after(headers)
     # To try again before that would be in vain, for this call and for all others.
     if effect is FailureEffect.RETRY and wait is not None and wait > LONGEST_REQUESTED_WAIT:
-        problem += f", and wants to be left alone for {_describe_wait(wait)}"
+        problem += f", and asks to wait {_describe_wait(wait)}"
         return CallFailure(
             problem, FailureEffect.STOP_ALL, "run the same command again after that", wait
         )
