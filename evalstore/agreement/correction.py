@@ -56,7 +56,8 @@ def find_obstacle(check: Check, judge: Artifact, threshold: Fraction) -> str:
     # A binary judge gives 0 or 1, of which every threshold makes the same verdicts.
     if own != threshold and judge.value.get("score_type") != ScoreType.BINARY:
         found.append(
-            f"it passes from {float(own):g} on, and the judge was measured at {float(threshold):g}"
+            f"it passes from {float(100 * own):g} on, and the judge was measured at "
+            f"{float(100 * threshold):g}"
         )
     return f"{make_excerpt(check.id, 60)}: {found[0]}" if found else ""
 

@@ -263,9 +263,7 @@ class _VersionSearch:
                 )
                 self._by_digest[resolved.digest] = sum_results(asked)
         except EvalstoreError as error:
-            self.notes.append(
-                f"{self.name}@{pin} was skipped: {error.message}"
-            )
+            self.notes.append(f"{self.name}@{pin} was skipped: {error.message}")
             return None
         totals = self._by_digest[resolved.digest]
         if totals.missing:

@@ -141,7 +141,10 @@ def list_judge_notes(audit: Audit) -> Iterator[str]:
     if noise is None or not noise.reach:
         return
     measured = join_phrases(
-        [f"{ref} has a standard deviation of {value:.3g}" for ref, value in noise.measured.items()]
+        [
+            f"{ref} has a standard deviation of {value * 100:.1f} points"
+            for ref, value in noise.measured.items()
+        ]
     )
     yield f"judges alone move this change by up to {format_size(noise.reach)} (95 %): {measured}"
     shares = [(factor.name, factor.share) for factor in audit.factors if factor.anchors]

@@ -351,7 +351,11 @@ class _SharedQuestions:
         if self.judged_otherwise or not (self.a.run.judges or self.b.run.judges):
             return
         same = f"all {self.judged:,} answers that both runs have were judged the same"
-        known = same if self.judged else "no answer was judged in both runs, so nothing shows whether the judge changed"
+        known = (
+            same
+            if self.judged
+            else "no answer was judged in both runs, so nothing shows whether the judge changed"
+        )
         yield f"a hosted judge can change without changing its name; {known}"
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstore.audits.values import LINE_LABELS, OWN_FACTORS, Audit, FactorName, Lines
-from evalstore.audits.wording import describe_selection
+from evalstore.audits.wording import describe_selection, format_points
 from evalstore.errors import UsageError
 from evalstore.model.outcome import MAX_UNGRADED
 from evalstore.statistics import Interval
@@ -81,10 +81,10 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must not be: `own < -0.02`; shares are parts of 1, flips a number of verdicts.
+    """What must not be: `own<-2`, in points of 100; `bound` is the part of 1, and of flips a number of verdicts.
 
     `part` is what is asked of the metric: `mean`, of the share itself, whatever its interval
-    (`own.mean < -0.02`); of the outputs' own also `passes` or `typical`; empty for the share.
+    (`own.mean<-2`); of the outputs' own also `passes` or `typical`; empty for the share.
     """
 
     metric: str
@@ -93,7 +93,9 @@ class Condition:
     part: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name}{self.operator}{float(self.bound):g}"
+        # Half a point is written as a part of 1, as parse_condition reads it.
+        is_points = self.metric != "flips" and abs(self.bound) * 100 >= _IN_POINTS
+        return f"{self.name}{self.operator}{float(self.bound) * (100 if is_points else 1):g}"
 
     @property
     def name(self) -> str:
@@ -116,12 +118,12 @@ class ConditionResult:
 
 
 def parse_condition(text: str) -> Condition:
-    """Read `own<-0.02`, or `own<-2` in points; raises `UsageError` that names what can be asked."""
+    """Read `own<-2`, in points of 100, or `own<-0.02`, as parts of 1; raises `UsageError` for anything else."""
     match = _CONDITION.fullmatch(text)
     if match is None or not _can_ask(match[1], match[2] or ""):
         raise UsageError(
             f"{text!r} is not a valid condition",
-            hint=f"as in own<-0.02; one of {', '.join((*METRICS, 'own.passes', 'own.typical'))}",
+            hint=f"as in own<-2, in points; one of {', '.join((*METRICS, 'own.passes', 'own.typical'))}",
         )
     bound = Fraction(match[4])
     if abs(bound) >= _IN_POINTS and match[1] != "flips":
@@ -243,23 +245,30 @@ def _decide(condition: Condition, values: _Values, more: str) -> ConditionResult
             condition,
             Answer.FAILS if met == {True} else Answer.HOLDS,
             first.value,
-            _describe(first),
+            _describe(condition.metric, first),
         )
-    found = f"is {float(first.value or 0):.4f} {_describe(first)}"
+    metric = condition.metric
+    found = f"is {format_value(metric, first.value or 0)} {_describe(metric, first)}"
     if len(values) > 1:
-        found = (
-            "is between "
-            f"{' and '.join(f'{float(one.value or 0):.4f} ({_describe(one)})' for one in values)}"
+        shown = (
+            f"{format_value(metric, one.value or 0)} ({_describe(metric, one)})" for one in values
         )
+        found = f"is between {' and '.join(shown)}"
     # Only a judge that is asked again makes more of an estimate.
     rest = more if first.reason.startswith(_ESTIMATED) else ""
     return ConditionResult(condition, Answer.UNDECIDED, None, f"{condition.name} {found}{rest}")
 
 
-def _describe(value: _Value) -> str:
+def _describe(metric: str, value: _Value) -> str:
     if value.interval is None or value.interval[0] == value.interval[1]:
         return value.reason
-    return f"{value.reason}, 95 % interval {value.interval[0]:.4f} to {value.interval[1]:.4f}"
+    low, high = (format_value(metric, end) for end in value.interval)
+    return f"{value.reason}, 95 % interval {low} to {high}"
+
+
+def format_value(metric: str, value: Fraction | float) -> str:
+    """Write the value of a metric: points of 100 with their sign, or a number of verdicts."""
+    return f"{float(value):g}" if metric == "flips" else format_points(value)
 
 
 def _list_values(audit: Audit, condition: Condition) -> Iterator[_Value]:
@@ -360,7 +369,8 @@ def _count_zeros(count: int) -> str:
 def _require_interval(value: _Value) -> _Value:
     if value.needs_interval and value.interval is None:
         return _Value(
-            None, f"is {float(value.value or 0):.4f} {value.reason}, which is too little to tell"
+            None,
+            f"is {format_points(value.value or 0)} {value.reason}, which is too little to tell",
         )
     return value
 

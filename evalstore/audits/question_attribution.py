@@ -340,9 +340,7 @@ class QuestionAttributor:
         source = self._change_sources[name]
         if name is FactorName.INPUT:
             if shared.has_other_asked:
-                return replace(
-                    source, message="the two runs asked different things"
-                )
+                return replace(source, message="the two runs asked different things")
             message = (
                 _BLANK_EDIT if has_equal_words(shared.questions, shared.rows) else source.message
             )

@@ -22,7 +22,7 @@ from evalstore.model import (
     Scoring,
     UnscoredReason,
     Verdict,
-    format_decimal,
+    format_score,
     read_rubric,
 )
 from evalstore.model.example import Example, read_examples
@@ -42,13 +42,11 @@ class GradedExample(NamedTuple):
 
     @property
     def got(self) -> str | None:
-        """What it got, in words: `fail (0.5)`; None where it could not be graded."""
+        """What it got, in words: `fail (50)`; None where it could not be graded."""
         if self.result is None:
             return None
         score = self.result.score
-        return str(self.result.verdict) + (
-            "" if score is None else f" ({format_decimal(round(score, 4))})"
-        )
+        return str(self.result.verdict) + ("" if score is None else f" ({format_score(score)})")
 
 
 def grade_examples(

@@ -24,7 +24,7 @@ from evalstore.model import (
     Sample,
     UnscoredReason,
     describe_misfit,
-    format_decimal,
+    format_score,
     is_cosmetic,
     read_judge,
 )
@@ -253,7 +253,7 @@ def _describe_scores(answers: Sequence[JudgeAnswer]) -> str:
 
 def describe_answer(judge: str, parsed: ParsedReply) -> str:
     """Return what a judge answered, in words: `judge/tone@1.0.0 wrong (0): it names no version`."""
-    score = "" if parsed.score is None else format_decimal(parsed.score)
+    score = "" if parsed.score is None else format_score(parsed.score)
     if not parsed.is_applicable:
         score = "not applicable"
     grade = f"{parsed.level} ({score})" if parsed.level else score

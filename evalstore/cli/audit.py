@@ -48,7 +48,7 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
     epilog=format_examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
         "evalstore audit OLD.json NEW.json --question q17         # both outputs under both rubrics",
-        "evalstore audit OLD.json NEW.json --fail-on 'own<-0.02'  # the gate for CI",
+        "evalstore audit OLD.json NEW.json --fail-on 'own<-2'  # a condition for CI",
         "evalstore audit OLD.json NEW.json --format markdown      # a comment for a pull request",
         "evalstore audit OLD.json NEW.json --format html > audit.html  # a page to read and to keep",
         "evalstore audit OLD.eval NEW.eval    # what Inspect AI recorded: pairs of recorded scores",
@@ -86,9 +86,8 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
     metavar="CONDITION",
     multiple=True,
     callback=_parse_conditions,
-    help="Exit 1 if this holds, as in own<-0.02: own, own@old, own@new, a share, a line, flips or delta; repeatable. "
-    "What outputs did is decided by its interval; own.mean<-0.02 asks for the mean, own.passes for the pass rate, "
-    "own.typical for the typical question. A bound of 1 or more is in points: own<-2.",
+    help="Exit 1 if this is so, in points of 100, as in own<-2; repeatable. One of own, own@old, own@new, own.mean, "
+    "own.passes, own.typical, a share or line of the audit, delta, or flips (a number of verdicts).",
 )
 @click.option(
     "--max-ungraded",
@@ -121,27 +120,28 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
 ) -> ExitCode:
     """Explain why two runs score differently, in points that add up.
 
-    A run is named by its aggregate JSON, its samples or a folder of its own; one of the two may be
-    bare outputs, of any format that evalstore score takes, which are graded by the dataset and
-    rubrics of the other. Both are graded again from their stored outputs, under every mix of the
-    two. Rubric, judge, what answered as the judge, references, questions and outputs each get their
-    share of the score and of the pass rate, every edit with its version, commit, author and date.
-    Other questions, missing answers and failed checks are lines of their own. What no mix can tell
-    apart moves together. Judges answer from kept replies, else as the runs recorded it; what is
-    missing of a released judge is asked of an endpoint. A run that names no versions is graded with
-    those that give its scores again.
+    A run is named by its JSON file, its samples or a folder of its own. One of the two may be bare
+    outputs, in any format that evalstore score reads: they are graded by the dataset and rubrics of
+    the other. Both runs are graded again from their stored outputs, under every mix of the two.
+    Rubric, judge, judge service, references, questions and outputs each get their share of the
+    score and of the pass rate; every edit is shown with version, commit, author and date. Other
+    questions, missing answers and failed checks have lines of their own. Factors that cannot be
+    separated share one line. Judges answer from kept replies, else as recorded; missing replies of
+    a released judge are asked for if an endpoint is named. A run that names no versions is graded by
+    the releases that reproduce its scores.
 
     Two files that cannot be graded again (results of other tools, gradings without outputs, runs
-    whose rubrics are lost, or any two runs where no store is) are compared as they were recorded,
-    answer by answer, by question and sample. It says how far both means lie apart, with an interval,
-    which verdicts flip, what is in one file alone, and which versions, digests, models and judges
-    differ; not which of them moved the score. --fail-on then takes delta and flips.
+    whose rubrics are lost, or any two runs without a store) are compared as recorded, answer by
+    answer: how far the means differ, with an interval, which verdicts flip, what only one file has,
+    and which versions, digests, models and judges differ; not which of them moved the score.
+    --fail-on then takes delta and flips.
 
-    With --fail-on, the exit code is 0 where no condition is so, and 1 where one is, or is
-    undecided. Shares are parts of 1; own is what the outputs themselves did, and an answer that B
-    lacks counts 0 in it. A share of what was sampled has an interval: the condition fails where all
-    of it is so, holds where nothing in it is, and is else undecided. own.passes is the same of
-    the pass rate, and own.typical of the typical question: its interval is that of the median.
+    Conditions of --fail-on are in points of 100: own<-2 asks whether the outputs themselves lost
+    more than two points, own.passes<-5 the same of the pass rate, own.typical<0 of the typical
+    question (its interval is that of the median). Answers that B lacks count as 0. What is sampled
+    has an interval: the condition fails if all of it meets the condition, holds if none of it does,
+    and else is undecided; own.mean<-2 asks for the mean alone. The exit code is 0 if every condition
+    holds, and 1 if one fails or is undecided.
     """
     from evalstore.api import AuditOptions, find_record_reason
 

@@ -24,12 +24,12 @@ from evalstore.cli.param_types import CONTENT_REF
 @click.argument("ref", type=CONTENT_REF)
 @add_output_options((*PLAIN_FORMATS, "markdown"))
 def command(settings: CommandSettings, ref: str) -> None:
-    """Say for each part of REF which version, commit and author last changed its meaning.
+    """Show the version, commit and author that last changed the meaning of each part of REF.
 
-    Of a rubric: every check, parameter, phrase, weight, gate and threshold; of a judge every key;
-    of a dataset every question. Comments, layout and the order of keys and phrases have no meaning.
-    A merge counts only where it differs from all its parents. The version is the first release that
-    holds the commit.
+    The parts of a rubric are its checks, parameters, phrases, weights, required checks and
+    thresholds; those of a judge its keys, and those of a dataset its questions. Comments, layout,
+    and the order of keys and phrases have no meaning. A merge counts only if it differs from all of
+    its parents. The version is the first release that contains the commit.
     """
     from evalstore.api import blame
 

@@ -42,9 +42,7 @@ _KINDS = ("rubric/", "judge/", "dataset/")
     type=click.Choice(["major", "minor", "patch"]),
     help="At least this bump; turns a pre-release into the final version.",
 )
-@click.option(
-    "--pre", metavar="LABEL", help="Release a pre-release: --pre rc makes 1.3.0-rc.1."
-)
+@click.option("--pre", metavar="LABEL", help="Release a pre-release: --pre rc makes 1.3.0-rc.1.")
 @click.option(
     "--dependents",
     is_flag=True,
@@ -90,16 +88,15 @@ def command(  # noqa: PLR0913  # one a word of the command line
     push: str | None,
     message: str | None,
 ) -> ExitCode:
-    """Release REFS (<kind>/<id>): set each version that its change needs, commit and tag, all or nothing.
+    """Release REFS (<kind>/<id>): set the version that each change needs, commit and tag, all or nothing.
 
-    The working file is released, with its uncommitted edits; nothing else is committed but its
-    ledger, and an evalstore.yaml that git does not have as it stands. What is staged stays staged.
-    An artifact that was never released gets the version its file has. Hooks do not run. A push that
-    does not arrive undoes nothing here: exit code 1 when the remote refuses, 3 when it is not
-    reached.
+    The working file is released with its uncommitted edits. The commit holds nothing else but the
+    ledger, and evalstore.yaml if it is not committed. Staged changes stay staged. An artifact's
+    first release has the version its file has. Hooks do not run. A failed push undoes nothing here:
+    the exit code is 1 if the remote refuses, and 3 if it cannot be reached.
 
-    With --again, an unpushed release met another of the same artifact: the branch takes theirs in,
-    the edit stays, and is released under the next number. Either all of that happens or nothing.
+    With --again, an unpushed release has the same version as another one on the remote: the branch
+    takes theirs in, your edit stays, and is released under the next version, all or nothing.
     """
     from evalstore.api import VARIABLES, BumpOptions, bump, bump_again
     from evalstore.versions import Bump

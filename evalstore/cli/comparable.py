@@ -34,14 +34,14 @@ _COMMIT, _VERSION, _RUN = "commit", "version", "run"
 @click.argument("b", shell_complete=REF.shell_complete)
 @add_output_options()
 def command(settings: CommandSettings, a: str, b: str) -> ExitCode:
-    """Say whether scores under A and under B can be compared: as they stand, after scoring again, or not.
+    """Show whether scores under A and under B can be compared: as they are, after scoring again, or not.
 
     A and B are two versions of an artifact, two commits (git:REV), or two runs. The answer is the
-    worst of its parts, and each part says why. Nothing is graded, and no judge is asked.
+    worst of its parts, each with its reason. Nothing is graded, and no judge is asked.
 
-    "yes": no score moves. "yes, after scoring again": the same outputs, graded by one side's
-    rubrics, can be compared. "bounded": the two differ in questions, which move the difference by at
-    most so much. Else: "no".
+    "yes": no score moves. "yes, after scoring again": the scores can be compared once the outputs of
+    one side are graded by the other's rubrics. "bounded": the questions differ, which moves the
+    difference by at most the bound. Else: "no".
 
     The exit code is 0 for "yes", and 1 for every other answer.
     """

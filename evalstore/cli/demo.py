@@ -45,13 +45,11 @@ _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 )
 @add_output_options()
 def command(settings: CommandSettings, folder: Path | None, *, all_: bool) -> ExitCode:
-    """Replay the sample store and its history into DIR, a new folder to play in (by default a temporary one).
+    """Replay the sample store and its history into DIR, a new folder to play in (default: temporary).
 
     Every step runs the real commands in a real git repository: a legacy suite is migrated and
-    released, a
-    rubric is tightened, the gate says no, stored outputs are scored under both versions, and an
-    audit says in
-    points why the score moved. On a terminal each step waits for Enter.
+    released, a rubric is tightened, the gate fails, stored outputs are scored under both versions,
+    and an audit explains the difference in points. On a terminal, each step waits for Enter.
     """
     from evalstore.api import ReplayedStory, read_story, replay_story
     from evalstore.places import find_resource_folder as resource

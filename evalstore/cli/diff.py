@@ -103,29 +103,24 @@ def command(  # noqa: PLR0913  # the options of the command line
     dry_run: bool,
     judges: Judges,
 ) -> ExitCode:
-    """Say what changed from A to B, which way scores can move, and which bump that needs.
+    """Show what changed from A to B, which way scores can move, and the bump that this needs.
 
-    A and B are references, or files. Without B, A is compared with the working tree; A without a
-    pin, or the file of an artifact, is then its last release. Without A, every artifact that
-    changed since its last release is shown. What evalstore.yaml overrides, and what people accepted
-    since that release, is shown with every change.
+    A and B are references or files. Without B, A is compared with the working tree; A without a
+    pin, or the file of an artifact, then means its last release. Without A, every artifact that
+    changed since its last release is shown. What evalstore.yaml overrides, and what was accepted
+    since that release, is shown with each change.
 
-    Under the profile `score` a change is major when it can move the score of one output; under
-    `headline` also when it can move a mean over the same outputs, as a new question does.
+    Under the profile `score` a change is major if it can move the score of one output; under
+    `headline`, also if it can move a mean over the same outputs, as a new question does.
 
-    With --run, the outputs of a stored run are graded under A and under B: how many move, and how
-    far. That informs, and never lowers a level. No judge is asked: replies that are kept or
-    recorded count; an output without is unscored.
+    With --run, the outputs of a stored run are graded under A and under B, to show how many move
+    and how far. That never lowers a level. No judge is asked: kept or recorded replies count, and
+    outputs without one are unscored.
 
-    With --ask N, judges grade N stored outputs in the old words and in the new, and in one of them
-    twice: how many verdicts flip, which way, and how many flip by themselves. Outputs are drawn
-    from each check and each verdict of the run in proportion, the same ones every time. Replies are
-    kept; the plan of calls comes first. What was found is in the tag of the next release, and in
-    `log`.
-
-    Examples in the file are graded on both sides, and those that get another verdict come first.
-    With --save-example the output that shows a change becomes one: it expects what B gives it, or
-    the VERDICT that you name, and `validate` grades it from then on.
+    With --ask N, judges grade N stored outputs with the old and with the new wording, and with one
+    of them twice, to show how many verdicts flip, which way, and how many flip by themselves. The
+    outputs are a fixed sample, drawn in proportion from each check and verdict. Replies are kept;
+    the plan of calls comes first. The result goes into the tag of the next release, and into `log`.
     """
     fail_on = fail_on or ("any" if exit_code else None)
     _refuse_what_does_not_fit(_Given(sides, runs, saves, ask or 0, dry_run, settings.format))

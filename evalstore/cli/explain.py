@@ -35,16 +35,15 @@ from evalstore.errors import UsageError
 def command(
     settings: CommandSettings, name: str | None, *, of_rules: bool, of_schemas: bool
 ) -> None:
-    """Say what NAME means: a rule, a kind of file or check, a key, or the fingerprint of a change.
+    """Explain NAME: a rule, a kind of file or check, a key, or the fingerprint of a change.
 
-    A rule is the id of any finding, of diff, validate, verify or status. A key goes by its name or
-    its path. Kinds and keys come with an example to copy, from the schemas that editors read, too.
-    Without NAME, list what there is.
+    A rule is named by its id, as findings show it, a key by its name or its path. Kinds and keys
+    come with an example to copy. Without NAME: list what can be explained.
 
-    With --rules, list every rule of changes: the bump it asks for, where a score can go, and what
-    it says. A level holds unless a decider proves that nothing moves.
+    With --rules: list the rules of changes, with the bump that each requires, which way a score can
+    go, and the message. A level counts unless a decider proves that nothing moves.
 
-    With --schema, NAME is a file, a check or the answer of a command. `evalstore init` writes the
+    With --schema: NAME is a file, a check or the answer of a command. `evalstore init` writes the
     schemas of files into the store, where editors find them offline.
     """
     if of_rules and (of_schemas or name):

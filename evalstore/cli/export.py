@@ -36,13 +36,12 @@ from evalstore.errors import ExitCode, UsageError
 def command(
     settings: CommandSettings, refs: tuple[str, ...], format_: str, out: str | None
 ) -> ExitCode:
-    """Give datasets and their rubrics back as files of a legacy format, equal as data to what was migrated.
+    """Export datasets and their rubrics to a legacy format, equal as data to what was migrated.
 
-    Without REF: all datasets on disk that came from the format, each at its last release. A dataset
-    that has no release is read from disk. What cannot be given back stops nothing: it is named, and
-    the exit code is 1. Runs (every_eval_ever) come as they lie in runs/: all, those that a REF was
-    taken from, or those named by path.
-    Without --out the one file goes to stdout.
+    Without REF: all datasets that came from the format, each at its last release, or from disk if
+    it has none. What cannot be exported is named, and the exit code is 1; the rest is written. Runs
+    (every_eval_ever) are copied from runs/: all of them, those made from a REF, or those named by
+    their path. Without --out, a single file goes to stdout.
     """
     from evalstore.api import export
 

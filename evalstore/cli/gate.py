@@ -54,16 +54,15 @@ def command(
     signers: str | None,
     files: tuple[str, ...],
 ) -> ExitCode:
-    """Check a change before it is merged: validate, verify and status at once, with one answer.
+    """Check a change before it is merged: validate, verify and status in one, with one answer.
 
-    Nothing that the change brings can answer for it. Settings, tag prefix, ledgers, lock, signers
-    and acceptances are those of --base, and what was released since is judged as part of the
-    change. A setting that the change loosens is
-    a finding, which --strict (or `strict: true`, then or now) fails on; so is a store that lost its
-    releases, a signer who was added, and a file that differs from what HEAD holds because git
-    rewrites it.
+    The change cannot bring the rules that judge it. Settings, tag prefix, ledgers, lock, signers and
+    acceptances are those of --base, and releases made since are judged as part of the change.
+    A setting that the change loosens is a finding, which fails with --strict (or with `strict: true`,
+    then or now). So are a store that lost releases, a new signer, and a file that differs from what
+    HEAD holds because git rewrites it.
 
-    Exits 1 when the change must not be merged.
+    Exits 1 if the change must not be merged.
     """
     from evalstore.api import GateOptions, check_change
     from evalstore.files import MIDDLE_FILE, read_user_file, refuse_links_below

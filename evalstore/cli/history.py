@@ -70,18 +70,18 @@ def command(  # noqa: PLR0913  # one parameter for each option
 ) -> ExitCode:
     """Grade the outputs of runs under other versions of a rubric, a judge or a dataset.
 
-    REF --run RUN: a column for each release of REF, a row for each run; with a range, only the
-    releases in it. A star marks the release that a run was graded with.
+    REF --run RUN: a column for each release of REF (with a range, those in it), a row for each run.
+    A star marks the release that graded the run.
 
-    REF --run RUN --bisect: every release of REF that changed the score of the run, with its commit
-    and author. No version is skipped, for a score can fall, recover and fall again.
+    REF --run RUN --bisect: every release of REF that changed the score of the run, with commit and
+    author. No version is skipped, because a score can fall, recover and fall again.
 
     RUN --rubric REF: which verdicts flip under another rubric, and how far the scores move. Outputs
-    that other rubrics graded keep what was recorded; a rubric that graded none of them grades them
-    all.
+    that other rubrics graded keep their recorded scores; a rubric that graded none of them grades
+    all of them.
 
-    Judges answer from kept replies; what is missing is counted, and asked for only where an
-    endpoint is named. The exit code is 1 where nothing could be graded.
+    Judges answer from kept replies; missing ones are counted, and asked for only if an endpoint is
+    named. The exit code is 1 if nothing could be graded.
     """
     _check_options(settings, runs, rubric, bisect=bisect, of_bisect=bool(question) or commits)
     with settings.open_store() as store:

@@ -19,11 +19,11 @@ from evalstore.cli.param_types import REF
 @click.argument("ref", type=REF)
 @add_output_options(("text", "json", "dot", "mermaid"))
 def command(settings: CommandSettings, ref: str) -> None:
-    """Say what depends on REF, near and far: rubrics that pin a judge, composites of them, questions that they grade.
+    """Show what depends on REF, directly and through others: rubrics, composites, questions.
 
-    Without a pin, whatever working files refer to it; with one, the working files and the releases
-    that mean exactly that version. Of every reference: where it stands, and if a next release would
-    move it.
+    Without a pin: the working files that refer to it. With one: the working files and the releases
+    that mean exactly that version. For each reference it shows the place, and whether a new release
+    would move it.
     """
     from evalstore.api import find_impact
 

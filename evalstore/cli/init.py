@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     type=click.Choice(["github", "gitlab"]),
     help="Write a CI pipeline that runs the gate on every change.",
 )
-@click.option(
-    "--pre-commit", is_flag=True, help="Add the gate to pre-commit, before git push."
-)
+@click.option("--pre-commit", is_flag=True, help="Add the gate to pre-commit, before git push.")
 @click.option(
     "--diff-driver",
     is_flag=True,
@@ -61,9 +59,9 @@ def command(  # noqa: PLR0913  # the options of the command line
 ) -> None:
     """Make a store in DIR, or add evalstore to the repository around it.
 
-    Makes the git repository if there is none, the folders, evalstore.yaml, and the schemas. The
-    schemas are added to the settings of VS Code at the root of the repository, where every other
-    byte stays, comments too. A file that is there already is never overwritten.
+    Creates the git repository if there is none, the folders, evalstore.yaml and the schemas, and
+    adds the schemas to the VS Code settings of the repository, leaving every other byte as it is.
+    No existing file is overwritten.
     """
     from evalstore.store.init import Integrations, Pipeline, create_store
 

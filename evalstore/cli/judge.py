@@ -20,7 +20,7 @@ from evalstore.cli.context import (
 )
 from evalstore.cli.judging import add_judge_options
 from evalstore.cli.option_sections import SectionedCommand
-from evalstore.cli.param_types import CONTENT_REF, SHARE, USER_FILE
+from evalstore.cli.param_types import CONTENT_REF, SCORE, USER_FILE
 from evalstore.cli.streams import write_safely
 from evalstore.errors import ExitCode, UsageError
 
@@ -88,8 +88,8 @@ def _add_threshold(help_text: str) -> Callable[[_F], _F]:
     return click.option(
         "--threshold",
         metavar="SCORE",
-        type=SHARE,
-        default=0.7,
+        type=SCORE,
+        default=70,
         show_default=True,
         help=help_text,
     )
@@ -109,11 +109,10 @@ def _add_threshold(help_text: str) -> Callable[[_F], _F]:
 @add_output_options(PLAIN_FORMATS)
 @add_judge_options
 def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> ExitCode:
-    """Grade the `examples:` of REF, a rubric or a judge; its judges are asked for the replies that are missing.
+    """Grade the `examples:` of REF, a rubric or a judge, asking its judges for missing replies.
 
-    Every reply is kept, so `evalstore validate` grades the same examples from then on without
-    asking anybody.
-    Exits 1 when an example does not get what it expects, or could not be graded.
+    Every reply is kept, so that `evalstore validate` can grade the same examples without asking.
+    Exits 1 if an example does not get what it expects, or could not be graded.
     """
     from evalstore.api import ask_examples
 
@@ -143,7 +142,7 @@ def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> Ex
     help="The labelled rows.",
 )
 @_add_against
-@_add_threshold("A score of at least this is a pass.")
+@_add_threshold("A score of at least this, in points of 100, is a pass.")
 @_add_variables
 @click.option(
     "--check",
@@ -169,9 +168,9 @@ def validate(  # noqa: PLR0913  # one a word of the command line
 ) -> ExitCode:
     """Measure how well JUDGE agrees with people, and write that into its file.
 
-    FILE is JSONL, a line {"id", "output", "label": "pass" or "fail"} for each output that somebody
-    labelled; a line with a "verdict" too is not asked again. What the judge reads of the question
-    stands in the line ("input", "expected", "context", "variables") or, by id, in the dataset that
+    FILE is JSONL: a line {"id", "output", "label": "pass" or "fail"} for each labelled output. A
+    line that also has a "verdict" is not asked again. What else the judge reads of the question is
+    in the line ("input", "expected", "context", "variables") or, by id, in the dataset that
     --against names.
 
     True positive and true negative rate, the number of rows, the day and the dataset go into the
@@ -247,15 +246,14 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
     dry_run: bool,
     judges: Judges,
 ) -> ExitCode:
-    """Measure how far JUDGE disagrees with itself: outputs of a run that it judges several times.
+    """Measure how far JUDGE disagrees with itself, by judging outputs of a run several times.
 
-    The outputs are a sample of those that a check of the run has this judge grade, in any version;
-    the same sample every time. The first judgement of each is the reply that is kept. The plan of
-    calls comes first.
+    The outputs are a fixed sample of those that the run has this judge grade, in any version. The
+    first judgement of each is its kept reply. The plan of calls comes first.
 
     The standard deviation of one judgement, and the share of pairs of judgements with different
-    verdicts, go into the `validation` of judges/<id>.yaml; every other byte stays. An audit holds
-    changes of judged scores against them.
+    verdicts, go into the `validation` of judges/<id>.yaml; every other byte stays. An audit compares
+    changes of judged scores with them.
     """
     from evalstore.api import NoiseRequest, check_writable, draft_noise, open_noise_measurement
 
@@ -307,7 +305,7 @@ def measure_noise(  # noqa: PLR0913  # one a word of the command line
     help="Labelled rows for both models to judge.",
 )
 @_add_against
-@_add_threshold("On a labelled row, a score of at least this is a pass.")
+@_add_threshold("On a labelled row, a score of at least this, in points of 100, is a pass.")
 @_add_variables
 @click.option(
     "--endpoint",
@@ -355,19 +353,19 @@ def replace_model(  # noqa: PLR0913  # one a word of the command line
     dry_run: bool,
     judges: Judges,
 ) -> ExitCode:
-    """Move JUDGE to the model NEW: ask both models about the same outputs, and write the new one into the file.
+    """Move JUDGE to the model NEW: ask both models about the same outputs, then write NEW into the file.
 
     The outputs are those of a run that JUDGE graded, in any version, or labelled rows (as for judge
-    validate), or both. Replies that are kept, verdicts that the run recorded, and a "verdict" in a
-    labelled row are the old model's, and are not asked again. The plan of calls comes first.
+    validate), or both. Kept replies, verdicts that the run recorded, and a "verdict" in a labelled
+    row are the old model's, and are not asked for again. The plan of calls comes first.
 
-    It says how far both agree, which verdicts flip, and how far the mean moves. With labelled rows
-    it says how often each is right, and what the pass rate of the run is without the errors of each
+    The result is how far both agree, which verdicts flip, and how far the mean moves; with labelled
+    rows also how often each is right, and the pass rate of the run without the errors of each
     (Rogan-Gladen).
 
-    The file gets the model, the rates of the labelled rows, and the day on which the endpoint
-    switches the new model off; what was the old model's goes. A judge with another model is a major
-    change: bump it, with --dependents.
+    The file gets the new model, its rates on the labelled rows, and the day on which the endpoint
+    retires it; what was measured of the old model is removed. A new model is a major change: bump
+    the judge with --dependents.
     """
     from evalstore.api import (
         MeasurementRequest,
@@ -383,9 +381,7 @@ def replace_model(  # noqa: PLR0913  # one a word of the command line
         else None
     )
     if against and not labels:
-        raise click.UsageError(
-            "--against needs --labels"
-        )
+        raise click.UsageError("--against needs --labels")
     request = ReplacementRequest(
         judge,
         model,

@@ -40,11 +40,11 @@ from evalstore.errors import ExitCode, UsageError
 def command(
     settings: CommandSettings, refs: tuple[str, ...], *, check: bool, update: bool
 ) -> ExitCode:
-    """Write evalstore.lock: version, tag object, commit, blob and digests of every reference, and every ledger so far.
+    """Write evalstore.lock: version, tag, commit and digests of every reference, and every ledger.
 
-    A floating reference that is locked no longer floats: validate, resolve and score read the
-    version that is held. Content that changed since it was locked is refused, never locked again by
-    itself.
+    A locked floating reference no longer floats: validate, resolve and score use the locked
+    version. Content that has changed since it was locked is refused, and never locked again
+    silently.
     """
     from evalstore.api import check_lock, lock
 

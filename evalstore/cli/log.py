@@ -22,12 +22,12 @@ from evalstore.errors import UsageError
 @click.option("--all", "all_", is_flag=True, help="Compare all releases, not just the newest 30.")
 @add_output_options()
 def command(settings: CommandSettings, ref: str, *, short: bool, all_: bool) -> None:
-    """List the releases of REF, newest first: version, date, bump, who released it, and what each changed, by rule.
+    """List the releases of REF, newest first: version, date, bump, author, and what changed, by rule.
 
-    With a version or a range, only the releases that it covers. Each release is compared with the
-    one before it, by the rules alone, whatever was overridden or accepted. The scores of the newest
-    are comparable since the last release at which one could move. A release that cannot be read
-    says why, and stops nothing.
+    With a version or a range, only those releases. Each release is compared with the one before it,
+    by the rules alone, ignoring overrides and acceptances. The scores of the newest are comparable
+    with those since the last release that could move one. A release that cannot be read says why,
+    and does not stop the others.
     """
     from evalstore.api import COMPARED_LIMIT, read_release_log
     from evalstore.model import parse_ref

@@ -98,7 +98,9 @@ _REPORTS = {".md": "markdown", ".txt": "everything"}  # by the ending of its nam
     help="Write nothing; show the plan, with --verbose all of it as a diff.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Exit 1 unless every entry is migrated, and there is at least one."
+    "--strict",
+    is_flag=True,
+    help="Exit 1 unless every entry is migrated, and there is at least one.",
 )
 @click.option(
     "--allow",
@@ -130,16 +132,16 @@ def command(  # noqa: PLR0913, PLR0917  # click's options
 ) -> ExitCode:
     """Turn legacy grader files into rubrics and datasets, losing nothing.
 
-    PATH is a file, or a folder that is searched for such files; their format is found by their
-    content. Every entry is reported: migrated, lossy (a check, but the legacy grader did not do
-    what the file seems to ask), unmapped (set aside) or refused; --verbose has a line for each.
-    Entries that are refused stop nothing. Files appear in the store all together or not at all.
+    PATH is a file, or a folder to search for such files; their format is detected by their content.
+    Every entry is reported as migrated, lossy (the check differs from what the legacy grader did),
+    unmapped (kept as data) or refused; --verbose has a line for each. A refused entry does not stop
+    the others. The files appear in the store all together or not at all.
 
-    Migrating again is a merge. What changed at the source goes in at the version that the file has,
-    for `diff` and `bump` to judge; what changed in the store stays, and what was released and then
-    removed from it stays so; what changed in both is a conflict: that file is left alone, both
-    sides are shown, and the exit code is 1. Suites and cases that are renamed are known again; what
-    no source needs any more is named, never deleted.
+    Migrating again is a merge. A change at the source is taken over, at the version that the file
+    has, for `diff` and `bump` to judge. A change in the store is kept, and so is a removal. A change
+    on both sides is a conflict: the file is left alone, both sides are shown, and the exit code is
+    1. Renamed suites and cases are recognised. What no source needs any longer is listed, never
+    deleted.
     """
     from evalstore.api import MigrationOutcome, migrate
 

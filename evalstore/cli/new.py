@@ -27,10 +27,10 @@ from evalstore.cli.param_types import CHECK_KIND
 )
 @add_output_options()
 def command(settings: CommandSettings, kind: str, id_: str, kinds: tuple[str, ...]) -> None:
-    """Write a small, valid, commented file for a new rubric, judge or dataset, in the folder where it belongs.
+    """Write a small, valid, commented file for a new rubric, judge or dataset.
 
-    A check that asks a judge, or that stands for another rubric, names one that the store has; so
-    does a dataset, which names a rubric. A file that holds anything is never overwritten.
+    Where the new file has to name a judge or a rubric, it names one of the store's. No existing
+    file is overwritten.
     """
     from evalstore.catalogue.starters import start_file
     from evalstore.model import Kind

@@ -171,7 +171,19 @@ class ExactRange(NumberRange):
         return Fraction(repr(super().convert(value, param, ctx)))
 
 
+class ScoreRange(ExactRange):
+    """A score in points of 100; one up to 1 is read as the fraction that files have."""
+
+    def convert(  # type: ignore[override]  # of click's types, it is the number that is exact
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Fraction:
+        """Return the score as a fraction of 1; raises `click.BadParameter` for what is none."""
+        score = super().convert(value, param, ctx)
+        return score / 100 if score > 1 else score
+
+
 SHARE = ExactRange(0, 1)
+SCORE = ScoreRange(0, 100)
 
 
 class KnownName(click.ParamType):  # type: ignore[type-arg]  # generic in later clicks, in 8.1 not

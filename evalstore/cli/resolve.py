@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="A floating reference is an error (exit code 1).")
 @add_output_options()
 def command(settings: CommandSettings, refs: tuple[str, ...], strict: bool) -> ExitCode:  # noqa: FBT001  # click's flag
-    """Say what each of REFS is: version, tag, commit, blob and digests.
+    """Show the version, tag, commit, blob and digests of each of REFS.
 
-    A pin is 1.2.3 or 1.2 (exact), ^1.2, ~1.2 or '>=1.2 <2' (floating), latest, worktree, or
+    A pin is exact (1.2.3, 1.2), floating (^1.2, ~1.2, '>=1.2 <2', latest), worktree, or
     git:<revision>.
     """
     return show_meanings(settings, refs, strict=strict)

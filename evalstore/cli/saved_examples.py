@@ -36,13 +36,15 @@ class ExampleRequest(NamedTuple):
     ) -> None:
         """Add it to the working file of the artifact, and say where it is."""
         from evalstore.api import save_example
+        from evalstore.model.example import describe_expected
 
         saved = save_example(store, artifact, sample, self.verdict or result, note)
         where = f"{saved.place.file}:{saved.place.line}"
+        expected = describe_expected(saved.expected)
         if saved.added:
-            settings.print_message(f"saved an example that expects {saved.expected}: {where}")
+            settings.print_message(f"saved an example that expects {expected}: {where}")
         else:
-            settings.print_message(f"{where} has this example already, and expects {saved.expected}")
+            settings.print_message(f"{where} has this example already, and expects {expected}")
 
 
 def _parse(

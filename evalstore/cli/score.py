@@ -18,6 +18,7 @@ from evalstore.cli.param_types import (
     CONTENT_REF,
     MOST_UNGRADED,
     ONLY_HELP,
+    SCORE,
     SHARE,
     USER_FILE,
     parse_only,
@@ -122,16 +123,15 @@ class ScoreCommand(SectionedCommand):
 @click.option(
     "--fail-under",
     metavar="SCORE",
-    type=SHARE,
-    help="Answer 1 when the score, 0 to 1, is below this; without --min-scored a question without a score "
-    "counts 0 in it, and a check that had nothing to grade on any output answers 1.",
+    type=SCORE,
+    help="Exit 1 if the score is below this, in points of 100; without --min-scored, unscored questions "
+    "count as 0, and a check that graded no output at all fails, too.",
 )
 @click.option(
     "--min-scored",
     metavar="SHARE",
     type=SHARE,
-    help="Answer 1 when a smaller share, 0 to 1, of the dataset's questions has a score, or of the gradings that "
-    "its rubrics ask for was made.",
+    help="Exit 1 if less than this share (0.9) of the questions has a score, or of the gradings was made.",
 )
 @click.option(
     "--max-ungraded",
@@ -139,8 +139,8 @@ class ScoreCommand(SectionedCommand):
     type=SHARE,
     default=MOST_UNGRADED,
     show_default=True,
-    help="Give the run no score, and answer 1, where a larger share, 0 to 1, of all gradings failed; with --fail-under "
-    "answer 1, too, where checks failed on a larger share of the questions.",
+    help="Withhold the score and exit 1 if more than this share of all gradings failed; with --fail-under also if "
+    "checks failed on more than this share of the questions.",
 )
 @click.option(
     "--corrected",
@@ -185,40 +185,38 @@ def command(  # noqa: PLR0913  # one parameter for each option that is not of th
 ) -> ExitCode:
     """Grade the stored OUTPUTS under the rubrics of DATASET, and keep the result as a run.
 
-    OUTPUTS is JSONL, a line {"id", "output", "input"?, "tool_calls"?, "sample"?} or a row of Every
-    Eval Ever each; a file whose name ends in .parquet with such columns; or a stored run, by its
-    JSON or a folder of its own; or a log of Inspect AI (.eval, .json), or results of promptfoo
-    (.json, .jsonl). What a file holds, its content tells. The run
-    is two files in the form of Every Eval Ever; the path of the first names it.
+    OUTPUTS is JSONL with a line {"id", "output", "input"?, "tool_calls"?, "sample"?} for each
+    output, or rows of Every Eval Ever; a .parquet file with such columns; a stored run; a log of
+    Inspect AI (.eval, .json); or results of promptfoo (.json, .jsonl). The format is detected from
+    the content. The run is two files in the form of Every Eval Ever; the path of the first names it.
 
-    Where a record holds what was asked, its output must be to that question: a file in which ids
-    and inputs belong to different questions is refused, and --match input joins it by the inputs.
-    An input that is no question's is counted beside the score.
+    If a record holds its input, the output must answer that question: a file in which ids and inputs
+    belong to different questions is refused, and --match input joins it by the inputs. Inputs that
+    are no question's are counted next to the score.
 
     Several outputs to one question are its samples, numbered by "sample": 0, 1, 2, … (epochs in a
     log of Inspect AI). They count as one question, whose score is their exact mean.
 
-    Judges answer through an OpenAI-compatible endpoint. Every reply is kept, so nothing is asked
-    twice: a run that was killed goes on where it stopped, and the same outputs are scored again
-    without any call.
+    Judges are asked at an OpenAI-compatible endpoint (evalstore explain judging). Every reply is
+    kept, so nothing is asked twice: a killed run continues where it stopped, and the same outputs
+    are scored again without a call.
 
-    With --worktree nothing needs to be released, or committed: the run says unreleased, and keeps
+    With --worktree nothing needs to be released or committed: the run says "unreleased" and keeps
     the digests of the files, by which an audit finds the same content once it is released.
 
-    A run whose judges, or PHP, failed at more than --max-ungraded of all gradings has no score and
-    answers 1; it says what was not graded, and what the rest comes to. So does a run in which
-    nothing has a score, or that misses --fail-under or --min-scored. Where a check graded nothing
-    because no model, endpoint or PHP was given, nothing is written and the answer is 3, unless
-    --offline says that this is wanted.
+    Exits 1 if judges or PHP failed on more than --max-ungraded of all gradings: the run then has no
+    score, and says what was not graded and what the rest comes to. Also if nothing has a score, or
+    --fail-under or --min-scored is missed. If a check graded nothing for want of a model, an
+    endpoint or PHP, nothing is written and the exit code is 3, unless --offline allows it.
 
-    Costly checks can be shared out to all cores of this machine (--engine dask) or to others
-    (--scheduler). The run is the same, byte for byte.
+    Costly checks can use all cores of this machine (--engine dask) or others (--scheduler). The run
+    is the same, byte for byte.
 
-    With --corrected it says of each check that asks a judge which share of its outputs people would
-    pass: the share that the judge passes, corrected by the judge's true positive and true negative
-    rate (Rogan-Gladen), with an interval that counts the errors of both. That takes a validation of
-    the judge's content and of the model that answers, with 30 labelled rows or more; where no judge
-    has one, nothing is graded, and the answer is 3.
+    With --corrected, each check that asks a judge also shows the share of its outputs that people
+    would pass: the judge's pass rate, corrected by its true positive and true negative rate
+    (Rogan-Gladen), with an interval that counts the errors of both. That takes a validation of the
+    judge's content and of the answering model on 30 labelled rows or more; if no judge has one,
+    nothing is graded, and the exit code is 3.
     """
     from evalstore.api import ScoringOptions, UnmetSettingError, open_job, write_run_by_engine
 
@@ -335,7 +333,7 @@ def _find_uncovered(run: Run, wanted: _Wanted) -> Iterator[str]:
     graded, asked = run.coverage
     least = wanted.scored or Fraction(0)
     if graded < least * asked:
-        yield f"{graded:,} of {asked:,} gradings were made, and {float(least):.4g} of them were wanted"
+        yield f"{graded:,} of {asked:,} gradings were made; --min-scored asks for {float(100 * least):.4g} %"
     left_out = [id_ for id_ in run.empty_checks if run.checks[id_].left_out]
     if wanted.scored is None and wanted.score is not None and left_out:
         names = ", ".join(map(make_excerpt, left_out))
@@ -345,10 +343,15 @@ def _find_uncovered(run: Run, wanted: _Wanted) -> Iterator[str]:
         )
 
 
-def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
-    """Yield what a run misses of what was asked of it, in exact numbers; a run without a score misses everything."""
+def _write_points(score: Fraction) -> str:
+    """Return a score in points of 100, exactly: rounded, what misses by little would seem to be enough."""
     from evalstore.model import format_decimal
 
+    return format_decimal(score * 100)
+
+
+def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
+    """Yield what a run misses of what was asked of it, in exact numbers; a run without a score misses everything."""
     questions = run.questions + run.without_output
     least = wanted.score or Fraction(0)
     if why := _explain_withholding(run, wanted.ungraded):
@@ -357,16 +360,16 @@ def _find_shortfalls(run: Run, wanted: _Wanted) -> Iterator[str]:
     if run.score is None:
         yield "nothing was scored"
     elif run.score < least:
-        yield f"the score {format_decimal(run.score)} is below {format_decimal(least)}"
+        yield f"the score {_write_points(run.score)} is below {_write_points(least)}"
     elif wanted.scored is None and (lowest := run.score * run.scored / questions) < least:
         yield (
             f"the score is that of {run.scored:,} of {questions:,} questions; with the others as 0 it is "
-            f"{format_decimal(lowest)}, below {format_decimal(least)}: --min-scored says how many may be left out"
+            f"{_write_points(lowest)}, below {_write_points(least)}: --min-scored says how many may be left out"
         )
     if wanted.scored is not None and run.scored < wanted.scored * questions:
         yield (
-            f"{run.scored:,} of {questions:,} questions have a score, and {float(wanted.scored):.4g} of "
-            "them were wanted"
+            f"{run.scored:,} of {questions:,} questions have a score; --min-scored asks for "
+            f"{float(100 * wanted.scored):.4g} %"
         )
     yield from _find_uncovered(run, wanted)
     failed = {id_ for summary in run.checks.values() for id_ in summary.error_ids}

@@ -53,12 +53,12 @@ _LIMITS = {"text": 41, "html": 300}
 )
 @click.argument("name", metavar="REF|RUN", shell_complete=REF.shell_complete)
 @click.option(
-    "--raw", is_flag=True, help="Print the file byte for byte, without escaping it for the terminal."
+    "--raw",
+    is_flag=True,
+    help="Print the file byte for byte, without escaping it for the terminal.",
 )
 @click.option("--failed", is_flag=True, help="For a run: only the outputs that did not pass.")
-@click.option(
-    "--question", metavar="ID", help="For a run: only this question, in full."
-)
+@click.option("--question", metavar="ID", help="For a run: only this question, in full.")
 @click.option("--check", metavar="ID", help="For a run: only this check.")
 @click.option(
     "--label",
@@ -79,16 +79,15 @@ def command(  # noqa: PLR0913  # the command line
     label: Path | None,
     only: dict[str, str],
 ) -> None:
-    """Print the file of REF as it was at that version, or the outputs of RUN with the reasons of their scores.
+    """Show the file of REF at that version, or the outputs of RUN with the reasons for their scores.
 
-    A run is named by its aggregate JSON, its samples or a folder of its own. Results that another
-    tool recorded are runs, too: of promptfoo, Inspect AI, skill-creator, AgentV,
-    lm-evaluation-harness, openai/evals, DeepEval, MLflow and Ragas, also packed as .gz or .zst.
-    Where a file holds several configurations, each has its mean, and --only shows one. Outputs come as they
-    were graded, the worst first: the score, every check with its reason, which of a judge is what
-    it said, and the output, shortened, in which a text that should not be there is marked. Nothing
-    is graded again, so no store is needed. A long list on a terminal goes through the pager (PAGER,
-    else less; an empty PAGER means none).
+    A run is named by its JSON file, its samples, or a folder of its own. Results that another tool
+    recorded count as runs: promptfoo, Inspect AI, skill-creator, AgentV, lm-evaluation-harness,
+    openai/evals, DeepEval, MLflow and Ragas, also packed as .gz or .zst. If a file holds several
+    configurations, each has its mean, and --only shows one. Outputs are listed worst first: score,
+    the reason of every check (for a judge, what it said), and the output, shortened, with forbidden
+    texts marked. Nothing is graded, so no store is needed. On a terminal, a long list goes through
+    the pager (PAGER, else less; an empty PAGER means none).
     """
     chosen = {
         "--failed": failed,
@@ -101,9 +100,7 @@ def command(  # noqa: PLR0913  # the command line
         from evalstore.runs.run_view import RowChoice
 
         if raw:
-            raise UsageError(
-                "--raw is for artifacts, and this is a run", hint="see --format json"
-            )
+            raise UsageError("--raw is for artifacts, and this is a run", hint="see --format json")
         choice = RowChoice(failed, question, check)
         if label is None:
             settings.print_result(_view_run(settings, name, choice, only), paged=True)

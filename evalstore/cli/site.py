@@ -33,10 +33,10 @@ _MARK = ".evalstore-site"
 )  # fmt: skip
 @add_output_options()
 def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
-    """Write the store as pages into DIR: artifacts, what each release changed, references, runs and their audits.
+    """Write the store as pages into DIR: artifacts, changes of each release, references, runs, audits.
 
-    The pages need no server and no network, and link only to each other. DIR is new or empty, or a
-    site that was written before, which is written anew. Judges answer from kept replies.
+    The pages need no server and no network. DIR is new or empty, or holds an earlier site, which is
+    replaced. Judges answer from kept replies.
     """
     from evalstore.api import StoreSite, WrittenSite
     from evalstore.files import make_folder, sweep_below, write_below

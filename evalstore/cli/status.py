@@ -43,19 +43,16 @@ from evalstore.errors import ExitCode
 def command(
     settings: CommandSettings, *, check: bool, base: str | None, profile: str | None
 ) -> ExitCode:
-    """List every artifact that differs from its last release: the bump it needs, what refers to it, how far it reaches.
+    """List every artifact that differs from its last release, the bump it needs, and what uses it.
 
-    An unchanged artifact is listed when a reference of its own, without an exact version, means
-    another one by now.
+    An unchanged artifact is listed if one of its floating references now means another version.
 
-    The bump is that of the changes as evalstore.yaml overrides them and as people accepted them;
-    both are shown, and
-    so are acceptances that ended or that no change needs any more.
+    The bump is what the changes need after the overrides of evalstore.yaml and the acceptances;
+    both are shown, and so are acceptances that expired or are no longer needed.
 
-    No change brings its own measure: what evalstore.yaml lets through and did not at the last
-    release is shown, and does not count. With --base the settings and the acceptances of that
-    commit count, and releases that were made since are judged with the rest: the gate of a pull
-    request.
+    No change can bring its own rules: what evalstore.yaml allows now, and did not at the last
+    release, is shown and does not count. With --base, the settings and acceptances of that commit
+    count, and releases made since then are judged, too, as in a pull request.
     """
     from evalstore.api import Profile, read_status
 

@@ -48,9 +48,7 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option("--strict", is_flag=True, help="Treat every finding as an error; exit 1.")
-@click.option(
-    "--fix", is_flag=True, help="Fix what has only one right fix, and list it."
-)
+@click.option("--fix", is_flag=True, help="Fix what has only one right fix, and list it.")
 @click.option(
     "--base", metavar="REV", help="Also use the settings of this commit: the stricter ones count."
 )

@@ -52,12 +52,12 @@ def command(
     signers: str | None,
     remote: str | None,
 ) -> ExitCode:
-    """Look at every release, or those of REF: its tag, its file, its line in the ledger, and what the lock says.
+    """Check every release, or those of REF: tag, file, ledger line and lock.
 
-    Finds tags that were moved, deleted or made by hand, files of another id or version, other bytes
-    under an id, ledgers that were rewritten, now or earlier, and versions that say less than what
-    changed; where evalstore.yaml has `signed: require`, tags without the signature of an allowed
-    signer; with --remote also releases that were never pushed. Notes answer 0, anything else 1.
+    It finds tags that were moved, deleted or made by hand, files with another id or version,
+    rewritten ledgers, now or in the past, and versions too low for what changed; if evalstore.yaml
+    says `signed: require`, also tags that no allowed signer signed; with --remote, also releases
+    that were never pushed. The exit code is 1 for anything but notes.
     """
     from evalstore.api import verify
     from evalstore.files import MIDDLE_FILE, read_user_file

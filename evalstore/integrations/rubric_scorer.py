@@ -24,7 +24,7 @@ from evalstore.model import (
     RubricResult,
     Sample,
     Verdict,
-    format_exact_score,
+    format_score,
     has_failed_check,
     read_rubric,
 )
@@ -45,15 +45,14 @@ def explain_result(result: RubricResult) -> str:
 
 
 def _list_lines(result: RubricResult) -> Iterator[str]:
-    score = "" if result.score is None else f" ({format_exact_score(result.score)})"
+    score = "" if result.score is None else f" ({format_score(result.score)})"
     yield f"{result.verdict}{score}" + (
         f": {make_printable(result.reason)}" if result.reason else ""
     )
     for check in result.checks:
         if check.verdict is Verdict.FAIL and check.score is not None:
             yield (
-                f"- {check.id} failed ({format_exact_score(check.score)}): "
-                f"{make_printable(check.reason)}"
+                f"- {check.id} failed ({format_score(check.score)}): {make_printable(check.reason)}"
             )
         elif check.unscored:
             yield f"- {check.id} unscored ({check.unscored}): {make_printable(check.reason)}"

@@ -42,7 +42,7 @@ from evalstore.model import (
     list_check_ids,
 )
 from evalstore.model.check_schemas import list_check_kinds
-from evalstore.model.example import EXAMPLES
+from evalstore.model.example import EXAMPLES, describe_expected
 from evalstore.model.judge import BUILTIN_VARIABLES
 from evalstore.model.question_params import list_question_values
 from evalstore.text import EXCERPT, find_only_near, make_excerpt
@@ -339,7 +339,7 @@ def lint_examples(kind: Kind, graded: Iterable[GradedExample]) -> Iterator[Note]
             "example-failed",
             (*example.place, key),
             number=example.number,
-            expected=example.expected,
+            expected=describe_expected(example.expected),
             got=one.got,
             why=f": {reason}" if (reason := _explain(result)) else "",
             kind=kind,

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Verdict,
         format_decimal,
         format_exact_score,
+        format_score,
         has_failed_check,
     )
     from evalstore.model.question import INPUT_KEYS, Question, Sample, iterate_questions
@@ -99,6 +100,7 @@ __all__ = [
     "find_rows_path",
     "format_decimal",
     "format_exact_score",
+    "format_score",
     "has_failed_check",
     "is_check_id",
     "is_cosmetic",
@@ -131,6 +133,7 @@ __getattr__ = import_lazily(
             "Verdict",
             "format_decimal",
             "format_exact_score",
+            "format_score",
             "has_failed_check",
         ),
         ".question": ("INPUT_KEYS", "Question", "Sample", "iterate_questions"),

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.documents import Pointer, write_canonical
-from evalstore.model.outcome import Output, RubricResult, Verdict, format_decimal
+from evalstore.model.outcome import Output, RubricResult, Verdict, format_decimal, format_score
 from evalstore.model.question import Question, Sample
 from evalstore.model.tool_call import read_call_args, read_call_name
 
@@ -30,7 +30,7 @@ class Example:
 
     @property
     def expected(self) -> str:
-        """What is expected, in words: `pass`, or `0.67`."""
+        """What is expected, as its file has it: `pass`, or `0.67`."""
         return str(self.score if self.verdict is None else self.verdict)
 
     @property
@@ -55,6 +55,11 @@ class Example:
         return result.score == Fraction(self.score) or (
             places > _FEW_PLACES and round(result.score, places) == Fraction(self.score)
         )
+
+
+def describe_expected(expected: str) -> str:
+    """Return what an example expects as people read it: its verdict, or its score in points of 100."""
+    return expected if expected in set(Verdict) else format_score(Fraction(expected))
 
 
 def read_examples(value: Mapping[str, Any]) -> Iterator[Example]:

@@ -208,6 +208,14 @@ def format_exact_score(score: Fraction) -> str:
     return decimal if Fraction(decimal) == score else str(score)
 
 
+def format_score(score: Fraction) -> str:
+    """Write a score in points of 100, as people read it: `81.25`; only nothing at all is `0`, and only all `100`."""
+    points = round(score * 100, 2)
+    if 0 < score < 1:
+        points = min(max(points, Fraction("0.01")), Fraction("99.99"))
+    return format_decimal(points)
+
+
 def grade_binary(holds: bool, reason: str, engine: str = "evalstore") -> Grade:  # noqa: FBT001  # the answer itself
     """Return the grade of a check that either holds or does not."""
     return Grade(_ONE if holds else _ZERO, reason, engine=engine)

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalstore.audits import Audit, Cause
 from evalstore.audits.claims import describe_certainty
-from evalstore.audits.conditions import AuditReport, ConditionResult
+from evalstore.audits.conditions import AuditReport, ConditionResult, format_value
 from evalstore.audits.wording import format_points, write_answer
 from evalstore.report import audit as plain
 from evalstore.report.blame import describe_origin
@@ -102,7 +102,8 @@ def format_results(results: Sequence[ConditionResult], screen: Screen) -> list[s
 
 def describe_result(result: ConditionResult) -> str:
     """Return the answer to one condition in words."""
-    value = "" if result.value is None else f" at {float(result.value):.4f}"
+    metric = result.condition.metric
+    value = "" if result.value is None else f" at {format_value(metric, result.value)}"
     return f"{result.condition}: {result.answer}{value} ({make_printable(result.reason)})"
 
 

@@ -120,7 +120,9 @@ def _summarize(bisection: Bisection) -> str:
     what = bad.version or (bad.main and f"commit {bad.main.commit.oid[:COMMIT]}") or "a commit"
     noun = "release" if bad.version else "commit"
     who = f" (by {bad.main.commit.author})" if bad.main else ""
-    return f"{changes} {what}{who} is the first {noun} that scores lower than {bisection.last_good}."
+    return (
+        f"{changes} {what}{who} is the first {noun} that scores lower than {bisection.last_good}."
+    )
 
 
 def _list_notes(bisection: Bisection) -> Iterator[str]:

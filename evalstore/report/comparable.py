@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from evalstore.audits.wording import format_size
 from evalstore.report.text_layout import PAPER, Part, Screen
 from evalstore.text import make_printable
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 
 _COLOURS = {"yes": Part.PATCH, "no": Part.MAJOR}
-_PLACES = 4
 
 
 def text(found: Comparability, screen: Screen = PAPER) -> str:
@@ -45,7 +45,7 @@ def _describe_answer(found: Comparability) -> str:
 
 
 def _format_bound(bound: Fraction | None) -> str:
-    return "-" if bound is None else f"{float(bound):.{_PLACES}g}"
+    return "-" if bound is None else f"{format_size(bound)} points"
 
 
 def _describe_rest(found: Comparability, screen: Screen) -> Iterator[str]:

@@ -12,7 +12,8 @@ from evalstore.diff.findings import ASKED_RULES, ReplyWitness
 from evalstore.diff.plain_data import describe_value
 from evalstore.documents import write_canonical
 from evalstore.errors import Place
-from evalstore.model import Verdict, format_decimal, format_exact_score
+from evalstore.model import Verdict, format_decimal, format_score
+from evalstore.model.example import describe_expected
 from evalstore.report.text_layout import join_names
 from evalstore.report.value_diff import Line, compare_values, format_one_line
 from evalstore.text import count_noun, list_odd_letters, make_excerpt, make_printable, name_letter
@@ -148,10 +149,11 @@ def describe_movement(effect: DiffFinding | TotalEffect) -> str:
 
 def _describe_bound(effect: DiffFinding | TotalEffect) -> str:
     if effect.max_shift and effect.max_shift < 1:
-        return f", by at most {format_exact_score(effect.max_shift)}"
+        return f", by at most {format_score(effect.max_shift)} points"
     if effect.max_shift_scored and effect.max_shift_scored < 1:
-        return f", by at most {format_exact_score(effect.max_shift_scored)} where everything has a score"
-    return ", by up to 1" if effect.max_shift else ""
+        points = format_score(effect.max_shift_scored)
+        return f", by at most {points} points where everything has a score"
+    return ", by up to 100 points" if effect.max_shift else ""
 
 
 def describe_total(diff: Diff) -> str:
@@ -222,7 +224,11 @@ def describe_asked(asked: AskedChange) -> str:
 def _list_answer_sentences(asked: AskedChange) -> Iterator[str]:
     yield f"{asked.summary}, asked twice in the same wording"
     if asked.flipped:
-        yield "The new wording flips more than that" if asked.beyond_noise else _describe_chance(asked)
+        yield (
+            "The new wording flips more than that"
+            if asked.beyond_noise
+            else _describe_chance(asked)
+        )
     if asked.mean_shift:
         yield _shift_clause(asked.mean_shift).replace("the", "The", 1)
     if asked.unjudged:
@@ -255,7 +261,7 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
     if isinstance(witness, ReplyWitness):
         reply = make_excerpt(witness.reply, _QUOTE_LIMIT)
         old, new = (
-            "no score" if score is None else format_exact_score(score)
+            "no score" if score is None else format_score(score)
             for score in (witness.old_score, witness.new_score)
         )
         return f"the reply '{reply}' gave {old} and gives {new}"
@@ -272,7 +278,7 @@ def _describe_witness(witness: Witness | ReplyWitness) -> str:
         output += f", to a question with {asked}"
     kind = f"example on {_format_line(witness.example)}," if witness.example else "output"
     old, new = (
-        f"{'unscored' if score is None else format_exact_score(score)}{'' if score is None else f' ({verdict})'}"
+        f"{'unscored' if score is None else format_score(score)}{'' if score is None else f' ({verdict})'}"
         for score, verdict in (
             (witness.old_score, witness.old_verdict),
             (witness.new_score, witness.new_verdict),
@@ -315,10 +321,10 @@ def describe_turned(one: TurnedExample) -> str:
     """Return an example with its place, and what became of it."""
     where = _format_line(one.place) if one.place else one.pointer
     old, new = (
-        f"{verdict}{'' if score is None else f' ({_format_rounded(score, _SCORE_DECIMALS)})'}"
+        f"{verdict}{'' if score is None else f' ({format_score(score)})'}"
         for score, verdict in ((one.old_score, one.old_verdict), (one.new_score, one.new_verdict))
     )
-    expected = "as expected" if one.met else f"expected: {one.expected}"
+    expected = "as expected" if one.met else f"expected: {describe_expected(one.expected)}"
     return (
         f'{where}: "{make_excerpt(one.output, _QUOTE_LIMIT)}" goes from {old} to {new}, {expected}'
     )
@@ -336,14 +342,14 @@ def _describe_judgements(witness: Witness) -> str:
         return f" where {scores}"
     verb, points = (
         "rises" if witness.least_shift > 0 else "falls",
-        format_exact_score(abs(witness.least_shift)),
+        format_score(abs(witness.least_shift)),
     )
-    return f" where {scores}, and {verb} by at least {points} whatever it scores"
+    return f" where {scores}, and {verb} by at least {points} points whatever it scores"
 
 
 def _describe_judged(one: JudgedScore) -> str:
     about = f" for {make_excerpt(one.about, _QUOTE_LIMIT)}" if one.about else ""
-    return f"{format_exact_score(one.score)}{about}"
+    return f"{format_score(one.score)}{about}"
 
 
 def _repository_path(place: Place) -> str:
@@ -408,7 +414,7 @@ def describe_example(example: MovedOutput) -> tuple[str, ...]:
 
 
 def _score_text(score: Fraction | None) -> str:
-    return "unscored" if score is None else _format_rounded(score, _SCORE_DECIMALS)
+    return "unscored" if score is None else format_score(score)
 
 
 def _format_rounded(value: Fraction, places: int) -> str:

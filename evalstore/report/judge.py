@@ -15,7 +15,8 @@ from evalstore.agreement import (
     JudgeReplacement,
     LabelledCase,
 )
-from evalstore.model import format_decimal
+from evalstore.model import format_score
+from evalstore.model.example import describe_expected
 from evalstore.report.json_values import Row, select_json_keys, write_graded_example
 from evalstore.report.run_words import format_interval
 from evalstore.report.text_layout import (
@@ -130,7 +131,7 @@ def _describe_rows(agreement: Agreement) -> str:
 def _describe_verdicts(agreement: Agreement) -> str:
     read, judged_count = agreement.read, agreement.confusion.rows - agreement.read
     engines = (
-        f" by {make_excerpt(', '.join(agreement.engines), 60)}, a pass from {format_decimal(agreement.threshold)} on"
+        f" by {make_excerpt(', '.join(agreement.engines), 60)}, pass from {format_score(agreement.threshold)} on"
         if judged_count
         else ""
     )
@@ -207,9 +208,7 @@ def _list_cases(title: str, count: int, rows: Sequence[Sequence[str]]) -> Iterat
 def _disagreement_row(agreement: Agreement, case: LabelledCase) -> Sequence[str]:
     name = f"{agreement.judge.ref.partition('@')[0]}@{agreement.judge.version}"  # the reason begins with it
     reason = case.reason.removeprefix(f"{name} ")
-    reason = (
-        reason if case.score is None else reason.removeprefix(f"{format_decimal(case.score)}: ")
-    )
+    reason = reason if case.score is None else reason.removeprefix(f"{format_score(case.score)}: ")
     return (
         f"  line {case.line}",
         make_excerpt(case.id, 30),
@@ -220,9 +219,7 @@ def _disagreement_row(agreement: Agreement, case: LabelledCase) -> Sequence[str]
 
 
 def _format_verdict(case: LabelledCase) -> str:
-    return (
-        str(case.verdict) if case.score is None else f"{case.verdict} {format_decimal(case.score)}"
-    )
+    return str(case.verdict) if case.score is None else f"{case.verdict} {format_score(case.score)}"
 
 
 def list_file_lines(
@@ -257,7 +254,7 @@ def text_examples(results: ExampleResults, screen: Screen = PAPER) -> str:
         )
         lines += screen.wrap(head, inner="", part=Part.MAJOR)
         rows = [
-            f"  example {one.example.number} expects {one.example.expected}, gets {one.got}"
+            f"  example {one.example.number} expects {describe_expected(one.example.expected)}, gets {one.got}"
             for one in failed
         ]
         lines += screen.shorten_list(rows)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalstore.agreement import JudgeNoise, RepeatedJudgement
-from evalstore.model import format_decimal
+from evalstore.model import format_score
 from evalstore.report.json_values import select_json_keys
 from evalstore.report.judge import FILE_KEYS, list_file_lines
 from evalstore.report.text_layout import PAPER, Part, Screen, format_columns, join_blocks
@@ -20,7 +20,9 @@ _EXAMPLE = 100
 def text(noise: JudgeNoise, screen: Screen = PAPER) -> str:
     """Return the two numbers, what they mean for a mean score, the outputs that differ most, and the diff."""
     reach = compute_noise_reach([noise.deviation] * 2 * _EXAMPLE, _EXAMPLE) * 100
-    deviation = f"standard deviation  {noise.deviation:>6.3f}   of one judgement, from 0 to 1"
+    deviation = (
+        f"standard deviation  {noise.deviation * 100:>5.1f}     points of 100, of one judgement"
+    )
     flips = f"{float(noise.flip_rate * 100):>5.1f} %"
     return join_blocks(
         _noise_head(noise, screen),
@@ -67,5 +69,5 @@ def _list_noisiest(noise: JudgeNoise) -> Iterator[str]:
 
 
 def _judgement_row(one: RepeatedJudgement) -> tuple[str, ...]:
-    scores = make_excerpt(" ".join(format_decimal(score) for score in one.scores), 60)
+    scores = make_excerpt(" ".join(format_score(score) for score in one.scores), 60)
     return f"  {make_excerpt(one.id, 30)}", make_excerpt(one.check, 30), scores

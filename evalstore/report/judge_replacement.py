@@ -9,7 +9,7 @@ from evalstore.agreement import JudgeReplacement
 from evalstore.agreement.comparison import JudgementPair, LabelledSides, MeanShift
 from evalstore.agreement.confusion import Agreement, Confusion
 from evalstore.audits.wording import format_points
-from evalstore.model import format_decimal
+from evalstore.model import format_score
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.judge import FILE_KEYS, RATES, format_rate, list_file_lines
 from evalstore.report.run_words import describe_correction, format_interval
@@ -124,7 +124,7 @@ def _flip_lines(moved: JudgeReplacement) -> Iterator[str]:
 
 def _flip_row(pair: JudgementPair, name: str) -> Sequence[str]:
     scores = [
-        str(one.verdict) if one.score is None else format_decimal(one.score)
+        str(one.verdict) if one.score is None else format_score(one.score)
         for one in (pair.old, pair.new)
     ]
     label = [f"label {pair.label}"] if pair.label else [make_excerpt(pair.check, _NAME)]

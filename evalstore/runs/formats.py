@@ -484,7 +484,8 @@ def detect_format(path: Path) -> FileFormat:
     raise LoadError(
         'unknown format; expected lines like {"id": "q1", "output": "…"}',
         place=Place(str(path)),
-        hint=hint or "logs and results of other tools are read, too: evalstore score --help lists them",
+        hint=hint
+        or "logs and results of other tools are read, too: evalstore score --help lists them",
     )
 
 

@@ -404,7 +404,10 @@ def test_a_worktree_has_ledgers_and_a_lock_of_its_own(world: World) -> None:
 
 def test_the_command_answers_in_text_and_in_its_schema(cli: Callable[..., Any], world: World) -> None:
     ran = cli("-C", world.path, "verify")
-    assert (ran.code, ran.out) == (0, "6 releases, 4 ledgers and 3 locked references: all unchanged since their release\n")
+    assert (ran.code, ran.out) == (
+        0,
+        "6 releases, 4 ledgers and 3 locked references: all unchanged since their release\n",
+    )
     move(world)
     ran = cli("-C", world.path, "verify")
     assert (ran.code, ran.err) == (1, "")

@@ -43,7 +43,9 @@ ROWS = [
 ]  # fmt: skip
 TRIMMED = "the program trims white space around the answer; here it stays"
 UNKNOWN = "the prompt in judge/policies/{}.py belongs to no known release; its parts identify it"
-SYSTEM = "another prompt: it is evalstore's own, as the program's are in a system message, too, which no judge here sends"
+SYSTEM = (
+    "another prompt: it is evalstore's own, as the program's are in a system message, too, which no judge here sends"
+)
 LOSSY, MIGRATED = MigrationOutcome.LOSSY, MigrationOutcome.MIGRATED
 
 

@@ -110,9 +110,7 @@ def trace_repin(
             for part, one in history.sources.items()
         }
         return replace(history, sources=sources)
-    message = (
-        f"graded by {new.resolved.name} instead of {old.resolved.name}, which grade alike"
-    )
+    message = f"graded by {new.resolved.name} instead of {old.resolved.name}, which grade alike"
     return replace(
         history, silent=(EditSource(_REPIN_RULE, origin, rules=(_REPIN_RULE,), message=message),)
     )

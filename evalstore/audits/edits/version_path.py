@@ -238,9 +238,7 @@ class VersionFinder:
     def _note_move(self, pinned: UsedArtifact, found: str, *, is_gone: bool) -> None:
         if found == pinned.ref:
             return
-        what = (
-            "can no longer be read" if is_gone else "has changed since the run"
-        )
+        what = "can no longer be read" if is_gone else "has changed since the run"
         if parse_ref(pinned.ref).type is PinType.WORKTREE:
             what = "was an unreleased file"
         self.notes.append(f"{pinned.ref} {what}; the same content was found as {found}")
@@ -316,13 +314,9 @@ def _make_missing_error(pinned: UsedArtifact, reasons: list[EvalstoreError]) -> 
         message = f"the run was graded with {pinned.ref}, and {reasons[0].message}"
         way = reasons[0].hint or way
     elif ref.type is PinType.EXACT:
-        message = (
-            f"{pinned.ref}: the tag has changed since the run (digest {digest})"
-        )
+        message = f"{pinned.ref}: the tag has changed since the run (digest {digest})"
     else:
-        message = (
-            f"no release, commit or file has {pinned.ref} with the content that the run used (digest {digest})"
-        )
+        message = f"no release, commit or file has {pinned.ref} with the content that the run used (digest {digest})"
     what = "outputs" if ref.kind is Kind.DATASET else "outputs with a released version"
     advice = (
         "; commit a file before you edit it, so that it can be found"
