@@ -1,7 +1,7 @@
 """Versioned rubrics, judges and datasets for LLM evaluation: what the command line does, from Python.
 
-`Store.open(path)` opens a store; `compare`, `evaluate`, `score`, `audit`, `migrate` and `export`
-are functions. Names are imported when they are first used, so that `import evalstore` costs
+`Store.open(path)` opens a store; `compare`, `evaluate`, `score`, `audit`, `check_conditions`,
+`migrate` and `export` are functions. Names are imported when they are first used, so that `import evalstore` costs
 nothing.
 """
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Run,
         Store,
         audit,
+        check_conditions,
         compare,
         evaluate,
         export,
@@ -48,6 +49,7 @@ __all__ = [
     "Run",
     "Store",
     "audit",
+    "check_conditions",
     "compare",
     "evaluate",
     "export",

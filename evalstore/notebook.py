@@ -1,4 +1,4 @@
-"""What a value looks like from Python: plain data, and in a notebook a page.
+"""What a value looks like from Python: plain data, the text that its command prints, and in a notebook a page.
 
 Values stand below `report`, which renders them: it registers how when it is imported, as
 `evalstore.api` does.
@@ -12,18 +12,35 @@ from typing import Any
 _VIEWS: dict[str, Callable[[Any], Any]] = {}
 
 
-def register_views(*, document: Callable[[Any], Any], page: Callable[[Any], str]) -> None:
-    """Say how a value becomes plain data, and how it becomes HTML for a notebook."""
-    _VIEWS.update(document=document, page=page)
+def register_views(
+    *,
+    document: Callable[[Any], Any],
+    text: Callable[[Any], str],
+    page: Callable[[Any], str],
+) -> None:
+    """Say how a value becomes plain data, text for people, and HTML for a notebook."""
+    _VIEWS.update(document=document, text=text, page=page)
 
 
 class ReportValue:
-    """A value that a command prints."""
+    """A value that a command prints; `print` shows the same."""
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        text: str = _VIEWS["text"](self)
+        return text
+
     def to_dict(self) -> dict[str, Any]:
-        """Return what `--format json` prints of it: plain data, scores as numbers and, where rounded, as fractions."""
+        """Return what `--format json` prints of it.
+
+        Returns:
+            Plain data: scores are fractions of 1, and texts such as `1/3` where no decimal is exact.
+
+        Example:
+            >>> store.resolve("rubric/answer_style").to_dict()["version"]
+            '1.0.0'
+        """
         document: dict[str, Any] = _VIEWS["document"](self)
         return document
 

@@ -49,6 +49,7 @@ from evalstore.runs import GradedRow
 from evalstore.runs.question_mean import compute_question_mean
 from evalstore.scoring.grading import ArtifactResolver, pin_resolved
 from evalstore.scoring.judging import CallPlan, Endpoint, Judges, JudgeSession, open_session
+from evalstore.scoring.judging.session import refuse_large_plan
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.store.question_index import open_question_index
 from evalstore.text import make_excerpt
@@ -167,7 +168,7 @@ class Replacement:
         """
         counts = self._count()
         while any(side.session.can_ask for side in self._sides):
-            self.old.session.judges.check_limit(self._join_plans())
+            refuse_large_plan(self.old.session.judges, self._join_plans())
             for side in self._sides:
                 if side.session.can_ask:
                     side.session.ask_missing()

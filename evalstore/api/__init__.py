@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from evalstore.api.functions import Store, audit, compare, evaluate, open_kept_replies, score
+from evalstore.api.functions import (
+    audit,
+    check_conditions,
+    compare,
+    evaluate,
+    open_kept_replies,
+    score,
+)
+from evalstore.api.store import Store
 from evalstore.errors import EvalstoreError
 from evalstore.lazy_names import import_lazily
 from evalstore.model.artifact import Artifact
-from evalstore.store import Resolved
+from evalstore.store import ArtifactStore, Resolved
 
 if TYPE_CHECKING:
     from evalstore.agreement import (
@@ -119,6 +127,7 @@ __all__ = [
     "Run",
     "Store",
     "audit",
+    "check_conditions",
     "compare",
     "evaluate",
     "export",

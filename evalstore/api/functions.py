@@ -1,4 +1,4 @@
-"""The public functions and `Store` over the other packages: they convert arguments, and decide nothing themselves.
+"""The public functions over the other packages: they convert arguments, and decide nothing themselves.
 
 What each needs is imported when it is called, so that a program that opens a store waits for
 nothing more.
@@ -6,18 +6,20 @@ nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 import evalstore.report  # noqa: F401  # it registers how results are shown in a notebook
+from evalstore.api.store import Store, get_artifacts, warn_of_findings
 from evalstore.errors import UsageError, require_types
 from evalstore.model.artifact import Artifact
-from evalstore.model.refs import Ref
 from evalstore.store import ArtifactStore, Resolved
 from evalstore.text import make_excerpt
 
@@ -25,95 +27,18 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from evalstore.audits import Audit
+    from evalstore.audits.conditions import ConditionResult
     from evalstore.audits.slices import SliceKind
     from evalstore.checks import CheckContext
     from evalstore.diff import ComparisonSettings, Diff, Profile
     from evalstore.diff.changes.by_kind import DatasetRows
     from evalstore.diff.references import ArtifactLoader
     from evalstore.model import Output, Question, RubricResult
-    from evalstore.release.values import Released
     from evalstore.runs import Run
     from evalstore.scoring.judging import Judges, JudgeSession
-    from evalstore.versions import Bump
 
 _PATH = (str, Path)
 _NOTHING: type = type(None)
-
-
-class Store(ArtifactStore):
-    """A store, opened with `Store.open(path)`; a context manager, because it keeps a git process until it is closed."""
-
-    def load(self, ref: str | Ref) -> Artifact:
-        """Return the artifact that a reference means.
-
-        It is validated: `SchemaError` for one that nothing could be graded with, `FindingsError`
-        for one with findings where the settings are strict; else each finding is a
-        `FindingsWarning`.
-        """
-        from evalstore.lint.use import check_usable
-
-        resolved = self.resolve(ref)
-        check_usable(resolved.artifact, self.read_artifact)
-        _say_findings(self, [resolved], f"{resolved.ref} was not loaded", self.resolve)
-        return resolved.artifact
-
-    def release(  # noqa: PLR0913  # the words of the command line
-        self,
-        *refs: str,
-        level: Bump | None = None,
-        pre: str | None = None,
-        dependents: bool = False,
-        sign: bool = False,
-        push: bool | str = False,
-        message: str | None = None,
-        dry_run: bool = False,
-        signature: Mapping[str, str] | None = None,
-    ) -> Released:
-        """Release working files (`<kind>/<id>`; none named: all that changed) in one commit with their tags.
-
-        `level` asks for at least this bump, `pre` for a pre-release of this label. With
-        `dependents` the pins of what refers to them move along, and it is released, too. `sign`
-        uses the key of git's global config. `push` sends branch and tags to the branch's remote, or
-        to the one named: `.push.outcome` says what became of it, and one that does not arrive
-        undoes nothing here. `signature` holds git's GIT_AUTHOR_* and GIT_COMMITTER_* variables
-        where they should not come from the user's settings. Raises `RefusedError` or
-        `ConflictError`; then nothing changed.
-        """
-        from datetime import UTC, datetime
-
-        from evalstore.release.bump import bump
-        from evalstore.release.step import BumpOptions
-
-        options = BumpOptions(
-            refs,
-            all_=not refs,
-            level=level,
-            pre=pre,
-            dependents=dependents,
-            sign=sign,
-            push=push,
-            message=message,
-            dry_run=dry_run,
-            signature=signature or {},
-            today=datetime.now(UTC).date(),
-        )
-        return bump(self, options)
-
-
-def _say_findings(
-    store: ArtifactStore, used: Sequence[Resolved], what: str, find: Callable[[str], Resolved]
-) -> None:
-    """Warn of what validation finds in what is about to be used; `FindingsError` where the settings are strict."""
-    import warnings
-    from datetime import UTC, datetime
-
-    from evalstore.errors import FindingsWarning
-    from evalstore.lint.use import find_use_findings
-
-    found = find_use_findings(store, used, today=datetime.now(UTC).date(), find=find)
-    found.refuse_if_strict(what)
-    for line in found.list_lines():
-        warnings.warn(line, FindingsWarning, stacklevel=3)
 
 
 _STORE, _ARTIFACT = (Store, ArtifactStore), (Artifact, Resolved, Mapping, str)
@@ -122,7 +47,7 @@ _STORE, _ARTIFACT = (Store, ArtifactStore), (Artifact, Resolved, Mapping, str)
 def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     run_a: Run | Path | str,
     run_b: Run | Path | str,
-    store: ArtifactStore,
+    store: Store | ArtifactStore,
     *,
     allow_drift: bool = False,
     judges: Judges | None = None,
@@ -130,17 +55,36 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     by: SliceKind | None = None,
     moved: int = 0,
 ) -> Audit:
-    """Explain why the mean score of run B differs from run A's; all shares are exact and add up.
+    """Explain why the mean score of run B differs from run A's: shares that are exact and add up.
 
-    A run is a `Run` or the path of its aggregate JSON. One of the two may be a file of outputs, of
-    any format that `score` takes: they are graded by the dataset and rubrics of the other. Judges
-    answer from the replies in the repository's cache, else as the runs recorded it, else as
-    `judges` says; what stays unknown makes factors move together, and the price says how many calls
-    would tell them apart. Where another model answered for a hosted judge in run B, `ask` lets it
-    be asked about the answers of run A. `moved` is how many of the questions that moved most are
-    kept in full. Raises `RefusedError` when a run cannot be replayed in this store, when replay
-    gives other results than recorded (unless `allow_drift`: then the difference counts as not
-    reproduced), or when nothing can be compared.
+    One of the two may be a file of outputs, in any format that `score` takes: they are graded by
+    the dataset and rubrics of the other. Judges answer from kept replies, else as the runs recorded
+    it, else as `judges` says. Factors that cannot be separated have one share.
+
+    Args:
+        run_a: A `Run`, or the path of its JSON file.
+        run_b: The run that is compared with it.
+        store: The store of their rubrics.
+        allow_drift: Whether results that grading again does not reproduce are counted, not refused.
+        judges: Who answers what is missing.
+        ask: Whether today's judges are asked about A's outputs where another model answered in B.
+        by: What to break the result down by: `tag`, `group` or `check`.
+        moved: How many of the questions that moved most are kept in full.
+
+    Returns:
+        The shares, as fractions of 1: `.delta`, `.factors` (each `.name`, `.share`, `.causes`),
+        `.lines` (questions, missing answers, failed checks), `.own`. `print` shows its answer,
+        `.sentence` says what moved the score.
+
+    Raises:
+        RefusedError: A run cannot be graded again in this store, grading again gives other results
+            (unless `allow_drift`), or nothing can be compared.
+        LoadError: A file cannot be read.
+
+    Example:
+        >>> a = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
+        >>> print(audit(a, a, store).sentence)
+        The score did not move: nothing changed.
     """
     from evalstore.audits import AuditOptions, audit_runs
     from evalstore.audits.bare_outputs import grade_bare_outputs
@@ -151,18 +95,48 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
     require_types("audit", run_a=(run_a, runs), run_b=(run_b, runs), **types)
     a, b = (run if isinstance(run, Run) else Path(run) for run in (run_a, run_b))
+    artifacts = get_artifacts(store)
     options = AuditOptions(
         allow_drift=allow_drift, judges=judges or Judges(), ask=ask, by=by, moved=moved
     )
-    with grade_bare_outputs(a, b, store, judges) as opened:
-        return opened.name_sides(audit_runs(*opened.read, store, options))
+    with grade_bare_outputs(a, b, artifacts, judges) as opened:
+        return opened.name_sides(audit_runs(*opened.read, artifacts, options))
+
+
+def check_conditions(audit: Audit, *conditions: str) -> tuple[ConditionResult, ...]:
+    """Decide conditions on an audit, as `evalstore audit --fail-on` does in CI.
+
+    What the outputs did is decided by its 95 % interval: a condition fails if all of it is so,
+    holds if none of it is, and else cannot be told.
+
+    Args:
+        audit: The audit of two runs.
+        *conditions: What must not be, in points of 100: `own<-2`, `own.passes<-5`, `delta<0`, or
+            `flips>3`, a number of verdicts.
+
+    Returns:
+        For each, `.answer` (`holds`, `fails` or `cannot tell`), `.value` and `.reason`.
+
+    Raises:
+        UsageError: A condition cannot be read.
+
+    Example:
+        >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
+        >>> [str(found.answer) for found in check_conditions(audit(run, run, store), "own<-2")]
+        ['holds']
+    """
+    from evalstore.audits import Audit as AuditValue
+    from evalstore.audits import conditions as gate
+
+    require_types("check_conditions", audit=(audit, (AuditValue,)))
+    return gate.decide_conditions(audit, [gate.parse_condition(text) for text in conditions])
 
 
 def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     old: Artifact | Resolved | Mapping[str, Any] | str,
     new: Artifact | Resolved | Mapping[str, Any] | str,
     *,
-    store: ArtifactStore | None = None,
+    store: Store | ArtifactStore | None = None,
     load: ArtifactLoader | None = None,
     rows: DatasetRows | None = None,
     profile: Profile | None = None,
@@ -170,16 +144,39 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     judges: Judges | None = None,
 ) -> Diff:
-    """Return what changed between two artifacts, and the bump that it needs: `.required_bump`, `.findings`.
+    """Find what changed between two artifacts, and the bump that it needs.
 
-    Each side is an artifact, its mapping, or with `store` a reference; without a pin that is the
-    last release. With a store this is `evalstore diff`: what evalstore.yaml overrides and declares
-    counts, and what people accepted since the release `old`. The store also tells what the
-    references within both sides mean (so does `load`); without it a moved pin is major. `rows` are
-    the rows of a dataset, old and new, that keeps them in a file; of references they are found.
-    `profile` says what is major, and wins over the store's; `settings` replace all that the store says
-    of changes. `watch` wraps the iteration over the rows of the new side (a progress bar). Examples
-    are graded by the replies that are kept, as `judges` says; its endpoint is not asked.
+    With a store this is `evalstore diff`: the overrides of evalstore.yaml count, and what was
+    accepted since the release `old`.
+
+    Args:
+        old: An artifact, its mapping, or with `store` a reference (without a pin: the last release).
+        new: The other side, likewise.
+        store: The store that the references are in, and what both sides refer to; without it, a
+            pin that moved is major.
+        load: Finds what a reference within a side means, where no store does.
+        rows: The rows of a dataset, old and new, that keeps them in a file; found for references.
+        profile: What is major; default: as evalstore.yaml says.
+        settings: All that evalstore.yaml says of changes, instead of it.
+        watch: Wraps the iteration over the rows of the new side, as a progress bar does.
+        judges: Whose kept replies grade the examples; nobody is asked.
+
+    Returns:
+        `.required_bump`, `.next_version`, and a finding for each change in `.findings`, of which
+        `print` shows a line: `.level`, `.message`, `.direction`, `.witness`, `.max_shift` (a
+        fraction of 1).
+
+    Raises:
+        RefError: There is no such artifact or version.
+        UsageError: The sides are of two kinds, or a reference is given without a store.
+
+    Example:
+        >>> old = store.load("rubric/answer_style@1.0.0").value
+        >>> diff = compare(old, old | {"scoring": {"combine": "min"}}, store=store)
+        >>> print(diff.required_bump, diff.next_version)
+        major 2.0.0
+        >>> print(diff.findings[0])
+        MAJOR the checks combine by min (was weighted_avg)
     """
     require_types(
         "compare", old=(old, _ARTIFACT), new=(new, _ARTIFACT), store=(store, (*_STORE, _NOTHING))
@@ -191,6 +188,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
         sides = [_read_artifact(side, None, "compare") for side in (old, new)]
         settings = settings or ComparisonSettings(profile or Profile.SCORE)
         return compare_documents(*sides, load=load, rows=rows, settings=settings)
+    store = get_artifacts(store)
     from datetime import UTC, datetime
 
     from evalstore.release.acceptances import ChangePolicy, read_change_policy
@@ -236,18 +234,34 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     output: str | Output | Mapping[str, Any],
     question: Question | Mapping[str, Any] | None = None,
     *,
-    store: ArtifactStore | None = None,
+    store: Store | ArtifactStore | None = None,
     judges: Judges | None = None,
     worktree: str | None = None,
 ) -> RubricResult:
-    """Grade one output: `.score` is an exact `Fraction` in [0, 1], or None when nothing could be graded.
+    """Grade one output.
 
-    `rubric` is an artifact, its mapping, or with `store` a reference; `output` a text or
-    `{output, tool_calls?}`. The store resolves what the rubric refers to, and its `strict` setting
-    refuses the answers of approximate engines. `worktree` as for `score`.
-    Judges answer from the replies that its repository keeps; with
-    `judges=Judges(Endpoint(url, key), model={"id": …})` what is missing is asked for and kept.
-    Raises `SchemaError` for a rubric that cannot be read as one.
+    Args:
+        rubric: An artifact, its mapping, or with `store` a reference.
+        output: A text, or `{output, tool_calls?}`.
+        question: What the checks take from a question, such as `{"input": …, "expected": …}`.
+        store: The store that resolves references, and keeps replies of judges; its `strict` setting
+            refuses the answers of approximate engines.
+        judges: Who answers what is not kept, as `Judges(Endpoint(url, key), model={"id": …})`.
+        worktree: As for `Store.with_worktree`.
+
+    Returns:
+        `.score` (an exact fraction of 1, None when nothing could be graded), `.verdict`, and
+        `.checks`, each with `.id`, `.score`, `.verdict` and `.reason`.
+
+    Raises:
+        SchemaError: The rubric cannot be read as one.
+        RefError: There is no such artifact or version.
+        UsageError: A reference or `worktree` is given without a store.
+
+    Example:
+        >>> result = evaluate("rubric/answer_style", "Run `export`.", store=store)
+        >>> result.score, str(result.verdict), result.checks[1].reason
+        (Fraction(1, 2), 'fail', '0 of 3 values found, 1 needed')
     """
     from evalstore.checks import evaluate as grade
     from evalstore.model import Question
@@ -256,6 +270,8 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     types = {"store": (store, (*_STORE, _NOTHING)), "judges": (judges, (Judges, _NOTHING))}
     row_types = (Question, Mapping, _NOTHING)
     require_types("evaluate", rubric=(rubric, _ARTIFACT), question=(question, row_types), **types)
+    if store is not None:
+        store = get_artifacts(store)
     if worktree is not None:
         if store is None:
             raise UsageError(
@@ -269,7 +285,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         from evalstore.lint.use import list_used
 
         rubric = find(rubric)
-        _say_findings(store, list_used([rubric.ref], find), "nothing was graded", find)
+        warn_of_findings(store, list_used([rubric.ref], find), "nothing was graded", find)
     artifact = _read_artifact(rubric, store, "evaluate")
     with open_session(judges or Judges(), store.git.common) as panel:
         context = panel.make_context(lambda ref: find(ref).artifact, strict=store.strict)
@@ -282,8 +298,8 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     dataset: str,
     outputs: Path | str,
     *,
-    store: ArtifactStore,
-    out: Path | str = "runs",
+    store: Store | ArtifactStore,
+    out: Path | str | None = "runs",
     model: str | None = None,
     rubric: str | None = None,
     judges: Judges | None = None,
@@ -296,24 +312,47 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     worktree: str | None = None,
     max_ungraded: Fraction | float | None = None,
 ) -> Run:
-    """Grade stored outputs under the rubrics of a dataset and keep the run as two files below `out`.
+    """Grade stored outputs under the rubrics of a dataset, as `evalstore score` does.
 
-    `outputs` is JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval Ever, a log of
-    Inspect AI or results of promptfoo; of several series in one file `only` chooses one
-    (`{"model": …}`). With `match="input"` an output answers the question whose input its record
-    holds, whatever its id; a record that holds another question's input is refused without.
-    `judges` as for `evaluate`; `at` is when it happened (default: now);
-    `eee_version` is that of Every Eval Ever in which it is written (default: the latest). With
-    `engine="dask"` the workers of a Dask cluster grade, that of `scheduler` or a process for each
-    core of this machine, for which a script needs `if __name__ == "__main__":`; the bytes are the
-    same.
-    With `worktree="unreleased"` what has no release yet is read from its file, with `"all"`
-    everything, as `store.with_worktree(…)` does for `load` and `resolve`; `Run.unreleased` says so.
+    Args:
+        dataset: A reference to the dataset.
+        outputs: A file or URL: JSONL of `{id, output, tool_calls?}`, a run or rows of Every Eval
+            Ever, a log of Inspect AI, results of promptfoo.
+        store: The store of the dataset and its rubrics.
+        out: The folder for the two files of the run, where nothing is overwritten; None keeps
+            nothing: the rows last as long as the run that is returned.
+        model: The name of the model; default: as the outputs say, else the file's name.
+        rubric: A reference to the rubric that grades every question, instead of its own.
+        judges: As for `evaluate`.
+        at: When it happened; default: now.
+        eee_version: The version of Every Eval Ever to write; default: the latest.
+        only: Which series to take from a file with several, as `{"model": …}`.
+        match: `"id"`, or `"input"`: an output answers the question whose input its record holds.
+        engine: `"local"`, or `"dask"`: the workers of a cluster grade; the bytes are the same.
+        scheduler: The address of the cluster; default: a process for each core of this machine, for
+            which a script needs `if __name__ == "__main__":`.
+        worktree: As for `Store.with_worktree`; the run then says `.unreleased`.
+        max_ungraded: The share of all gradings (default 0.02) that may fail, until the run has no
+            score.
 
-    A run of which more than the share `max_ungraded` (default: 0.02) of all gradings failed has no
-    `.score`; then `.ungraded` says what failed, and `.rest_score` what the others come to. Raises
-    `UnmetSettingError` where a check could grade nothing for want of a setting, unless `judges` are
-    `offline`.
+    Returns:
+        The run: `.score` and `.pass_rate` (exact fractions of 1, None where too much failed; then
+        `.ungraded` says what, and `.rest_score` what the others come to), `.rows()`,
+        `.to_pandas()`, `.to_arrow()`.
+
+    Raises:
+        UnmetSettingError: A check graded nothing for want of a model, an endpoint or PHP, and
+            `judges` are not `offline`.
+        FindingsError: The settings are strict, and validation finds something.
+        RefusedError: Outputs and questions do not belong together.
+        LoadError: The outputs cannot be read.
+
+    Example:
+        >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
+        >>> run.score, run.scored
+        (Fraction(13, 16), 4)
+        >>> [row.id for row in run.rows() if row.verdict == "fail"]
+        ['export_data']
     """
     from datetime import UTC, datetime
 
@@ -326,7 +365,11 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
 
     types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
     require_types(
-        "score", dataset=(dataset, (str,)), outputs=(outputs, _PATH), out=(out, _PATH), **types
+        "score",
+        dataset=(dataset, (str,)),
+        outputs=(outputs, _PATH),
+        out=(out, (*_PATH, _NOTHING)),
+        **types,
     )
     if match not in {"id", "input"}:
         raise UsageError(f"match must be 'id' or 'input', not {make_excerpt(repr(match), 40)}")
@@ -344,9 +387,15 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         engine=engine,
         scheduler=scheduler,
     )
-    store = store if worktree is None else store.with_worktree(worktree)
-    with open_job(dataset, locate_file(outputs), store, options) as job:
-        return write_run_by_engine(job, Path(out))
+    artifacts = get_artifacts(store)
+    artifacts = artifacts if worktree is None else artifacts.with_worktree(worktree)
+    with open_job(dataset, locate_file(outputs), artifacts, options) as job:
+        if out is not None:
+            return write_run_by_engine(job, Path(out))
+        folder = TemporaryDirectory(prefix="evalstore-")
+        run = write_run_by_engine(job, Path(folder.name))
+        finalize(run, folder.cleanup)  # its rows are read from there as long as it is in use
+        return run
 
 
 def _read_artifact(

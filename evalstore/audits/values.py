@@ -428,12 +428,42 @@ class MovedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Audit(PageValue):
-    """Why run B scores otherwise than run A: `delta` is the sum of the shares of all factors and of all lines.
+    """Why two runs score differently: `delta` is the sum of the shares of all factors and of all lines.
 
-    `moved` are the questions that some factor moved, as many as were asked for: flips first, then
-    the most moved. `moved_count` is how many there are. `asides` belong to the answer, which would
-    mislead without. On `ungraded` of the compared questions a check failed in both runs, or in the
-    one that has it. `outputs` are those to questions that did not change.
+    Attributes:
+        a: The first run: `.run`, `.model`, `.score`, `.pass_rate`.
+        b: The second run.
+        delta: The score of B less that of A, a fraction of 1.
+        passes_delta: The same of the pass rate.
+        common: How many questions both runs answered.
+        common_a: The mean of A over those.
+        common_b: The mean of B over those.
+        factors: What moved the score: each `.name`, `.share`, `.ci`, `.conclusion`, and `.causes`,
+            the edits with version, commit and author.
+        lines: What only one run has, or could not be graded: `.added`, `.removed`, `.no_answer`.
+        own: What the outputs themselves did, under both rubrics.
+        own_as_zero: The same, with missing answers counted as 0.
+        flips: The questions whose verdict turned.
+        drift: Recorded results that grading again did not reproduce.
+        input_changed: The questions that were asked differently.
+        input_edits: How.
+        pairs_by_input: The questions paired by equal input, where ids say nothing.
+        outputs: How like the outputs are, of questions that did not change.
+        price: How many judge calls would decide what is estimated.
+        judge_noise: How far judges alone move the change.
+        assumption: What is taken for granted of the service behind the judges.
+        ungraded: On how many compared questions a check failed in both runs.
+        sentence: What moved the score, in a sentence.
+        asides: What belongs to the answer, which would mislead without.
+        notes: What else to know, in sentences.
+        slices: The result by tag, group or check, where that was asked for.
+        moved: The questions that moved most, as many as were asked for, flips first.
+        moved_count: How many questions moved.
+
+    Example:
+        >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
+        >>> audit(run, run, store).delta
+        Fraction(0, 1)
     """
 
     a: RunSide

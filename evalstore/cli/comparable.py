@@ -17,7 +17,7 @@ from evalstore.report.text_layout import join_names
 from evalstore.text import count_noun
 
 if TYPE_CHECKING:
-    from evalstore.api import Comparability, ComparedPart, Store
+    from evalstore.api import ArtifactStore, Comparability, ComparedPart
 
 _COMMIT, _VERSION, _RUN = "commit", "version", "run"
 
@@ -51,7 +51,7 @@ def command(settings: CommandSettings, a: str, b: str) -> ExitCode:
     return ExitCode.DONE if found.answer == "yes" else ExitCode.NO
 
 
-def _compare(settings: CommandSettings, a: str, b: str, store: Store) -> Comparability:
+def _compare(settings: CommandSettings, a: str, b: str, store: ArtifactStore) -> Comparability:
     from evalstore.api import Comparability, compare_runs, judge_diff
 
     kinds = {_find_kind(word, settings) for word in (a, b)}
@@ -82,7 +82,7 @@ def _find_kind(word: str, settings: CommandSettings) -> str:
 
 
 def _compare_commits(
-    settings: CommandSettings, a: str, b: str, store: Store
+    settings: CommandSettings, a: str, b: str, store: ArtifactStore
 ) -> Iterator[ComparedPart]:
     """Yield a part for each artifact that differs between two commits, and one for all that are equal."""
     from evalstore.api import ComparableAnswer, ComparedPart, judge_diff

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from evalstore.api import Store
+    from evalstore.api import ArtifactStore
     from evalstore.errors import EvalstoreError, ExitCode
 
 PLAIN_FORMATS = ("text", "json")
@@ -67,13 +67,13 @@ class CommandSettings:
 
         return Path(self.directory)
 
-    def open_store(self) -> Store:
+    def open_store(self) -> ArtifactStore:
         """Open the store of the directory."""
-        from evalstore.api import Store
+        from evalstore.api import ArtifactStore
 
-        return Store.open(self.path)
+        return ArtifactStore.open(self.path)
 
-    def open_judged_store(self) -> Store:
+    def open_judged_store(self) -> ArtifactStore:
         """Open the store for a command whose answer would be green by absence; raise where there is no artifact."""
         from evalstore.store.store_detection import require_artifacts
 

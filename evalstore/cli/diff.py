@@ -34,7 +34,15 @@ from evalstore.errors import EvalstoreError, ExitCode, UsageError
 from evalstore.model import Artifact
 
 if TYPE_CHECKING:
-    from evalstore.api import CallPlan, ChangeSide, Diff, Judges, RunMeasurement, Store, StoreDiff
+    from evalstore.api import (
+        ArtifactStore,
+        CallPlan,
+        ChangeSide,
+        Diff,
+        Judges,
+        RunMeasurement,
+        StoreDiff,
+    )
 
 _ASKED = "evalstore diff REF --ask N --run RUN"
 
@@ -240,7 +248,7 @@ def _ask_judges(
     asking: _Asking,
     sides: tuple[DiffSide, DiffSide],
     settings: CommandSettings,
-    store: Store | None,
+    store: ArtifactStore | None,
 ) -> Diff | CallPlan:
     """Return the comparison with what judges said in old and new words, which is kept; or the plan of the calls."""
     from evalstore.api import WordingRequest, keep_asked, open_wording_trial
@@ -270,7 +278,7 @@ def _save_examples(
     diff: Diff,
     new: DiffSide,
     settings: CommandSettings,
-    store: Store | None,
+    store: ArtifactStore | None,
 ) -> None:
     """Save the outputs that show some changes as examples of the working file of B."""
     from evalstore.api import find_shown_output
@@ -329,7 +337,10 @@ def _name_pinned(word: str, directory: Path) -> str:
 
 
 def _measure_run(
-    run: str, sides: tuple[DiffSide, DiffSide], settings: CommandSettings, store: Store | None
+    run: str,
+    sides: tuple[DiffSide, DiffSide],
+    settings: CommandSettings,
+    store: ArtifactStore | None,
 ) -> RunMeasurement:
     from evalstore.api import measure_change
 
@@ -342,7 +353,7 @@ def _measure_run(
     return replace(measure_change(settings.path / run, old, new, store), run=run)
 
 
-def _make_change_side(side: DiffSide, store: Store) -> ChangeSide:
+def _make_change_side(side: DiffSide, store: ArtifactStore) -> ChangeSide:
     from evalstore.api import ChangeSide, make_loader
     from evalstore.model import iterate_questions
 

@@ -13,7 +13,7 @@ from evalstore.errors import EvalstoreError, LoadError, UsageError
 from evalstore.model import Artifact, find_kind
 
 if TYPE_CHECKING:
-    from evalstore.api import Diff, Judges, Resolved, Store
+    from evalstore.api import ArtifactStore, Diff, Judges, Resolved
 
 _FILES = (".yaml", ".yml")
 _LIMIT = 1 << 20
@@ -34,7 +34,7 @@ class DiffSide:
 
 def compare_sides(
     sides: tuple[DiffSide, DiffSide],
-    store: Store | None,
+    store: ArtifactStore | None,
     profile: str | None,
     watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     judges: Judges | None = None,
@@ -60,7 +60,7 @@ def compare_sides(
 
 def open_optional_store(
     settings: CommandSettings, stack: ExitStack, *, needed: bool
-) -> Store | None:
+) -> ArtifactStore | None:
     """Open the store around the directory; None where there is none, and none is needed."""
     try:
         return stack.enter_context(settings.open_store())
@@ -84,7 +84,7 @@ def parse_file_side(data: bytes, word: str) -> DiffSide:
     )
 
 
-def read_side(word: str, settings: CommandSettings, store: Store | None) -> DiffSide:
+def read_side(word: str, settings: CommandSettings, store: ArtifactStore | None) -> DiffSide:
     """Read a reference or a file as one side; a reference without a pin is the last release."""
     from evalstore.api import name_side, resolve_side
 

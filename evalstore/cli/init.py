@@ -78,13 +78,13 @@ def command(  # noqa: PLR0913  # the options of the command line
 
 def _add_example(result: CreatedStore) -> CreatedStore:
     """Write the first store into a new one, and score its outputs by the files as they are."""
-    from evalstore.api import DATASET, OUTPUTS, Store, score, write_first_store
+    from evalstore.api import DATASET, OUTPUTS, ArtifactStore, score, write_first_store
     from evalstore.store.init import ExampleRun
 
     written = write_first_store(result.root)
     if not written:
         return result
-    with Store.open(result.root) as store:
+    with ArtifactStore.open(result.root) as store:
         out = result.root / "runs"
         run = score(
             DATASET,

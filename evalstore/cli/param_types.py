@@ -64,10 +64,10 @@ def check_ref(word: str, directory: Path, *, of_content: bool = False) -> str:
 
 
 def _suggest_refs(word: str, directory: Path) -> str:
-    from evalstore.api import Store
+    from evalstore.api import ArtifactStore
     from evalstore.store.resolve import suggest_refs
 
-    with suppress(EvalstoreError), Store.open(directory) as store:
+    with suppress(EvalstoreError), ArtifactStore.open(directory) as store:
         return suggest_refs(store, word)
     return ""
 
@@ -300,10 +300,10 @@ def _list_topics(_: Path, __: str) -> Iterable[str]:
 def _list_fingerprints(directory: Path, _: str) -> Iterable[str]:
     from datetime import UTC, datetime
 
-    from evalstore.api import Store
+    from evalstore.api import ArtifactStore
     from evalstore.catalogue import list_changes
 
-    with Store.open(directory) as store:
+    with ArtifactStore.open(directory) as store:
         return [
             change.finding.fingerprint for change in list_changes(store, datetime.now(UTC).date())
         ]

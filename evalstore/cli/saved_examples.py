@@ -12,7 +12,7 @@ from evalstore.cli.context import CommandSettings
 from evalstore.model import Verdict
 
 if TYPE_CHECKING:
-    from evalstore.api import Store
+    from evalstore.api import ArtifactStore
     from evalstore.model import Sample
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -28,7 +28,7 @@ class ExampleRequest(NamedTuple):
     def save(  # noqa: PLR0913, PLR0917  # where, what, and what is expected
         self,
         settings: CommandSettings,
-        store: Store,
+        store: ArtifactStore,
         artifact: str,
         sample: Sample,
         result: Verdict | Fraction,

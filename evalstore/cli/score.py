@@ -27,7 +27,7 @@ from evalstore.cli.saved_examples import ExampleRequest, add_save_option
 from evalstore.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import Store
+    from evalstore.api import ArtifactStore
     from evalstore.model import Question
     from evalstore.runs import Run
     from evalstore.runs.run_view import CheckCorrection
@@ -257,7 +257,7 @@ def _save_examples(
     asked: list[Question],
     run: Run,
     settings: CommandSettings,
-    store: Store,
+    store: ArtifactStore,
 ) -> None:
     """Save outputs of a run, each the first to its question, as examples of the rubrics that graded them."""
     if not saves:

@@ -24,7 +24,7 @@ from evalstore.cli.progress import make_watch
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from evalstore.api import Store
+    from evalstore.api import ArtifactStore
     from evalstore.lint import ValidationSource
     from evalstore.model import Findings, MendedPlace
 
@@ -325,14 +325,14 @@ def _take_as(source: ValidationSource, kind: str | None) -> ValidationSource:
     return replace(source, role=FileRole.ARTIFACT, kind=Kind(kind))
 
 
-def _open_store(root: Path | None, sources: list[ValidationSource]) -> Store | None:
+def _open_store(root: Path | None, sources: list[ValidationSource]) -> ArtifactStore | None:
     """Open the store to look references up in; None when a file lies outside, or when its settings are a finding."""
-    from evalstore.api import Store
+    from evalstore.api import ArtifactStore
 
     if root is None or not _are_of_store(root, sources):
         return None
     try:
-        store = Store.open(root)
+        store = ArtifactStore.open(root)
     except LoadError as error:
         if _is_finding(error, root, sources):
             return None
@@ -344,7 +344,7 @@ def _are_of_store(root: Path | None, sources: list[ValidationSource]) -> bool:
     return root is not None and all(_lies_within(source, root) for source in sources)
 
 
-def _has_lock(store: Store, root: Path, sources: list[ValidationSource]) -> bool:
+def _has_lock(store: ArtifactStore, root: Path, sources: list[ValidationSource]) -> bool:
     try:
         return store.lock.exists
     except LoadError as error:

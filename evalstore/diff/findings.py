@@ -178,6 +178,9 @@ class DiffFinding(Claim):
     before: Any = field(default=None, compare=False, repr=False)
     after: Any = field(default=None, compare=False, repr=False)
 
+    def __str__(self) -> str:
+        return f"{str(self.level).upper()} {self.message}"
+
     @property
     def is_certain(self) -> bool:
         """Whether something shows it, or it follows by definition; else only a judge's replies can tell."""
@@ -355,15 +358,30 @@ class ExampleEffect:
 
 @dataclass(frozen=True, slots=True)
 class Diff(PageValue):
-    """All findings between two documents, by which rules; `next_version` is None when nothing needs a release.
+    """What changed between two artifacts, by which rules, and the bump that it needs.
 
-    `total` is what the edits do together, where each finding speaks of one edit alone.
+    Attributes:
+        old: The side before: `.ref` and `.artifact`.
+        new: The side after.
+        required_bump: The bump that all edits together need.
+        next_version: The version to release; None where nothing needs a release.
+        findings: One for each edit, each speaking of that edit alone: `.level`, `.message`,
+            `.direction`, `.witness`, `.max_shift` (a fraction of 1); `print` shows it in a line.
+        total: What all edits do together.
+        notes: What else moves scores, in sentences; it needs no bump.
+        settings: Changes of evalstore.yaml that move scores, each at its level.
+        asked: What judges said in the old and the new wording, where somebody asked them.
+        examples: What becomes of the examples of both sides.
+        measured: What the change does to the outputs of runs.
+        profile: What counted as major.
+        rule_set: The number of the rules that judged.
+        ask_command: The command that asks judges about the edits that only they can decide.
 
-    `notes` are sentences on what moves scores beside the two documents: it is not an edit of
-    theirs, and needs no bump. `settings` are changes of evalstore.yaml between the two sides that
-    do, each at its level. `asked` is
-    what judges said in old and new words, where somebody asked them. `examples` are those of the
-    two documents. `ask_command` is what asks judges about the edits that only they can tell.
+    Example:
+        >>> print(compare("rubric/answer_style", "rubric/answer_style@worktree", store=store))
+        rubric/answer_style@1.0.0 → rubric/answer_style@worktree
+        <BLANKLINE>
+        no noticeable change: no bump is needed
     """
 
     old: Side

@@ -59,11 +59,28 @@ def export(
     store: Path | str = ".",
     out: Path | str | None = None,
 ) -> ExportResult:
-    """Return datasets as files of the format `to`: the named ones, else all on disk that came from it.
+    """Export datasets with their rubrics to the legacy format they came from, equal as data.
 
-    For formats whose files are runs, return the stored runs. With `out`, write the files below that
-    folder under their original names; a file that differs is never overwritten. Raises
-    `RefusedError` for a rubric that the format cannot express.
+    Args:
+        refs: References to datasets, or paths of runs; none: all on disk that came from the format.
+        to: The format.
+        store: The folder of the store.
+        out: The folder to write to, under the original names; a file that differs is never
+            overwritten. None writes nothing.
+
+    Returns:
+        The files, each `.file`, `.ref` and `.text`; in `.refused` those that cannot be exported.
+
+    Raises:
+        RefError: No dataset here came from the format, or there is no such artifact.
+        RefusedError: The format cannot express a rubric, or a file differs.
+
+    Example:
+        >>> try:
+        ...     export(to="ai_best_practices", store=".")
+        ... except evalstore.EvalstoreError as error:
+        ...     print(error)
+        no dataset here came from ai_best_practices
     """
     require_types("export", store=(store, (str, Path)), out=(out, (str, Path, NoneType)))
     table = load_tables(to)[0]

@@ -155,21 +155,42 @@ def migrate(  # noqa: PLR0913  # the options of the command line
     watch: Watch[LegacyFile] = iter,
     watch_survey: Watch[LegacyFile] = iter,
 ) -> MigrationReport:
-    """Turn legacy files, or folders of them, into rubrics and datasets of the store at `into`, all or nothing.
+    """Turn legacy files into rubrics and datasets of a store, all or nothing.
 
-    What was migrated before is merged: a change at the source goes in, a change in the store stays,
-    and an artifact with both is a conflict, in which `force` takes the source's side, `keep` the
-    store's, and `merge` both where they touch different places. `share` says who shares a rubric:
-    `suite`, the cases of a suite whose checks differ only in values, which go to the questions;
-    `all`, those of all suites; `cases`, cases with equal checks. `dialect`
-    overrides the detected dialect of every file whose format has
-    it. `judges_from` is the folder of the legacy program, by whose prompts judges then ask; nothing
-    in it is run. An entry that cannot be migrated is reported and stops nothing. `watch` wraps the
-    iteration
-    over the sources (a progress bar), `watch_survey` the one before it, which finds what the suites
-    are called.
-    Raises `LoadError` for a named path that cannot be read, `RefusedError` when the store cannot be
-    written, `ConflictError` when another process made a file meanwhile.
+    Migrating again is a merge: a change at the source goes in, a change in the store stays, and a
+    change on both sides is a conflict. An entry that cannot be migrated is reported, and stops
+    nothing.
+
+    Args:
+        paths: A file, a folder, or several; formats are detected by content.
+        into: The folder of the store, made where it does not exist.
+        format: The format, instead of detecting it.
+        dialect: The dialect of every file whose format has it, instead of detecting it.
+        dry_run: Whether to write nothing.
+        force: In a conflict, take the source's side.
+        keep: In a conflict, keep the store's side.
+        merge: In a conflict, take both sides where they touch different places.
+        share: Which cases share a rubric: `suite`, those of a suite whose checks differ only in
+            values, which go to the questions; `all`, those of all suites; `cases`, only those with
+            equal checks.
+        judges_from: The folder of the legacy program, whose prompts the judges take over; nothing
+            in it is run.
+        watch: Wraps the iteration over the sources, as a progress bar does.
+        watch_survey: Wraps the one before it, which finds what the suites are called.
+
+    Returns:
+        What became of every file and entry.
+
+    Raises:
+        LoadError: A path cannot be read.
+        RefusedError: The store cannot be written.
+        ConflictError: Another process made a file meanwhile.
+        UsageError: There is no such format or dialect.
+
+    Example:
+        >>> report = migrate("outputs", into=".", dry_run=True)
+        >>> report.written, [skipped.file for skipped in report.skipped]
+        ((), ['outputs/model_a.jsonl'])
     """
     require_types(
         "migrate", into=(into, (str, Path)), judges_from=(judges_from, (str, Path, NoneType))

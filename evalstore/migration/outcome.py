@@ -184,7 +184,21 @@ def list_pins_behind(
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport(ReportValue):
-    """Everything that one migration read, decided and wrote; `behind` are pins that an earlier edit left behind."""
+    """Everything that one migration read, decided and wrote.
+
+    Attributes:
+        sources: The files that were read: `.file`, `.format`, `.target`, `.reason`.
+        entries: Their entries: `.file`, `.line`, `.outcome`, `.target`, `.reason`.
+        skipped: The files that have no known format.
+        files: The files of the store: `.path`, `.state`, `.reason`.
+        dry_run: Whether nothing was written.
+        recovered: Whether what an interrupted migration left was undone first.
+        behind: The pins that an edit at the source left behind.
+
+    Example:
+        >>> migrate("outputs", into=".", dry_run=True).sources
+        ()
+    """
 
     sources: tuple[MigrationSource, ...]
     entries: tuple[MigrationEntry, ...]
@@ -216,7 +230,18 @@ class MigrationReport(ReportValue):
         return tuple(file for file in self.files if file.state is FileState.CONFLICT)
 
     def count(self, outcome: MigrationOutcome) -> int:
-        """Return how many entries have this outcome, a whole file that is set aside by its cases."""
+        """Count the entries of an outcome.
+
+        Args:
+            outcome: `migrated`, `lossy`, `unmapped` or `refused`.
+
+        Returns:
+            How many there are; a whole file that is set aside counts as its cases do.
+
+        Example:
+            >>> migrate("outputs", into=".", dry_run=True).count("migrated")
+            0
+        """
         return sum(entry.number for entry in self.entries if entry.outcome is outcome)
 
     @property
@@ -225,7 +250,18 @@ class MigrationReport(ReportValue):
         return self.is_complete_but_for(())
 
     def is_complete_but_for(self, losses: Collection[LossKind]) -> bool:
-        """Whether it is complete, where some kinds of loss are allowed."""
+        """Say whether it is complete, where some kinds of loss are allowed.
+
+        Args:
+            losses: `another-prompt`, `lossy`, `unmapped`, `refused`.
+
+        Returns:
+            Whether there is a source, nothing else was lost, and no file is in conflict.
+
+        Example:
+            >>> migrate("outputs", into=".", dry_run=True).is_complete_but_for(["lossy"])
+            False
+        """
         lost = {loss for entry in self.entries for loss in entry.losses}
         return bool(self.sources) and lost <= set(losses) and not self.conflicts
 

@@ -41,7 +41,18 @@ def describe_misfit(misfit: Exception) -> str:
 # Without slots, which cached properties cannot be kept in.
 @dataclass(frozen=True)
 class Artifact(ArtifactIdentity):
-    """One rubric, judge or dataset as it stands in one file."""
+    """One rubric, judge or dataset, as one file has it.
+
+    Attributes:
+        kind: `rubric`, `judge` or `dataset`.
+        id: The id of the file.
+        version: The version of the file, as it is written.
+        document: The file with its places.
+
+    Example:
+        >>> store.load("rubric/answer_style").versioned
+        'rubric/answer_style@1.0.0'
+    """
 
     kind: Kind
     id: str

@@ -104,6 +104,9 @@ class Finding:
     source: SourceLine | None = field(default=None, compare=False)
     edit: TextEdit | None = field(default=None, compare=False)
 
+    def __str__(self) -> str:
+        return f"{Place(self.file, self.line, self.column)}: {self.severity}: {self.message}"
+
 
 @dataclass(frozen=True, slots=True)
 class Findings:

@@ -171,7 +171,18 @@ def count_coverage(results: Iterable[CheckResult]) -> Coverage:
 
 @dataclass(frozen=True, slots=True)
 class RubricResult(ReportValue):
-    """The result of one rubric for one output."""
+    """The result of one rubric for one output.
+
+    Attributes:
+        score: An exact fraction of 1; None where nothing could be graded.
+        verdict: `pass`, `fail` or `unscored`.
+        checks: The results of its checks: each `.id`, `.kind`, `.score`, `.verdict`, `.reason`.
+        reason: What decided, beyond the checks.
+
+    Example:
+        >>> print(evaluate("rubric/answer_style", "Run `export`.", store=store).verdict)
+        fail
+    """
 
     score: Fraction | None
     verdict: Verdict

@@ -77,15 +77,29 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class Released(ReportValue):
-    """What one bump did: `recovered` is what a killed bump had begun, `released` what this one was asked for.
+    """What one bump did.
 
-    `pinned` are earlier versions that somebody still pins; `followed` says that all other pins have
-    moved. `followers` are the released versions that others mean from now on, although nothing in
-    them changed. `lowered` are versions whose change was overridden or accepted, or that come with
-    loosened settings; `unreviewed` rest on acceptances which are not committed. `findings` are what
-    validation says of the files, a line each. `bypassed` are the hooks of the repository that git
-    would have run. `push` is None where there is nothing to push.
-    `renumbered` are the releases whose numbers others had, of `bump --again` only.
+    Attributes:
+        released: The releases that were asked for: each `.ref`, `.tag`, `.previous`, `.bump`.
+        unchanged: The artifacts that had nothing to release.
+        recovered: The releases that a killed bump had begun, and this one finished.
+        branch: The branch of the commit.
+        committed: Whether there is a commit.
+        dry_run: Whether nothing was written.
+        signed: Whether commit and tags are signed.
+        pinned: Earlier versions that somebody still pins.
+        followed: Whether all other pins were moved.
+        followers: Versions that floating references mean from now on.
+        lowered: Versions with a lower level, by an override or an acceptance.
+        unreviewed: Versions that rest on an acceptance which is not committed.
+        findings: What validation says of the files, a line each.
+        bypassed: Hooks of the repository that did not run.
+        push: What became of the push; None without one.
+        renumbered: Releases whose versions others had, of `bump --again` only.
+
+    Example:
+        >>> store.release(dry_run=True).unchanged[:2]
+        ('rubric/answer_style', 'rubric/reviewed_answer')
     """
 
     released: tuple[ReleasedVersion, ...]

@@ -130,4 +130,8 @@ def _write_frame(value: Any) -> str:
     return write_frame(value)
 
 
-register_views(document=make_document, page=_write_frame)
+def _write_text(value: Any) -> str:
+    return render(value, "text").rstrip("\n")
+
+
+register_views(document=make_document, text=_write_text, page=_write_frame)

@@ -214,20 +214,47 @@ def register_readers(**readers: Callable[[Any], Any]) -> None:
     _READERS.update(readers)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Run(PageValue):
     """One scored set of outputs: what it was made from and what came out, all numbers exact.
 
-    `path` is the aggregate JSON (what names a run), `samples` the JSONL of its rows, `name` the
-    dataset's id, `at` Unix time in seconds, `eee_version` the version of Every Eval Ever that the
-    run is written in. `outputs` counts all samples, `missing_outputs` has the questions without
-    any, by id, and why. `asked_otherwise` counts outputs to an input that is not their question's,
-    `unread_rows` rows that could not be read and name no question. `log_status` says what ended the
-    log of the outputs before its end (`cancelled`, `error`); it is empty of a whole one. Where too
-    many gradings failed, `score` and `pass_rate` are None, and `rest_score` and `rest_pass_rate`
-    are what the others come to. A file of several configurations has one mean for each in `series`,
-    and no score: their mean would be of nothing. A run that evalstore did not write has no
-    `dataset`, no `rubrics`, and counts of 0.
+    A run that evalstore did not write has no `dataset`, no `rubrics`, and counts of 0.
+
+    Attributes:
+        path: The JSON file that names the run.
+        samples: The file of its rows.
+        id: What Every Eval Ever calls it.
+        name: The dataset's id.
+        at: When it happened, in seconds since 1970.
+        model: Whose outputs these are.
+        dataset: The dataset, with version, digest, tag and commit.
+        rubrics: The rubrics that graded, likewise.
+        judges: The judges that were asked, likewise.
+        outputs_sha256: SHA-256 of the file of outputs.
+        score: The mean score, a fraction of 1; None where nothing or too little was graded.
+        pass_rate: The share of scored questions that pass; None likewise.
+        rest_score: The mean of what could be graded, where that is no score of the whole.
+        rest_pass_rate: Its pass rate.
+        scored: How many questions have a score.
+        unscored: How many have an output, and no score.
+        outputs: How many outputs there are; samples count one by one.
+        without_output: How many questions have no output.
+        missing_outputs: Why, by question.
+        without_question: How many outputs belong to no question.
+        asked_otherwise: How many outputs answer another input than their question's.
+        unread_rows: How many rows could not be read.
+        log_status: What ended the log of the outputs before its end (`cancelled`, `error`), or "".
+        checks: For each check `.mean`, `.scored`, `.fail`, `.unscored` and `.errors`.
+        harness: Versions and settings that can move a score.
+        series: The mean of each configuration in a file with several, which has no score itself.
+        commit: The commit that was checked out.
+        notes: What to know before the score is used, in sentences.
+        eee_version: The version of Every Eval Ever that it is written in.
+
+    Example:
+        >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
+        >>> run.checks["no_filler"].fail, run.checks["no_filler"].mean
+        (1, Fraction(3, 4))
     """
 
     path: Path
@@ -275,21 +302,74 @@ class Run(PageValue):
 
     @classmethod
     def read(cls, path: Path | str) -> Run:
-        """Read a stored run by the path of its aggregate JSON or of its samples; `LoadError` when it is none."""
+        """Read a stored run.
+
+        Args:
+            path: Its JSON file, its rows, or a folder that holds nothing else; also results of
+                other tools, as `evalstore show` reads them.
+
+        Returns:
+            The run.
+
+        Raises:
+            LoadError: It cannot be read as one.
+
+        Example:
+            >>> path = score("dataset/help_desk", "outputs/model_a.jsonl", store=store).path
+            >>> Run.read(path).score
+            Fraction(13, 16)
+        """
         run: Run = _READERS["run"](path)
         return run
 
     def rows(self) -> Iterator[GradedRow]:
-        """Yield the graded outputs in the order of the run; `score` is an exact `Fraction`, or None where unscored."""
+        """Read the graded outputs one by one, in the order of the run.
+
+        Returns:
+            Each row: `.id`, `.input`, `.output.text`, `.score` (an exact fraction of 1, None where
+            unscored), `.verdict`, `.reason`, and `.checks`.
+
+        Raises:
+            LoadError: A row cannot be read.
+
+        Example:
+            >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
+            >>> [(row.id, row.score) for row in run.rows()][2]
+            ('export_data', Fraction(1, 4))
+        """
         found: Iterator[GradedRow] = _READERS["rows"](self)
         return found
 
     def to_pandas(self) -> Any:
-        """Return a pandas `DataFrame`, one row an output, null where unscored; see `evalstore.runs.tables`."""
+        """Make a table of the rows for pandas.
+
+        Returns:
+            A `DataFrame` with one row for each output; scores are floats, null where unscored.
+
+        Raises:
+            UsageError: pandas is not installed.
+
+        Example:
+            >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
+            >>> run.to_pandas()["score"].tolist()
+            [1.0, 1.0, 0.25, 1.0]
+        """
         return _READERS["frame"](self)
 
     def to_arrow(self) -> Any:
-        """Return an Arrow `Table`, one row an output, null where unscored; see `evalstore.runs.tables`."""
+        """Make a table of the rows for Arrow.
+
+        Returns:
+            A `Table` with one row for each output; scores are floats, null where unscored.
+
+        Raises:
+            UsageError: pyarrow is not installed.
+
+        Example:
+            >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
+            >>> run.to_arrow().num_rows
+            4
+        """
         return _READERS["table"](self)
 
     @property
@@ -363,20 +443,18 @@ class Run(PageValue):
         """Whether the run has no score because gradings failed."""
         return self.score is None and self.failed_gradings > 0 and not self.series
 
-    def withhold_score(self, most: Fraction) -> Run:
-        """Return the run without its score where more than the share `most` of its gradings failed.
 
-        So it is, too, where a check failed at every output that it was for, and those are more than
-        that share of all.
-        """
-        if (
-            self.failed_gradings <= most * self.gradings
-            and self.silent_check[1] <= most * self.outputs
-        ):
-            return self
-        return replace(
-            self, score=None, pass_rate=None, rest_score=self.score, rest_pass_rate=self.pass_rate
-        )
+def withhold_score(run: Run, most: Fraction) -> Run:
+    """Return a run without its score where more than the share `most` of its gradings failed.
+
+    So it is, too, where a check failed at every output that it was for, and those are more than
+    that share of all.
+    """
+    if run.failed_gradings <= most * run.gradings and run.silent_check[1] <= most * run.outputs:
+        return run
+    return replace(
+        run, score=None, pass_rate=None, rest_score=run.score, rest_pass_rate=run.pass_rate
+    )
 
 
 def merge_samples(rows: Sequence[GradedRow]) -> GradedRow:

@@ -32,6 +32,7 @@ from evalstore.runs import (
     read_outputs,
     write_run,
 )
+from evalstore.runs.values import withhold_score
 from evalstore.scoring.grading import ArtifactResolver, PreparedRubric, grade_output, pin_resolved
 from evalstore.scoring.judging import CallPlan, JudgeSession, open_session
 from evalstore.scoring.matching import OutputMatch, OutputMatcher
@@ -129,7 +130,7 @@ class ScoringJob:
     ) -> Run:
         """Return the run as `run_record.finish_run` does, but without a score where too many gradings failed."""
         most = self.options.max_ungraded
-        run = finish_run(self.run, tally, pairs, used, judges).withhold_score(most)
+        run = withhold_score(finish_run(self.run, tally, pairs, used, judges), most)
         if most == MAX_UNGRADED:
             return run
         return replace(run, harness={**run.harness, "max_ungraded": f"{float(most):g}"})

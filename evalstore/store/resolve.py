@@ -43,9 +43,23 @@ _MOVED_HINT = "the tag was moved or made by hand: it must name the commit that s
 
 @dataclass(frozen=True, slots=True)
 class Resolved(ArtifactIdentity, ReportValue):
-    """The meaning of a reference: the artifact, and the tag, commit and blob that it was read from (or None).
+    """The meaning of a reference: an artifact, and where it was read from.
 
-    `floating`: a later release can change it; `locked`: evalstore.lock has it.
+    Attributes:
+        ref: The reference.
+        kind: The kind of the artifact.
+        id: Its id.
+        version: Its version.
+        tag: The tag of its release; None of a file or a commit.
+        commit: The commit it was read from; None of a file on disk.
+        blob: The id of its file in git; None of a file on disk.
+        floating: Whether a later release can change what the reference means.
+        artifact: The artifact itself.
+        locked: Whether evalstore.lock holds it.
+
+    Example:
+        >>> print(store.resolve("rubric/answer_style@^1").floating)
+        True
     """
 
     ref: str

@@ -18,6 +18,7 @@ from evalstore.checks import php
 from evalstore.errors import RefusedError
 from evalstore.model import has_failed_check
 from evalstore.runs import CheckSummary, Run, read_run
+from evalstore.runs.values import withhold_score
 from tests.shared_data import find_shared
 
 Cli = Callable[..., Any]
@@ -270,11 +271,11 @@ def summarize(scored: int, errors: int, **counts: int) -> CheckSummary:
 def test_a_score_is_withheld_by_the_share_of_gradings_that_failed(
     checks: dict[str, CheckSummary], *, withheld: bool, run_of: Callable[..., Run]
 ) -> None:
-    run = run_of(checks).withhold_score(Fraction(2, 100))
+    run = withhold_score(run_of(checks), Fraction(2, 100))
     assert run.is_withheld is withheld
     pair = (None, Fraction(8, 9)) if withheld else (Fraction(8, 9), None)
     assert (run.score, run.rest_score) == pair
-    assert run_of(checks).withhold_score(Fraction(1)).score == Fraction(8, 9)
+    assert withhold_score(run_of(checks), Fraction(1)).score == Fraction(8, 9)
 
 
 @pytest.fixture

@@ -32,11 +32,24 @@ _BOUNDS = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where judges' models are asked, and how patiently; a value out of bounds is a `UsageError`.
+    """Where judges' models are asked, and how patiently.
 
-    All times are in seconds. A call is tried up to `retries` times more; the pauses double from
-    `first_wait` to `longest_wait`, which is also the longest pause that the endpoint may ask for.
-    When `patience` calls in a row have failed for good, no more are made.
+    Attributes:
+        url: An OpenAI-compatible endpoint, such as `http://host:8000/v1`.
+        key: Its key.
+        timeout: Seconds for one answer, until the call is tried again.
+        retries: How often a call that failed is tried again.
+        concurrency: How many calls are made at one time.
+        first_wait: Seconds before the second try; each further pause is twice as long.
+        longest_wait: The longest pause in seconds, also of those that the endpoint asks for.
+        patience: After how many failed calls in a row no more are made.
+
+    Raises:
+        UsageError: A value is out of bounds, or the URL or the key is not valid.
+
+    Example:
+        >>> Endpoint("http://localhost:8000", timeout=120).base
+        'http://localhost:8000/v1'
     """
 
     url: str

@@ -48,14 +48,24 @@ def watch_nothing(items: Iterable[Any], _: int) -> Iterable[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Judges:
-    """How judges are answered: from the replies in `cache`, and by an endpoint if there is one.
+    """How judges are answered: from kept replies, and by an endpoint if there is one.
 
-    `model` is what the run says of a judge's model where neither check nor judge does; `cache` None
-    is the file in the repository's git directory; `fresh` asks again what replies are kept for, and
-    keeps both; more than `max_calls` missing replies are refused before the first is asked for;
-    `watch` wraps the iteration over what they and the other checks grade (a progress bar).
-    `offline` says that checks may go without what is missing to grade them. An impossible name of a
-    model is a `UsageError`.
+    Attributes:
+        endpoint: Who answers what is not kept; None asks nobody.
+        model: The model of judges and checks that name none, as `{"id": …}`.
+        cache: The file of replies; None: the one in the repository's git directory.
+        fresh: Whether to ask again for kept replies; the new ones are kept, too.
+        max_calls: How many calls may be made; if more are needed, none is.
+        progress: Shows the plan of calls, and each reply.
+        watch: Wraps the iteration over all that is graded, as a progress bar does.
+        offline: Whether checks may go ungraded for want of a model or an endpoint.
+
+    Raises:
+        UsageError: The name of the model is impossible.
+
+    Example:
+        >>> Judges(Endpoint("http://localhost:8000/v1"), model={"id": "my-model"}).offline
+        False
     """
 
     endpoint: Endpoint | None = None
@@ -72,13 +82,14 @@ class Judges:
         if not (isinstance(name, str) and name.isprintable() and name == name.strip()):
             raise UsageError(f"{make_printable(repr(name))} is not a name of a model for judges")
 
-    def check_limit(self, plan: CallPlan) -> None:
-        """Raise `RefusedError` for a plan of more calls than may be made."""
-        if self.max_calls is not None and plan.calls > self.max_calls:
-            raise RefusedError(
-                f"{plan.calls:,} judge calls are missing, more than --max-calls {self.max_calls:,}; none was made",
-                hint="raise --max-calls, or continue with --offline",
-            )
+
+def refuse_large_plan(judges: Judges, plan: CallPlan) -> None:
+    """Raise `RefusedError` for a plan of more calls than may be made."""
+    if judges.max_calls is not None and plan.calls > judges.max_calls:
+        raise RefusedError(
+            f"{plan.calls:,} judge calls are missing, more than --max-calls {judges.max_calls:,}; none was made",
+            hint="raise --max-calls, or continue with --offline",
+        )
 
 
 @dataclass(slots=True)
@@ -199,7 +210,7 @@ class JudgeSession:
 
         # Nothing is paid for before the plan is allowed and the cache can be written.
         plan, cost = self.plan_calls(), self.usage.cost
-        self.judges.check_limit(plan)
+        refuse_large_plan(self.judges, plan)
         self.replies().check_writable()
 
         def note_reply(reply: JudgeReply) -> None:

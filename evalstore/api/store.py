@@ -1,0 +1,312 @@
+"""`Store`, the public face of a store: what programs ask of it, without what the commands need beneath."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from evalstore.model.artifact import Artifact
+from evalstore.model.refs import Ref
+from evalstore.notebook import format_repr
+from evalstore.store import ArtifactStore, Resolved
+
+if TYPE_CHECKING:
+    from evalstore.model import Kind, Question
+    from evalstore.release.values import Released
+    from evalstore.store.tags import Release
+    from evalstore.versions import Bump
+
+
+class Store:
+    """A store of rubrics, judges and datasets: a folder of a git repository.
+
+    Open it with `Store.open(path)`, best in a `with` block: it keeps a git process until it is
+    closed. References are texts such as `rubric/answer_style@1.0.0`, as on the command line.
+
+    Example:
+        >>> from evalstore import Store
+        >>> with Store.open(".") as store:
+        ...     print(store.resolve("rubric/answer_style@^1").version)
+        1.0.0
+    """
+
+    __slots__ = ("artifacts",)
+
+    def __init__(self, artifacts: ArtifactStore) -> None:
+        self.artifacts = artifacts
+
+    def __repr__(self) -> str:
+        return format_repr(self, self.artifacts.root or self.artifacts.repository.git.directory)
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """Open the store of a folder: the one marked by evalstore.yaml there or above, else the repository's root.
+
+        Args:
+            path: A folder in a git repository, or a bare repository.
+
+        Returns:
+            The store; close it, or use it in a `with` block.
+
+        Raises:
+            GitError: There is no git repository.
+            LoadError: evalstore.yaml cannot be read.
+
+        Example:
+            >>> Store.open(".").strict
+            False
+        """
+        return cls(ArtifactStore.open(path))
+
+    def close(self) -> None:
+        """End the git process that reads objects; the end of a `with` block does the same.
+
+        Example:
+            >>> store = Store.open(".")
+            >>> store.close()
+        """
+        self.artifacts.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        type_: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def root(self) -> Path | None:
+        """The folder of the store on disk; None of a bare repository."""
+        return self.artifacts.root
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The content of evalstore.yaml; empty where there is none."""
+        return self.artifacts.settings
+
+    @property
+    def strict(self) -> bool:
+        """Whether evalstore.yaml says `strict: true`: then findings are refused, not warned of."""
+        return self.artifacts.strict
+
+    def resolve(self, ref: str | Ref) -> Resolved:
+        """Find what a reference means now; evalstore.lock decides for those that it holds.
+
+        Args:
+            ref: A reference, with any pin; without one it means the last release.
+
+        Returns:
+            Version, tag, commit, blob and digests, and the artifact itself in `.artifact`.
+
+        Raises:
+            RefError: The reference is misspelt, or there is no such artifact or version; its
+                `hint` names the nearest one, or the versions that there are.
+            RefusedError: The tag or the lock was tampered with.
+
+        Example:
+            >>> store.resolve("rubric/answer_style").tag
+            'rubric/answer_style@1.0.0'
+        """
+        return self.artifacts.resolve(ref)
+
+    def resolve_all(self, refs: Iterable[str | Ref]) -> tuple[Resolved, ...]:
+        """Find what many references mean, in half the time of one `resolve` after the other.
+
+        Args:
+            refs: The references; git reads ahead for all of them.
+
+        Returns:
+            What each means, in their order.
+
+        Raises:
+            RefError: As for `resolve`, for the first that is wrong.
+            RefusedError: As for `resolve`.
+
+        Example:
+            >>> refs = ["rubric/answer_style", "dataset/help_desk"]
+            >>> [found.version for found in store.resolve_all(refs)]
+            ['1.0.0', '1.0.0']
+        """
+        return self.artifacts.resolve_all(refs)
+
+    def load(self, ref: str | Ref) -> Artifact:
+        """Read and validate an artifact.
+
+        Each finding is a `FindingsWarning`, or stops it where the settings are strict.
+
+        Args:
+            ref: A reference, with any pin; without one it means the last release.
+
+        Returns:
+            The artifact; `.value` is its mapping.
+
+        Raises:
+            RefError: As for `resolve`.
+            SchemaError: Nothing could be graded with it.
+            FindingsError: The settings are strict, and validation finds something.
+
+        Example:
+            >>> store.load("rubric/answer_style@1.0.0").value["scoring"]["combine"]
+            'weighted_avg'
+        """
+        from evalstore.lint.use import check_usable
+
+        resolved = self.artifacts.resolve(ref)
+        check_usable(resolved.artifact, self.artifacts.read_artifact)
+        what = f"{resolved.ref} was not loaded"
+        warn_of_findings(self.artifacts, [resolved], what, self.artifacts.resolve)
+        return resolved.artifact
+
+    def questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
+        """Read the questions of a dataset one by one, from its file or from the rows next to it.
+
+        Args:
+            dataset: A reference to a dataset, or what `resolve` found.
+
+        Returns:
+            Each question: `.id`, `.input`, and its whole row as `.row`; one that cannot be graded
+            says why in `.broken`.
+
+        Raises:
+            RefError: As for `resolve`.
+            LoadError: The rows cannot be read.
+
+        Example:
+            >>> [question.id for question in store.questions("dataset/help_desk")][:2]
+            ['forgot_password', 'slow_page']
+        """
+        return self.artifacts.questions(dataset)
+
+    def releases(self, kind: Kind | str | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
+        """List the releases of one artifact, of one kind, or all of them.
+
+        Args:
+            kind: `rubric`, `judge` or `dataset`.
+            id: The id of an artifact of that kind.
+
+        Returns:
+            The releases, in ascending order: `.kind`, `.id`, `.version` and `.tag`.
+
+        Example:
+            >>> [str(release.version) for release in store.releases("rubric", "answer_style")]
+            ['1.0.0']
+        """
+        from evalstore.model import Kind
+
+        return self.artifacts.releases(None if kind is None else Kind(kind), id)
+
+    def working(self) -> list[Ref]:
+        """List the artifacts on disk.
+
+        Returns:
+            A reference to each file, pinned to `worktree`; links and misplaced files are left out.
+
+        Example:
+            >>> [ref.name for ref in store.working()][:2]
+            ['rubric/answer_style', 'rubric/reviewed_answer']
+        """
+        return self.artifacts.working()
+
+    def with_worktree(self, pins: str | None = "unreleased") -> Store:
+        """Return this store as it would be if its files were released.
+
+        Args:
+            pins: `"unreleased"`: references without a release mean the file on disk; `"all"`: all
+                references do; None: only those that say `@worktree`.
+
+        Returns:
+            The same store with other eyes; closing either closes both.
+
+        Raises:
+            UsageError: `pins` is something else.
+
+        Example:
+            >>> store.with_worktree("all").resolve("rubric/answer_style").ref
+            'rubric/answer_style@worktree'
+        """
+        return Store(self.artifacts.with_worktree(pins))
+
+    def release(  # noqa: PLR0913  # the words of the command line
+        self,
+        *refs: str,
+        level: Bump | None = None,
+        pre: str | None = None,
+        dependents: bool = False,
+        sign: bool = False,
+        push: bool | str = False,
+        message: str | None = None,
+        dry_run: bool = False,
+        signature: Mapping[str, str] | None = None,
+    ) -> Released:
+        """Release working files in one commit with their tags, all or nothing, as `evalstore bump` does.
+
+        Args:
+            *refs: The artifacts, `<kind>/<id>`; none: all that changed.
+            level: At least this bump.
+            pre: The label of a pre-release, such as `rc`.
+            dependents: Whether the pins of what refers to them move along, and it is released, too.
+            sign: Whether to sign with the key of git's global settings.
+            push: Whether to push branch and tags to the branch's remote, or the name of another.
+                A push that does not arrive undoes nothing here: see `.push.outcome` of the result.
+            message: What commit and tags say.
+            dry_run: Whether to write nothing.
+            signature: Git's GIT_AUTHOR_* and GIT_COMMITTER_* variables, where they should not come
+                from the user's settings.
+
+        Returns:
+            What was released: each with `.ref`, `.tag`, `.previous` and `.bump` in `.released`.
+
+        Raises:
+            RefusedError: It must not be released; nothing changed.
+            ConflictError: Another release came first; nothing changed.
+
+        Example:
+            >>> store.release(dry_run=True).released
+            ()
+        """
+        from datetime import UTC, datetime
+
+        from evalstore.release.bump import bump
+        from evalstore.release.step import BumpOptions
+
+        options = BumpOptions(
+            refs,
+            all_=not refs,
+            level=level,
+            pre=pre,
+            dependents=dependents,
+            sign=sign,
+            push=push,
+            message=message,
+            dry_run=dry_run,
+            signature=signature or {},
+            today=datetime.now(UTC).date(),
+        )
+        return bump(self.artifacts, options)
+
+
+def warn_of_findings(
+    store: ArtifactStore, used: Sequence[Resolved], what: str, find: Callable[[str], Resolved]
+) -> None:
+    """Warn of what validation finds in what is about to be used; `FindingsError` where the settings are strict."""
+    import warnings
+    from datetime import UTC, datetime
+
+    from evalstore.errors import FindingsWarning
+    from evalstore.lint.use import find_use_findings
+
+    found = find_use_findings(store, used, today=datetime.now(UTC).date(), find=find)
+    found.refuse_if_strict(what)
+    for line in found.list_lines():
+        warnings.warn(line, FindingsWarning, stacklevel=3)
+
+
+def get_artifacts(store: Store | ArtifactStore) -> ArtifactStore:
+    """Return the store as the use cases take it."""
+    return store.artifacts if isinstance(store, Store) else store
