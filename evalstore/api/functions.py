@@ -12,15 +12,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-from weakref import finalize
 
 import evalstore.report  # noqa: F401  # it registers how results are shown in a notebook
-from evalstore.api.store import Store, get_artifacts, warn_of_findings
+from evalstore.api.store import Store, warn_of_findings
 from evalstore.errors import UsageError, require_types
 from evalstore.model.artifact import Artifact
-from evalstore.store import ArtifactStore, Resolved
+from evalstore.store import ArtifactStore, OpenedStore, Resolved
 from evalstore.text import make_excerpt
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ _STORE, _ARTIFACT = (Store, ArtifactStore), (Artifact, Resolved, Mapping, str)
 def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     run_a: Run | Path | str,
     run_b: Run | Path | str,
-    store: Store | ArtifactStore,
+    store: OpenedStore,
     *,
     allow_drift: bool = False,
     judges: Judges | None = None,
@@ -95,7 +93,7 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
     types = {"store": (store, _STORE), "judges": (judges, (Judges, _NOTHING))}
     require_types("audit", run_a=(run_a, runs), run_b=(run_b, runs), **types)
     a, b = (run if isinstance(run, Run) else Path(run) for run in (run_a, run_b))
-    artifacts = get_artifacts(store)
+    artifacts = store.artifacts
     options = AuditOptions(
         allow_drift=allow_drift, judges=judges or Judges(), ask=ask, by=by, moved=moved
     )
@@ -136,7 +134,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
     old: Artifact | Resolved | Mapping[str, Any] | str,
     new: Artifact | Resolved | Mapping[str, Any] | str,
     *,
-    store: Store | ArtifactStore | None = None,
+    store: OpenedStore | None = None,
     load: ArtifactLoader | None = None,
     rows: DatasetRows | None = None,
     profile: Profile | None = None,
@@ -188,7 +186,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
         sides = [_read_artifact(side, None, "compare") for side in (old, new)]
         settings = settings or ComparisonSettings(profile or Profile.SCORE)
         return compare_documents(*sides, load=load, rows=rows, settings=settings)
-    store = get_artifacts(store)
+    store = store.artifacts
     from datetime import UTC, datetime
 
     from evalstore.release.acceptances import ChangePolicy, read_change_policy
@@ -234,7 +232,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     output: str | Output | Mapping[str, Any],
     question: Question | Mapping[str, Any] | None = None,
     *,
-    store: Store | ArtifactStore | None = None,
+    store: OpenedStore | None = None,
     judges: Judges | None = None,
     worktree: str | None = None,
 ) -> RubricResult:
@@ -271,7 +269,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
     row_types = (Question, Mapping, _NOTHING)
     require_types("evaluate", rubric=(rubric, _ARTIFACT), question=(question, row_types), **types)
     if store is not None:
-        store = get_artifacts(store)
+        store = store.artifacts
     if worktree is not None:
         if store is None:
             raise UsageError(
@@ -298,7 +296,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
     dataset: str,
     outputs: Path | str,
     *,
-    store: Store | ArtifactStore,
+    store: OpenedStore,
     out: Path | str | None = "runs",
     model: str | None = None,
     rubric: str | None = None,
@@ -387,11 +385,14 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         engine=engine,
         scheduler=scheduler,
     )
-    artifacts = get_artifacts(store)
+    artifacts = store.artifacts
     artifacts = artifacts if worktree is None else artifacts.with_worktree(worktree)
     with open_job(dataset, locate_file(outputs), artifacts, options) as job:
         if out is not None:
             return write_run_by_engine(job, Path(out))
+        from tempfile import TemporaryDirectory
+        from weakref import finalize
+
         folder = TemporaryDirectory(prefix="evalstore-")
         run = write_run_by_engine(job, Path(folder.name))
         finalize(run, folder.cleanup)  # its rows are read from there as long as it is in use

@@ -305,8 +305,3 @@ def warn_of_findings(
     found.refuse_if_strict(what)
     for line in found.list_lines():
         warnings.warn(line, FindingsWarning, stacklevel=3)
-
-
-def get_artifacts(store: Store | ArtifactStore) -> ArtifactStore:
-    """Return the store as the use cases take it."""
-    return store.artifacts if isinstance(store, Store) else store

@@ -11,7 +11,7 @@ from deepeval.test_case import LLMTestCase
 from evalstore.integrations.rubric_scorer import RubricScorer, scorer
 from evalstore.model.question import is_read_by_checks
 from evalstore.scoring.judging import Judges
-from evalstore.store import ArtifactStore
+from evalstore.store import OpenedStore
 
 
 class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
@@ -26,7 +26,7 @@ class RubricMetric(BaseMetric):  # type: ignore[misc]  # ships no types
         self,
         rubric: str | RubricScorer,
         *,
-        store: ArtifactStore | Path | str = ".",
+        store: OpenedStore | Path | str = ".",
         judges: Judges | None = None,
     ) -> None:
         # `evaluate` makes a metric anew for each test case, of the arguments that it finds as

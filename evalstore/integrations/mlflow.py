@@ -11,7 +11,7 @@ from mlflow.genai.scorers import scorer as _register
 
 from evalstore.integrations.rubric_scorer import Graded, scorer
 from evalstore.scoring.judging import Judges
-from evalstore.store import ArtifactStore
+from evalstore.store import OpenedStore
 
 _INPUTS = ("input", "question", "query", "prompt")
 
@@ -19,7 +19,7 @@ _INPUTS = ("input", "question", "query", "prompt")
 def make_mlflow_scorer(
     rubric: str,
     *,
-    store: ArtifactStore | Path | str = ".",
+    store: OpenedStore | Path | str = ".",
     judges: Judges | None = None,
     name: str | None = None,
 ) -> Any:

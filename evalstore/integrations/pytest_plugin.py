@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from evalstore.errors import EvalstoreError
 from evalstore.integrations.rubric_scorer import Graded, RubricScorer, scorer
 from evalstore.scoring import ScoringOptions, open_job
 from evalstore.scoring.judging import Judges
@@ -60,17 +61,27 @@ class PytestGrader:
                 **({} if calls is None else {"tool_calls": calls}),
             }
             self.graded[question] = json.dumps(line)
-        if rubric not in self._scorers:
+        return self._find_scorer(rubric).grade(output, {**row, **keys}, calls)
+
+    def _find_scorer(self, rubric: str) -> RubricScorer:
+        """Return the scorer of a reference; one that is misspelt fails the test, in a line that names the nearest."""
+        if rubric in self._scorers:
+            return self._scorers[rubric]
+        try:
             self._scorers[rubric] = scorer(rubric, store=self.store)
-        return self._scorers[rubric].grade(output, {**row, **keys}, calls)
+        except EvalstoreError as error:
+            reason = f"{error}; {error.hint}" if error.hint else str(error)
+        else:
+            return self._scorers[rubric]
+        pytest.fail(reason, pytrace=False)
 
     def _find_question(self, id_: str) -> Mapping[str, Any]:
         if self.dataset is None:
-            raise pytest.UsageError("a question needs its dataset: --evalstore-dataset REF")
+            pytest.fail("a question needs its dataset: --evalstore-dataset REF", pytrace=False)
         with ArtifactStore.open(self.store) as store:
             found = next((one.row for one in store.questions(self.dataset) if one.id == id_), None)
         if found is None:
-            raise pytest.UsageError(f"{self.dataset} has no question {id_!r}")
+            pytest.fail(f"{self.dataset} has no question {id_!r}", pytrace=False)
         return found
 
 

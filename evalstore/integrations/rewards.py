@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.integrations.rubric_scorer import Graded, scorer
 from evalstore.scoring.judging import Judges
-from evalstore.store import ArtifactStore
+from evalstore.store import OpenedStore
 
 Message = Mapping[str, Any]
 # A text, or the messages of a conversation.
@@ -16,7 +16,7 @@ Completion = str | Sequence[Message]
 
 
 def make_trl_reward(
-    rubric: str, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None
+    rubric: str, *, store: OpenedStore | Path | str = ".", judges: Judges | None = None
 ) -> Callable[..., list[float | None]]:
     """Return a reward function for `GRPOTrainer(reward_funcs=…)`: a score in [0, 1] for each completion.
 
@@ -46,7 +46,7 @@ def make_trl_reward(
 
 
 def make_verifiers_reward(
-    rubric: str, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None
+    rubric: str, *, store: OpenedStore | Path | str = ".", judges: Judges | None = None
 ) -> Callable[..., Awaitable[float | dict[str, float]]]:
     """Return a reward of verifiers (0.4 and later), for `rewards: {name: {fn: "module:name"}}` of a task's config.
 

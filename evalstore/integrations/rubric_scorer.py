@@ -33,7 +33,7 @@ from evalstore.model.question_params import list_value_keys
 from evalstore.runs import UsedArtifact
 from evalstore.scoring.grading import ArtifactResolver
 from evalstore.scoring.judging import Judges, open_session
-from evalstore.store import ArtifactStore
+from evalstore.store import ArtifactStore, OpenedStore
 from evalstore.text import make_printable
 
 _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNSCORED: None}
@@ -255,7 +255,7 @@ class RubricScorer:
 
 
 def scorer(
-    rubric: str, *, store: ArtifactStore | Path | str = ".", judges: Judges | None = None
+    rubric: str, *, store: OpenedStore | Path | str = ".", judges: Judges | None = None
 ) -> RubricScorer:
     """Return the rubric that a reference names as a function of outputs, with all that it refers to.
 
@@ -264,8 +264,8 @@ def scorer(
     is resolved now, and the grades say as what. Raises `EvalstoreError` for a rubric that is not
     there or unreadable.
     """
-    if isinstance(store, ArtifactStore):
-        return _load_scorer(rubric, store, judges or Judges())
+    if isinstance(store, OpenedStore):
+        return _load_scorer(rubric, store.artifacts, judges or Judges())
     with ArtifactStore.open(store) as opened:
         return _load_scorer(rubric, opened, judges or Judges())
 

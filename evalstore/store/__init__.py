@@ -2,7 +2,7 @@
 
 from evalstore.store.repository.objects import Commit
 from evalstore.store.resolve import Resolved
-from evalstore.store.store import ArtifactStore
+from evalstore.store.store import ArtifactStore, OpenedStore
 from evalstore.store.tags import Release
 
-__all__ = ["ArtifactStore", "Commit", "Release", "Resolved"]
+__all__ = ["ArtifactStore", "Commit", "OpenedStore", "Release", "Resolved"]

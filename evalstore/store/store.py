@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from evalstore.documents import write_canonical
 from evalstore.errors import ArgumentError, RefError
@@ -16,10 +16,24 @@ if TYPE_CHECKING:
     from evalstore.model import Question
 
 
+@runtime_checkable
+class OpenedStore(Protocol):
+    """A store that somebody opened: an `ArtifactStore`, or the `Store` of programs around one."""
+
+    @property
+    def artifacts(self) -> ArtifactStore:
+        """The store as the use cases take it."""
+
+
 class ArtifactStore(StoreReader):
     """One store of artifacts; a context manager, because it keeps a git process until it is closed."""
 
     __slots__ = ()
+
+    @property
+    def artifacts(self) -> ArtifactStore:
+        """The store as the use cases take it: itself."""
+        return self
 
     def resolve(self, ref: str | Ref) -> Resolved:
         """Return what a reference means; `RefError` names the versions there are, `RefusedError` says what is amiss.

@@ -47,7 +47,7 @@ def test_a_score_says_what_failed_and_why_and_names_its_ruler(
 ) -> None:
     log = evaluated(dataset_samples("dataset/small@1.0.0", repo), rubric_scorer("rubric/tone@1.0.0", repo), mock(SAID))
     two = scores(log)["two"]
-    assert two.explanation == "fail (1/3)\n- calm failed (0): found '!'\n- short failed (0): found 'moreover'"
+    assert two.explanation == "fail (33.33)\n- calm failed (0): found '!'\n- short failed (0): found 'moreover'"
     assert two.answer == "moreover! thanks"
     with Store.open(repo) as store:
         resolved = store.resolve("rubric/tone@1.0.0")

@@ -34,7 +34,7 @@ def test_a_grade_is_that_of_the_store_and_names_its_ruler(repo: Path) -> None:
     assert [(one.score, one.checks) for one in graded] == [(one.score, one.checks) for one in wanted]
     assert [one.passed for one in graded] == [True, False, True, True]
     assert {(one.ref, one.digest) for one in graded} == {("rubric/tone@1.0.0", digest)}
-    assert graded[1].reason == "fail (1/3)\n- calm failed (0): found '!'\n- short failed (0): found 'moreover'"
+    assert graded[1].reason == "fail (33.33)\n- calm failed (0): found '!'\n- short failed (0): found 'moreover'"
 
 
 def test_a_scorer_goes_through_pickle_and_threads_and_needs_its_store_no_more(repo: Path) -> None:
@@ -151,6 +151,10 @@ import pytest
 @pytest.mark.parametrize(("question", "output"), [("one", "please"), ("two", "moreover! thanks")])
 def test_answer(rubric, question, output):
     rubric("rubric/tone@1.0.0").check(output, question=question)
+
+
+def test_misspelt(rubric):
+    rubric("rubric/tune@1.0.0").check("please")
 """
 
 
@@ -161,8 +165,9 @@ def test_pytest_checks_outputs_and_writes_a_run_that_can_be_audited(repo: Path, 
     options = ["--evalstore-store", str(repo), "--evalstore-dataset", "dataset/small@1.0.0", "--evalstore-run", "runs"]
     ran = run_pytest("test_it.py", *options, cwd=tmp_path / "tests")
     assert ran.returncode == 1
-    assert "rubric/tone@1.0.0: fail (1/3)" in ran.stdout
-    assert "1 failed, 1 passed" in ran.stdout
+    assert "rubric/tone@1.0.0: fail (33.33)" in ran.stdout
+    assert "2 failed, 1 passed" in ran.stdout
+    assert "\nthere is no rubric/tune; did you mean rubric/tone? released: 1.0.0\n" in ran.stdout
     run = ran.stdout.partition("\nrun ")[2].split("\n")[0]
     with Store.open(repo) as store:
         from evalstore import audit

@@ -55,7 +55,7 @@ from evalstore.integrations.inspect.samples import (
 from evalstore.integrations.rubric_scorer import ReleasedRubric
 from evalstore.model import JudgeCall, JudgeReply, RubricResult, Sample
 from evalstore.scoring.judging.request import SAMPLING
-from evalstore.store import ArtifactStore
+from evalstore.store import OpenedStore
 from evalstore.text import make_excerpt
 
 __all__ = ["dataset_samples", "pass_rate", "rubric_scorer"]
@@ -142,7 +142,7 @@ def _read_reply(output: ModelOutput, model: str) -> JudgeReply:
 
 
 def rubric_scorer(
-    ref: str | None = None, store: ArtifactStore | Path | str = ".", *, judge: InspectJudge = None
+    ref: str | None = None, store: OpenedStore | Path | str = ".", *, judge: InspectJudge = None
 ) -> Scorer:
     """Grade by the rubric `ref`, or by the one that a sample's metadata names as `rubric_ref`; reports mean and passes.
 

@@ -38,7 +38,7 @@ from evalstore.model import (
 from evalstore.runs import UsedArtifact
 from evalstore.runs.eee_write import format_exact_score
 from evalstore.scoring.grading import ArtifactResolver, format_exact_ref
-from evalstore.store import ArtifactStore
+from evalstore.store import ArtifactStore, OpenedStore
 from evalstore.text import make_excerpt
 
 GRADER_ROLE = "grader"
@@ -71,10 +71,10 @@ def open_store(place: Path | str) -> Iterator[ArtifactResolver]:
         _log.warning(note)
 
 
-def locate_store(store: ArtifactStore | Path | str) -> str:
+def locate_store(store: OpenedStore | Path | str) -> str:
     """Return a store's path as text for Inspect's log; a relative path stays relative."""
-    if isinstance(store, ArtifactStore):
-        return str(store.root or store.git.directory)
+    if isinstance(store, OpenedStore):
+        return str(store.artifacts.root or store.artifacts.git.directory)
     return str(store)
 
 
@@ -89,7 +89,7 @@ def _add_hints_as_notes() -> Iterator[None]:
         raise
 
 
-def dataset_samples(ref: str, store: ArtifactStore | Path | str = ".") -> MemoryDataset:
+def dataset_samples(ref: str, store: OpenedStore | Path | str = ".") -> MemoryDataset:
     """Return the questions of a dataset as samples: the input or the messages, `expected` as target, the rest metadata.
 
     `rubric_scorer` reads the metadata back, so that a sample is graded as its question is. Raises
