@@ -37,7 +37,7 @@ class ReportValue:
         Returns:
             Plain data: scores are fractions of 1, and texts such as `1/3` where no decimal is exact.
 
-        Example:
+        Examples:
             >>> store.resolve("rubric/answer_style").to_dict()["version"]
             '1.0.0'
         """

@@ -79,7 +79,7 @@ def audit(  # noqa: PLR0913  # what a command line can say, each by its name
             (unless `allow_drift`), or nothing can be compared.
         LoadError: A file cannot be read.
 
-    Example:
+    Examples:
         >>> a = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
         >>> print(audit(a, a, store).sentence)
         The score did not move: nothing changed.
@@ -118,7 +118,7 @@ def check_conditions(audit: Audit, *conditions: str) -> tuple[ConditionResult, .
     Raises:
         UsageError: A condition cannot be read.
 
-    Example:
+    Examples:
         >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
         >>> [str(found.answer) for found in check_conditions(audit(run, run, store), "own<-2")]
         ['holds']
@@ -168,7 +168,7 @@ def compare(  # noqa: PLR0913  # two sides, and what is known beside them
         RefError: There is no such artifact or version.
         UsageError: The sides are of two kinds, or a reference is given without a store.
 
-    Example:
+    Examples:
         >>> old = store.load("rubric/answer_style@1.0.0").value
         >>> diff = compare(old, old | {"scoring": {"combine": "min"}}, store=store)
         >>> print(diff.required_bump, diff.next_version)
@@ -256,7 +256,7 @@ def evaluate(  # noqa: PLR0913  # what a command line can say, each by its name
         RefError: There is no such artifact or version.
         UsageError: A reference or `worktree` is given without a store.
 
-    Example:
+    Examples:
         >>> result = evaluate("rubric/answer_style", "Run `export`.", store=store)
         >>> result.score, str(result.verdict), result.checks[1].reason
         (Fraction(1, 2), 'fail', '0 of 3 values found, 1 needed')
@@ -345,7 +345,7 @@ def score(  # noqa: PLR0913  # what a command line can say, each by its name
         RefusedError: Outputs and questions do not belong together.
         LoadError: The outputs cannot be read.
 
-    Example:
+    Examples:
         >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
         >>> run.score, run.scored
         (Fraction(13, 16), 4)

@@ -25,7 +25,7 @@ class Store:
     Open it with `Store.open(path)`, best in a `with` block: it keeps a git process until it is
     closed. References are texts such as `rubric/answer_style@1.0.0`, as on the command line.
 
-    Example:
+    Examples:
         >>> from evalstore import Store
         >>> with Store.open(".") as store:
         ...     print(store.resolve("rubric/answer_style@^1").version)
@@ -54,7 +54,7 @@ class Store:
             GitError: There is no git repository.
             LoadError: evalstore.yaml cannot be read.
 
-        Example:
+        Examples:
             >>> Store.open(".").strict
             False
         """
@@ -63,7 +63,7 @@ class Store:
     def close(self) -> None:
         """End the git process that reads objects; the end of a `with` block does the same.
 
-        Example:
+        Examples:
             >>> store = Store.open(".")
             >>> store.close()
         """
@@ -109,7 +109,7 @@ class Store:
                 `hint` names the nearest one, or the versions that there are.
             RefusedError: The tag or the lock was tampered with.
 
-        Example:
+        Examples:
             >>> store.resolve("rubric/answer_style").tag
             'rubric/answer_style@1.0.0'
         """
@@ -128,7 +128,7 @@ class Store:
             RefError: As for `resolve`, for the first that is wrong.
             RefusedError: As for `resolve`.
 
-        Example:
+        Examples:
             >>> refs = ["rubric/answer_style", "dataset/help_desk"]
             >>> [found.version for found in store.resolve_all(refs)]
             ['1.0.0', '1.0.0']
@@ -151,7 +151,7 @@ class Store:
             SchemaError: Nothing could be graded with it.
             FindingsError: The settings are strict, and validation finds something.
 
-        Example:
+        Examples:
             >>> store.load("rubric/answer_style@1.0.0").value["scoring"]["combine"]
             'weighted_avg'
         """
@@ -177,7 +177,7 @@ class Store:
             RefError: As for `resolve`.
             LoadError: The rows cannot be read.
 
-        Example:
+        Examples:
             >>> [question.id for question in store.questions("dataset/help_desk")][:2]
             ['forgot_password', 'slow_page']
         """
@@ -193,7 +193,7 @@ class Store:
         Returns:
             The releases, in ascending order: `.kind`, `.id`, `.version` and `.tag`.
 
-        Example:
+        Examples:
             >>> [str(release.version) for release in store.releases("rubric", "answer_style")]
             ['1.0.0']
         """
@@ -207,7 +207,7 @@ class Store:
         Returns:
             A reference to each file, pinned to `worktree`; links and misplaced files are left out.
 
-        Example:
+        Examples:
             >>> [ref.name for ref in store.working()][:2]
             ['rubric/answer_style', 'rubric/reviewed_answer']
         """
@@ -226,7 +226,7 @@ class Store:
         Raises:
             UsageError: `pins` is something else.
 
-        Example:
+        Examples:
             >>> store.with_worktree("all").resolve("rubric/answer_style").ref
             'rubric/answer_style@worktree'
         """
@@ -266,7 +266,7 @@ class Store:
             RefusedError: It must not be released; nothing changed.
             ConflictError: Another release came first; nothing changed.
 
-        Example:
+        Examples:
             >>> store.release(dry_run=True).released
             ()
         """

@@ -460,7 +460,7 @@ class Audit(PageValue):
         moved: The questions that moved most, as many as were asked for, flips first.
         moved_count: How many questions moved.
 
-    Example:
+    Examples:
         >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
         >>> audit(run, run, store).delta
         Fraction(0, 1)

@@ -377,7 +377,7 @@ class Diff(PageValue):
         rule_set: The number of the rules that judged.
         ask_command: The command that asks judges about the edits that only they can decide.
 
-    Example:
+    Examples:
         >>> print(compare("rubric/answer_style", "rubric/answer_style@worktree", store=store))
         rubric/answer_style@1.0.0 → rubric/answer_style@worktree
         <BLANKLINE>

@@ -75,7 +75,7 @@ def export(
         RefError: No dataset here came from the format, or there is no such artifact.
         RefusedError: The format cannot express a rubric, or a file differs.
 
-    Example:
+    Examples:
         >>> try:
         ...     export(to="ai_best_practices", store=".")
         ... except evalstore.EvalstoreError as error:

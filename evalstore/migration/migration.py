@@ -187,7 +187,7 @@ def migrate(  # noqa: PLR0913  # the options of the command line
         ConflictError: Another process made a file meanwhile.
         UsageError: There is no such format or dialect.
 
-    Example:
+    Examples:
         >>> report = migrate("outputs", into=".", dry_run=True)
         >>> report.written, [skipped.file for skipped in report.skipped]
         ((), ['outputs/model_a.jsonl'])

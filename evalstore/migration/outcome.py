@@ -195,7 +195,7 @@ class MigrationReport(ReportValue):
         recovered: Whether what an interrupted migration left was undone first.
         behind: The pins that an edit at the source left behind.
 
-    Example:
+    Examples:
         >>> migrate("outputs", into=".", dry_run=True).sources
         ()
     """
@@ -238,7 +238,7 @@ class MigrationReport(ReportValue):
         Returns:
             How many there are; a whole file that is set aside counts as its cases do.
 
-        Example:
+        Examples:
             >>> migrate("outputs", into=".", dry_run=True).count("migrated")
             0
         """
@@ -258,7 +258,7 @@ class MigrationReport(ReportValue):
         Returns:
             Whether there is a source, nothing else was lost, and no file is in conflict.
 
-        Example:
+        Examples:
             >>> migrate("outputs", into=".", dry_run=True).is_complete_but_for(["lossy"])
             False
         """

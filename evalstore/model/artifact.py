@@ -49,7 +49,7 @@ class Artifact(ArtifactIdentity):
         version: The version of the file, as it is written.
         document: The file with its places.
 
-    Example:
+    Examples:
         >>> store.load("rubric/answer_style").versioned
         'rubric/answer_style@1.0.0'
     """

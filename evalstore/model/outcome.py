@@ -179,7 +179,7 @@ class RubricResult(ReportValue):
         checks: The results of its checks: each `.id`, `.kind`, `.score`, `.verdict`, `.reason`.
         reason: What decided, beyond the checks.
 
-    Example:
+    Examples:
         >>> print(evaluate("rubric/answer_style", "Run `export`.", store=store).verdict)
         fail
     """

@@ -97,7 +97,7 @@ class Released(ReportValue):
         push: What became of the push; None without one.
         renumbered: Releases whose versions others had, of `bump --again` only.
 
-    Example:
+    Examples:
         >>> store.release(dry_run=True).unchanged[:2]
         ('rubric/answer_style', 'rubric/reviewed_answer')
     """

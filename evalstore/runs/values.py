@@ -251,7 +251,7 @@ class Run(PageValue):
         notes: What to know before the score is used, in sentences.
         eee_version: The version of Every Eval Ever that it is written in.
 
-    Example:
+    Examples:
         >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
         >>> run.checks["no_filler"].fail, run.checks["no_filler"].mean
         (1, Fraction(3, 4))
@@ -314,7 +314,7 @@ class Run(PageValue):
         Raises:
             LoadError: It cannot be read as one.
 
-        Example:
+        Examples:
             >>> path = score("dataset/help_desk", "outputs/model_a.jsonl", store=store).path
             >>> Run.read(path).score
             Fraction(13, 16)
@@ -332,7 +332,7 @@ class Run(PageValue):
         Raises:
             LoadError: A row cannot be read.
 
-        Example:
+        Examples:
             >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
             >>> [(row.id, row.score) for row in run.rows()][2]
             ('export_data', Fraction(1, 4))
@@ -349,7 +349,7 @@ class Run(PageValue):
         Raises:
             UsageError: pandas is not installed.
 
-        Example:
+        Examples:
             >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
             >>> run.to_pandas()["score"].tolist()
             [1.0, 1.0, 0.25, 1.0]
@@ -365,7 +365,7 @@ class Run(PageValue):
         Raises:
             UsageError: pyarrow is not installed.
 
-        Example:
+        Examples:
             >>> run = score("dataset/help_desk", "outputs/model_a.jsonl", store=store, out=None)
             >>> run.to_arrow().num_rows
             4

@@ -57,7 +57,7 @@ class Resolved(ArtifactIdentity, ReportValue):
         artifact: The artifact itself.
         locked: Whether evalstore.lock holds it.
 
-    Example:
+    Examples:
         >>> print(store.resolve("rubric/answer_style@^1").floating)
         True
     """

@@ -47,7 +47,7 @@ class Endpoint:
     Raises:
         UsageError: A value is out of bounds, or the URL or the key is not valid.
 
-    Example:
+    Examples:
         >>> Endpoint("http://localhost:8000", timeout=120).base
         'http://localhost:8000/v1'
     """

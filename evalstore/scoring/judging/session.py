@@ -63,7 +63,7 @@ class Judges:
     Raises:
         UsageError: The name of the model is impossible.
 
-    Example:
+    Examples:
         >>> Judges(Endpoint("http://localhost:8000/v1"), model={"id": "my-model"}).offline
         False
     """
