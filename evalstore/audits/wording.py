@@ -9,6 +9,7 @@ of the typical question. Chance is said only where none of them holds.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil, floor
@@ -49,6 +50,8 @@ _NOTHING = 1e-12  # what is left of a float where nothing is
 _WIDE = Fraction(1, 2)  # of the larger: rubrics that far apart are said
 _SHOWN_RENAMES = 5
 _FEW_PEOPLE, _NAME_WIDTH = 3, 30
+# Where a claim ends, and not where the doubt about it begins.
+_CLAIM_END = re.compile(r"[,;] (?!which|within|although|estimated|a bounded|could be|if )")
 _MANY = 100_000  # questions: beyond these nobody asks so many
 
 
@@ -66,6 +69,14 @@ def format_size(share: Fraction | float) -> str:
     """Format how large a share is, in points; what is not nothing is never said to be 0.00."""
     text = f"{abs(float(share)) * 100:.2f}"
     return "less than 0.01" if text == "0.00" and share else text
+
+
+def shorten_claims(text: str, limit: int) -> str:
+    """Return a sentence of several claims, shortened to whole ones: none is shown without the doubt about it."""
+    if len(text) <= limit:
+        return text
+    ends = [found.start() for found in _CLAIM_END.finditer(text, 0, limit - len(", …"))]
+    return f"{text[: ends[-1]]}, …" if ends else make_excerpt(text, limit)
 
 
 def write_sentence(audit: Audit) -> str:

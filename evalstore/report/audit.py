@@ -17,6 +17,7 @@ from evalstore.audits.wording import (
     has_other_prompt,
     name_own,
     name_prompt,
+    shorten_claims,
     write_answer,
 )
 from evalstore.report.blame import describe_origin
@@ -25,7 +26,6 @@ from evalstore.report.text_layout import (
     PAPER,
     Part,
     Screen,
-    format_columns,
     format_percent,
     join_blocks,
     wrap_columns,
@@ -33,6 +33,7 @@ from evalstore.report.text_layout import (
 from evalstore.statistics import Conclusion
 from evalstore.text import count_noun, make_excerpt
 
+_WIDTH = 80  # of the terminal that the numbers of lines are for
 _MOST_LINES, _BLANK_LINES, _FEWEST_DETAILS = 20, 3, 1  # of the text without --verbose
 _MOST_SENTENCE, _MOST_ROWS, _FEWEST_ROWS = 3, 5, 2
 _ANSWERS = {"Yes": Part.PATCH, "No": Part.MAJOR, "cannot tell": Part.MINOR}
@@ -64,7 +65,8 @@ def text(
             _list_rest(audit, screen),
         ]
     else:
-        room = _MOST_LINES - len(head) - len(table) - len(verdict) - _BLANK_LINES
+        most = _MOST_LINES * max(screen.width, _WIDTH) // screen.width
+        room = most - len(head) - len(table) - len(verdict) - _BLANK_LINES
         details = [_list_details(audit, screen, max(room, _FEWEST_DETAILS))]
     return join_blocks(head, table, *details, slices, verdict)
 
@@ -87,11 +89,12 @@ def document(audit: Audit) -> dict[str, Any]:
 
 
 def _write_head(audit: Audit, screen: Screen) -> list[str]:
-    """Return what moved the score in a sentence, cut where it is long, and whether the outputs are better."""
-    sentence = screen.wrap(audit.sentence, inner="", part=Part.HEAD)
-    if not screen.whole and len(sentence) > _MOST_SENTENCE:
-        cut = make_excerpt(audit.sentence, _MOST_SENTENCE * screen.width * 9 // 10)
-        sentence = screen.wrap(cut, inner="", part=Part.HEAD)[:_MOST_SENTENCE]
+    """Return what moved the score in a sentence, whole claims of it where it is long, and if the outputs are better."""
+    whole = screen.wrap(audit.sentence, inner="", part=Part.HEAD)
+    room = _MOST_SENTENCE * max(screen.width, _WIDTH) * 9 // 10
+    is_long = not screen.whole and len(whole) > _MOST_SENTENCE
+    cut = shorten_claims(audit.sentence, room)
+    sentence = screen.wrap(cut, inner="", part=Part.HEAD) if is_long else whole
     return [*sentence, *_paint_answer(write_answer(audit), screen)]
 
 
@@ -112,7 +115,7 @@ def _write_verdict(audit: Audit, screen: Screen) -> list[str]:
     listing = ", ".join(f"{label} {format_points(share)}" for label, share in shares)
     line = f"{format_points(audit.delta)} points{': ' if listing else ''}{listing}"
     return [
-        screen.paint_change(make_excerpt(line, screen.width)),
+        screen.paint_change(shorten_claims(line, screen.width)),
         *_paint_answer(write_answer(audit), screen),
     ]
 
@@ -157,13 +160,9 @@ def _format_waterfall(audit: Audit, screen: Screen, most: int) -> list[str]:
         ),
         _list_side_cells("B", audit.b, is_whole=is_whole, is_named=is_named),
     ]
-    if screen.whole:
-        head, *table = wrap_columns(cells, screen.width, right={1, 2, 3})
-    else:
-        lines = format_columns(cells, right={1, 2, 3}).split("\n")
-        head, *table = (
-            line if len(line) <= screen.width else f"{line[: screen.width - 1]}…" for line in lines
-        )
+    if screen.width < _WIDTH:  # no room for the names of the datasets
+        cells = [(*row[:-1], row[-1].partition(", dataset/")[0]) for row in cells]
+    head, *table = wrap_columns(cells, screen.width, right={1, 2, 3})
     return [screen.paint(Part.QUIET, head), *map(screen.paint_change, table)]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evalstore.audits.wording import format_points
+from evalstore.audits.wording import format_points, shorten_claims
 from evalstore.report.pages.bars import draw_bar
 from evalstore.report.text_layout import format_percent
 from evalstore.text import count_noun, make_excerpt, make_printable
@@ -69,6 +69,7 @@ def _load_environment() -> Environment:
         "percent": format_percent,
         "points": format_points,
         "shorten": make_excerpt,
+        "shorten_claims": shorten_claims,
     }
     environment.globals["most_characters"] = MOST_CHARACTERS
     return environment
