@@ -18,7 +18,9 @@ FEWEST_MOVES = 5  # of fewer, no split is rare enough: four that all fall have a
 FEWEST_ANCHORS = (
     5  # of fewer, one more would move their mean by as much as what is estimated from it
 )
-MISSED_LEVEL = 0.045  # how often what moves a mean back may be missed: nearly all of what may be false
+MISSED_LEVEL = (
+    0.045  # how often what moves a mean back may be missed: nearly all of what may be false
+)
 # An effect whose interval lies within one point is called a null.
 NULL_MARGIN = 0.01
 _Z = 1.959963984540054  # the quantile of a normal distribution with 2.5 % above it

@@ -43,7 +43,13 @@ def test_the_typical_question_is_found_where_the_mean_cannot_be(name: str, size:
 
 
 # A share of the questions, and by how much it moves: of each the mean is 0, and of the first alone its sign is even.
-TWO_VALUES = [(Fraction(1, 2), 1), (Fraction(1, 3), -1), (Fraction(1, 10), -1), (Fraction(1, 20), -1), (Fraction(1, 5), 1)]
+TWO_VALUES = [
+    (Fraction(1, 2), 1),
+    (Fraction(1, 3), -1),
+    (Fraction(1, 10), -1),
+    (Fraction(1, 20), -1),
+    (Fraction(1, 5), 1),
+]
 
 
 @pytest.mark.heavy
