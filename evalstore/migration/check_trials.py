@@ -12,6 +12,7 @@ from evalstore.migration.outcome import MigrationOutcome, find_worst_outcome
 from evalstore.model import (
     MALFORMED_ERRORS,
     Check,
+    Kind,
     Output,
     Question,
     Sample,
@@ -26,7 +27,9 @@ _TRIAL = Sample(Output("Some text."))
 
 def try_checks(case: LegacyCase) -> LegacyCase:
     """Return a case that is lossy where one of its checks cannot be run, whatever the output is."""
-    if case.rubric is None or case.outcome is MigrationOutcome.REFUSED:
+    if case.rubric is None or case.rubric.kind is not Kind.RUBRIC:
+        return case
+    if case.outcome is MigrationOutcome.REFUSED:
         return case
     reasons = tuple(_list_failures(case.rubric.value, case.question))
     if not reasons:

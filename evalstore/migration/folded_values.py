@@ -157,8 +157,8 @@ def _select_shared(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[st
 
 
 def _list_parts(rubric: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the texts, lists and mappings of checks, scoring and question, each with its pointer."""
-    for key in ("checks", "scoring", "question"):
+    """Yield the texts, lists and mappings of checks, scoring, question and template, each with its pointer."""
+    for key in ("checks", "scoring", "question", "template"):
         yield from _walk(_strip(rubric.get(key)), f"/{key}")
 
 

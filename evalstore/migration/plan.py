@@ -105,7 +105,11 @@ def plan_source(context: SourceContext, place: SuiteIdentity, target: StoreTarge
         rubrics = _place_drafts(context, batch, shares, drafts)
         main = _place_main(context, batch, rubrics, shares)
         if main and not run:
-            pinned = {draft.ref: draft.value for draft in filter(None, rubrics)}
+            pinned = {
+                draft.ref: draft.value
+                for draft in rubrics
+                if draft and draft.kind is Kind.RUBRIC
+            }
             check_restorable(
                 build_restorable(main, context),
                 pinned,

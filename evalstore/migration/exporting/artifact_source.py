@@ -44,14 +44,14 @@ class ArtifactSource:
         return cls(store.root, store)
 
     def list_refs_of_format(self, format: str) -> list[Ref]:  # noqa: A002  # the word of the command line
-        """Return the artifacts on disk that stand for sources of a format: datasets, and rubrics with a remainder."""
+        """Return the artifacts on disk that stand for sources of a format: datasets, and rubrics and judges with a remainder."""
         if self.root is None:
             raise RefError(
                 "a bare repository has no files to export", hint="name releases: dataset/x@1.0.0"
             )
         names = [
             (kind, name[:-5])
-            for kind in (Kind.DATASET, Kind.RUBRIC)
+            for kind in (Kind.DATASET, Kind.RUBRIC, Kind.JUDGE)
             for name in list_below(self.root, kind.folder)
         ]
         refs = [Ref(kind, id_, "worktree", PinType.WORKTREE) for kind, id_ in names if is_id(id_)]

@@ -66,9 +66,12 @@ def check_unchanged(
         ]
     # References are expanded on both sides: artifacts may have been renamed by the plan.
     for name, ref, value, draft in rubrics:
-        if draft and not is_same_data(
-            _expand_scoring(Kind.RUBRIC, _take_implied_names(value, draft), expand_stored),
-            _expand_scoring(Kind.RUBRIC, draft.value, expand_draft),
+        if draft is None:
+            continue
+        ours = _take_implied_names(value, draft) if draft.kind is Kind.RUBRIC else value
+        if not is_same_data(
+            _expand_scoring(draft.kind, ours, expand_stored),
+            _expand_scoring(draft.kind, draft.value, expand_draft),
         ):
             raise EditedRubricError(name, ref)
 

@@ -46,6 +46,8 @@ from evalstore.model import Kind
 from evalstore.text import make_excerpt
 
 Rubrics = Mapping[str, Mapping[str, Any]]
+# The key that only a rubric has, and the one that only a judge has.
+_SELF_KEYS = {"checks": Kind.RUBRIC, "template": Kind.JUDGE}
 
 
 def add_doubled_keys(extraction: Extraction, document: Document) -> Extraction:
@@ -158,12 +160,9 @@ def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable)
     if restore := getattr(_load_reader(table), "restore", None):
         return {"": restore(main, rubrics, table)}
     source = main["x_source"]
-    # A rubric that stands for its source refers to itself.
-    kept = (
-        _unfold(source["kept"], main, f"rubric/{main.get('id')}")
-        if "checks" in main
-        else source["kept"]
-    )
+    # A rubric or a judge that stands for its source refers to itself.
+    kind = next((kind for key, kind in _SELF_KEYS.items() if key in main), None)
+    kept = _unfold(source["kept"], main, f"{kind}/{main.get('id')}") if kind else source["kept"]
     rows = [_unfold_row(row, rubrics) for row in main.get("questions", ())]
     cases = [(row["x_source"], restore_case(row, table.mirrors)) for row in rows]
     unmapped = [
