@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalstore.errors import RefError
+from evalstore.model import Kind
 from evalstore.places import find_resource_folder
 from evalstore.text import find_nearest, make_excerpt
 
 _SUFFIX = ".schema.json"
+# Where ai_eval publishes its schemas: each names the one that a file with this address has here.
+_AI_EVAL = "https://git.drupalcode.org/project/ai_eval/-/raw/1.0.x/schema"
+ALIASES: Mapping[str, str] = {
+    f"{_AI_EVAL}/{kind}{_SUFFIX}": kind.value for kind in (Kind.DATASET, Kind.RUBRIC, Kind.JUDGE)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +54,11 @@ def list_schemas() -> SchemaListing:
 
 
 def load_schema(name: str) -> SchemaFile:
-    """Return a schema by its name, that of a check also by its kind; raises `RefError` where there is none."""
-    names = list_schema_names()
+    """Return a schema by its name, or by its address at ai_eval, that of a check also by its kind.
+
+    Raises `RefError` where there is none.
+    """
+    names, name = list_schema_names(), ALIASES.get(name, name)
     full = next((one for one in (name, f"checks/{name}") if one in names), None)
     if full is None:
         near = find_nearest(name, names)

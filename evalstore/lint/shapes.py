@@ -34,6 +34,11 @@ SETTINGS = "evalstore"
 ACCEPTED = "accepted"
 CHECK, QUESTION = "check", "question"
 _CHECK_SCHEMAS = "checks/"
+# Kinds of ai_eval that run a program; a rubric with the other key may name those of its modules.
+_PROGRAM_KINDS, _BUNDLES = frozenset({"command", "score_delta"}), "applicable_bundles"
+_PROGRAM_HINT = (
+    "ai_eval runs it, and evalstore does not: `evalstore migrate FILE` keeps it under `x_unmapped`"
+)
 # Parts that are checked without the document around them, by name: the schema that defines each.
 _PARTS = {CHECK: "base/rubric", QUESTION: "dataset"}
 _REFERENCES = ("rubric_ref", "judge_prompt_ref", "validated_against", "dataset")
@@ -110,16 +115,20 @@ def lint_check_shapes(rubric: Any) -> Iterator[Note]:
         if isinstance(kind, str) and kind in list_check_kinds():
             yield from lint_shape(_CHECK_SCHEMAS + kind, check, pointer)
         else:
-            hint = suggest_name(
-                kind, list_check_kinds(), f"the kinds are {list_names(list_check_kinds())}"
-            )
-            guess = (
-                find_only_near(kind, tuple(list_check_kinds())) if isinstance(kind, str) else None
-            )
+            hint, guess = _explain_unknown_kind(kind, rubric)
             found, fix = describe_value(kind), Fix(guess) if guess else None
             yield make_note(
                 "check-kind-unknown", (*pointer, "kind"), fix=fix, found=found, hint=hint
             )
+
+
+def _explain_unknown_kind(kind: Any, rubric: Any) -> tuple[str, str | None]:
+    """Return a hint on a kind that is none here, and the kind that is meant where only one is near."""
+    kinds = list_check_kinds()
+    if isinstance(kind, str) and (kind in _PROGRAM_KINDS or _BUNDLES in rubric):
+        return _PROGRAM_HINT, None
+    guess = find_only_near(kind, tuple(kinds)) if isinstance(kind, str) else None
+    return suggest_name(kind, kinds, f"the kinds are {list_names(kinds)}"), guess
 
 
 def is_valid_by_schema(name: str, value: Any) -> bool:

@@ -214,16 +214,18 @@ def _has_no_weight(scoring: Mapping[str, Any], checks: list[dict[str, Any]]) -> 
     return all(weights.get(check["id"], 1) == 0 for check in checks)
 
 
+def _list_read_keys(kind: str) -> tuple[str, ...]:
+    return (*_CHECK_KEYS, *_TARGET_KEYS) if kind == _TARGET else _CHECK_KEYS
+
+
 def _list_unread_keys(run: list[Any], root: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences on keys of executed checks and of their scoring that the program does not read."""
     scoring, ids = root["scoring"], [check["id"] for check in root["checks"]]
     yield from describe_unknown_keys(
         (key for key in scoring.get("weights") or () if key not in ids), ids
     )
-    known = (*_CHECK_KEYS, *_TARGET_KEYS)
-    yield from describe_unknown_keys(
-        dict.fromkeys(key for check in run for key in check if key not in known), known
-    )
+    unread = (key for check in run for key in check if key not in _list_read_keys(check["kind"]))
+    yield from describe_unknown_keys(dict.fromkeys(unread), _CHECK_KEYS)
     yield from describe_unknown_keys(
         (key for key in scoring if key not in _SCORING_KEYS), _SCORING_KEYS
     )
