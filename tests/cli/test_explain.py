@@ -193,6 +193,8 @@ def test_a_schema_is_printed_as_it_is(name: str) -> None:
 
 def test_a_schema_goes_by_its_kind_and_a_near_name_is_told(cli: Cli, tmp_path: Path) -> None:
     assert json.loads(cli("explain", "--schema", "regex", cwd=tmp_path).out)["title"] == "regex check"
+    address = "https://git.drupalcode.org/project/ai_eval/-/raw/1.0.x/schema/judge.schema.json"
+    assert json.loads(cli("explain", "--schema", address, cwd=tmp_path).out)["title"] == "evalstore judge"
     ran = cli("explain", "--schema", "rubrik", cwd=tmp_path)
     assert (ran.code, ran.err) == (3, "error: there is no schema rubrik\nhint: did you mean rubric?\n")
     listed = cli("explain", "--schema", cwd=tmp_path).out

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from evalstore.checks import CheckContext, evaluate
 from evalstore.documents import read_json, write_json
+from evalstore.lint.shapes import lint_check_shapes
 from evalstore.migration import MigrationOutcome, export, migrate
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacySource
 from evalstore.migration.readers import run_reader
@@ -246,3 +247,13 @@ def test_what_a_row_bans_is_said_to_be_banned_nowhere() -> None:
     assert case.sentences == (
         "must_not_contain: the program caps the grade of accuracy where one occurs, which nothing here does",
     )
+
+
+def test_a_kind_that_runs_programs_is_never_taken_for_one_here() -> None:
+    checks = [{"id": "m", "kind": "must_contain_any", "values": ["x"]}, {"id": "f", "kind": "fact_mach"}]
+    root = {"id": "r", "version": "1.0", "applicable_bundles": [], "checks": checks, "scoring": {"combine": "all_pass"}}
+    notes = [note for note in lint_check_shapes(root) if note.rule == "check-kind-unknown"]
+    assert [note.fix for note in notes] == [None]
+    assert notes[0].facts["hint"].startswith("ai_eval runs it")
+    (case,) = taken(root).cases
+    assert case.reasons[0].startswith("fact_mach is not a kind of ai_eval itself")
