@@ -278,7 +278,7 @@ def test_surroundings_that_the_client_does_not_take_are_named(
 ) -> None:
     monkeypatch.setenv(name, value)
     monkeypatch.delenv("NO_PROXY")
-    asked = {"url": "https://127.0.0.1:9"} if name == "HTTPS_PROXY" else {}
+    asked = {} if name in {"ALL_PROXY", "HTTP_PROXY"} else {"url": "https://127.0.0.1:9"}
     with pytest.raises(RefusedError, match="no judge can be asked: ") as caught:
         ask_all([one()], endpoint(**asked), cache)
     assert name in str(caught.value.hint)

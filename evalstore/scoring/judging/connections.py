@@ -129,9 +129,10 @@ def open_pools(url: str, connections: int, headers: dict[str, str]) -> Pools:
         "headers": headers,
         "retries": False,
         "timeout": Timeout(connect=_LONGEST_CONNECT, read=None),
-        "ssl_context": _make_tls_context(),
     }
     proxy = _find_proxy(url)
+    if proxy or urlsplit(url).scheme == "https":  # to read the authorities takes 30 ms
+        given["ssl_context"] = _make_tls_context()
     manager = _make_proxy_manager(proxy, given) if proxy else PoolManager(**given)
     manager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
     return manager
