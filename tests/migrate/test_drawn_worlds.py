@@ -201,7 +201,7 @@ def list_states(report: MigrationReport) -> dict[str, FileState]:
     return {file.path: file.state for file in report.files if file.state is not FileState.UNCHANGED}
 
 
-@pytest.mark.parametrize("seed", thin(range(24), 8))
+@pytest.mark.parametrize("seed", thin(range(24), 12))
 def test_a_migration_loses_nothing_of_either_side(seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     world = World(tmp_path, random.Random(seed))  # noqa: S311  # seeds, no secrets
