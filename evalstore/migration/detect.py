@@ -130,11 +130,12 @@ def detect_format(value: Any, tables: Sequence[FormatTable]) -> FormatMatch:
         return OWN_MATCH
     shape = next(_find_shapes(value, tables), None)
     weights = weigh_formats(value, tables)
-    if not weights:
-        return FormatMatch(None, shape, 1.0, shape.reason) if shape else NO_MATCH
-    best, *others = weights
     if shape:
-        return FormatMatch(None, shape, 1.0, shape.reason, weights=weights)
+        table = next((table for table in tables if table.format == shape.format), None)
+        return FormatMatch(table, None if table else shape, 1.0, shape.reason, weights=weights)
+    if not weights:
+        return NO_MATCH
+    best, *others = weights
     close = [one for one in others if one.has_sure_sign and best.compute_margin(one) <= MARGIN]
     also = tuple(one.guess for one in close)
     rival = next((one for one in close if one.table.format != best.table.format), None)
@@ -189,7 +190,7 @@ def _find_shapes(value: Any, tables: Sequence[FormatTable]) -> Iterator[ForeignS
     results = find_value_format(value)
     if results and not results.migrates:
         reason = f"it holds {results.describe_use('FILE')}, and no suite"
-        yield ForeignShape(results.name, MigrationOutcome.UNMAPPED, reason)
+        yield ForeignShape(results.name, reason, MigrationOutcome.UNMAPPED)
     yield from (
         shape
         for table in tables

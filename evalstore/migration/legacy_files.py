@@ -76,6 +76,8 @@ def parse_companion(data: bytes, file: str) -> Document:
 
 def render_legacy(value: Any, file: str) -> str:
     """Return the text of a legacy file with this value, in the format of its suffix."""
+    if isinstance(value, str) and _get_suffix(file) not in SUFFIXES:
+        return value
     write = _WRITERS.get(_get_suffix(file), write_json)
     return write(value)
 

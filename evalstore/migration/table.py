@@ -63,12 +63,14 @@ class FormatSign:
 class ForeignShape:
     """The shape of a file that is something else; all of its conditions must hold, and no sign of `unless`.
 
-    A file that `has_cases` counts as these do.
+    A file that `has_cases` counts as these do. `format` is the format that it has, if it is one of
+    these.
     """
 
     name: str
-    outcome: MigrationOutcome
     reason: str
+    outcome: MigrationOutcome = MigrationOutcome.REFUSED
+    format: str | None = None
     root: frozenset[str] = frozenset()
     none_of: frozenset[str] = frozenset()
     any_of: tuple[frozenset[str], ...] = ()

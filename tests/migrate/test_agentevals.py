@@ -27,7 +27,7 @@ from evalstore.migration import MigrationOutcome
 from evalstore.migration.detect import detect_format
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
 from evalstore.migration.readers import run_reader
-from evalstore.migration.readers.agentevals.javascript_patterns import translate_pattern
+from evalstore.migration.javascript.patterns import translate_pattern
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind
 from evalstore.places import find_resource_folder

@@ -5,7 +5,7 @@ A reader module has the pure function
 `restore(main, rubrics, table)`: the source's value from the artifact that stands for it and the
 rubrics it pins.
 `RUNS = True` says that its files are runs, which a store keeps unchanged; `COMPANIONS = True` that
-its files may name other files with cases.
+its files may name other files with cases; `WHOLE = True` that its datasets keep their files whole.
 """
 
 from __future__ import annotations
@@ -156,6 +156,10 @@ def restore_files(main: Mapping[str, Any], rubrics: Rubrics, table: FormatTable)
 
     `rubrics` are those its questions pin, by reference.
     """
+    if getattr(_load_reader(table), "WHOLE", False):
+        source = main["x_source"]
+        kept = {"": source["kept"], **source.get("beside", {})}
+        return {path: decode_value(value) for path, value in kept.items()}
     main, rubrics = restore_values(fill_rows(main), rubrics)
     if restore := getattr(_load_reader(table), "restore", None):
         return {"": restore(main, rubrics, table)}

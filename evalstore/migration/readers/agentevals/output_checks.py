@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalstore.languages.patterns import compile_pattern, find_dialect_difference
+from evalstore.migration.javascript.patterns import translate_pattern
 from evalstore.migration.readers.agentevals.grading import (
     Check,
     Grading,
@@ -20,7 +21,6 @@ from evalstore.migration.readers.agentevals.grading import (
     note_losses,
     parse_number,
 )
-from evalstore.migration.readers.agentevals.javascript_patterns import translate_pattern
 from evalstore.text import SHORT_EXCERPT, make_excerpt
 
 _ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}

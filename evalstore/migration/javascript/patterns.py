@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from evalstore.migration.javascript.values import SPACE
+
 # The tokens of JavaScript's patterns without the flags u, v and y, one a match.
 _TOKEN = re.compile(
     r"""(?P<escape>\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[^xu]))
@@ -17,24 +19,39 @@ _TOKEN = re.compile(
 )
 _INNER = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|[^xu])|.", re.DOTALL)
 _ENDS = "\\n\\r\\u2028\\u2029"
-_SPACE = "\\t-\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
-_SETS = {"d": "0-9", "w": "A-Za-z0-9_", "s": _SPACE}
+_SETS = {"d": "0-9", "w": "A-Za-z0-9_", "s": SPACE}
 # Zero-width tokens, which at least one of the two languages does not let a quantifier repeat.
 _EMPTY = frozenset({"^", "$", "|", "\\b", "\\B"})
 _LOOKS = frozenset({"(?=", "(?!"})
+_ANYTHING = frozenset(f"[\\{one}\\{other}]" for one, other in ("sS", "Ss", "dD", "Dd", "wW", "Ww"))
 _LETTERS = frozenset("nrtfv")
 _RARE = re.compile("[^\0-\ud7ff\ue000-\uffff]")
+# A class of nothing and one of everything, and what is plain text by itself.
+_ODD = {"[]": "(?!)", "[^]": "[\\s\\S]", "{": "\\{", "}": "\\}", "]": "\\]"}
+_LITERALS = re.compile(r"\\.|\[\^?\]|\[\^?(?:\\.|[^\]\\])*\]|\{[0-9]+(?:,[0-9]*)?\}|.", re.DOTALL)
+_ERRORS = re.compile(
+    r"\\.|\[(?:\\.|[^\]\\])*\]|\(\??|"
+    r"(?P<repeat>(?:[*+?]|\{(?P<least>[0-9]+)(?:,(?P<most>[0-9]*))?\})\??)|.",
+    re.DOTALL,
+)
+_GROUP = re.compile(r"\(\?(?:[:=!]|<[=!A-Za-z_$])")
 _FOREIGN = re.compile(r"\\(?:x[89A-Fa-f]|u(?!00[0-7]))")
 
 
-def translate_pattern(pattern: str, flags: str) -> tuple[str, str] | None:
-    """Return an equivalent pattern and its flags for `regex` checks; None where equivalence is not certain."""
+def translate_pattern(
+    pattern: str, flags: str, *, is_plane_enough: bool = False
+) -> tuple[str, str] | None:
+    """Return an equivalent pattern and its flags for `regex` checks; None where equivalence is not certain.
+
+    With `is_plane_enough` it need only be one for texts without characters above U+FFFF, which are
+    two units in JavaScript.
+    """
     # Case folding of letters beyond ASCII differs between the two languages.
     if "i" in flags and (not pattern.isascii() or _FOREIGN.search(pattern)):
         return None
     if _RARE.search(pattern):
         return None
-    words = list(_translate_tokens(pattern, flags))
+    words = list(_translate_tokens(pattern, flags, is_plane_enough=is_plane_enough))
     if None in words:
         return None
     text = "".join(word for word in words if word)
@@ -44,18 +61,49 @@ def translate_pattern(pattern: str, flags: str) -> tuple[str, str] | None:
     return fold + text, "i" if "i" in flags else ""
 
 
-def _translate_tokens(pattern: str, flags: str) -> Iterator[str | None]:
+def escape_literals(pattern: str) -> str:
+    """Return a pattern in which braces and brackets that JavaScript takes for plain text are escaped."""
+    parts = (
+        match[0] if match[0] not in _ODD else _ODD[match[0]]
+        for match in _LITERALS.finditer(pattern)
+    )
+    return "".join(parts)
+
+
+def find_syntax_error(pattern: str) -> str:
+    """Return why a pattern is none in any release of JavaScript, as far as that is certain; empty for none."""
+    depth, repeatable = 0, False
+    for match in _ERRORS.finditer(escape_literals(pattern)):
+        text = match[0]
+        if text in {"\\", "["}:
+            return "it ends too early"
+        if text == "(?" and not _GROUP.match(match.string, match.start()):
+            return f"{match.string[match.start() :][:4]} opens no group"
+        if match["repeat"] and not repeatable:
+            return f"nothing is there for {text} to repeat"
+        if match["least"] and match["most"] and int(match["least"]) > int(match["most"]):
+            return f"{text} counts down"
+        depth += text.startswith("(") - (text == ")")
+        if depth < 0:
+            return "a ) closes nothing"
+        # What the opening of a group says, such as `?:`, repeats nothing.
+        repeatable = not (text.startswith("(") or text == "|" or match["repeat"])
+    return "a group is not closed" if depth else ""
+
+
+def _translate_tokens(pattern: str, flags: str, *, is_plane_enough: bool) -> Iterator[str | None]:
     tokens = list(_split_tokens(pattern))
     if not _is_well_formed(tokens):
         yield None
         return
     # Each token is judged by the quantifier behind it.
     following = [*(text for _, text in tokens), ""][1:]
-    if not _needs_no_half_characters(tokens, following):
+    if not is_plane_enough and not _needs_no_half_characters(tokens, following):
         yield None
         return
     for (kind, text), follows in zip(tokens, following, strict=True):
-        yield _translate_token(kind, text, flags, many=follows[:1] in {"*", "+"})
+        many = is_plane_enough or follows[:1] in {"*", "+"}
+        yield _translate_token(kind, text, flags, many=many)
 
 
 def _split_tokens(pattern: str) -> Iterator[tuple[str, str]]:
@@ -105,6 +153,7 @@ def _takes_unknown_character(kind: str, text: str) -> bool:
     return (
         (kind == "plain" and text == ".")
         or text.startswith("[^")
+        or text in _ANYTHING
         or (kind == "escape" and text[1] in "DWS")
     )
 
@@ -144,6 +193,8 @@ def _translate_escape(text: str, *, many: bool) -> str | None:
 
 def _translate_class(text: str, *, many: bool) -> str | None:
     negated = text.startswith("[^")
+    if text in _ANYTHING:
+        return "(?s:.)" if many else None
     if negated and not many:
         return None
     items = [_translate_class_item(item) for item in _INNER.findall(text[2 if negated else 1 : -1])]

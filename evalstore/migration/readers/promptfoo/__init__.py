@@ -1,0 +1,300 @@
+"""Reads configurations of promptfoo: their tests as they are run, graded as one release of the program grades them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evalstore.documents import Document, Pointer, format_json_pointer
+from evalstore.migration.artifact_names import UniqueLabels
+from evalstore.migration.case_reading import draft_case_rubric, draft_rubric, refuse_source
+from evalstore.migration.extraction import (
+    ArtifactDraft,
+    Extraction,
+    LegacyCase,
+    LegacySource,
+    MigrationNote,
+)
+from evalstore.migration.outcome import MigrationOutcome, classify_losses
+from evalstore.migration.readers.promptfoo.assertions import AssertionPart, Release, StopError
+from evalstore.migration.readers.promptfoo.configuration import (
+    Place,
+    RunTest,
+    TestFinder,
+    list_types,
+    resolve_refs,
+)
+from evalstore.migration.readers.promptfoo.grading import (
+    PlacedAssertion,
+    TestGrading,
+    build_value,
+    grade_assertions,
+    list_transforms,
+)
+from evalstore.migration.readers.promptfoo.prompts import PromptList, find_prompts
+from evalstore.migration.readers.promptfoo.templates import UnsayableError, fill_known
+from evalstore.migration.remainder import encode_value
+from evalstore.migration.suites.suite_names import find_suite_name
+from evalstore.migration.table import FormatTable
+from evalstore.migration.value_readings import describe_unknown_keys
+from evalstore.model import Kind
+
+__all__ = ["COMPANIONS", "WHOLE", "read"]
+
+COMPANIONS = True  # configurations name files of tests
+WHOLE = True  # several questions come of one test, so that the whole file is kept
+_STOPS = "the program stops here: {}"
+_UNSAYABLE = "it cannot be graded here: {}"
+_NONE_SAID = "none of its assertions can be said here, so nothing of it is scored: {}"
+_NOTHING = "nothing is graded: every output passes"
+_SCORED_BY_CODE = "code of its own makes its score; it is kept as data and never run"
+_TWICE = "a key stands twice in one object: the program does not read the file"
+_DIFFER = (
+    "promptfoo {} and {} grade {} of its {} tests differently, the first at {}; --dialect says which"
+    " one graded it"
+)
+_PROMPTS = "the program asks every prompt; the question holds the first"
+_NO_PROMPT = "nothing here says what is asked: the input is its variables"
+
+
+@dataclass(slots=True)
+class _Suite:
+    """One configuration as one release reads it; `companions` are the files that it has named so far."""
+
+    root: Mapping[str, Any]
+    legacy: LegacySource
+    table: FormatTable
+    release: Release
+    companions: dict[str, Document] = field(default_factory=dict)
+    labels: UniqueLabels = field(default_factory=UniqueLabels)
+    tests: list[RunTest] = field(default_factory=list)
+    notes: list[MigrationNote] = field(default_factory=list)
+
+    def load(self, path: str) -> Document | None:
+        """Return a file that the configuration names."""
+        document = self.legacy.read_companion(path)
+        if document:
+            self.companions[path] = document
+        return document
+
+    def draft_judge(self, id_: str) -> ArtifactDraft:
+        """Return a judge of the table."""
+        judge = next(judge for judge in self.table.judges if judge["id"] == id_)
+        return self.legacy.prompts.draft_judge(judge)
+
+    @property
+    def knows_all_types(self) -> bool:
+        """Whether the release knows every type of assertion in the tests that any release knows."""
+        types = self.table.form["types"]
+        found = {type_ for test in self.tests for part in test.parts for type_ in list_types(part)}
+        return all(self.release.knows(types[type_]) for type_ in found if type_ in types)
+
+
+def read(legacy: LegacySource, table: FormatTable) -> Extraction:
+    """Return the questions and rubrics of a configuration, or of a list of tests.
+
+    Where nobody says which release graded it, each reads it, and the file is refused if they
+    differ. A type that only one of them knows says so, too.
+    """
+    if legacy.document.doubled and legacy.file.endswith((".yaml", ".yml")):
+        return refuse_source("", legacy.document.doubled[0].pointer, _TWICE)
+    names = [legacy.dialect] if legacy.dialect else list(table.dialects)
+    suites = [_open_suite(legacy, table, name) for name in names]
+    known = [suite for suite in suites if suite.knows_all_types] or suites[:1]
+    first, *others = map(_read_suite, known)
+    for other in others:
+        if differences := _list_differences(first, other):
+            at = format_json_pointer(differences[0])
+            counts = (len(differences), len(first.cases))
+            reason = _DIFFER.format(first.dialect, other.dialect, *counts, at)
+            return refuse_source("", differences[0], reason, len(first.cases))
+    return first
+
+
+def _list_differences(first: Extraction, other: Extraction) -> list[Pointer]:
+    """Return the places of the tests that two releases grade differently."""
+    pairs = zip(first.cases, other.cases, strict=True)
+    return [one.pointer for one, two in pairs if _grade_of(one) != _grade_of(two)]
+
+
+def _grade_of(case: LegacyCase) -> tuple[Any, ...]:
+    return case.outcome, case.reasons, case.rubric and case.rubric.value
+
+
+def _open_suite(legacy: LegacySource, table: FormatTable, name: str) -> _Suite:
+    """Return a configuration with its tests, and notes on what is none."""
+    value = legacy.document.value
+    root = resolve_refs(value, value) if isinstance(value, dict) else {"tests": value}
+    suite = _Suite(root, legacy, table, Release(name, **table.form["releases"][name]))
+    types, quotes = table.form["types"], suite.release.quotes
+    finder = TestFinder(root, legacy.document, suite.load, types, quotes)
+    suite.tests = list(finder.list_tests())
+    suite.notes = finder.notes
+    return suite
+
+
+def _read_suite(suite: _Suite) -> Extraction:
+    prompts = find_prompts(suite.root.get("prompts"), suite.load)
+    found = [_read_test(test, number, suite, prompts) for number, test in enumerate(suite.tests)]
+    cases = tuple(one.case for one in found)
+    if not isinstance(suite.legacy.document.value, dict):  # a list of tests by itself
+        cases = tuple(replace(case, pointer=case.pointer[1:]) for case in cases)
+    drafts = {draft.ref: draft for one in found for draft in one.drafts}
+    shared = [note for one in found for note in one.notes]
+    notes = dict.fromkeys([*suite.notes, *_note_scenarios(suite.root), *shared])
+    head = _draft_head(suite) if any(not case.is_set_aside for case in cases) else None
+    return Extraction(suite.release.name, head, cases, tuple(drafts.values()), tuple(notes))
+
+
+def _note_scenarios(root: Mapping[str, Any]) -> list[MigrationNote]:
+    if "scenarios" not in root or "tests" not in root:
+        return []
+    said = "its tests come after those of tests"
+    return [MigrationNote(("scenarios",), MigrationOutcome.MIGRATED, said)]
+
+
+def _draft_head(suite: _Suite) -> ArtifactDraft:
+    description = suite.root.get("description")
+    beside = {path: encode_value(file.value) for path, file in suite.companions.items()}
+    source = {
+        "measured": suite.release.measured,
+        "kept": encode_value(suite.legacy.document.value),
+        **({"beside": beside} if beside else {}),
+    }
+    said = {"description": description} if isinstance(description, str) else {}
+    name = find_suite_name(suite.root, suite.table)
+    return ArtifactDraft(Kind.DATASET, "suite", {**said, "x_source": source}, name=name)
+
+
+@dataclass(frozen=True, slots=True)
+class _TestResult:
+    """The case of a test, the judges and rubrics that it refers to, and notes on what it shares with other tests."""
+
+    case: LegacyCase
+    drafts: Sequence[ArtifactDraft] = ()
+    notes: Sequence[MigrationNote] = ()
+
+
+def _read_test(test: RunTest, number: int, suite: _Suite, prompts: PromptList) -> _TestResult:
+    place = test.place
+    document = None if place.document is suite.legacy.document else place.document
+    case = LegacyCase(place.pointer, place.raw, document=document)
+    try:
+        grading = _grade_test(test, suite)
+    except StopError as stop:
+        reasons = (_STOPS.format(stop),)
+        return _TestResult(replace(case, outcome=MigrationOutcome.REFUSED, reasons=reasons))
+    except UnsayableError as unsayable:
+        reasons = (_UNSAYABLE.format(unsayable),)
+        return _TestResult(replace(case, outcome=MigrationOutcome.UNMAPPED, reasons=reasons))
+    if grading.is_unsaid:
+        why = "; ".join(dict.fromkeys(item["reason"] for item in grading.leftovers))
+        reasons = (_NONE_SAID.format(why),)
+        return _TestResult(replace(case, outcome=MigrationOutcome.UNMAPPED, reasons=reasons))
+    rubric = _draft_rubric(grading, test, suite)
+    question, remarks = _build_question(test, number, suite, prompts)
+    losses = tuple(dict.fromkeys(grading.losses))
+    unknown = describe_unknown_keys(
+        (key for key in place.raw if key not in suite.table.form["test"]), suite.table.form["test"]
+    )
+    said = (*grading.remarks, *unknown, *remarks, *([] if grading.checks else [_NOTHING]))
+    own = [note for note in grading.notes if _is_within(note.pointer, place.pointer)]
+    read = replace(
+        case,
+        outcome=classify_losses(losses),
+        reasons=losses,
+        question=question,
+        rubric=rubric,
+        notes=tuple(own),
+        remarks=tuple(dict.fromkeys(said)),
+    )
+    return _TestResult(read, grading.drafts, [note for note in grading.notes if note not in own])
+
+
+def _is_within(pointer: Pointer, place: Pointer) -> bool:
+    return pointer[: len(place)] == place
+
+
+def _grade_test(test: RunTest, suite: _Suite) -> TestGrading:
+    if test.find("assertScoringFunction") is not None:
+        raise UnsayableError(_SCORED_BY_CODE)
+    options = test.merge("options")
+    variables = test.variables
+    if options.get("transformVars"):
+        raise UnsayableError("its variables are made by transformVars when the program runs")
+    drops = suite.release.may_drop_defaults and any(
+        isinstance(part.raw.get("options"), dict)
+        and part.raw["options"].get("disableDefaultAsserts") is True
+        for part in test.parts[-1:]
+    )
+    parts = test.parts[-1:] if drops else test.parts
+    placed = [
+        PlacedAssertion(
+            place.raw,
+            AssertionPart(
+                {},
+                place.pointer,
+                place.document,
+                variables,
+                suite.release,
+                suite.load,
+                suite.draft_judge,
+            ),
+        )
+        for part in parts
+        for place in _list_assertions(part)
+    ]
+    return grade_assertions(placed, suite.table.form, list(list_transforms(options)))
+
+
+def _list_assertions(part: Place) -> list[Place]:
+    items = part.raw.get("assert") if isinstance(part.raw, dict) else None
+    if items is not None and not isinstance(items, list):
+        raise StopError("assert is not a list")
+    return list(part.enter("assert"))
+
+
+def _draft_rubric(grading: TestGrading, test: RunTest, suite: _Suite) -> ArtifactDraft:
+    if not grading.checks:
+        return draft_case_rubric([], suite.table.scoring, suite.table, "")
+    value, _ = build_value(grading, test.find("threshold"), suite.release)
+    return draft_rubric(value, str(value["checks"][0]["id"]), test.place.pointer)
+
+
+def _build_question(
+    test: RunTest, number: int, suite: _Suite, prompts: PromptList
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    metadata, variables = test.merge("metadata"), test.variables
+    named = next(
+        (one for one in (metadata.get("id"), variables.get("id")) if _is_name(one)), number
+    )
+    pointer: Pointer = test.place.pointer
+    label, remarks = suite.labels.claim_for_case(str(named), (*pointer, number))
+    prefix, suffix = (str(test.merge("options").get(key) or "") for key in ("prefix", "suffix"))
+    asked = fill_known(f"{prefix}{prompts.first}{suffix}", variables) if prompts.first else ""
+    paths = [path for path, file in suite.companions.items() if file is test.place.document]
+    description = test.find("description")
+    question = {
+        "id": label,
+        "input": asked or _write_variables(variables),
+        **({"title": description} if isinstance(description, str) and description else {}),
+        "metadata": {**metadata, **({"vars": dict(variables)} if variables else {})},
+        "x_source": {
+            **({"beside": paths[0]} if paths else {}),
+            "pointer": format_json_pointer(pointer),
+        },
+    }
+    said = [*([_PROMPTS] if prompts.has_more else []), *([] if asked else [_NO_PROMPT])]
+    return {key: encode_value(item) for key, item in question.items() if item != {}}, (
+        *remarks,
+        *said,
+    )
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and str(value) != ""
+
+
+def _write_variables(variables: Mapping[str, Any]) -> str:
+    return "\n".join(f"{name}: {fill_known(f'{{{{ {name} }}}}', variables)}" for name in variables)

@@ -1,0 +1,425 @@
+"""Reads one assertion: the check that gives the program's verdict of every output, or why there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from evalstore.documents import Document, OpaqueValue, Pointer, read_legacy_yaml
+from evalstore.errors import LoadError
+from evalstore.languages.patterns import compile_matcher, find_dialect_difference
+from evalstore.migration.extraction import ArtifactDraft
+from evalstore.migration.javascript.patterns import (
+    escape_literals,
+    find_syntax_error,
+    translate_pattern,
+)
+from evalstore.migration.javascript.values import SPACE, has_half_character, trim, write_value
+from evalstore.migration.readers.promptfoo.templates import UnsayableError, fill_text
+from evalstore.migration.readers.promptfoo.texts import (
+    split_at_commas,
+    split_fields,
+    split_old_fields,
+)
+from evalstore.migration.value_readings import describe_type, is_number
+from evalstore.text import SHORT_EXCERPT, make_excerpt
+
+Check = dict[str, Any]
+NEVER: Check = {"kind": "regex", "pattern": "(?!)"}
+ALWAYS: Check = {"kind": "regex", "pattern": "\\A"}
+_NOT = "not-"
+_FILE = "file://"
+_CODE_FILES = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb")
+_DATA_FILES = (".json", ".yaml", ".yml")
+_WORD, _BLANK = f"[^{SPACE}]+", f"[{SPACE}]"
+_MOST_WORDS = 2_000  # that a pattern counts to
+_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?", re.DOTALL)
+_DIGITS = re.compile(r"[-+]?[0-9]+(?:_[0-9]+)+")
+_HALVES = (
+    "it may count a character above U+FFFF as two, as JavaScript does, which counts as one here"
+)
+_AS_IT_IS = "the pattern {} is JavaScript's, and run as it is"
+_JSON = (
+    "the program's JSON may name a key twice, hold half a character or a number without end; none"
+    " of them is JSON here"
+)
+_SCHEMA = (
+    "the program's schemas check the format of a text, and read patterns as JavaScript does and"
+    " numbers as doubles"
+)
+# Keywords of JSON Schema at which the program's reader of draft-07 stops.
+_LATER = frozenset(
+    {"prefixItems", "dependentRequired", "dependentSchemas", "unevaluatedProperties"}
+    | {"unevaluatedItems", "minContains", "maxContains", "$dynamicRef", "$anchor"}
+)
+_DRAFT = "http://json-schema.org/draft-07/schema#"
+_AJV_DRAFTS = frozenset({_DRAFT, _DRAFT.removesuffix("#")})
+
+
+class StopError(Exception):
+    """The program ends the whole test in an error, whatever the output; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What one release of the program does otherwise than another."""
+
+    name: str
+    measured: str
+    quotes: bool
+    zero_counts: bool
+    no_json_is_inverted: bool
+    may_drop_defaults: bool
+    underscores_are_digits: bool
+
+    def knows(self, row: Mapping[str, Any]) -> bool:
+        """Whether it knows a type of assertion, whose row in the table this is."""
+        return bool(row.get("since", self.name) <= self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionPart:
+    """One assertion with its pointer, what stands around it, and the row of its type in the table."""
+
+    raw: Mapping[str, Any]
+    pointer: Pointer
+    document: Document
+    variables: Mapping[str, Any]
+    release: Release
+    load: Callable[[str], Document | None]
+    draft_judge: Callable[[str], ArtifactDraft]
+    row: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def type(self) -> str:
+        """Its type, without what turns it round."""
+        return str(self.raw["type"]).removeprefix(_NOT)
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether it is turned round."""
+        return str(self.raw["type"]).startswith(_NOT)
+
+    @property
+    def value(self) -> Any:
+        """Its value as the program fills it: texts and lists of texts are templates, objects are not."""
+        raw = self.raw.get("value")
+        for item in raw if isinstance(raw, list) else [raw]:
+            if isinstance(item, OpaqueValue):
+                raise UnsayableError(f"its value is {item.description}")
+        if isinstance(raw, list):
+            return [
+                self._fill(item, ("value", index)) if isinstance(item, str) else item
+                for index, item in enumerate(raw)
+            ]
+        return self._fill(raw, ("value",)) if isinstance(raw, str) else raw
+
+    def _fill(self, text: str, at: Pointer) -> Any:
+        if text.startswith(_FILE):
+            return self._read_file(text)
+        if text.startswith("package:"):
+            raise UnsayableError(f"{make_excerpt(text, SHORT_EXCERPT)} is code")
+        if _is_bare(self.document, (*self.pointer, *at)):
+            if _DATE.fullmatch(text):
+                raise UnsayableError(
+                    f"{text} without quotes is a date, which the program compares as {{}}"
+                )
+            if _DIGITS.fullmatch(text) and self.release.underscores_are_digits:
+                return int(text.replace("_", ""))
+        filled = fill_text(text, self.variables)
+        if has_half_character(filled):
+            raise UnsayableError("a text holds half of a character above U+FFFF")
+        return filled
+
+    def _read_file(self, path: str) -> Any:
+        name = path.removeprefix(_FILE)
+        if name.partition(":")[0].endswith(_CODE_FILES):
+            raise UnsayableError(f"{make_excerpt(name, SHORT_EXCERPT)} is code")
+        document = None if "{{" in name else self.load(name)
+        if document is None:
+            raise UnsayableError(f"{make_excerpt(name, SHORT_EXCERPT)} cannot be read from here")
+        if not name.endswith((*_DATA_FILES, ".txt")):
+            raise StopError(f"{make_excerpt(name, SHORT_EXCERPT)} is not a file that it reads")
+        for text in document.value if isinstance(document.value, list) else [document.value]:
+            # As the program loads a file by one way or another, a text in it is a template or not.
+            if isinstance(text, str) and (text != trim(text) or "{" in text):
+                raise UnsayableError(
+                    f"the program trims and fills the text of {make_excerpt(name, SHORT_EXCERPT)}, or does not"
+                )
+        return document.value
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionReading:
+    """The check that stands for an assertion, with what is lost; without a check, the `reason` for that.
+
+    `is_partial` says that its score may be between 0 and 1, or that its verdict is its own.
+    """
+
+    check: Check | None = None
+    losses: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    reason: str = ""
+    judge: ArtifactDraft | None = None
+    is_partial: bool = False
+
+
+def read_assertion(part: AssertionPart, types: Mapping[str, Any]) -> AssertionReading:
+    """Return what an assertion comes to. Raises `StopError` where the program ends the test in an error."""
+    row = types.get(part.type, {})
+    if not row or not part.release.knows(row):
+        raise StopError(f"it knows no type {make_excerpt(part.raw['type'], SHORT_EXCERPT)}")
+    try:
+        reading = _READERS[row["reads"]](replace(part, row=row))
+    except UnsayableError as unsayable:
+        return AssertionReading(reason=str(unsayable))
+    if reading.check is None or not part.is_turned or reading.check == NEVER:
+        return reading
+    if row.get("ignores_not"):
+        said = f"the program ignores not- of {part.type}: it is graded as if that were not there"
+        return replace(reading, remarks=(*reading.remarks, said))
+    return replace(reading, check=_turn(reading.check))
+
+
+def _turn(check: Check) -> Check:
+    if check["kind"] == "must_contain_any" and "min_matches" not in check:
+        return {**check, "kind": "must_not_contain"}
+    return {**check, "negate": True}
+
+
+def _is_bare(document: Document, pointer: Pointer) -> bool:
+    """Whether a text stands in YAML without quotes; nothing says so of what was resolved from elsewhere."""
+    if not document.file.endswith((".yaml", ".yml")) or pointer not in document.spans:
+        return False
+    return document.text[document.spans[pointer].start : document.spans[pointer].start + 1] not in {
+        "'",
+        '"',
+        "|",
+        ">",
+    }
+
+
+def _read_text(part: AssertionPart) -> AssertionReading:
+    value = part.value
+    if value == 0 and is_number(value) and not part.release.zero_counts:
+        raise StopError(f"{part.type} has no text")
+    if not (isinstance(value, str) and value) and not is_number(value):
+        raise StopError(f"{part.type} has {_describe(value)} where a text belongs")
+    return AssertionReading({**part.row["check"], "values": [write_value(value)]})
+
+
+def _read_texts(part: AssertionPart) -> AssertionReading:
+    """Read a list of texts, or a text that is split into one; any or all of them have to be in the output."""
+    value, takes_all = part.value, part.row.get("all", False)
+    if isinstance(value, str) and value:
+        value = _split(value, part)
+    if not isinstance(value, list):
+        raise StopError(f"{part.type} has {_describe(value)} where a list of texts belongs")
+    texts = list(dict.fromkeys(map(write_value, value)))
+    if "" in texts:  # which is in every output
+        texts = [text for text in texts if text] if takes_all else []
+        if not texts:
+            return AssertionReading(dict(ALWAYS))
+    if not texts:
+        return AssertionReading(dict(ALWAYS if takes_all else _FAILS))
+    least = {"min_matches": len(texts)} if takes_all and texts[1:] else {}
+    return AssertionReading({**part.row["check"], "values": texts, **least})
+
+
+# A check that fails and may be turned round.
+_FAILS: Check = {"kind": "regex", "pattern": "(?!)(?!)"}
+
+
+def _split(text: str, part: AssertionPart) -> list[str]:
+    if not part.release.quotes:
+        return split_old_fields(text) if part.type == "contains-any" else split_at_commas(text)
+    try:
+        return split_fields(text)
+    except ValueError:
+        raise StopError("quotes that do not end, or end within a text") from None
+
+
+def _read_equal(part: AssertionPart) -> AssertionReading:
+    value = part.value if "value" in part.raw else "undefined"
+    if value is None or isinstance(value, list | dict):
+        if part.is_turned and not part.release.no_json_is_inverted:
+            return AssertionReading(reason="this release fails not-equals of all that is no JSON")
+        check = {"kind": "json_schema", "schema": {"const": value}, "extract": "whole"}
+        return AssertionReading(check, (_JSON,))
+    text = write_value(value)
+    if not text:
+        return AssertionReading({"kind": "regex", "pattern": "\\A\\Z"})
+    return AssertionReading({"kind": "target_match", "targets": [text]})
+
+
+def _read_start(part: AssertionPart) -> AssertionReading:
+    value = part.value
+    if not isinstance(value, str) or not value:
+        raise StopError(f"starts-with has {_describe(value)} where a text belongs")
+    return AssertionReading({"kind": "regex", "pattern": f"\\A{re.escape(value)}"})
+
+
+def _read_pattern(part: AssertionPart) -> AssertionReading:
+    """Read a pattern of JavaScript without flags: one that does not compile there fails, turned round or not."""
+    value = part.value
+    if not isinstance(value, str) or not value:
+        raise StopError(f"regex has {_describe(value)} where a pattern belongs")
+    if problem := find_syntax_error(value):
+        said = f"no output passes the pattern {make_excerpt(value, SHORT_EXCERPT)}: {problem}"
+        return AssertionReading(dict(NEVER), remarks=(said,))
+    losses: tuple[str, ...] = ()
+    found = translate_pattern(escape_literals(value), "")
+    if found is None:
+        found, losses = (
+            translate_pattern(escape_literals(value), "", is_plane_enough=True),
+            (_HALVES,),
+        )
+    pattern = found[0] if found else value
+    if found is None:
+        losses = (_AS_IT_IS.format(make_excerpt(value, SHORT_EXCERPT)),)
+    if isinstance(unrun := compile_matcher(pattern, "", "search"), str):
+        return AssertionReading(reason=f"it is not a pattern that evalstore can run: {unrun}")
+    if unrun.limit_problem:
+        losses = (*losses, unrun.limit_problem)
+    if found and find_dialect_difference(pattern, ""):
+        losses = (_AS_IT_IS.format(make_excerpt(value, SHORT_EXCERPT)),)
+    return AssertionReading({"kind": "regex", "pattern": pattern}, losses)
+
+
+def _read_json(part: AssertionPart) -> AssertionReading:
+    """Read a demand for JSON, and the schema that it may have, as an object or as the text of one."""
+    value = part.value
+    if isinstance(value, str) and value:
+        value = _parse_schema(value)
+    if not value and not is_number(value):  # what the program takes for no schema
+        return AssertionReading({"kind": "format", "format": "json"}, (_JSON,))
+    if not isinstance(value, dict):
+        if value is False:
+            return AssertionReading({"kind": "format", "format": "json"}, (_JSON,))
+        raise StopError(f"is-json has {_describe(value)} where a schema belongs")
+    if value.get("$schema", _DRAFT) not in _AJV_DRAFTS:
+        raise StopError("is-json has a schema of a draft that it does not read")
+    if later := sorted(_LATER & set(_list_keys(value))):
+        raise StopError(f"is-json has a schema with {later[0]}, which it does not know")
+    if part.is_turned and not part.release.no_json_is_inverted:
+        if "type" in value:
+            return AssertionReading(dict(NEVER))
+        return AssertionReading(reason="this release applies the schema to what is no JSON")
+    schema = {"$schema": _DRAFT, **value}
+    check = {"kind": "json_schema", "schema": schema, "extract": "whole"}
+    return AssertionReading(check, (_JSON, _SCHEMA))
+
+
+def _parse_schema(text: str) -> Any:
+    try:
+        return read_legacy_yaml(text, "schema").value
+    except LoadError as error:
+        raise UnsayableError(f"the text of its schema cannot be read: {error.message}") from None
+
+
+def _list_keys(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [key for item in value for key in _list_keys(item)]
+    if not isinstance(value, dict):
+        return []
+    return [*map(str, value), *(key for item in value.values() for key in _list_keys(item))]
+
+
+def _read_word_count(part: AssertionPart) -> AssertionReading:
+    value = part.value
+    if isinstance(value, dict):
+        least, most = value.get("min"), value.get("max")
+        if not {"min", "max"} & value.keys():
+            raise StopError("word-count has neither min nor max")
+    else:
+        least = most = _read_count(value)
+    bounds = [bound for bound in (least, most) if bound is not None]
+    if not all(is_number(bound) for bound in bounds):
+        raise UnsayableError("a bound of word-count is not a number")
+    if len(bounds) > 1 and bounds[0] > bounds[1]:
+        raise StopError("word-count has a min above its max")
+    low = 0 if least is None else max(0, -int(-least // 1))
+    high = None if most is None else int(most // 1)
+    if high is not None and high < low:  # no whole number is between
+        return AssertionReading(dict(_FAILS))
+    if max(low, high or 0) > _MOST_WORDS:
+        raise UnsayableError(f"no pattern counts to more than {_MOST_WORDS:,} words")
+    return AssertionReading({"kind": "regex", "pattern": _count_words(low, high)})
+
+
+def _count_words(low: int, high: int | None) -> str:
+    """Return a pattern that a text matches which has so many words; every repeat ends where a word does."""
+    if high == 0:
+        return f"\\A{_BLANK}*\\Z"
+    more = "" if high is None else high - 1
+    words = f"(?:{_WORD}{_BLANK}+){{{max(low - 1, 0)},{more}}}{_WORD}{_BLANK}*"
+    if high is None:
+        return f"\\A{_BLANK}*(?:{_WORD}{_BLANK}+){{{low - 1}}}{_WORD}" if low else "\\A"
+    return f"\\A{_BLANK}*{words}\\Z" if low else f"\\A{_BLANK}*(?:{words})?\\Z"
+
+
+def _read_count(value: Any) -> int | Decimal:
+    if is_number(value):
+        return value
+    text = trim(value) if isinstance(value, str) else None
+    if text is None:
+        raise StopError(f"word-count has {_describe(value)} where a number belongs")
+    if not re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", text):
+        raise UnsayableError(
+            f"nobody can say here which number {make_excerpt(text, SHORT_EXCERPT)} is"
+        )
+    return Decimal(text)
+
+
+def _read_distance(part: AssertionPart) -> AssertionReading:
+    """Read a distance between texts, of which only 0 can be said: equality."""
+    value, threshold = part.value, part.raw.get("threshold")
+    if not isinstance(value, str):
+        raise StopError(f"levenshtein has {_describe(value)} where a text belongs")
+    is_equality = is_number(threshold) and 0 <= threshold < 1
+    if is_equality and (threshold or part.release.zero_counts):
+        return _read_equal(part)
+    return AssertionReading(reason=part.row["reason"])
+
+
+def _read_judged(part: AssertionPart) -> AssertionReading:
+    """Read what a model grades: a judge is asked, whose words are not the program's."""
+    row, value = part.row, part.value
+    if "rubricPrompt" in part.raw:
+        return AssertionReading(
+            reason="its prompt is its own: a template of the program's language"
+        )
+    if not isinstance(value, str):
+        return AssertionReading(reason=f"its value is {_describe(value)}, and no text to grade by")
+    threshold = part.raw.get("threshold", row.get("threshold"))
+    if threshold is not None and not (is_number(threshold) and 0 <= threshold <= 1):
+        return AssertionReading(reason="its threshold is not a number from 0 to 1")
+    judge = part.draft_judge(row["judge" if threshold is None else "rated"])
+    check: Check = {
+        "kind": "llm_judge",
+        "judge_prompt_ref": judge.ref,
+        "variables": {"criterion": value},
+        **({} if threshold is None else {"threshold": threshold}),
+    }
+    return AssertionReading(check, judge=judge, is_partial=threshold is not None)
+
+
+def _describe(value: Any) -> str:
+    return "an empty text" if value == "" else describe_type(value)
+
+
+_READERS: Mapping[str, Callable[[AssertionPart], AssertionReading]] = {
+    "text": _read_text,
+    "texts": _read_texts,
+    "equal": _read_equal,
+    "start": _read_start,
+    "pattern": _read_pattern,
+    "json": _read_json,
+    "words": _read_word_count,
+    "distance": _read_distance,
+    "judged": _read_judged,
+    "unmapped": lambda part: AssertionReading(reason=part.row["reason"]),
+}

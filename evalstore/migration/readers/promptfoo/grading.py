@@ -1,0 +1,237 @@
+"""Turns the assertions of one test into a rubric: a weighted mean, its threshold, and a rubric for each set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from evalstore.documents import Pointer
+from evalstore.migration.artifact_names import make_check_ids
+from evalstore.migration.case_reading import draft_rubric
+from evalstore.migration.extraction import ArtifactDraft, MigrationNote
+from evalstore.migration.javascript.values import SPACE
+from evalstore.migration.outcome import MigrationOutcome
+from evalstore.migration.readers.promptfoo.assertions import (
+    NEVER,
+    AssertionPart,
+    Check,
+    Release,
+    StopError,
+    read_assertion,
+)
+from evalstore.migration.readers.promptfoo.templates import UnsayableError, fill_known
+from evalstore.migration.remainder import encode_value
+from evalstore.migration.value_readings import describe_type, describe_unknown_keys, is_number
+from evalstore.text import SHORT_EXCERPT, make_excerpt
+
+SET = "assert-set"
+Number = int | Decimal
+_PARTIAL = "some of its checks cannot be said here, so its rubric is partial"
+_OWN_VERDICT = (
+    "the program passes a test whose every part passes, whatever its score; here it passes at 1"
+)
+_ABOVE_ONE = "no output reaches a threshold above 1; here a score of 1 passes"
+_FORGIVEN = "a set of weight 0 can still fail the test; here it cannot"
+_TRANSFORM_FAILS = "a transform that fails ends the whole test; here it fails its check alone"
+# What a transform may do to an output, as steps of `on`.
+_TRIM = {"regex_group": {"pattern": f"[^{SPACE}](?:(?s:.)*[^{SPACE}])?|\\Z", "group": 0}}
+_STEPS: Mapping[str, Any] = {".trim()": _TRIM, ".toLowerCase()": "lower"}
+_TRANSFORM = re.compile(r"output((?:\.trim\(\)|\.toLowerCase\(\))+)")
+_PATH = re.compile(r"JSON\.parse\(output\)((?:\.[A-Za-z_]\w*|\[[0-9]{1,4}\])+)", re.ASCII)
+TRANSFORMS = ("transform", "postprocess")
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedAssertion:
+    """An assertion as a test has it, with where it stands."""
+
+    raw: Any
+    part: AssertionPart
+
+    @property
+    def pointer(self) -> Pointer:
+        """Where it stands."""
+        return self.part.pointer
+
+
+@dataclass(slots=True)
+class TestGrading:
+    """What the assertions of a test, or of a set, come to: checks with their weights, losses, and what is left over."""
+
+    checks: list[Check] = field(default_factory=list)
+    names: list[Sequence[Any]] = field(default_factory=list)
+    weights: list[Number] = field(default_factory=list)
+    is_partial: bool = False
+    losses: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    notes: list[MigrationNote] = field(default_factory=list)
+    leftovers: list[dict[str, Any]] = field(default_factory=list)
+    drafts: list[ArtifactDraft] = field(default_factory=list)
+
+    def add(self, check: Check, raw: Mapping[str, Any], variables: Mapping[str, Any]) -> None:
+        """Add a check that stands for an assertion."""
+        metric = raw.get("metric")
+        name = fill_known(metric, variables) if isinstance(metric, str) else None
+        self.checks.append(check)
+        self.names.append((name, raw["type"]))
+        self.weights.append(read_weight(raw))
+
+    def set_aside(self, placed: PlacedAssertion, reason: str) -> None:
+        """Keep an assertion that no check can say, with a note."""
+        self.leftovers.append({"value": encode_value(placed.raw), "reason": reason})
+        self.notes.append(MigrationNote(placed.pointer, MigrationOutcome.UNMAPPED, reason))
+
+    @property
+    def is_unsaid(self) -> bool:
+        """Whether there are assertions, and no check stands for any of them."""
+        return bool(self.leftovers) and not self.checks
+
+
+def read_weight(raw: Mapping[str, Any]) -> Number:
+    """Return the weight of an assertion. Raises `StopError` for what the program does not load."""
+    weight = raw.get("weight", 1)
+    if not is_number(weight):
+        raise StopError(f"a weight is {describe_type(weight)}")
+    if weight < 0:
+        raise UnsayableError("a weight below 0 can lift a score above 1")
+    return weight
+
+
+def grade_assertions(
+    placed: Iterable[PlacedAssertion],
+    form: Mapping[str, Any],
+    transforms: Sequence[Any] = (),
+    *,
+    in_set: bool = False,
+) -> TestGrading:
+    """Return what assertions come to; `transforms` are those of their test."""
+    grading = TestGrading()
+    for one in placed:
+        if not isinstance(one.raw, dict) or not isinstance(one.raw.get("type"), str):
+            raise StopError("an assertion is not an object with a type")
+        if one.raw["type"] == SET:
+            if in_set:
+                raise StopError("a set of assertions stands in another")
+            _add_set(one, form, transforms, grading)
+        else:
+            _add_assertion(one, form, transforms, grading)
+    return grading
+
+
+def _add_assertion(
+    one: PlacedAssertion, form: Mapping[str, Any], transforms: Sequence[Any], grading: TestGrading
+) -> None:
+    read_weight(one.raw)
+    grading.remarks += describe_unknown_keys(
+        (key for key in one.raw if key not in form["assertion"]), form["assertion"]
+    )
+    reading = read_assertion(replace(one.part, raw=one.raw), form["types"])
+    if reading.check is None:
+        grading.set_aside(one, reading.reason)
+        return
+    own = [one.raw["transform"]] if "transform" in one.raw else []
+    try:
+        steps, losses = read_transforms(transforms, own)
+    except UnsayableError as unsayable:
+        grading.set_aside(one, str(unsayable))
+        return
+    check = {**reading.check, **({"on": steps} if steps else {})}
+    grading.add(check, one.raw, one.part.variables)
+    grading.is_partial |= reading.is_partial
+    grading.losses += [*reading.losses, *losses]
+    grading.remarks += reading.remarks
+    grading.drafts += [reading.judge] if reading.judge else []
+
+
+def read_transforms(of_test: Sequence[Any], own: Sequence[Any]) -> tuple[list[Any], list[str]]:
+    """Return the steps of `on` for the transforms of a test and of an assertion, and what is lost."""
+    steps, losses = list[Any](), list[str]()
+    for expression in (*of_test, *own):
+        text = expression.strip() if isinstance(expression, str) else ""
+        if match := _TRANSFORM.fullmatch(text):
+            steps += [_STEPS[step] for step in re.findall(r"\.\w+\(\)", match[1])]
+        elif own and expression is own[-1] and (match := _PATH.fullmatch(text)):
+            steps.append({"json_path": f"${match[1]}"})
+            losses.append(_TRANSFORM_FAILS)
+        else:
+            name = make_excerpt(text or describe_type(expression), SHORT_EXCERPT)
+            raise UnsayableError(f"no steps of a check do what the transform {name} does")
+    return steps, losses
+
+
+def _add_set(
+    one: PlacedAssertion, form: Mapping[str, Any], transforms: Sequence[Any], grading: TestGrading
+) -> None:
+    """Add a set of assertions as a rubric of its own."""
+    members = one.raw.get("assert")
+    if not isinstance(members, list):
+        raise StopError("the assertions of a set are not a list")
+    pointer = (*one.pointer, "assert")
+    placed = [
+        PlacedAssertion(raw, replace(one.part, pointer=(*pointer, index)))
+        for index, raw in enumerate(members)
+    ]
+    inner = grade_assertions(placed, form, transforms, in_set=True)
+    weight = read_weight(one.raw)
+    grading.notes += inner.notes
+    if inner.is_unsaid:
+        grading.set_aside(one, "none of its assertions can be said here")
+        return
+    value, is_own = build_value(inner, one.raw.get("threshold"), one.part.release)
+    draft = draft_rubric(value, str(one.raw.get("metric") or "set"), one.pointer)
+    grading.add({"kind": "composite", "rubric_ref": draft.ref}, one.raw, one.part.variables)
+    grading.is_partial |= is_own
+    grading.losses += [*inner.losses, *([] if weight else [_FORGIVEN])]
+    grading.remarks += inner.remarks
+    grading.drafts += [*inner.drafts, draft]
+
+
+def build_value(
+    grading: TestGrading, threshold: Any, release: Release
+) -> tuple[dict[str, Any], bool]:
+    """Return the rubric of graded assertions, and whether it may pass below 1, or fail at 1.
+
+    Their losses are added to the grading's.
+    """
+    ids = make_check_ids([*grading.names, *([] if any(grading.weights) else [("no_weight",)])])
+    checks, weights = list(grading.checks), list(grading.weights)
+    bar = read_threshold(threshold, release)
+    is_own = grading.is_partial or bar not in {None, 1}
+    if not any(weights):
+        # The program gives 0 for no weight at all, and passes it where no threshold is set.
+        checks, weights, is_own = [*checks, dict(NEVER)], [*weights, 1], True
+        bar = bar if bar is not None else 0
+    if bar is None and grading.is_partial:
+        grading.losses.append(_OWN_VERDICT)
+    if bar is not None and bar > 1:
+        grading.losses.append(_ABOVE_ONE)
+    grading.losses += [_PARTIAL] if grading.leftovers else []
+    unequal = {id_: weight for id_, weight in zip(ids, weights, strict=True) if weight != 1}
+    asks = any(check["kind"] == "llm_judge" for check in checks)
+    scoring = {
+        "combine": "weighted_avg",
+        **({"weights": unequal} if unequal else {}),
+        "threshold": 1 if bar is None else min(1, max(0, bar)),
+        **({"errors": "zero"} if asks else {}),
+    }
+    aside = {"x_unmapped": grading.leftovers} if grading.leftovers else {}
+    return {
+        "checks": [{"id": id_, **check} for id_, check in zip(ids, checks, strict=True)],
+        "scoring": scoring,
+        **aside,
+    }, is_own
+
+
+def read_threshold(threshold: Any, release: Release) -> Number | None:
+    """Return the threshold of a test or a set; None where each part has to pass."""
+    if not is_number(threshold) or (not threshold and not release.zero_counts):
+        return None
+    return threshold
+
+
+def list_transforms(options: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the transform of a test, by its name of now or of before."""
+    yield from [options[key] for key in TRANSFORMS if options.get(key)][:1]

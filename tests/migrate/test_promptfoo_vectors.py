@@ -1,0 +1,118 @@
+"""Every measured verdict of promptfoo: the migrated rubric gives it, or the migration says why it does not."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from evalstore.checks import CheckContext, evaluate
+from evalstore.documents import Document, read_legacy_json, read_legacy_yaml
+from evalstore.migration import MigrationOutcome
+from evalstore.migration.extraction import Extraction, LegacySource
+from evalstore.migration.legacy_files import parse_companion
+from evalstore.migration.readers import run_reader
+from evalstore.migration.readers.promptfoo.templates import fill_known
+from evalstore.migration.table import load_tables
+from evalstore.model import Artifact, Kind
+from tests.shared_data import SHARED
+
+VECTORS = SHARED / "vectors/promptfoo_vectors.json"
+TABLE = load_tables("promptfoo")[0]
+PROMPTS = ["{{ q }}"]
+JUDGED = {"llm-rubric", "factuality", "model-graded-closedqa", "model-graded-factuality", "g-eval"}
+
+pytestmark = pytest.mark.skipif(not VECTORS.is_file(), reason="the vectors are not here")
+
+
+def read_config(text: str, file: str, files: dict[str, str]) -> Extraction:
+    """Return what the reader extracts from a configuration, beside which files stand."""
+
+    def load(path: str) -> Document | None:
+        name = path.removeprefix("file://")
+        return parse_companion(files[name].encode(), name) if name in files else None
+
+    parse = read_legacy_yaml if file.endswith(".yaml") else read_legacy_json
+    legacy = LegacySource(parse(text, file), file, "", load, "0.121")
+    return run_reader(legacy, TABLE)
+
+
+def read_vector(vector: dict[str, Any]) -> Extraction:
+    """Return what the configuration of a vector is extracted to."""
+    if vector.get("file") == "csv":
+        table = StringIO()
+        rows = csv.DictWriter(table, vector["csv_row"])
+        rows.writeheader()
+        rows.writerow(vector["csv_row"])
+        config = {"prompts": PROMPTS, "tests": "file://tests.csv"}
+        return read_config(json.dumps(config), "config.json", {"tests.csv": table.getvalue()})
+    if vector.get("file") == "yaml":
+        context = vector["context"]
+        head = {"prompts": PROMPTS, "assertionTemplates": context["assertionTemplates"]}
+        config = "\n".join(f"{key}: {json.dumps(item)}" for key, item in head.items())
+        return read_config(f"{config}\ntests:\n- {vector['test_yaml']}\n", "config.yaml", context["files"])
+    test = {"vars": vector["vars"], **vector.get("test", {})}
+    test |= {"assert": as_list(vector["assert"])} if "assert" in vector else {}
+    config = {"prompts": PROMPTS, "defaultTest": vector.get("defaultTest", {}), "tests": [test]}
+    text = json.dumps(config).replace('{"$number": "NaN"}', "NaN").replace('{"$number": "-0"}', "-0")
+    return read_config(text, "config.json", {})
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def compare(vector: dict[str, Any]) -> str:
+    """Return `equal`, `declared`, or how the migrated rubric differs from what was measured."""
+    expect, extraction = vector["expect"], read_vector(vector)
+    case = extraction.cases[-1 if vector["name"].endswith("row2") else 0] if extraction.cases else None
+    if case is None or case.rubric is None:
+        return "declared" if extraction.notes or (case and case.reasons) else "says nothing"
+    if expect.get("error") or expect.get("refused"):
+        return "declared" if vector["output"] is None or case.reasons else "is graded, and was an error"
+    asks = any(draft.kind is Kind.JUDGE for draft in extraction.drafts)
+    if asks:
+        return "declared" if case.outcome is MigrationOutcome.LOSSY else "asks a judge of ours"
+    drafts = {draft.ref: draft for draft in extraction.drafts}
+    context = CheckContext(load=lambda ref: find_draft(drafts, str(ref)))
+    output = vector["output"]
+    if vector.get("file") == "yaml":  # the provider echoed its prompt, a variable
+        output = fill_known(output, case.question["metadata"]["vars"])
+    text = output if isinstance(output, str) else json.dumps(output, separators=(",", ":"), ensure_ascii=False)
+    result = evaluate(case.rubric.value, text, case.question, context=context)
+    found = (result.verdict.value == "pass", None if result.score is None else float(result.score))
+    if found[0] == expect["pass"] and found[1] is not None and abs(found[1] - expect["score"]) < 1e-12:
+        return "equal"
+    return "declared" if case.outcome is MigrationOutcome.LOSSY else f"gives {found}, and not {expect}"
+
+
+def find_draft(drafts: dict[str, Any], ref: str) -> Artifact:
+    draft = drafts[ref]
+    return Artifact(draft.kind, draft.id, draft.version, Document("", "", draft.value, {}, {}))
+
+
+def name_kind(vector: dict[str, Any]) -> str:
+    if "file" in vector:
+        return f"in {vector['file']}"
+    asserts = as_list(vector.get("assert", []))
+    if "test" in vector or "defaultTest" in vector or len(asserts) != 1:
+        return "several"
+    return str(asserts[0].get("type")).removeprefix("not-") if isinstance(asserts[0], dict) else "odd"
+
+
+def test_every_measured_verdict_is_given_or_declared() -> None:
+    vectors = json.loads(VECTORS.read_text("utf-8"))["vectors"]
+    counts: dict[str, Counter[str]] = {}
+    differ: dict[str, str] = {}
+    for vector in vectors:
+        said = compare(vector)
+        counts.setdefault(name_kind(vector), Counter())[said if said in {"equal", "declared"} else "differ"] += 1
+        if said not in {"equal", "declared"}:
+            differ[vector["name"]] = said
+    for kind, count in sorted(counts.items()):
+        print(kind, dict(count))
+    assert differ == {}
