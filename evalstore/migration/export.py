@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from types import NoneType
 from typing import Any
@@ -261,7 +262,13 @@ def _export_remainder(
         (artifacts.load_artifact(parse_ref(pin)).value for pin in pins), table
     )
     legacy = LegacySource(
-        document, source["file"], "", companions.get, source["dialect"], prompts=prompts
+        document,
+        source["file"],
+        "",
+        companions.get,
+        source["dialect"],
+        prompts=prompts,
+        list_companions=partial(_list_matching, companions),
     )
     extraction = run_reader(legacy, table)
     check_unchanged(extraction, main, questions, artifacts.load_artifact)
@@ -276,6 +283,14 @@ def _export_remainder(
         for file, path in others
     )
     return [ExportedFile(source["file"], name, text, left_out), *texts]
+
+
+def _list_matching(paths: Iterable[str], pattern: str) -> list[str]:
+    """Return those of a source's companion files that a pattern with `*` names; any other path itself."""
+    if "*" not in pattern:
+        return [pattern]
+    name = pattern.removeprefix("file://").removeprefix("./")
+    return sorted(path for path in paths if PurePosixPath(path).match(name))
 
 
 def _list_lost_keys(row: Mapping[str, Any]) -> list[str]:

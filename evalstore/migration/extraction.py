@@ -81,7 +81,8 @@ class LegacySource:
     `file` is relative and the same on every machine. `read_companion` reads a file by its path
     relative to this one, or with a leading / relative to the folder that the user named; None for a
     URL, a missing file, and outside of that folder. Companions that were read are part of the
-    remainder. `dialect` is the user's choice. `broken_lines` are lines of JSON Lines that the
+    remainder. `list_companions` returns the paths that a pattern names. `dialect` is the user's
+    choice. `broken_lines` are lines of JSON Lines that the
     document lacks. `prompts` are the judges that ask in the program's own words.
     """
 
@@ -92,6 +93,7 @@ class LegacySource:
     dialect: str | None = None
     broken_lines: tuple[BrokenLine, ...] = ()
     prompts: JudgePrompts = NO_PROMPTS
+    list_companions: Callable[[str], list[str]] = lambda path: [path]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -25,6 +28,7 @@ from evalstore.errors import LoadError, Place
 
 _LINES = frozenset({".jsonl", ".ndjson"})
 _YAML = frozenset({".yaml", ".yml"})
+_TABLE = ".csv"  # of cases that a suite names: no source itself
 # Prompt files that suites refer to: read as plain text, and never sources themselves.
 _TEXT = frozenset({".md", ".mustache", ".prompt", ".txt"})
 SUFFIXES = frozenset({".json"}) | _LINES | _YAML
@@ -71,6 +75,8 @@ def parse_whole(data: bytes, file: str) -> Document:
 
 def parse_companion(data: bytes, file: str) -> Document:
     """Return the document of a companion file; where its suffix names no format, the value is the text itself."""
+    if _get_suffix(file) == _TABLE:
+        return _parse_table(data, file)
     return parse_whole(data, file) if _get_suffix(file) in SUFFIXES else _parse_text(data, file)
 
 
@@ -88,6 +94,18 @@ def has_key_mention(data: bytes, file: str, key: str) -> bool:
     name = re.escape(key.encode())
     pattern = rb"(?m)^%s\s*:" % name if _get_suffix(file) in _YAML else rb'"%s"' % name
     return re.search(pattern, data.replace(b"\0", b"")) is not None  # NUL bytes: UTF-16
+
+
+def _parse_table(data: bytes, file: str) -> Document:
+    """Return the document of a table: its text, with the line where each row below the first begins."""
+    document = _parse_text(data, file)
+    reader = csv.reader(StringIO(document.text, newline=""))
+    spans, line = dict(document.spans), 1
+    with suppress(csv.Error):  # who reads its rows says what is wrong
+        for number, _ in enumerate(reader, start=-1):
+            spans[number,] = Span(line, 1, 0, 0)
+            line = reader.line_num + 1
+    return replace(document, spans=spans)
 
 
 def _parse_rows(data: bytes, file: str) -> tuple[Document, tuple[BrokenLine, ...]]:

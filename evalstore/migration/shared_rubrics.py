@@ -37,7 +37,7 @@ _RESERVED = frozenset(
     {*INPUT_KEYS, *REFERENCE_KEYS, "id", "rubric_ref", "bundle", "group", "format"}
 ) | frozenset({"title", "description", "metadata", "tags", "owner"})
 # The parameters that say what a check is about: their value has the name of the check.
-_MAIN = frozenset({"values", "pattern", "schema", "facts", "tools", "variables", "each"})
+_MAIN = frozenset({"values", "targets", "pattern", "schema", "facts", "tools", "variables", "each"})
 _NAME_LENGTH = 30  # characters of an id that the names of checks may take
 _EACH, _STATEMENT = "each", "statement"
 _STATEMENTS = "statements"

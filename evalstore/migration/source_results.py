@@ -143,7 +143,9 @@ def _read_source(
     dialect = options.dialect if options.dialect in match.table.dialects else None
     load = partial(_take_companion, load_named, companions)
     prompts = options.prompts[match.table.format]
-    legacy = LegacySource(document, file.name, sha256, load, dialect, broken, prompts)
+    legacy = LegacySource(
+        document, file.name, sha256, load, dialect, broken, prompts, file.list_companions
+    )
     return _extract_source(
         replace(source, format=match.table.format), legacy, match.table, companions, options
     )

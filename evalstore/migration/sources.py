@@ -57,7 +57,7 @@ class LegacyFile:
         return self.root / self.relative_path
 
     def list_companions(self, path: str) -> list[str]:
-        """Return the paths that `read_companion` takes for the files of a pattern with `*`; any other path itself."""
+        """Return the files that a pattern with `*` names, by their paths from this one; any other path itself."""
         below = self._resolve_below(path) if "*" in path else None
         if below is None or "**" in below:
             return [path]
@@ -66,7 +66,11 @@ class LegacyFile:
             for file in self.root.glob(below)
             if file.is_file()
         )
-        return [f"/{file}" for file in found[:_MOST_COMPANIONS]]
+        folder = PurePosixPath(self.relative_path).parent
+        return [
+            PurePosixPath(os.path.relpath(file, folder)).as_posix()
+            for file in found[:_MOST_COMPANIONS]
+        ]
 
     def read_companion(self, path: str) -> Document | None:
         """Return the document of a companion file by the path, with or without `file://`, that this file names it by.

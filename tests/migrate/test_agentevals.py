@@ -26,8 +26,8 @@ from evalstore.languages.schemas import compile_shipped_schema
 from evalstore.migration import MigrationOutcome
 from evalstore.migration.detect import detect_format
 from evalstore.migration.extraction import ArtifactDraft, Extraction, LegacyCase, LegacySource
-from evalstore.migration.readers import run_reader
 from evalstore.migration.javascript.patterns import translate_pattern
+from evalstore.migration.readers import run_reader
 from evalstore.migration.table import load_tables
 from evalstore.model import Artifact, JudgeCall, JudgeReply, Kind
 from evalstore.places import find_resource_folder

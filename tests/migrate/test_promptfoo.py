@@ -1,4 +1,4 @@
-"""Configurations of promptfoo, whose words dialect D4 of AgentEvals borrows: named as what they are, and never taken."""
+"""Configurations of promptfoo, whose words dialect D4 of AgentEvals borrows: taken for what they are."""
 
 from __future__ import annotations
 
@@ -137,7 +137,6 @@ TOOLS: dict[str, tuple[Any, str, MigrationOutcome, int]] = {
     ),
     "samples": ([{"input": "?", "ideal": "b"}] * 4, "openai/evals", MigrationOutcome.REFUSED, 4),
     "test cases": ([{"input": "?", "actual_output": "b"}] * 2, "DeepEval", MigrationOutcome.REFUSED, 2),
-    "scenarios": ({"providers": ["echo"], "scenarios": [{"config": [], "tests": [TEST]}]}, "promptfoo", _REFUSED, 1),
     "a red team": ({"targets": ["echo"], "redteam": {"plugins": ["pii"]}}, "promptfoo", _REFUSED, 1),
     "a set of ADK": (
         {"eval_set_id": "s", "eval_cases": [{"eval_id": "a", "conversation": [{"user_content": {}}]}] * 2},
@@ -154,8 +153,6 @@ TOOLS: dict[str, tuple[Any, str, MigrationOutcome, int]] = {
     "MLflow": ([{"inputs": {"q": "a"}, "expectations": {"expected_response": "b"}}], "MLflow", _REFUSED, 1),
     "HumanEval": ([{"task_id": "0", "prompt": "def", "canonical_solution": "x", "test": "y"}], "running", _REFUSED, 1),
     "SWE-bench": ([{"instance_id": "0", "problem_statement": "x", "test_patch": "y"}], "running", _REFUSED, 1),
-    "a configuration": (CONFIGS["prompts beside providers"], "promptfoo configuration", MigrationOutcome.REFUSED, 2),
-    "tests": ([TEST] * 5, "tests of a promptfoo configuration", MigrationOutcome.REFUSED, 5),
 }
 
 
@@ -166,17 +163,13 @@ def _write(path: Path, value: Any) -> Path:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-@pytest.mark.parametrize("named", [True, False])
-def test_a_configuration_of_promptfoo_is_refused_as_one(name: str, tmp_path: Path, *, named: bool) -> None:
+def test_a_configuration_of_promptfoo_is_known_as_one(name: str, tmp_path: Path) -> None:
     source = _write(tmp_path / "in/promptfooconfig.yaml", CONFIGS[name])
-    report = migrate([source if named else source.parent], into=tmp_path / "store")
-    ((entry,), (read,)) = report.entries, report.sources
-    assert entry.outcome is MigrationOutcome.REFUSED
-    assert "promptfoo configuration" in entry.reason
-    assert "which evalstore does not migrate" in entry.reason
-    assert "--from agentevals" in entry.reason
-    assert (read.format, read.dialect, read.target) == (None, None, None)
-    assert not (tmp_path / "store").exists()
+    for path in (source, source.parent):
+        report = migrate([path], into=tmp_path / "store", dry_run=True)
+        (read,) = report.sources
+        assert read.format == "promptfoo"
+        assert "--from agentevals" in read.reason
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -217,13 +210,13 @@ def test_tests_in_other_files_say_whose_a_suite_is(tmp_path: Path) -> None:
     assert {read.file: read.format for read in report.sources} == {
         "in/a/cases/rows.yaml": "agentevals",
         "in/a/suite.yaml": "agentevals",
-        "in/b/cases/rows.yaml": None,
-        "in/b/suite.yaml": None,
+        "in/b/cases/rows.yaml": "promptfoo",
+        "in/b/suite.yaml": "promptfoo",
     }
-    assert (report.count(MigrationOutcome.MIGRATED), report.count(MigrationOutcome.REFUSED)) == (2, 3)
+    assert report.count(MigrationOutcome.MIGRATED) == 5
     named = {read.file: read.reason for read in report.sources}
     assert named["in/b/cases/rows.yaml"] == "its cases come with in/b/suite.yaml"
-    assert "  its cases come with in/b/suite.yaml\n" in render(report, "text")
+    assert ": its cases come with in/b/suite.yaml\n" in render(report, "text")
 
 
 @pytest.mark.parametrize("name", SUITES)

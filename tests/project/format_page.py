@@ -18,6 +18,7 @@ SHOWN = {
     "every_eval_ever": "a_run_and_its_rows",
     "legal_eval_v1": "three_tasks",
     "openrubricrl": "one_judge",
+    "promptfoo": "bread",
     "skill_creator": "statements",
 }
 _MOST_SIGNS, _MOST_LINES, _MOST_REASONS = 4, 40, 6

@@ -105,17 +105,18 @@ def read(legacy: LegacySource, table: FormatTable) -> Extraction:
     first, *others = map(_read_suite, known)
     for other in others:
         if differences := _list_differences(first, other):
-            at = format_json_pointer(differences[0])
-            counts = (len(differences), len(first.cases))
+            case, counts = differences[0], (len(differences), len(first.cases))
+            file = f"{case.document.file} " if case.document else ""
+            at = f"{file}{format_json_pointer(case.pointer)}"
             reason = _DIFFER.format(first.dialect, other.dialect, *counts, at)
-            return refuse_source("", differences[0], reason, len(first.cases))
+            return refuse_source("", () if file else case.pointer, reason, len(first.cases))
     return first
 
 
-def _list_differences(first: Extraction, other: Extraction) -> list[Pointer]:
-    """Return the places of the tests that two releases grade differently."""
+def _list_differences(first: Extraction, other: Extraction) -> list[LegacyCase]:
+    """Return the tests that two releases grade differently, as the first grades them."""
     pairs = zip(first.cases, other.cases, strict=True)
-    return [one.pointer for one, two in pairs if _grade_of(one) != _grade_of(two)]
+    return [one for one, two in pairs if _grade_of(one) != _grade_of(two)]
 
 
 def _grade_of(case: LegacyCase) -> tuple[Any, ...]:
@@ -128,7 +129,8 @@ def _open_suite(legacy: LegacySource, table: FormatTable, name: str) -> _Suite:
     root = resolve_refs(value, value) if isinstance(value, dict) else {"tests": value}
     suite = _Suite(root, legacy, table, Release(name, **table.form["releases"][name]))
     types, quotes = table.form["types"], suite.release.quotes
-    finder = TestFinder(root, legacy.document, suite.load, types, quotes)
+    files = legacy.list_companions
+    finder = TestFinder(root, legacy.document, suite.load, files, types, quotes)
     suite.tests = list(finder.list_tests())
     suite.notes = finder.notes
     return suite

@@ -59,6 +59,7 @@ class TestFinder:
     root: Mapping[str, Any]
     document: Document
     load: Callable[[str], Document | None]
+    list_files: Callable[[str], list[str]]
     types: Mapping[str, Any]
     quotes: bool
     notes: list[MigrationNote] = field(default_factory=list)
@@ -106,7 +107,8 @@ class TestFinder:
         for pointer, item in found:
             path = item.get("path") if isinstance(item, dict) else item
             if isinstance(path, str):
-                yield from self._read_file(path, pointer)
+                for one in self.list_files(path) or [path]:
+                    yield from self._read_file(one, pointer)
             elif isinstance(item, dict):
                 yield Place(item, pointer, document)
             else:
