@@ -10,19 +10,14 @@ from typing import Any
 
 import pytest
 
-from evalstore.checks import CheckContext, evaluate
-from evalstore.documents import Document, read_legacy_json, read_legacy_yaml
 from evalstore.migration import MigrationOutcome
-from evalstore.migration.extraction import Extraction, LegacySource
-from evalstore.migration.legacy_files import parse_companion
-from evalstore.migration.readers import run_reader
+from evalstore.migration.extraction import Extraction
 from evalstore.migration.readers.promptfoo.templates import fill_known
-from evalstore.migration.table import load_tables
-from evalstore.model import Artifact, Kind
+from evalstore.model import Kind
+from tests.migrate.promptfoo_grading import grade_case, read_config
 from tests.shared_data import SHARED
 
 VECTORS = SHARED / "vectors/promptfoo_vectors.json"
-TABLE = load_tables("promptfoo")[0]
 PROMPTS = ["{{ q }}"]
 # Vectors by kind: how many come out equal in pass and score, and how many are declared not to.
 COUNTED = {
@@ -71,18 +66,6 @@ COUNTED = {
 pytestmark = pytest.mark.skipif(not VECTORS.is_file(), reason="the vectors are not here")
 
 
-def read_config(text: str, file: str, files: dict[str, str]) -> Extraction:
-    """Return what the reader extracts from a configuration, beside which files stand."""
-
-    def load(path: str) -> Document | None:
-        name = path.removeprefix("file://")
-        return parse_companion(files[name].encode(), name) if name in files else None
-
-    parse = read_legacy_yaml if file.endswith(".yaml") else read_legacy_json
-    legacy = LegacySource(parse(text, file), file, "", load, "0.121")
-    return run_reader(legacy, TABLE)
-
-
 def read_vector(vector: dict[str, Any]) -> Extraction:
     """Return what the configuration of a vector is extracted to."""
     if vector.get("file") == "csv":
@@ -119,22 +102,14 @@ def compare(vector: dict[str, Any]) -> str:
     asks = any(draft.kind is Kind.JUDGE for draft in extraction.drafts)
     if asks:
         return "declared" if case.outcome is MigrationOutcome.LOSSY else "asks a judge of ours"
-    drafts = {draft.ref: draft for draft in extraction.drafts}
-    context = CheckContext(load=lambda ref: find_draft(drafts, str(ref)))
     output = vector["output"]
     if vector.get("file") == "yaml":  # the provider echoed its prompt, a variable
         output = fill_known(output, case.question["metadata"]["vars"])
     text = output if isinstance(output, str) else json.dumps(output, separators=(",", ":"), ensure_ascii=False)
-    result = evaluate(case.rubric.value, text, case.question, context=context)
-    found = (result.verdict.value == "pass", None if result.score is None else float(result.score))
-    if found[0] == expect["pass"] and found[1] is not None and abs(found[1] - expect["score"]) < 1e-12:
+    found = grade_case(case, extraction.drafts, text)
+    if found == (expect["pass"], pytest.approx(expect["score"], abs=1e-12)):
         return "equal"
     return "declared" if case.outcome is MigrationOutcome.LOSSY else f"gives {found}, and not {expect}"
-
-
-def find_draft(drafts: dict[str, Any], ref: str) -> Artifact:
-    draft = drafts[ref]
-    return Artifact(draft.kind, draft.id, draft.version, Document("", "", draft.value, {}, {}))
 
 
 def name_kind(vector: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ _LARGE, _SMALL = 21, -6
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def trim(text: str) -> str:
+def trim_space(text: str) -> str:
     """Return a text without the white space around it."""
     return _TRIMMED.sub("", text)
 

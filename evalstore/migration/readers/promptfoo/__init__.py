@@ -17,11 +17,15 @@ from evalstore.migration.extraction import (
     MigrationNote,
 )
 from evalstore.migration.outcome import MigrationOutcome, classify_losses
-from evalstore.migration.readers.promptfoo.assertions import AssertionPart, Release, StopError
+from evalstore.migration.readers.promptfoo.assertions import (
+    AssertionPart,
+    ProgramRelease,
+    StopError,
+)
 from evalstore.migration.readers.promptfoo.configuration import (
-    Place,
     RunTest,
     TestFinder,
+    TestPlace,
     list_types,
     resolve_refs,
 )
@@ -49,7 +53,7 @@ _UNSAYABLE = "it cannot be graded here: {}"
 _NONE_SAID = "none of its assertions can be said here, so nothing of it is scored: {}"
 _NOTHING = "nothing is graded: every output passes"
 _SCORED_BY_CODE = "code of its own makes its score; it is kept as data and never run"
-_TWICE = "a key stands twice in one object: the program does not read the file"
+_TWICE = "duplicate key: the program does not read the file"
 _DIFFER = (
     "promptfoo {} and {} grade {} of its {} tests differently, the first at {}; --dialect says which"
     " one graded it"
@@ -59,13 +63,13 @@ _NO_PROMPT = "nothing here says what is asked: the input is its variables"
 
 
 @dataclass(slots=True)
-class _Suite:
+class _ReleaseSuite:
     """One configuration as one release reads it; `companions` are the files that it has named so far."""
 
     root: Mapping[str, Any]
     legacy: LegacySource
     table: FormatTable
-    release: Release
+    release: ProgramRelease
     companions: dict[str, Document] = field(default_factory=dict)
     labels: UniqueLabels = field(default_factory=UniqueLabels)
     tests: list[RunTest] = field(default_factory=list)
@@ -88,7 +92,7 @@ class _Suite:
         """Whether the release knows every type of assertion in the tests that any release knows."""
         types = self.table.form["types"]
         found = {type_ for test in self.tests for part in test.parts for type_ in list_types(part)}
-        return all(self.release.knows(types[type_]) for type_ in found if type_ in types)
+        return all(self.release.has_type(types[type_]) for type_ in found if type_ in types)
 
 
 def read(legacy: LegacySource, table: FormatTable) -> Extraction:
@@ -123,11 +127,11 @@ def _grade_of(case: LegacyCase) -> tuple[Any, ...]:
     return case.outcome, case.reasons, case.rubric and case.rubric.value
 
 
-def _open_suite(legacy: LegacySource, table: FormatTable, name: str) -> _Suite:
+def _open_suite(legacy: LegacySource, table: FormatTable, name: str) -> _ReleaseSuite:
     """Return a configuration with its tests, and notes on what is none."""
     value = legacy.document.value
     root = resolve_refs(value, value) if isinstance(value, dict) else {"tests": value}
-    suite = _Suite(root, legacy, table, Release(name, **table.form["releases"][name]))
+    suite = _ReleaseSuite(root, legacy, table, ProgramRelease(name, **table.form["releases"][name]))
     types, quotes = table.form["types"], suite.release.quotes
     files = legacy.list_companions
     finder = TestFinder(root, legacy.document, suite.load, files, types, quotes)
@@ -136,7 +140,7 @@ def _open_suite(legacy: LegacySource, table: FormatTable, name: str) -> _Suite:
     return suite
 
 
-def _read_suite(suite: _Suite) -> Extraction:
+def _read_suite(suite: _ReleaseSuite) -> Extraction:
     prompts = find_prompts(suite.root.get("prompts"), suite.load)
     found = [_read_test(test, number, suite, prompts) for number, test in enumerate(suite.tests)]
     cases = tuple(one.case for one in found)
@@ -156,7 +160,7 @@ def _note_scenarios(root: Mapping[str, Any]) -> list[MigrationNote]:
     return [MigrationNote(("scenarios",), MigrationOutcome.MIGRATED, said)]
 
 
-def _draft_head(suite: _Suite) -> ArtifactDraft:
+def _draft_head(suite: _ReleaseSuite) -> ArtifactDraft:
     description = suite.root.get("description")
     beside = {path: encode_value(file.value) for path, file in suite.companions.items()}
     source = {
@@ -178,7 +182,9 @@ class _TestResult:
     notes: Sequence[MigrationNote] = ()
 
 
-def _read_test(test: RunTest, number: int, suite: _Suite, prompts: PromptList) -> _TestResult:
+def _read_test(
+    test: RunTest, number: int, suite: _ReleaseSuite, prompts: PromptList
+) -> _TestResult:
     place = test.place
     document = None if place.document is suite.legacy.document else place.document
     case = LegacyCase(place.pointer, place.raw, document=document)
@@ -218,7 +224,7 @@ def _is_within(pointer: Pointer, place: Pointer) -> bool:
     return pointer[: len(place)] == place
 
 
-def _grade_test(test: RunTest, suite: _Suite) -> TestGrading:
+def _grade_test(test: RunTest, suite: _ReleaseSuite) -> TestGrading:
     if test.find("assertScoringFunction") is not None:
         raise UnsayableError(_SCORED_BY_CODE)
     options = test.merge("options")
@@ -250,14 +256,14 @@ def _grade_test(test: RunTest, suite: _Suite) -> TestGrading:
     return grade_assertions(placed, suite.table.form, list(list_transforms(options)))
 
 
-def _list_assertions(part: Place) -> list[Place]:
+def _list_assertions(part: TestPlace) -> list[TestPlace]:
     items = part.raw.get("assert") if isinstance(part.raw, dict) else None
     if items is not None and not isinstance(items, list):
         raise StopError("assert is not a list")
     return list(part.enter("assert"))
 
 
-def _draft_rubric(grading: TestGrading, test: RunTest, suite: _Suite) -> ArtifactDraft:
+def _draft_rubric(grading: TestGrading, test: RunTest, suite: _ReleaseSuite) -> ArtifactDraft:
     if not grading.checks:
         return draft_case_rubric([], suite.table.scoring, suite.table, "")
     value, _ = build_value(grading, test.find("threshold"), suite.release)
@@ -265,7 +271,7 @@ def _draft_rubric(grading: TestGrading, test: RunTest, suite: _Suite) -> Artifac
 
 
 def _build_question(
-    test: RunTest, number: int, suite: _Suite, prompts: PromptList
+    test: RunTest, number: int, suite: _ReleaseSuite, prompts: PromptList
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     metadata, variables = test.merge("metadata"), test.variables
     named = next(

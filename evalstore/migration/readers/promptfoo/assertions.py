@@ -17,7 +17,7 @@ from evalstore.migration.javascript.patterns import (
     find_syntax_error,
     translate_pattern,
 )
-from evalstore.migration.javascript.values import SPACE, has_half_character, trim, write_value
+from evalstore.migration.javascript.values import SPACE, has_half_character, trim_space, write_value
 from evalstore.migration.readers.promptfoo.templates import UnsayableError, fill_text
 from evalstore.migration.readers.promptfoo.texts import (
     split_at_commas,
@@ -64,7 +64,7 @@ class StopError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class ProgramRelease:
     """What one release of the program does otherwise than another."""
 
     name: str
@@ -75,8 +75,8 @@ class Release:
     may_drop_defaults: bool
     underscores_are_digits: bool
 
-    def knows(self, row: Mapping[str, Any]) -> bool:
-        """Whether it knows a type of assertion, whose row in the table this is."""
+    def has_type(self, row: Mapping[str, Any]) -> bool:
+        """Whether it has a type of assertion, whose row in the table this is."""
         return bool(row.get("since", self.name) <= self.name)
 
 
@@ -88,7 +88,7 @@ class AssertionPart:
     pointer: Pointer
     document: Document
     variables: Mapping[str, Any]
-    release: Release
+    release: ProgramRelease
     load: Callable[[str], Document | None]
     draft_judge: Callable[[str], ArtifactDraft]
     row: Mapping[str, Any] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class AssertionPart:
             raise StopError(f"{make_excerpt(name, SHORT_EXCERPT)} is not a file that it reads")
         for text in document.value if isinstance(document.value, list) else [document.value]:
             # As the program loads a file by one way or another, a text in it is a template or not.
-            if isinstance(text, str) and (text != trim(text) or "{" in text):
+            if isinstance(text, str) and (text != trim_space(text) or "{" in text):
                 raise UnsayableError(
                     f"the program trims and fills the text of {make_excerpt(name, SHORT_EXCERPT)}, or does not"
                 )
@@ -170,7 +170,7 @@ class AssertionReading:
 def read_assertion(part: AssertionPart, types: Mapping[str, Any]) -> AssertionReading:
     """Return what an assertion comes to. Raises `StopError` where the program ends the test in an error."""
     row = types.get(part.type, {})
-    if not row or not part.release.knows(row):
+    if not row or not part.release.has_type(row):
         raise StopError(f"it knows no type {make_excerpt(part.raw['type'], SHORT_EXCERPT)}")
     try:
         reading = _READERS[row["reads"]](replace(part, row=row))
@@ -246,7 +246,9 @@ def _read_equal(part: AssertionPart) -> AssertionReading:
     value = part.value if "value" in part.raw else "undefined"
     if value is None or isinstance(value, list | dict):
         if part.is_turned and not part.release.no_json_is_inverted:
-            return AssertionReading(reason="this release fails not-equals of all that is no JSON")
+            return AssertionReading(
+                reason="this release fails not-equals of every text that is not JSON"
+            )
         check = {"kind": "json_schema", "schema": {"const": value}, "extract": "whole"}
         return AssertionReading(check, (_JSON,))
     text = write_value(value)
@@ -307,7 +309,7 @@ def _read_json(part: AssertionPart) -> AssertionReading:
     if part.is_turned and not part.release.no_json_is_inverted:
         if "type" in value:
             return AssertionReading(dict(NEVER))
-        return AssertionReading(reason="this release applies the schema to what is no JSON")
+        return AssertionReading(reason="this release applies the schema to a text that is not JSON")
     schema = {"$schema": _DRAFT, **value}
     check = {"kind": "json_schema", "schema": schema, "extract": "whole"}
     return AssertionReading(check, (_JSON, _SCHEMA))
@@ -364,7 +366,7 @@ def _count_words(low: int, high: int | None) -> str:
 def _read_count(value: Any) -> int | Decimal:
     if is_number(value):
         return value
-    text = trim(value) if isinstance(value, str) else None
+    text = trim_space(value) if isinstance(value, str) else None
     if text is None:
         raise StopError(f"word-count has {_describe(value)} where a number belongs")
     if not re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", text):

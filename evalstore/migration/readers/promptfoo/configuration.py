@@ -20,26 +20,26 @@ _MISSING: Any = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TestPlace:
     """A value with its pointer in a document: the configuration, or a file that it names."""
 
     raw: Any
     pointer: Pointer
     document: Document
 
-    def enter(self, key: str) -> Iterator[Place]:
+    def enter(self, key: str) -> Iterator[TestPlace]:
         """Yield the items of the list at a key."""
         items = self.raw.get(key) if isinstance(self.raw, dict) else None
         for index, item in enumerate(items if isinstance(items, list) else ()):
-            yield Place(item, (*self.pointer, key, index), self.document)
+            yield TestPlace(item, (*self.pointer, key, index), self.document)
 
 
 @dataclass(frozen=True, slots=True)
 class RunTest:
     """A test as it is run: the place that it is told from, and its parts, from what all share to its own."""
 
-    place: Place
-    parts: tuple[Place, ...]
+    place: TestPlace
+    parts: tuple[TestPlace, ...]
     variables: Mapping[str, Any]
 
     def merge(self, key: str) -> dict[str, Any]:
@@ -70,35 +70,37 @@ class TestFinder:
         own = list(self._list_named(self.root.get("tests"), ("tests",), self.document))
         scenarios = self.root.get("scenarios")
         if not own and not self.root.get("tests") and not scenarios:
-            own = [Place({}, (), self.document)]
+            own = [TestPlace({}, (), self.document)]
         for place in own:
             yield from self._expand(place, (*shared, place))
         for index, scenario in enumerate(scenarios if isinstance(scenarios, list) else ()):
             yield from self._list_scenario(scenario, ("scenarios", index), shared)
 
-    def _find_shared(self) -> tuple[Place, ...]:
+    def _find_shared(self) -> tuple[TestPlace, ...]:
         raw = self.root.get("defaultTest")
         if isinstance(raw, str):
             document = self.load(raw)
             if document and isinstance(document.value, dict):
-                return (Place(resolve_refs(document.value, document.value), (), document),)
+                return (TestPlace(resolve_refs(document.value, document.value), (), document),)
             self._note(
                 ("defaultTest",), f"{make_excerpt(raw, SHORT_EXCERPT)} cannot be read from here"
             )
-        return (Place(raw, ("defaultTest",), self.document),) if isinstance(raw, dict) else ()
+        return (TestPlace(raw, ("defaultTest",), self.document),) if isinstance(raw, dict) else ()
 
-    def _list_scenario(self, raw: Any, at: Pointer, shared: Sequence[Place]) -> Iterator[RunTest]:
+    def _list_scenario(
+        self, raw: Any, at: Pointer, shared: Sequence[TestPlace]
+    ) -> Iterator[RunTest]:
         if not isinstance(raw, dict):
             self._note(at, "it is not an object")
             return
         tests = list(self._list_named(raw.get("tests"), (*at, "tests"), self.document))
-        tests = tests or [Place({}, at, self.document)]
+        tests = tests or [TestPlace({}, at, self.document)]
         configs = list(self._list_named(raw.get("config"), (*at, "config"), self.document))
         for config in configs:
             for test in tests:
                 yield from self._expand(test, (*shared, config, test))
 
-    def _list_named(self, items: Any, at: Pointer, document: Document) -> Iterator[Place]:
+    def _list_named(self, items: Any, at: Pointer, document: Document) -> Iterator[TestPlace]:
         """Yield the tests of a list, and those of the files that it names."""
         places = enumerate(items) if isinstance(items, list) else ()
         found = [((*at, index), item) for index, item in places]
@@ -110,11 +112,11 @@ class TestFinder:
                 for one in self.list_files(path) or [path]:
                     yield from self._read_file(one, pointer)
             elif isinstance(item, dict):
-                yield Place(item, pointer, document)
+                yield TestPlace(item, pointer, document)
             else:
                 self._note(pointer, "it is not a test")
 
-    def _read_file(self, path: str, at: Pointer) -> Iterator[Place]:
+    def _read_file(self, path: str, at: Pointer) -> Iterator[TestPlace]:
         name = path.removeprefix(_FILE)
         document = self.load(path) if name.endswith((*_LISTS, ".csv")) and "*" not in name else None
         if document is None:
@@ -126,19 +128,19 @@ class TestFinder:
         else:
             value = resolve_refs(document.value, document.value)
             for index, item in enumerate(value if isinstance(value, list) else [value]):
-                yield Place(item, (index,) if isinstance(value, list) else (), document)
+                yield TestPlace(item, (index,) if isinstance(value, list) else (), document)
 
-    def _read_table(self, document: Document) -> Iterator[Place]:
+    def _read_table(self, document: Document) -> Iterator[TestPlace]:
         try:
             for index, row in enumerate(read_table(str(document.value))):
                 test = read_table_test(row, self.types, quotes=self.quotes)
-                yield Place(test, (index,), document)
+                yield TestPlace(test, (index,), document)
         except (TableError, ValueError) as error:
             self.notes.append(
                 MigrationNote((), MigrationOutcome.REFUSED, str(error), document=document)
             )
 
-    def _expand(self, place: Place, parts: tuple[Place, ...]) -> Iterator[RunTest]:
+    def _expand(self, place: TestPlace, parts: tuple[TestPlace, ...]) -> Iterator[RunTest]:
         """Yield a test for each combination of those variables that are lists of texts."""
         variables = merge_parts(parts, "vars")
         if merge_parts(parts, "options").get("disableVarExpansion"):
@@ -152,7 +154,7 @@ class TestFinder:
         self.notes.append(MigrationNote(at, MigrationOutcome.UNMAPPED, reason))
 
 
-def merge_parts(parts: Sequence[Place], key: str) -> dict[str, Any]:
+def merge_parts(parts: Sequence[TestPlace], key: str) -> dict[str, Any]:
     """Return the objects that parts have at a key as one; later parts win."""
     merged: dict[str, Any] = {}
     for part in parts:
@@ -161,7 +163,7 @@ def merge_parts(parts: Sequence[Place], key: str) -> dict[str, Any]:
     return merged
 
 
-def list_types(part: Place) -> Iterator[str]:
+def list_types(part: TestPlace) -> Iterator[str]:
     """Yield the types of the assertions of a test, and of its sets, without what turns them round."""
     for place in part.enter("assert"):
         type_ = place.raw.get("type") if isinstance(place.raw, dict) else None

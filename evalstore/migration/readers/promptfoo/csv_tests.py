@@ -9,7 +9,7 @@ from decimal import Decimal
 from io import StringIO
 from typing import Any
 
-from evalstore.migration.javascript.values import trim
+from evalstore.migration.javascript.values import trim_space
 from evalstore.migration.readers.promptfoo.texts import split_at_commas, split_fields
 
 _EXPECTED, _METADATA = "__expected", "__metadata:"
@@ -63,11 +63,11 @@ def read_table_test(
 
     `quotes` says that a list of texts in one cell is split as quoted fields are.
     """
-    columns = {trim(name): cell for name, cell in row.items()}
+    columns = {trim_space(name): cell for name, cell in row.items()}
     found = [
-        read_assertion(trim(cell), types, quotes=quotes)
+        read_assertion(trim_space(cell), types, quotes=quotes)
         for name, cell in columns.items()
-        if name.startswith(_EXPECTED) and trim(cell)
+        if name.startswith(_EXPECTED) and trim_space(cell)
     ]
     for name, cell in columns.items():
         if name.startswith("__config:"):
@@ -88,7 +88,7 @@ def read_table_test(
 
 def read_number(cell: str) -> Decimal | None:
     """Return the number that a cell is; None for any other cell."""
-    return Decimal(trim(cell)) if _NUMBER.fullmatch(trim(cell)) else None
+    return Decimal(trim_space(cell)) if _NUMBER.fullmatch(trim_space(cell)) else None
 
 
 def _set_threshold(found: list[dict[str, Any]], name: str, cell: str) -> None:
@@ -103,9 +103,9 @@ def _set_threshold(found: list[dict[str, Any]], name: str, cell: str) -> None:
 
 def _read_metadata(columns: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for name, cell in columns.items():
-        if name.startswith(_METADATA) and trim(cell):
+        if name.startswith(_METADATA) and trim_space(cell):
             key = name.removeprefix(_METADATA)
-            parts = [trim(part).replace("\\,", ",") for part in re.split(r"(?<!\\),", cell)]
+            parts = [trim_space(part).replace("\\,", ",") for part in re.split(r"(?<!\\),", cell)]
             yield (key.removesuffix("[]"), parts) if key.endswith("[]") else (key, cell)
 
 
@@ -113,7 +113,7 @@ def read_assertion(cell: str, types: Mapping[str, Any], *, quotes: bool) -> dict
     """Return the assertion that a cell stands for: `type(threshold):value`, else a text to equal."""
     for start, type_ in _CODE.items():
         if cell.startswith(start):
-            return {"type": type_, "value": trim(cell.removeprefix(start))}
+            return {"type": type_, "value": trim_space(cell.removeprefix(start))}
     for start in _JUDGED:
         if cell.startswith(start):
             return {"type": "llm-rubric", "value": cell.removeprefix(start)}
@@ -127,7 +127,7 @@ def read_assertion(cell: str, types: Mapping[str, Any], *, quotes: bool) -> dict
     if base in _LISTS:
         value = (split_fields(value) if quotes else split_at_commas(value)) if value else value
     elif base not in _WHOLE and value is not None:
-        value = trim(value)
+        value = trim_space(value)
     said = {} if value is None else {"value": value}
     if base not in _RATED:
         return {"type": match["type"], **said}

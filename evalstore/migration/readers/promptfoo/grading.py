@@ -18,7 +18,7 @@ from evalstore.migration.readers.promptfoo.assertions import (
     NEVER,
     AssertionPart,
     Check,
-    Release,
+    ProgramRelease,
     StopError,
     read_assertion,
 )
@@ -190,7 +190,7 @@ def _add_set(
 
 
 def build_value(
-    grading: TestGrading, threshold: Any, release: Release
+    grading: TestGrading, threshold: Any, release: ProgramRelease
 ) -> tuple[dict[str, Any], bool]:
     """Return the rubric of graded assertions, and whether it may pass below 1, or fail at 1.
 
@@ -225,7 +225,7 @@ def build_value(
     }, is_own
 
 
-def read_threshold(threshold: Any, release: Release) -> Number | None:
+def read_threshold(threshold: Any, release: ProgramRelease) -> Number | None:
     """Return the threshold of a test or a set; None where each part has to pass."""
     if not is_number(threshold) or (not threshold and not release.zero_counts):
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from evalstore.migration.javascript.values import SPACE, trim
+from evalstore.migration.javascript.values import SPACE, trim_space
 
 _FIELD = re.compile(
     rf'[{SPACE},]*(?:"(?P<quoted>(?:\\["\\]|""|[^"])*+)"[{SPACE}]*(?=,|\Z)|(?P<plain>[^",][^,]*))'
@@ -26,7 +26,7 @@ def split_fields(text: str) -> list[str]:
             raise ValueError(text)
         quoted = match["quoted"]
         fields.append(
-            trim(match["plain"])
+            trim_space(match["plain"])
             if quoted is None
             else _ESCAPED.sub(lambda part: part[1] or '"', quoted)
         )
@@ -36,9 +36,9 @@ def split_fields(text: str) -> list[str]:
 
 def split_at_commas(text: str) -> list[str]:
     """Return what stands between commas, trimmed; empty texts stay."""
-    return [trim(part) for part in text.split(",")]
+    return [trim_space(part) for part in text.split(",")]
 
 
 def split_old_fields(text: str) -> list[str]:
     """Return the fields of a text as releases before 0.121 split it for `contains-any`."""
-    return [re.sub(r'^"|"$', "", trim(field)) for field in _OLD_FIELD.findall(text)]
+    return [re.sub(r'^"|"$', "", trim_space(field)) for field in _OLD_FIELD.findall(text)]
