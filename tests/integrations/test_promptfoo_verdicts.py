@@ -23,7 +23,7 @@ from tests.migrate.promptfoo_grading import grade_case, read_config
 
 FOLDERS = [Path(name) for name in os.environ.get("EVALSTORE_PROMPTFOO", "").split(":") if name]
 SCRIPT = Path(__file__).with_name("peers") / "promptfoo_verdicts.mjs"
-CONFIGS = 150
+CONFIGS, SEED = 150, int(os.environ.get("EVALSTORE_SEED", "1"))
 
 TEXTS = [
     "", "a", "b", "ab", "a b", "A B", "Straße", "STRASSE", "1", "1.0", "0", "{}", '{"a":1}', '{"a":"x","b":[1]}', "[1,2]",
@@ -143,7 +143,7 @@ def test_random_configurations_are_graded_as_the_program_grades_them(folder: Pat
     release = ".".join(package["version"].split(".")[:2])
     types = ["contains", "icontains", "contains-any", "contains-all", "icontains-any", "icontains-all", "equals"]
     types += ["starts-with", "regex", "is-json", "levenshtein", *(["word-count"] if release != "0.118" else [])]
-    draw = random.Random(int(os.environ.get("EVALSTORE_SEED", "1")))  # noqa: S311  # nothing secret
+    draw = random.Random(SEED)  # noqa: S311  # nothing secret
     configs = [draw_config(draw, types) for _ in range(CONFIGS)]
     (tmp_path / "in.json").write_text(json.dumps(configs), "utf-8")
     own = {"PROMPTFOO_CONFIG_DIR": str(tmp_path / "promptfoo"), "HOME": str(tmp_path), "LOG_LEVEL": "error"}

@@ -2,12 +2,13 @@
 // IN is a list of configurations, whose provider answers the variable `out`; OUT gets for each a list of
 // {success, score, error}, one a test as the program numbers them, or the error at which it refused the file.
 import { readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
 const [folder, from, to] = process.argv.slice(2);
-const found = createRequire(`${folder}/package.json`).resolve("promptfoo");
-const loaded = await import(pathToFileURL(found));
+const home = `${folder}/node_modules/promptfoo`;
+const { main, exports } = JSON.parse(readFileSync(`${home}/package.json`, "utf8"));
+const entry = exports?.["."]?.import;
+const loaded = await import(pathToFileURL(`${home}/${entry?.default ?? entry ?? main}`));
 const program = loaded.default?.evaluate ? loaded.default : loaded;
 const answers = async (_, context) => ({ output: context.vars.out });
 const verdicts = [];

@@ -156,7 +156,7 @@ class AssertionPart:
 class AssertionReading:
     """The check that stands for an assertion, with what is lost; without a check, the `reason` for that.
 
-    `is_partial` says that its score may be between 0 and 1, or that its verdict is its own.
+    `is_partial` says that its score may be between 0 and 1; `is_fixed`, that nothing turns it round.
     """
 
     check: Check | None = None
@@ -165,6 +165,7 @@ class AssertionReading:
     reason: str = ""
     judge: ArtifactDraft | None = None
     is_partial: bool = False
+    is_fixed: bool = False
 
 
 def read_assertion(part: AssertionPart, types: Mapping[str, Any]) -> AssertionReading:
@@ -176,9 +177,9 @@ def read_assertion(part: AssertionPart, types: Mapping[str, Any]) -> AssertionRe
         reading = _READERS[row["reads"]](replace(part, row=row))
     except UnsayableError as unsayable:
         return AssertionReading(reason=str(unsayable))
-    if reading.check is None or not part.is_turned or reading.check == NEVER:
+    if reading.check is None or not part.is_turned or reading.is_fixed:
         return reading
-    if row.get("ignores_not"):
+    if row.get("ignores_not") or part.release.name < row.get("heeds_not", ""):
         said = f"the program ignores not- of {part.type}: it is graded as if that were not there"
         return replace(reading, remarks=(*reading.remarks, said))
     return replace(reading, check=_turn(reading.check))
@@ -224,13 +225,9 @@ def _read_texts(part: AssertionPart) -> AssertionReading:
         if not texts:
             return AssertionReading(dict(ALWAYS))
     if not texts:
-        return AssertionReading(dict(ALWAYS if takes_all else _FAILS))
+        return AssertionReading(dict(ALWAYS if takes_all else NEVER))
     least = {"min_matches": len(texts)} if takes_all and texts[1:] else {}
     return AssertionReading({**part.row["check"], "values": texts, **least})
-
-
-# A check that fails and may be turned round.
-_FAILS: Check = {"kind": "regex", "pattern": "(?!)(?!)"}
 
 
 def _split(text: str, part: AssertionPart) -> list[str]:
@@ -271,7 +268,7 @@ def _read_pattern(part: AssertionPart) -> AssertionReading:
         raise StopError(f"regex has {_describe(value)} where a pattern belongs")
     if problem := find_syntax_error(value):
         said = f"no output passes the pattern {make_excerpt(value, SHORT_EXCERPT)}: {problem}"
-        return AssertionReading(dict(NEVER), remarks=(said,))
+        return AssertionReading(dict(NEVER), remarks=(said,), is_fixed=True)
     losses: tuple[str, ...] = ()
     found = translate_pattern(escape_literals(value), "")
     if found is None:
@@ -308,7 +305,7 @@ def _read_json(part: AssertionPart) -> AssertionReading:
         raise StopError(f"is-json has a schema with {later[0]}, which it does not know")
     if part.is_turned and not part.release.no_json_is_inverted:
         if "type" in value:
-            return AssertionReading(dict(NEVER))
+            return AssertionReading(dict(NEVER), is_fixed=True)
         return AssertionReading(reason="this release applies the schema to a text that is not JSON")
     schema = {"$schema": _DRAFT, **value}
     check = {"kind": "json_schema", "schema": schema, "extract": "whole"}
@@ -346,7 +343,7 @@ def _read_word_count(part: AssertionPart) -> AssertionReading:
     low = 0 if least is None else max(0, -int(-least // 1))
     high = None if most is None else int(most // 1)
     if high is not None and high < low:  # no whole number is between
-        return AssertionReading(dict(_FAILS))
+        return AssertionReading(dict(NEVER))
     if max(low, high or 0) > _MOST_WORDS:
         raise UnsayableError(f"no pattern counts to more than {_MOST_WORDS:,} words")
     return AssertionReading({"kind": "regex", "pattern": _count_words(low, high)})
@@ -381,8 +378,7 @@ def _read_distance(part: AssertionPart) -> AssertionReading:
     value, threshold = part.value, part.raw.get("threshold")
     if not isinstance(value, str):
         raise StopError(f"levenshtein has {_describe(value)} where a text belongs")
-    is_equality = is_number(threshold) and 0 <= threshold < 1
-    if is_equality and (threshold or part.release.zero_counts):
+    if is_number(threshold) and 0 <= threshold < 1:
         return _read_equal(part)
     return AssertionReading(reason=part.row["reason"])
 
