@@ -39,6 +39,7 @@ from evalstore.model import (
     Scoring,
     UnscoredReason,
     Verdict,
+    VerdictRule,
     describe_misfit,
     find_check_pins,
     read_call_name,
@@ -69,6 +70,9 @@ class CountedCheck(NamedTuple):
 def combine_results(scoring: Scoring, results: Sequence[CheckResult]) -> RubricResult:
     """Combine the checks' results; the verdict is pass when the score is at least the rubric's threshold.
 
+    With `verdict: all` it is pass when every check that counts and weighs passed, and nothing made
+    the score 0.
+
     An output that is too long, or whose question is broken, is unscored by every rubric, and else,
     in this order:
 
@@ -82,7 +86,14 @@ def combine_results(scoring: Scoring, results: Sequence[CheckResult]) -> RubricR
     5. The mode's row in `MODES`; a weighted average over a total weight of 0 is unscored.
     """
     score, reason = _compute_score(scoring, results)
-    return RubricResult(score, _decide_verdict(score, scoring.threshold), tuple(results), reason)
+    if scoring.verdict is VerdictRule.ALL and score is not None:
+        passed = not reason and all(
+            check.passed for check in select_counted(scoring, results) if scoring.weighs(check.id)
+        )
+        verdict = Verdict.PASS if passed else Verdict.FAIL
+    else:
+        verdict = _decide_verdict(score, scoring.threshold)
+    return RubricResult(score, verdict, tuple(results), reason)
 
 
 def select_counted(scoring: Scoring, results: Sequence[CheckResult]) -> list[CountedCheck]:
@@ -300,11 +311,11 @@ def apply_threshold(check: Check, graded: Grade, *, strict: bool) -> CheckResult
     if score is not None:
         score = 1 - score if check.negate else score
         bar = graded.threshold if check.threshold is None else check.threshold
-        verdict = (
-            Verdict.PASS
-            if score >= (DETERMINISTIC_THRESHOLD if bar is None else bar)
-            else Verdict.FAIL
-        )
+        if check.threshold is None and graded.passed is not None:
+            passed = graded.passed is not check.negate
+        else:
+            passed = score >= (DETERMINISTIC_THRESHOLD if bar is None else bar)
+        verdict = Verdict.PASS if passed else Verdict.FAIL
     return CheckResult(
         check.id,
         check.kind,

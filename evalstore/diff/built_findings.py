@@ -152,7 +152,7 @@ def _is_ineffective(change: Change, combine: Change) -> bool:
         return False
     # Both modes read the verdicts of checks, and so their thresholds.
     both_read = VERDICT_MODES.issuperset({combine.old, combine.new})
-    return not both_read and not change.checks[1].is_gate
+    return not both_read and not change.states[1].needs_verdict(change.checks[1])
 
 
 def _cover_children(finding: DiffFinding) -> DiffFinding:

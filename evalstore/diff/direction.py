@@ -78,7 +78,7 @@ def lift_direction(
 ) -> Direction:
     """Return the direction of the rubric, score and verdict alike, from a check's: modes and gates are monotone."""
     read = verdict if rubric.combine in VERDICT_MODES else score
-    return join_directions(read, verdict if check.is_gate else NONE)
+    return join_directions(read, verdict if rubric.needs_verdict(check) else NONE)
 
 
 def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Direction:
@@ -88,7 +88,8 @@ def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Dire
     if len(rubric.checks) == 1:
         return NONE
     return join_directions(
-        flip_direction(ADDED_CHECK_DIRECTIONS[rubric.combine]), LOOSER if check.is_gate else NONE
+        flip_direction(ADDED_CHECK_DIRECTIONS[rubric.combine]),
+        LOOSER if rubric.needs_verdict(check) else NONE,
     )  # a gate that is not scored is open
 
 

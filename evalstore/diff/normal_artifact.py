@@ -58,6 +58,7 @@ def _normalise_rubric(state: RubricState) -> dict[str, Any]:
         "threshold": convert_fraction(state.threshold),
         "missing": state.missing,
         "errors": state.errors,
+        "verdict": str(state.verdict),
         **state.extras,
     }
     return {"checks": checks, "scoring": scoring}

@@ -175,7 +175,8 @@ def _has_turned_threshold(change: Change, imported: Diff) -> bool:
     """
     if change.rule != _COMPOSITE or change.checks[1].threshold is not None:
         return False
-    moves = any(finding.rule == "scoring-threshold-changed" for finding in imported.findings)
+    rules = {"scoring-threshold-changed", "scoring-verdict-changed"}
+    moves = any(finding.rule in rules for finding in imported.findings)
     return moves and change.checks[1].negate
 
 

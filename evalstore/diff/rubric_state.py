@@ -19,10 +19,20 @@ from evalstore.diff.kinds import (
     read_texts,
 )
 from evalstore.diff.limits import COMPARED
-from evalstore.model import Check, CheckResult, Combine, Scoring, Verdict, read_rubric
+from evalstore.model import (
+    Check,
+    CheckResult,
+    Combine,
+    Scoring,
+    Verdict,
+    VerdictRule,
+    read_rubric,
+)
 
 _COMMON_KEYS = frozenset({"id", "kind", "threshold", "negate"})
-_SCORING_KEYS = frozenset({"combine", "weights", "required", "threshold", "missing", "errors"})
+_SCORING_KEYS = frozenset(
+    {"combine", "weights", "required", "threshold", "missing", "errors", "verdict"}
+)
 _TWO = {Fraction(0), Fraction(1)}
 
 
@@ -134,6 +144,7 @@ class RubricState:
     errors: str
     gates: tuple[str, ...]
     extras: Mapping[str, Any]
+    verdict: VerdictRule = VerdictRule.SCORE
 
     def __getitem__(self, token: str) -> CheckState:
         return next(check for check in self.checks if check.token == token)
@@ -157,11 +168,22 @@ class RubricState:
         """Whether anything at all can leave the check out of the score."""
         return self.may_skip(check) or (check.may_err and self.errors == "skip")
 
+    @property
+    def needs_all(self) -> bool:
+        """Whether its verdict is that of all checks that weigh, and not of its score."""
+        return self.verdict is VerdictRule.ALL
+
+    def needs_verdict(self, check: CheckState) -> bool:
+        """Whether its verdict or its score reads that of a check by itself: a gate, or one that all have to pass."""
+        return check.is_gate or self.needs_all
+
     def to_scoring(self) -> Scoring:
         """Return how scoring combines the checks."""
         weights = {check.token: check.weight for check in self.checks}
         gates = frozenset(check.token for check in self.checks if check.is_gate)
-        return Scoring(self.combine, weights, gates, self.threshold, self.missing, self.errors)
+        return Scoring(
+            self.combine, weights, gates, self.threshold, self.missing, self.errors, self.verdict
+        )
 
 
 def read_rubric_state(value: Mapping[str, Any]) -> RubricState | None:
@@ -196,6 +218,7 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
         threshold=scoring.threshold,
         missing=scoring.missing,
         errors=scoring.errors,
+        verdict=scoring.verdict,
         gates=tuple(gates),
         # A weight or a gate of no check is read by nobody, but written: it belongs to what scoring
         # ignores.

@@ -27,7 +27,7 @@ def _share_hint(hint: str, keys: str) -> dict[str, str]:
 
 _HINTS: dict[str, dict[str, str]] = {
     "rubric": {
-        **_share_hint(_SCORING, "combine errors missing required threshold weights"),
+        **_share_hint(_SCORING, "combine errors missing required threshold verdict weights"),
         **_share_hint(
             f"{_SCORING} as `threshold`", "min_score pass_mark pass_threshold passing_score"
         ),

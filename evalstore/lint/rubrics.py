@@ -191,6 +191,7 @@ def lint_weights(artifact: Artifact) -> Iterator[Note]:
     threshold = scoring.get("threshold", Decimal("0.7"))
     if (
         combine != "weighted_avg"
+        or scoring.get("verdict") == "all"
         or not all(_is_number(number) for number in (*weights, threshold))
         or not threshold
     ):

@@ -30,6 +30,13 @@ class Combine(StrEnum):
     MEDIAN = "median"
 
 
+class VerdictRule(StrEnum):
+    """What a rubric's verdict follows: its score alone, or the verdicts of all checks that weigh."""
+
+    SCORE = "score"
+    ALL = "all"
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One check: `params` is the mapping as written; `threshold` is None where its kind finds it elsewhere."""
@@ -51,6 +58,11 @@ class Scoring:
     threshold: Fraction = RUBRIC_THRESHOLD
     missing: str = "skip"
     errors: str = "skip"
+    verdict: VerdictRule = VerdictRule.SCORE
+
+    def weighs(self, id_: str) -> bool:
+        """Whether a check counts: in a weighted average, one of weight 0 does not."""
+        return self.combine is not Combine.WEIGHTED_AVG or self.weights.get(id_, 1) > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +97,7 @@ def read_rubric(value: Mapping[str, Any]) -> Rubric:
             threshold=_read_number("threshold", scoring.get("threshold", RUBRIC_THRESHOLD)),
             missing=_read_policy("missing", scoring),
             errors=_read_policy("errors", scoring),
+            verdict=VerdictRule(scoring.get("verdict", VerdictRule.SCORE)),
         ),
     )
 

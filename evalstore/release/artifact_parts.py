@@ -23,7 +23,7 @@ from evalstore.model import (
 from evalstore.store import ArtifactStore
 from evalstore.store.rows import parse_row, read_row_lines
 
-_SCORING_KEYS = ("combine", "threshold", "missing", "errors")
+_SCORING_KEYS = ("combine", "threshold", "verdict", "missing", "errors")
 _AREAS = ("question", "input", "reference", "rubric")
 _QUESTION_DEFAULTS = ("rubric_ref", "bundle")
 

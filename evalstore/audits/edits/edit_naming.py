@@ -18,6 +18,7 @@ _FALLBACK_RULES = {
     "missing": "scoring-missing-policy-changed",
     "errors": "scoring-errors-policy-changed",
     "threshold": "scoring-threshold-changed",
+    "verdict": "scoring-verdict-changed",
 }
 _UNKNOWN_RULE = "unclassified-change"
 _SCORING_AREAS = {"weights": "weight", "required": "required"}

@@ -20,7 +20,7 @@ from evalstore.checks import find_check_kind
 from evalstore.model import Check, Combine, Rubric, Scoring, is_cosmetic
 from evalstore.model.question_params import list_question_values
 
-_SCORING_KEYS = ("combine", "missing", "errors", "threshold")
+_SCORING_KEYS = ("combine", "missing", "errors", "threshold", "verdict")
 _GRADING_AREAS = frozenset({"check", "param", "list", "item"})
 
 
@@ -236,6 +236,7 @@ def _join_scoring(parts: Parts) -> Scoring:
         missing=parts[RubricPart("scoring", "missing")],
         errors=parts[RubricPart("scoring", "errors")],
         threshold=parts[RubricPart("scoring", "threshold")],
+        verdict=parts[RubricPart("scoring", "verdict")],
     )
 
 

@@ -22,6 +22,7 @@ from evalstore.model import (
     Scoring,
     UnscoredReason,
     Verdict,
+    VerdictRule,
     describe_misfit,
     read_rubric,
 )
@@ -79,6 +80,7 @@ def grade_inner_result(ref: str, scoring: Scoring, result: RubricResult) -> Grad
         inner_errors=_list_unscored(result, UnscoredReason.ERROR),
         setting=next((check.setting for check in result.checks if check.setting), None),
         inner_missing=_list_unscored(result, UnscoredReason.MISSING),
+        passed=result.verdict is Verdict.PASS if scoring.verdict is VerdictRule.ALL else None,
     )
     return (
         graded

@@ -358,7 +358,7 @@ def _list_meeting_places(states: States) -> set[Fraction]:
 
 
 def _reads_verdicts(state: RubricState) -> bool:
-    return state.combine in VERDICT_MODES or any(check.is_gate for check in state.checks)
+    return state.combine in VERDICT_MODES or any(map(state.needs_verdict, state.checks))
 
 
 def drop_unchanged(pair: States, numbers: VariableNumbers) -> States:
@@ -404,7 +404,10 @@ def measure_part(state: RubricState, results: Sequence[CheckResult]) -> tuple[ob
         result.unscored is UnscoredReason.ERROR for result in results
     )
     closes = any(check.id in scoring.required and not check.passed for check in counted)
-    return fails, closes, bool(counted), _PARTS[state.combine](counted)
+    passes = not state.needs_all or all(
+        check.passed for check in counted if scoring.weighs(check.id)
+    )
+    return fails, closes, passes, bool(counted), _PARTS[state.combine](counted)
 
 
 def _sum_part(counted: Sequence[CountedCheck]) -> object:

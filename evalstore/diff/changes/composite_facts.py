@@ -43,6 +43,8 @@ def _find_facts(ref: str, load: ArtifactLoader | None) -> CompositeFacts | None:
     inner = load_inner_rubric(ref, load)
     if inner is None or any(check.grading.holds_rubric for check in inner.checks):
         return None
+    if inner.needs_all:  # its verdict is not that of its score
+        return None
     is_sure = is_always_scored(inner)
     # An engine that only comes close answers for no check in strict mode, and so for none that
     # holds it.

@@ -150,6 +150,8 @@ def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricStat
     deeper = any(one.grading.holds_rubric for one in inner.checks)
     if (
         mode is not inner.combine
+        or rubric.needs_all
+        or inner.needs_all
         or check.negate
         or report
         or deeper

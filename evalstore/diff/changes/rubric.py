@@ -92,6 +92,7 @@ def _list_facts(rubric: RubricState) -> list[Any]:
         str(rubric.threshold),
         rubric.missing,
         rubric.errors,
+        str(rubric.verdict),
         dict(rubric.extras),
     ]
     checks = [
@@ -168,6 +169,29 @@ def _change_setting(script: EditScript, name: str, rule: str) -> Edits:
         yield script.edit_rubric(
             rule, after, old=was, new=now, old_pointer=at, new_pointer=at, name=name
         )
+
+
+def _change_verdict(script: EditScript) -> Edits:
+    """Yield the edit of what decides the verdict, with the threshold that only one of the two sides reads."""
+    old, new = script.current, script.goal
+    if old.verdict is new.verdict:
+        return
+    at: Pointer = ("scoring", "verdict")
+    yield script.edit_rubric(
+        "scoring-verdict-changed",
+        replace(old, verdict=new.verdict, threshold=new.threshold),
+        old=str(old.verdict),
+        new=str(new.verdict),
+        old_pointer=at,
+        new_pointer=at,
+        words={"old": _word_verdict(old), "new": _word_verdict(new)},
+    )
+
+
+def _word_verdict(rubric: RubricState) -> str:
+    if rubric.needs_all:
+        return "every check that weighs passes"
+    return f"its score is at least {convert_fraction(rubric.threshold)}"
 
 
 def _edit_after_combine(script: EditScript) -> Edits:
@@ -309,6 +333,7 @@ _STAGES: tuple[Callable[[EditScript], Edits], ...] = (
     _edit_after_combine,
     partial(_change_setting, name="missing", rule="scoring-missing-policy-changed"),
     partial(_change_setting, name="errors", rule="scoring-errors-policy-changed"),
+    _change_verdict,
     partial(_change_setting, name="threshold", rule="scoring-threshold-changed"),
     _add_checks,
     _change_extras,

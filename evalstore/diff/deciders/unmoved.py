@@ -61,9 +61,8 @@ def prove_verdict_unread(change: Change) -> Proof | None:
     """Prove that nothing reads the check's verdict, which may move: no gate, no mode that reads verdicts."""
     if any(check.reads_threshold or check.is_gate for check in change.checks):
         return None
-    if any(rubric.combine in VERDICT_MODES for rubric in change.states) or not _may_move_verdict(
-        change
-    ):
+    reads = any(rubric.combine in VERDICT_MODES or rubric.needs_all for rubric in change.states)
+    if reads or not _may_move_verdict(change):
         return None
     combine = change.states[1].combine
     return Proof(

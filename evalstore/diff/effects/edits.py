@@ -64,17 +64,20 @@ def is_scoring_edit(before: RubricState, after: RubricState) -> bool:
 
 
 def _list_settings(rubric: RubricState) -> tuple[object, ...]:
-    return rubric.combine, rubric.threshold, rubric.missing, rubric.errors
+    return rubric.combine, rubric.threshold, rubric.missing, rubric.errors, rubric.verdict
 
 
 def _list_read_settings(rubric: RubricState) -> tuple[object, ...]:
     """Return the settings without those that nothing reads: a policy for what cannot be, a bar between 0 and 1."""
-    threshold = rubric.threshold
-    if rubric.combine in VERDICT_MODES and threshold:
+    threshold: Fraction | None = rubric.threshold
+    if rubric.needs_all:
+        threshold = None
+    elif rubric.combine in VERDICT_MODES and threshold:
         threshold = Fraction(1)
     missing = rubric.missing if any(check.may_miss for check in rubric.checks) else None
     return (
         rubric.combine,
+        rubric.verdict,
         threshold,
         missing,
         rubric.errors if any(check.may_err for check in rubric.checks) else None,

@@ -13,6 +13,7 @@ from evalstore.diff.answers.joint import (
 )
 from evalstore.diff.change import AnswerGoal, RubricEffect
 from evalstore.diff.direction import (
+    EITHER,
     LOOSER,
     NONE,
     STRICTER,
@@ -60,7 +61,14 @@ def find_effect(answers: JointAnswers) -> RubricEffect:
         if answer.text is not None and not has_failed_check(results):
             texts.setdefault(answer.text, _Extent()).add(old, new)
     scores, verdicts = extent.directions
-    if answers.continuous and any(state.combine not in VERDICT_MODES for state in answers.states):
+    by_score = [not state.needs_all for state in answers.states]
+    if answers.continuous and any(by_score) and not all(by_score):
+        verdicts = EITHER
+    elif (
+        answers.continuous
+        and all(by_score)
+        and any(state.combine not in VERDICT_MODES for state in answers.states)
+    ):
         # The ways are corners: between two of them the score, and so the verdict, may be any other.
         verdicts = join_directions(
             scores, _compare_thresholds(*(state.threshold for state in answers.states))

@@ -212,6 +212,14 @@ ROWS = (
         instead="threshold: 0.6 → threshold: 0.9 (no score is between the two)",
     ),
     ChangeRule(
+        id="scoring-verdict-changed",
+        scope=Scope.VERDICT,
+        message="the rubric passes where {new} (was: where {old})",
+        reason="the pass rate can move although the scores stay",
+        example="threshold: 0.6 → verdict: all",
+        instead="threshold: 1 → verdict: all (where every check scores 0 or 1)",
+    ),
+    ChangeRule(
         id="scoring-missing-policy-changed",
         direction=rank_words("skip", "zero"),
         message="a check with nothing to grade counts as {new} (was {old})",

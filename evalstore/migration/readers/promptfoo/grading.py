@@ -30,9 +30,6 @@ from evalstore.text import SHORT_EXCERPT, make_excerpt
 SET = "assert-set"
 Number = int | Decimal
 _PARTIAL = "some of its checks cannot be said here, so its rubric is partial"
-_OWN_VERDICT = (
-    "the program passes a test whose every part passes, whatever its score; here it passes at 1"
-)
 _ABOVE_ONE = "no output reaches a threshold above 1; here a score of 1 passes"
 _FORGIVEN = "a set of weight 0 can still fail the test; here it cannot"
 _TRANSFORM_FAILS = "a transform that fails ends the whole test; here it fails its check alone"
@@ -204,8 +201,6 @@ def build_value(
         # The program gives 0 for no weight at all, and passes it where no threshold is set.
         checks, weights, is_own = [*checks, dict(NEVER)], [*weights, 1], True
         bar = bar if bar is not None else 0
-    if bar is None and grading.is_partial:
-        grading.losses.append(_OWN_VERDICT)
     if bar is not None and bar > 1:
         grading.losses.append(_ABOVE_ONE)
     grading.losses += [_PARTIAL] if grading.leftovers else []
@@ -214,7 +209,7 @@ def build_value(
     scoring = {
         "combine": "weighted_avg",
         **({"weights": unequal} if unequal else {}),
-        "threshold": 1 if bar is None else min(1, max(0, bar)),
+        **_decide_verdict(bar, is_partial=grading.is_partial),
         **({"errors": "zero"} if asks else {}),
     }
     aside = {"x_unmapped": grading.leftovers} if grading.leftovers else {}
@@ -223,6 +218,13 @@ def build_value(
         "scoring": scoring,
         **aside,
     }, is_own
+
+
+def _decide_verdict(bar: Number | None, *, is_partial: bool) -> dict[str, Any]:
+    """Return what decides the verdict: a threshold, or that every part passes, which of binary ones is a mean of 1."""
+    if bar is None and is_partial:
+        return {"verdict": "all"}
+    return {"threshold": 1 if bar is None else min(1, max(0, bar))}
 
 
 def read_threshold(threshold: Any, release: ProgramRelease) -> Number | None:
