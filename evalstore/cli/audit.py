@@ -44,7 +44,7 @@ def _parse_slices(_: click.Context, __: click.Parameter, word: str | None) -> Sl
 
 @click.command(
     cls=SectionedCommand,
-    first="--question --by --fail-on --undecided --only --ask --judge-url --allow-drift --format --verbose",
+    first="--question --by --fail-on --undecided --only --ask --allow-drift --format --verbose",
     epilog=format_examples(
         "evalstore audit runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_b.json",
         "evalstore audit OLD.json NEW.json --question q17         # both outputs under both rubrics",

@@ -10,16 +10,18 @@ from evalstore.cli.context import (
     add_output_options,
     format_examples,
 )
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore blame rubric/answer_style@2.0.0",
         "evalstore blame rubric/answer_style@worktree    # with what is not committed yet",
         "evalstore blame judge/accuracy --format json",
         "evalstore blame rubric/answer_style --format markdown",
-    )
+    ),
 )
 @click.argument("ref", type=CONTENT_REF)
 @add_output_options((*PLAIN_FORMATS, "markdown"))

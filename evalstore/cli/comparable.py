@@ -11,6 +11,7 @@ import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.diff_sides import compare_sides, read_side
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import REF, name_artifact, read_ref
 from evalstore.errors import ExitCode, UsageError
 from evalstore.report.text_layout import join_names
@@ -23,12 +24,13 @@ _COMMIT, _VERSION, _RUN = "commit", "version", "run"
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore comparable rubric/answer_style@1.0.0 rubric/answer_style@2.0.0",
         "evalstore comparable rubric/answer_style@2.0.0 rubrics/answer_style.yaml",
         "evalstore comparable git:v1.0 git:HEAD                                      # every artifact of the store",
         "evalstore comparable runs/model_a.json runs/model_b.json",
-    )
+    ),
 )
 @click.argument("a", shell_complete=REF.shell_complete)
 @click.argument("b", shell_complete=REF.shell_complete)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.streams import find_screen
 from evalstore.errors import ExitCode
 from evalstore.report.folding import fold_command, fold_text
@@ -32,9 +33,10 @@ _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore demo", "evalstore demo playground --all", "evalstore -C playground status"
-    )
+    ),
 )
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option(

@@ -8,11 +8,13 @@ from typing import Any
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import TOPIC
 from evalstore.errors import UsageError
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore explain                         # what there is to explain",
         "evalstore explain regex                   # a kind of check: its keys, and an example",
@@ -22,7 +24,7 @@ from evalstore.errors import UsageError
         "evalstore explain --rules                 # every rule of changes",
         "evalstore explain --schema rubric > rubric.schema.json",
         "evalstore explain --schema output/diff    # what a command prints as JSON",
-    )
+    ),
 )
 @click.argument("name", required=False, type=TOPIC)
 @click.option(

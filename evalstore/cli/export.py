@@ -6,16 +6,18 @@ import click
 
 from evalstore.api import list_formats
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF, FormatChoice
 from evalstore.errors import ExitCode, UsageError
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore export --to ai_best_practices --out legacy",
         "evalstore export --to ai_best_practices dataset/drupal_forms > evals.json",
         "evalstore export --to ai_best_practices --out old dataset/drupal_forms@1.0.0",
-    )
+    ),
 )
 @click.argument("refs", nargs=-1, metavar="[REF]...", type=CONTENT_REF)
 @click.option(

@@ -13,17 +13,19 @@ from evalstore.cli.context import (
     add_output_options,
     format_examples,
 )
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, UsageError
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore gate --base origin/main",
         "evalstore gate --base HEAD~1 --strict --format json",
         "evalstore gate --base origin/main --signers ~/.config/evalstore/allowed_signers",
         "evalstore gate --base origin/main --format github --write markdown=/tmp/comment.md",
-    )
+    ),
 )
 @click.option(
     "--base", metavar="REV", required=True, help="The commit that the change is merged into."

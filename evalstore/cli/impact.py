@@ -5,16 +5,18 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import REF
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore impact judge/accuracy",
         "evalstore impact rubric/answer_style@1.0.0        # what holds this release, releases included",
         "evalstore impact judge/accuracy --format mermaid  # a graph to paste into a pull request",
         "evalstore impact judge/accuracy --format dot | dot -Tsvg > impact.svg",
-    )
+    ),
 )
 @click.argument("ref", type=REF)
 @add_output_options(("text", "json", "dot", "mermaid"))

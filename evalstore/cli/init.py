@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples, read_clock
+from evalstore.cli.option_sections import SectionedCommand
 
 if TYPE_CHECKING:
     from evalstore.store.init import CreatedStore
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore init",
         "evalstore init first --example     # with one of each, and a first score",
         "evalstore init evals",
         "evalstore -C ~/project init evals --ci github --pre-commit --diff-driver",
         "evalstore init --merge-driver      # in every clone",
-    )
+    ),
 )
 @click.argument("directory", default=".", metavar="[DIR]", type=click.Path())
 @click.option(

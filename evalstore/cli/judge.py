@@ -98,7 +98,6 @@ def _add_threshold(help_text: str) -> Callable[[_F], _F]:
 @command.command(
     "examples",
     cls=SectionedCommand,
-    first="--judge-url --judge-model --format",
     short_help="Grade examples, asking the judge where no reply is kept.",
     epilog=format_examples(
         "evalstore judge examples judge/accuracy@worktree --judge-url URL",
@@ -124,7 +123,7 @@ def grade_examples(settings: CommandSettings, ref: str, *, judges: Judges) -> Ex
 
 @command.command(
     cls=SectionedCommand,
-    first="--labels --against --judge-url --judge-model --threshold --var --check --no-write --dry-run --format",
+    first="--labels --against --threshold --var --check --no-write --dry-run --format",
     short_help="Measure how well a judge agrees with people.",
     epilog=format_examples(
         "evalstore judge validate judge/accuracy --labels labels.jsonl --against dataset/gold@1.0.0",

@@ -1,27 +1,37 @@
-"""Options of commands that call judges: the endpoint, the cache and limits; with the plan and the progress bar."""
+"""Settings of commands that call judges, from options, the environment and evalstore.yaml; plan and progress bar."""
 
 from __future__ import annotations
 
 import io
+import os
+import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial, wraps
+from decimal import Decimal
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import click
 
 from evalstore.cli.context import CommandSettings
+from evalstore.cli.option_sections import JudgeOption
 from evalstore.cli.param_types import NumberRange
 from evalstore.cli.streams import can_show_bars
-from evalstore.errors import EvalstoreError, ExitCode
+from evalstore.errors import EvalstoreError, ExitCode, LoadError
+from evalstore.files import MIDDLE_FILE, read_below
+from evalstore.places import SETTINGS_FILE
+from evalstore.text import hide_url_secrets
 
 if TYPE_CHECKING:
     from evalstore.api import CallPlan, Judges
     from evalstore.model import JudgeReply
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_HOSTS = "EVALSTORE_JUDGE_HOSTS"
+_HINT = "evalstore explain settings.judge"
 _JUDGE_PARAMETERS = (
     "judge_url",
     "judge_key",
@@ -34,88 +44,46 @@ _JUDGE_PARAMETERS = (
 )
 
 
-class JudgeOption(click.Option):
-    """An option about the endpoint or the cache of judges, which --help lists apart."""
-
-    section = "Judges"
-
-
 class StoppedError(EvalstoreError):
     """The user interrupted the judge calls."""
 
     exit_code = ExitCode.INTERRUPTED
 
 
-_option = partial(click.option, cls=JudgeOption)
-_OPTIONS = (
-    _option(
-        "--judge-url",
-        envvar="EVALSTORE_JUDGE_URL",
-        show_envvar=True,
-        metavar="URL",
-        help="OpenAI-compatible endpoint that answers, as http://host:8000/v1. Without one: kept replies only.",
-    ),
-    _option(
-        "--judge-key",
-        envvar="EVALSTORE_JUDGE_KEY",
-        show_envvar=True,
-        metavar="KEY",
-        help="Its key; better in the environment, for others can see a command line.",
-    ),
-    _option(
-        "--judge-model",
-        envvar="EVALSTORE_JUDGE_MODEL",
-        show_envvar=True,
-        metavar="NAME",
-        help="Model for judges that name none, and whose checks name none.",
-    ),
-    _option(
-        "--judge-timeout",
-        type=NumberRange(min=0, min_open=True),
-        default=60,
-        show_default=True,
-        metavar="SECONDS",
-        help="Time for one answer, until it is tried again.",
-    ),
-    _option(
-        "--judge-retries",
-        type=click.IntRange(min=0),
-        default=5,
-        show_default=True,
-        metavar="N",
-        help="Further tries of a call that failed and may go well.",
-    ),
-    _option(
-        "--judge-jobs",
-        type=click.IntRange(1, 256),
-        default=8,
-        show_default=True,
-        metavar="N",
-        help="Calls at one time.",
-    ),
-    _option(
-        "--max-calls",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Make none where more than N are needed.",
-    ),
-    _option(
-        "--cache",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Where replies are kept, and found again; else in the repository's git directory.",
-    ),
-    _option(
-        "--fresh",
-        is_flag=True,
-        help="Ask again what replies are kept for; the new ones are kept as well.",
-    ),
-    _option(
-        "--offline",
-        is_flag=True,
-        help="Ask nobody, whatever the environment says: kept replies only, and no error where a check cannot grade.",
-    ),
+def _add_setting(name: str, **attributes: Any) -> Callable[[_F], _F]:
+    """Return a decorator that adds an option whose value may come from a variable of the environment."""
+    word = name.removeprefix("judge-").replace("-", "_").upper()
+    return click.option(
+        f"--{name}", cls=JudgeOption, envvar=f"EVALSTORE_JUDGE_{word}", **attributes
+    )
+
+
+_TIMEOUT, _COUNT, _JOBS = (
+    NumberRange(min=0, min_open=True),
+    click.IntRange(min=0),
+    click.IntRange(1, 256),
 )
+_OPTIONS = (
+    _add_setting("judge-url", metavar="URL"),
+    _add_setting("judge-key", metavar="KEY"),
+    _add_setting("judge-model", metavar="NAME"),
+    _add_setting("judge-timeout", type=_TIMEOUT, metavar="SECONDS"),
+    _add_setting("judge-retries", type=_COUNT, metavar="N"),
+    _add_setting("judge-jobs", type=_JOBS, metavar="N"),
+    _add_setting("max-calls", type=_COUNT, metavar="N"),
+    _add_setting("cache", type=click.Path(path_type=Path), metavar="FILE"),
+    click.option("--fresh", cls=JudgeOption, is_flag=True),
+    click.option("--offline", cls=JudgeOption, is_flag=True),
+)
+# What evalstore.yaml may say under `judge` -> the option that wins over it, and its type there.
+_IN_FILE: Mapping[str, tuple[str, tuple[type, ...], str]] = {
+    "url": ("judge_url", (str,), "a text"),
+    "model": ("judge_model", (str,), "a text"),
+    "timeout": ("judge_timeout", (int, float, Decimal), "a number"),
+    "retries": ("judge_retries", (int,), "a whole number"),
+    "jobs": ("judge_jobs", (int,), "a whole number"),
+    "max_calls": ("max_calls", (int,), "a whole number"),
+}
 
 
 def add_judge_options(function: _F) -> _F:
@@ -141,20 +109,15 @@ def add_judge_options(function: _F) -> _F:
 def _make_judges(
     settings: CommandSettings, *, offline: bool, fresh: bool, **options: Any
 ) -> Judges:
-    from evalstore.api import Judges
+    from evalstore.api import Endpoint, Judges
     from evalstore.cli.progress import make_stream_watch
 
+    options = _add_settings_of_store(settings, options, asks=not offline)
+    limits = {"timeout": "judge_timeout", "retries": "judge_retries", "concurrency": "judge_jobs"}
     endpoint = None
     if options["judge_url"] and not offline:
-        from evalstore.api import Endpoint
-
-        endpoint = Endpoint(
-            url=options["judge_url"],
-            key=options["judge_key"] or "",
-            timeout=options["judge_timeout"],
-            retries=options["judge_retries"],
-            concurrency=options["judge_jobs"],
-        )
+        given = {key: options[name] for key, name in limits.items() if options[name] is not None}
+        endpoint = Endpoint(url=options["judge_url"], key=options["judge_key"] or "", **given)
     cache = options["cache"]
     return Judges(
         endpoint=endpoint,
@@ -166,6 +129,53 @@ def _make_judges(
         progress=lambda plan: _show_progress(settings, plan),
         watch=make_stream_watch("grading", quiet=settings.quiet, fewest=2),
     )
+
+
+def _add_settings_of_store(
+    settings: CommandSettings, options: Mapping[str, Any], *, asks: bool
+) -> dict[str, Any]:
+    """Return the options, and for those that nobody gave what evalstore.yaml says under `judge`."""
+    found = dict(options)
+    for key, value in _read_judge_settings(settings).items():
+        name = _IN_FILE[key][0]
+        if found[name] is None and (key != "url" or _may_ask(settings, value, asks=asks)):
+            found[name] = float(value) if isinstance(value, Decimal) else value
+    return found
+
+
+def _read_judge_settings(settings: CommandSettings) -> Mapping[str, Any]:
+    from evalstore.store.locate import find_enclosing_store, resolve_folder
+    from evalstore.store.root_settings import parse_settings
+
+    try:
+        root = find_enclosing_store(resolve_folder(settings.path))
+        data = read_below(root, SETTINGS_FILE, MIDDLE_FILE) if root else b""
+    except EvalstoreError:  # the command itself says what is wrong with its store
+        return {}
+    document = parse_settings(data, SETTINGS_FILE)
+    judge = (document.value or {}).get("judge") or {}
+    if not isinstance(judge, dict):
+        raise LoadError("`judge` is not a mapping", place=document.locate(("judge",)), hint=_HINT)
+    for key, value in judge.items():
+        _, types, word = _IN_FILE.get(key, ("", (), ""))
+        if types and (isinstance(value, bool) or not isinstance(value, types)):
+            place = document.locate(("judge", key))
+            raise LoadError(f"`judge.{key}` is not {word}", place=place, hint=_HINT)
+    return {key: value for key, value in judge.items() if key in _IN_FILE}
+
+
+def _may_ask(settings: CommandSettings, url: str, *, asks: bool) -> bool:
+    """Whether an address of evalstore.yaml may be asked: files come from strangers, so the environment has to agree."""
+    host = urlsplit(url).netloc.rpartition("@")[2]
+    allowed = os.environ.get(_HOSTS, "").replace(",", " ").split()
+    if host and not {host, host.partition(":")[0]}.isdisjoint(allowed):
+        return True
+    if asks:
+        settings.print_message(
+            f"note: {hide_url_secrets(url)} of evalstore.yaml is not asked; to allow it: "
+            f"export {_HOSTS}={shlex.quote(host)}"
+        )
+    return False
 
 
 @contextmanager

@@ -5,13 +5,15 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.progress import make_watch
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore list", "evalstore list --format json", "evalstore -C store.git list"
-    )
+    ),
 )
 @add_output_options()
 def command(settings: CommandSettings) -> None:

@@ -11,19 +11,21 @@ from evalstore.cli.context import (
     add_output_options,
     format_examples,
 )
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import REF
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode, UsageError
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore lock                        # locks new references, keeps locked ones",
         "evalstore lock --check                # in CI: exits 1 when a tag moved or the lock is behind",
         "evalstore lock --check --format github",
         "evalstore lock --update               # moves floating references to the newest releases",
         "evalstore lock --update judge/tone    # only the references to one artifact",
-    )
+    ),
 )
 @click.argument("refs", metavar="[REF]...", nargs=-1, type=REF)
 @click.option(

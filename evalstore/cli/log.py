@@ -5,17 +5,19 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import REF
 from evalstore.errors import UsageError
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore log rubric/answer_style",
         "evalstore log 'rubric/answer_style@^1' --all",
         "evalstore log judge/tone --short",
         "evalstore log judge/tone --format json",
-    )
+    ),
 )
 @click.argument("ref", type=REF)
 @click.option("--short", is_flag=True, help="List the releases without comparing them.")

@@ -63,6 +63,7 @@ FIRST = frozenset(
         "diff",
         "status",
         "bump",
+        "gate",
         "score",
         "show",
         "audit",
@@ -152,7 +153,6 @@ class LazyCommandGroup(click.Group):
                 )
         if shown is FIRST:
             formatter.write_paragraph()
-            formatter.write_text("In CI: evalstore gate --base REV")
             formatter.write_text(
                 f"{len(COMMANDS) - len(FIRST)} more commands: evalstore --help --all"
             )

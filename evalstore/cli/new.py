@@ -5,16 +5,18 @@ from __future__ import annotations
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CHECK_KIND
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore new rubric answer_style --kind must_not_contain --kind markdown_structure",
         "evalstore new judge accuracy",
         "evalstore new judge tone --kind levels",
         "evalstore new dataset web_answers",
-    )
+    ),
 )
 @click.argument("kind", type=click.Choice(["rubric", "judge", "dataset"]))
 @click.argument("id_", metavar="ID")

@@ -1,4 +1,4 @@
-"""Lays out the options of a command's --help: those used most first, then the others, each sort under its heading."""
+"""Lays out the options of a command's --help: those used most first, then the others; of judges one line."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from typing import Any
 import click
 
 _FIRST, _MORE = "Options", "More options"
+_HELP = "--help"
+_JUDGES = (
+    "Judges are asked as evalstore.yaml and the environment say: evalstore explain "
+    "settings.judge. --offline asks nobody."
+)
+
+
+class JudgeOption(click.Option):
+    """A setting of judges: one topic explains them all, and no --help lists them."""
 
 
 class SectionedCommand(click.Command):
     """A command whose --help lists the options of `first`, in that order, before the others.
 
-    An option whose class has a `section` is listed under it; without `first` all the others are
-    first.
+    Without `first` all options are first. What every command has alike is not listed: --help
+    itself, and the settings of judges, which are explained in one place.
     """
 
     def __init__(self, *args: Any, first: str = "", **attributes: Any) -> None:
@@ -21,20 +30,25 @@ class SectionedCommand(click.Command):
         self.first = first.split()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a table for each section."""
+        """Write a table for each section, and where judges are asked, what says how."""
         for title, options in self.list_sections(ctx).items():
             rows = [option.get_help_record(ctx) for option in options]
             with formatter.section(title):
                 formatter.write_dl([row for row in rows if row])
+        if any(isinstance(option, JudgeOption) for option in self.get_params(ctx)):
+            formatter.write_paragraph()
+            formatter.write_text(_JUDGES)
 
     def list_sections(self, ctx: click.Context) -> dict[str, list[click.Option]]:
         """Return the options of each section that has some."""
-        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        options = [
+            option
+            for option in self.get_params(ctx)
+            if isinstance(option, click.Option)
+            and not isinstance(option, JudgeOption)
+            and _HELP not in option.opts
+        ]
         by_name = {name: option for option in options for name in option.opts}
-        first = [by_name[name] for name in self.first]
-        sections: dict[str, list[click.Option]] = {_FIRST: first, _MORE: []}
-        for option in options:
-            if option not in first:
-                plain = _MORE if self.first else _FIRST
-                sections.setdefault(getattr(option, "section", plain), []).append(option)
-        return {title: members for title, members in sections.items() if members}
+        first = [by_name[name] for name in self.first] or options
+        more = [option for option in options if option not in first]
+        return {_FIRST: first, _MORE: more} if more else {_FIRST: first}

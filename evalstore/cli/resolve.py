@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import CONTENT_REF
 from evalstore.errors import ExitCode
 
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore resolve rubric/answer_style@2.0.0",
         "evalstore resolve 'rubric/answer_style@^2' --format json",
         "evalstore resolve rubric/answer_style@git:HEAD~1 judge/accuracy@worktree",
-    )
+    ),
 )
 @click.argument("refs", nargs=-1, required=True, type=CONTENT_REF)
 @click.option("--strict", is_flag=True, help="A floating reference is an error (exit code 1).")

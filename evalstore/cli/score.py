@@ -45,7 +45,7 @@ class ScoreCommand(SectionedCommand):
 
 @click.command(
     cls=ScoreCommand,
-    first="--out --model --rubric --worktree --judge-url --judge-model --fail-under --min-scored --dry-run --format",
+    first="--out --model --rubric --worktree --fail-under --min-scored --dry-run --format",
     epilog=format_examples(
         "evalstore score dataset/web_answers@1.0.0 outputs/model_a.jsonl",
         "evalstore score dataset/web_answers outputs/model_a.jsonl --worktree   # before anything is released",

@@ -16,6 +16,7 @@ from evalstore.cli.context import (
     add_output_options,
     format_examples,
 )
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import (
     ONLY_HELP,
     REF,
@@ -39,6 +40,7 @@ _LIMITS = {"text": 41, "html": 300}
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore show rubric/answer_style@1.0.0",
         "evalstore show judge/accuracy",
@@ -49,7 +51,7 @@ _LIMITS = {"text": 41, "html": 300}
         "evalstore show runs/web_answers-1.0.0-model_a.json --format csv > run.csv      # for a spreadsheet",
         "evalstore show runs/web_answers-1.0.0-model_a.json --label labels.jsonl   # one key a verdict; go on any time",
         "evalstore show results.json --only model=openai:gpt-4o   # what promptfoo recorded of one provider",
-    )
+    ),
 )
 @click.argument("name", metavar="REF|RUN", shell_complete=REF.shell_complete)
 @click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.progress import make_watch
 from evalstore.errors import Place, RefusedError
 from evalstore.progress import Watch
@@ -20,11 +21,12 @@ _MARK = ".evalstore-site"
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore site public",
         "evalstore site public --runs results   # the runs below another folder",
         "evalstore site public && python -m http.server --directory public",
-    )
+    ),
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 @click.option(

@@ -12,17 +12,19 @@ from evalstore.cli.context import (
     add_output_options,
     format_examples,
 )
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore status",
         "evalstore status --check   # in CI: exits 1 when a version is missing or too low",
         "evalstore status --check --base origin/main   # by the settings and acceptances that were reviewed there",
         "evalstore status --format json",
-    )
+    ),
 )
 @click.option(
     "--check",

@@ -20,6 +20,7 @@ from evalstore.cli.context import (
     add_output_options,
     format_examples,
 )
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.progress import make_watch
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError, UsageError
 
@@ -36,6 +37,7 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore validate",
         "evalstore validate --strict --format json",
@@ -44,7 +46,7 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
         "evalstore validate rubrics/answer_style.yaml datasets",
         "evalstore validate --as rubric drafts/style.yaml   # whatever its keys look like",
         "git show HEAD:rubrics/answer_style.yaml | evalstore validate -",
-    )
+    ),
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option("--strict", is_flag=True, help="Treat every finding as an error; exit 1.")

@@ -10,12 +10,14 @@ from evalstore.cli.context import (
     add_output_options,
     format_examples,
 )
+from evalstore.cli.option_sections import SectionedCommand
 from evalstore.cli.param_types import REF
 from evalstore.cli.progress import make_watch
 from evalstore.errors import ExitCode
 
 
 @click.command(
+    cls=SectionedCommand,
     epilog=format_examples(
         "evalstore verify",
         "evalstore verify rubric/answer_style 'judge/tone@^1'",
@@ -23,7 +25,7 @@ from evalstore.errors import ExitCode
         "evalstore verify --signers ~/.config/evalstore/allowed_signers   # and signed by one of these",
         "evalstore verify --remote              # and that the remote has every release",
         "evalstore verify --format json",
-    )
+    ),
 )
 @click.argument("refs", metavar="[REF]...", nargs=-1, type=REF)
 @click.option(

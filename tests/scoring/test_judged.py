@@ -15,6 +15,7 @@ from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -203,6 +204,30 @@ def test_the_environment_names_the_endpoint_and_options_win(
     run = (judged / "runs/three-1.0.0-model_a-2.json").read_text()
     assert "of-option" in run
     assert "sk-" not in run
+
+
+def test_the_settings_name_the_endpoint_where_the_environment_trusts_its_host(
+    cli: Cli, judged: Path, write: Write, judge_server: Any
+) -> None:
+    """Files come from strangers: neither an output nor the key goes to an address that a file alone names."""
+    settings = f"judge: {{url: {judge_server.url}, model: of-file, timeout: 7.5, max_calls: 1}}\n"
+    (judged / "evalstore.yaml").write_text(settings)
+    outputs, host = write({"one": "x"}), urlsplit(judge_server.url).netloc
+    told = cli(*SCORE, outputs, cwd=judged, EVALSTORE_JUDGE_KEY="sk-x", EVALSTORE_JUDGE_HOSTS="other.example")
+    assert f"to allow it: export EVALSTORE_JUDGE_HOSTS={host}" in told.err
+    assert (told.code, judge_server.calls) == (3, 0)
+    trusted = {"EVALSTORE_JUDGE_HOSTS": f"other.example, {host}", "EVALSTORE_JUDGE_MODEL": ""}
+    assert cli(*SCORE, outputs, "--dry-run", cwd=judged, **trusted).code == 0
+    assert cli(*SCORE, outputs, cwd=judged, **trusted).code == 0
+    assert judge_server.bodies[-1]["model"] == "of-file"
+    assert cli(*SCORE, outputs, "--judge-model", "of-option", cwd=judged, **trusted).code == 0
+    assert judge_server.bodies[-1]["model"] == "of-option"
+    refused = cli(*SCORE, write(THREE), cwd=judged, **trusted)
+    assert (refused.code, "more than --max-calls 1" in refused.err) == (3, True)
+    (judged / "evalstore.yaml").write_text("judge: {timeout: soon}\n")
+    broken = cli(*SCORE, outputs, cwd=judged)
+    assert broken.err.startswith("error: evalstore.yaml:1:18: `judge.timeout` is not a number\n")
+    assert broken.code == 3
 
 
 def test_without_a_key_none_is_sent(cli: Cli, judged: Path, write: Write, judge_server: Any) -> None:
