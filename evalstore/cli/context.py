@@ -313,7 +313,9 @@ def _error_document(error: EvalstoreError, code: ExitCode) -> dict[str, Any]:
 
 def _place_steps(steps: Sequence[str], folder: Path) -> Iterator[str]:
     """Yield commands as they run from the folder of the shell: in another one by `-C`, unless they go there first."""
-    is_here = folder.resolve() == folder.cwd() or any(step.startswith("cd ") for step in steps[:1])
+    is_here = folder.resolve() == folder.cwd()
+    if steps and steps[0].startswith("cd "):
+        is_here, steps = True, steps[1:] if is_here else steps
     for step in steps:
         program, _, words = step.partition(" ")
         is_placed = is_here or program not in {"evalstore", "git"} or words.startswith("-C ")

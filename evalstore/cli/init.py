@@ -75,7 +75,7 @@ def command(  # noqa: PLR0913  # the options of the command line
         settings.print_message(f"kept {name}: {reason}")
     if example:
         result = _add_example(result)
-    settings.print_result(result)
+    settings.print_result(result, at=result.root)
 
 
 def _add_example(result: CreatedStore) -> CreatedStore:

@@ -41,24 +41,23 @@ def _write_command(*words: str) -> str:
 
 
 def _after_init(result: CreatedStore) -> Iterator[str]:
-    folder = str(result.root)
     if result.example:
-        yield from _try_example(result.example, folder)
+        yield from _try_example(result.example, str(result.root))
         return
-    if tops := sorted({_name_top(name) for name in (*result.written, *result.merged)}):
-        yield shlex.join(["git", "-C", folder, "add", "--", *tops])
+    tops = sorted({_name_top(name) for name in (*result.written, *result.merged)})
+    if result.repository:  # all that is there came with it
+        yield "git add ."
+    elif tops:
+        yield shlex.join(["git", "add", "--", *tops])
     if "evalstore.yaml" in result.written:
-        yield _write_command("-C", folder, "new", "rubric", "answer_style")
+        yield _write_command("new", "rubric", "answer_style")
 
 
 def _try_example(example: ExampleRun, folder: str) -> Iterator[str]:
     yield shlex.join(["cd", folder])
-    yield _write_command("show", example.run)
-    yield _write_command("score", example.dataset, example.outputs, "--worktree")
+    yield _write_command("show", example.run, "--failed")
     yield "git add ."
-    yield _write_command("validate")
     yield _write_command("bump", "--all")
-    yield _write_command("score", f"{example.dataset}@1.0.0", example.outputs)
 
 
 def _name_top(path: str) -> str:

@@ -108,7 +108,7 @@ def test_a_run_of_files_equals_one_of_the_same_content_released(trial: Trial, cl
     for found in (trial.audit(a, b), trial.audit(b, a)):
         assert (found.delta, list_moved(found), found.drift) == (0, {}, ())
         assert sorted(found.notes) == [
-            f"{name}@worktree was an unreleased file; the same content was found as {name}@1.0.0"
+            f"{name}@worktree was an unreleased file; its content is that of {name}@1.0.0"
             for name in ("dataset/d", "judge/tone", "rubric/style", "rubric/words")
         ]
 

@@ -68,7 +68,7 @@ def test_the_first_store_is_edited_and_scored_without_a_release_or_a_commit(cli:
     runs = (f"runs/help_desk-{name}.json" for name in ("worktree-model_a-3", "1.0.0-model_a"))
     audited = json.loads(cli("audit", *runs, "--format", "json", cwd=repo).out)
     assert (audited["delta"], [one for one in audited["factors"] if one["changed"]]) == (0, [])
-    assert any("the same content was found as rubric/answer_style@1.0.0" in note for note in audited["notes"])
+    assert any("its content is that of rubric/answer_style@1.0.0" in note for note in audited["notes"])
 
 
 def test_a_migrated_suite_is_scored_before_anything_is_committed(cli: Cli, git: Git, fresh: Path) -> None:

@@ -241,7 +241,7 @@ class VersionFinder:
         what = "can no longer be read" if is_gone else "has changed since the run"
         if parse_ref(pinned.ref).type is PinType.WORKTREE:
             what = "was an unreleased file"
-        self.notes.append(f"{pinned.ref} {what}; the same content was found as {found}")
+        self.notes.append(f"{pinned.ref} {what}; its content is that of {found}")
 
     def find_release(self, resolved: Resolved) -> ArtifactVersion:
         """Return an artifact with the release that holds it, if any."""
