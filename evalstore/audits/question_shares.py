@@ -143,7 +143,7 @@ def _find_idle_variants(
 def _find_idle_scoring(
     rubric: PlannedRubric, cells: MixedGrades, contexts: Sequence[int], idle: int
 ) -> int:
-    """Return weights that weigh equal scores, and gates that no variant of their check closes."""
+    """Return weights that weigh equal scores, and required checks that no variant of their check closes."""
     edits = [(bit, edit) for bit, edit in enumerate(rubric.owner.edits, rubric.first)]
     asked = [(bit, edit) for bit, edit in edits if edit.part.area in {"weight", "required"}]
     if not asked or len(edits) == 1:

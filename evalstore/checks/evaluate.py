@@ -80,7 +80,7 @@ def combine_results(scoring: Scoring, results: Sequence[CheckResult]) -> RubricR
     2. An unscored check whose policy (`missing`, `errors`) is `zero` counts as score 0 and as
        failed, whatever its threshold; its own result stays unscored. Every other unscored check is
        left out.
-    3. A check of `required` that counts and failed closes the gate: the score is 0. One left out
+    3. A check of `required` that counts and failed makes the score 0. One left out
        closes nothing.
     4. No check counts: the rubric is unscored.
     5. The mode's row in `MODES`; a weighted average over a total weight of 0 is unscored.
@@ -124,7 +124,7 @@ def _compute_score(scoring: Scoring, results: Sequence[CheckResult]) -> tuple[Fr
     if broken and scoring.errors == "fail":
         return _ZERO, f"could not be graded, and this rubric counts that as 0: {_join_ids(broken)}"
     checks = select_counted(scoring, results)
-    # A required check that the policies leave out is not among `checks`: it closes no gate.
+    # A required check that the policies leave out is not among `checks`: it makes nothing 0.
     closed = [check.id for check in checks if check.id in scoring.required and not check.passed]
     if closed:
         return _ZERO, f"required and failed: {_join_ids(closed)}"

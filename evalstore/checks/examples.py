@@ -54,7 +54,7 @@ def grade_examples(
 ) -> Iterator[GradedExample]:
     """Yield each example of a rubric's or a judge's mapping with its result; nothing for what cannot be read as one.
 
-    What could not be graded counts only where it decides: without a reply of a judge a failed gate
+    What could not be graded counts only where it decides: without a reply of a judge a failed required check
     still fails.
     """
     examples = list(read_examples(value))

@@ -1,4 +1,4 @@
-"""`evalstore status`: shows what changed since the last releases, as a gate for CI; reads the clock for the day."""
+"""`evalstore status`: shows what changed since the last releases; reads the clock for the day."""
 
 from __future__ import annotations
 

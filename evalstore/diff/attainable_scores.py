@@ -39,7 +39,7 @@ def find_attainable_scores(rubric: RubricState) -> frozenset[Fraction] | None:
         return None
     if rubric.combine is Combine.WEIGHTED_AVG:
         return _find_attainable_averages(rubric)
-    # A closed gate and the policies give 0.
+    # A failed required check and the policies give 0.
     single = _ZERO_AND_ONE.union(*scores)
     halves = len(scores) % 2 == 0 or any(map(rubric.may_leave_out, rubric.checks))
     if rubric.combine is Combine.MEDIAN and halves:
@@ -57,5 +57,5 @@ def _find_attainable_averages(rubric: RubricState) -> frozenset[Fraction] | None
         }
         if len(sums) > PROOFS.sums:
             return None
-    # A closed gate and the policies for errors give 0.
+    # A failed required check and the policies for errors give 0.
     return frozenset({Fraction(0)} | {got / total for got, total in sums if total})

@@ -132,7 +132,7 @@ def _find_directions(change: Change, rule: ChangeRule) -> tuple[Direction, Direc
         score, verdict = ((flip_direction(score),) * 2) if check.negate else (score, verdict)
     else:
         # A negated check turns its directions round, before they are lifted through combine mode
-        # and gates.
+        # and required checks.
         score, verdict = turn_direction(score, check), turn_direction(verdict, check)
     return (lift_direction(check, rubric, score, verdict),) * 2
 

@@ -76,7 +76,7 @@ def bound_direction(*, below: bool, above: bool) -> Direction:
 def lift_direction(
     check: CheckState, rubric: RubricState, score: Direction, verdict: Direction
 ) -> Direction:
-    """Return the direction of the rubric, score and verdict alike, from a check's: modes and gates are monotone."""
+    """Return the direction of the rubric, score and verdict alike, from a check's: all that reads it is monotone."""
     read = verdict if rubric.combine in VERDICT_MODES else score
     return join_directions(read, verdict if rubric.needs_verdict(check) else NONE)
 
@@ -90,7 +90,7 @@ def direct_unscored(check: CheckState, rubric: RubricState, policy: str) -> Dire
     return join_directions(
         flip_direction(ADDED_CHECK_DIRECTIONS[rubric.combine]),
         LOOSER if rubric.needs_verdict(check) else NONE,
-    )  # a gate that is not scored is open
+    )  # a required check that is not scored fails nothing
 
 
 def direct_ungraded(check: CheckState, rubric: RubricState) -> Direction:
@@ -114,7 +114,7 @@ def is_always_scored(rubric: RubricState) -> bool:
 def is_advisory(check: CheckState, rubric: RubricState) -> bool:
     """Whether the rubric reads neither the check's score nor its verdict."""
     fatal = check.may_err and rubric.errors == "fail"
-    return not (is_counted(check, rubric) or check.is_gate or fatal)
+    return not (is_counted(check, rubric) or check.is_required or fatal)
 
 
 def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
@@ -124,7 +124,7 @@ def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
     """
     if (
         rubric.combine is not Combine.WEIGHTED_AVG
-        or check.is_gate
+        or check.is_required
         or (check.may_err and rubric.errors == "fail")
     ):
         return None
@@ -139,7 +139,7 @@ def bound_share(check: CheckState, rubric: RubricState) -> Fraction | None:
 
 def find_scored_share(check: CheckState, rubric: RubricState) -> Fraction | None:
     """Return the most that one check can move the score where every check has one; None where a verdict decides."""
-    if check.is_gate or rubric.combine in VERDICT_MODES:
+    if check.is_required or rubric.combine in VERDICT_MODES:
         return None
     if rubric.combine is not Combine.WEIGHTED_AVG:
         return Fraction(1)

@@ -85,8 +85,8 @@ def _direct_added_check(change: Change) -> Direction:
     if len(rubric.checks) == 1:
         return EITHER  # there is no score without it
     check = rubric[change.token]
-    # A gate, and an error that fails the whole rubric, can only lower the score, whatever the mode.
-    lowers = check.is_gate or (check.may_err and rubric.errors == "fail")
+    # A required check, and an error that fails the whole rubric, can only lower the score, whatever the mode.
+    lowers = check.is_required or (check.may_err and rubric.errors == "fail")
     direction = join_directions(
         ADDED_CHECK_DIRECTIONS[rubric.combine], STRICTER if lowers else NONE
     )

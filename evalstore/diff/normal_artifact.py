@@ -78,7 +78,7 @@ def _normalise_check(check: CheckState) -> dict[str, Any]:
         **({} if check.threshold is None else {"threshold": convert_fraction(check.threshold)}),
         "negate": check.negate,
         "weight": convert_fraction(check.weight),
-        "required": check.is_gate,
+        "required": check.is_required,
         **_order_keys(dict(check.extras)),
     }
 

@@ -47,7 +47,7 @@ class CompositeFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckState:
-    """One check with its weight and gate; `token` stays the same through a rename, `index` is its place in the file.
+    """One check, its weight, and if it is required; `token` stays the same through a rename, `index` is its place in the file.
 
     `rubrics` are facts of the rubrics that a composite may name, by reference.
     """
@@ -61,7 +61,7 @@ class CheckState:
     threshold: Fraction | None
     negate: bool
     weight: Fraction
-    is_gate: bool
+    is_required: bool
     extras: Mapping[str, Any]
     rubrics: Mapping[str, CompositeFacts] = field(default_factory=dict, compare=False, repr=False)
 
@@ -135,14 +135,14 @@ class CheckState:
 
 @dataclass(frozen=True, slots=True)
 class RubricState:
-    """A rubric as scoring reads it; `gates` are the ids of `required`, `extras` the keys that scoring ignores."""
+    """A rubric as scoring reads it; `required` are ids of checks, `extras` the keys that scoring ignores."""
 
     checks: tuple[CheckState, ...]
     combine: Combine
     threshold: Fraction
     missing: str
     errors: str
-    gates: tuple[str, ...]
+    required: tuple[str, ...]
     extras: Mapping[str, Any]
     verdict: VerdictRule = VerdictRule.SCORE
 
@@ -174,15 +174,15 @@ class RubricState:
         return self.verdict is VerdictRule.ALL
 
     def needs_verdict(self, check: CheckState) -> bool:
-        """Whether its verdict or its score reads that of a check by itself: a gate, or one that all have to pass."""
-        return check.is_gate or self.needs_all
+        """Whether its verdict or its score reads that of a check by itself: a required one, or one that all have to pass."""
+        return check.is_required or self.needs_all
 
     def to_scoring(self) -> Scoring:
         """Return how scoring combines the checks."""
         weights = {check.token: check.weight for check in self.checks}
-        gates = frozenset(check.token for check in self.checks if check.is_gate)
+        required = frozenset(check.token for check in self.checks if check.is_required)
         return Scoring(
-            self.combine, weights, gates, self.threshold, self.missing, self.errors, self.verdict
+            self.combine, weights, required, self.threshold, self.missing, self.errors, self.verdict
         )
 
 
@@ -197,7 +197,7 @@ def read_rubric_state(value: Mapping[str, Any]) -> RubricState | None:
 
 def _read_state(value: Mapping[str, Any]) -> RubricState:
     rubric, written = read_rubric(value), value["scoring"]
-    scoring, gates = rubric.scoring, read_texts(written.get("required", []))
+    scoring, required = rubric.scoring, read_texts(written.get("required", []))
     thresholds = [
         scoring.threshold,
         *(check.threshold for check in rubric.checks if check.threshold is not None),
@@ -210,7 +210,10 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
     return RubricState(
         checks=tuple(
             _read_check_state(
-                index, check, scoring.weights.get(check.id, Fraction(1)), is_gate=check.id in gates
+                index,
+                check,
+                scoring.weights.get(check.id, Fraction(1)),
+                is_required=check.id in required,
             )
             for index, check in enumerate(rubric.checks)
         ),
@@ -219,8 +222,8 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
         missing=scoring.missing,
         errors=scoring.errors,
         verdict=scoring.verdict,
-        gates=tuple(gates),
-        # A weight or a gate of no check is read by nobody, but written: it belongs to what scoring
+        required=tuple(required),
+        # A weight or a required id of no check is read by nobody, but written: it belongs to what scoring
         # ignores.
         extras={
             **{
@@ -228,13 +231,15 @@ def _read_state(value: Mapping[str, Any]) -> RubricState:
                 for id_, weight in scoring.weights.items()
                 if id_ not in ids
             },
-            **{f"required/{id_}": True for id_ in gates if id_ not in ids},
+            **{f"required/{id_}": True for id_ in required if id_ not in ids},
             **{key: item for key, item in written.items() if key not in _SCORING_KEYS},
         },
     )
 
 
-def _read_check_state(index: int, check: Check, weight: Fraction, *, is_gate: bool) -> CheckState:
+def _read_check_state(
+    index: int, check: Check, weight: Fraction, *, is_required: bool
+) -> CheckState:
     kind = find_compared_kind(check.params)
     return CheckState(
         token=f"c{index}",
@@ -247,7 +252,7 @@ def _read_check_state(index: int, check: Check, weight: Fraction, *, is_gate: bo
         threshold=check.threshold,
         negate=check.negate,
         weight=weight,
-        is_gate=is_gate,
+        is_required=is_required,
         extras={
             key: item
             for key, item in check.params.items()

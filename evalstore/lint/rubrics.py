@@ -149,7 +149,7 @@ def _lint_scoring_names(value: Any) -> Iterator[Note]:
         if id_ not in ids:
             fix = _fix_id(id_, ids, get_list(scoring, "required"))
             yield make_note(
-                "gate-without-check",
+                "required-without-check",
                 ("scoring", "required", index),
                 fix=fix,
                 found=id_,

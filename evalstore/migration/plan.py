@@ -106,9 +106,7 @@ def plan_source(context: SourceContext, place: SuiteIdentity, target: StoreTarge
         main = _place_main(context, batch, rubrics, shares)
         if main and not run:
             pinned = {
-                draft.ref: draft.value
-                for draft in rubrics
-                if draft and draft.kind is Kind.RUBRIC
+                draft.ref: draft.value for draft in rubrics if draft and draft.kind is Kind.RUBRIC
             }
             check_restorable(
                 build_restorable(main, context),

@@ -241,9 +241,13 @@ def _list_check_scoring(check: CheckState, scoring: Mapping[str, Any]) -> Iterat
         ("scoring", "weights", check.id), convert_fraction(check.weight), check.id in weights
     )
     yield ListedPart(ArtifactPart("weight", check.id), str(check.weight), weight)
-    pointer: Pointer = ("scoring", "required", *([gates.index(check.id)] if check.is_gate else []))
-    gate = PartPlace(pointer, check.is_gate, check.is_gate)
-    yield ListedPart(ArtifactPart("required", check.id), str(check.is_gate), gate)
+    pointer: Pointer = (
+        "scoring",
+        "required",
+        *([gates.index(check.id)] if check.is_required else []),
+    )
+    gate = PartPlace(pointer, check.is_required, check.is_required)
+    yield ListedPart(ArtifactPart("required", check.id), str(check.is_required), gate)
 
 
 _Named = tuple[str, QuestionMeanings]

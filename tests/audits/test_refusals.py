@@ -191,9 +191,7 @@ def test_a_file_on_disk_is_found_by_its_digest_once_it_is_released(released: Any
     assert on_disk.factors[0].causes[0].source.origin.commit is None
     commit = released.release("rubrics/tone", edited)
     found = released.audit(b, a)
-    assert found.notes == (
-        "rubric/tone@worktree was an unreleased file; its content is that of rubric/tone@2.0.0",
-    )
+    assert found.notes == ("rubric/tone@worktree was an unreleased file; its content is that of rubric/tone@2.0.0",)
     assert [(cause.source.rule, cause.source.origin.commit) for cause in found.factors[0].causes] == [
         ("ban-phrase-added", commit)
     ]
@@ -201,9 +199,7 @@ def test_a_file_on_disk_is_found_by_its_digest_once_it_is_released(released: Any
     released.git("tag", "-d", "rubric/tone@2.0.0")
     # A commit still holds it, and one that is gone from every branch holds it no more.
     in_commit = released.audit(b, a)
-    assert in_commit.notes[0].endswith(
-        f"was an unreleased file; its content is that of rubric/tone@git:{commit}"
-    )
+    assert in_commit.notes[0].endswith(f"was an unreleased file; its content is that of rubric/tone@git:{commit}")
     assert in_commit.factors[0].causes[0].source.origin.commit == commit
     released.git("reset", "-q", "--hard", "HEAD~1")
     with pytest.raises(RefusedError, match="no release, commit or file has rubric/tone@worktree as the run"):

@@ -84,7 +84,7 @@ def test_what_no_setting_changes_says_so() -> None:
     settings = {id_: document(explain_name(id_))["rules"][0]["setting"] for id_ in EVERY}
     assert settings["document-malformed"] == settings["tag-remade"] == settings["version-decreased"]
     assert settings["document-malformed"] == "no setting changes it"
-    assert 'rules: {gate-without-check: "off"}' in settings["gate-without-check"]
+    assert 'rules: {required-without-check: "off"}' in settings["required-without-check"]
     assert "rules: {question-added: patch}" in settings["question-added"]
 
 
@@ -96,7 +96,7 @@ def test_a_rule_goes_with_a_direction_too() -> None:
     ("name", "hint"),
     [
         ("check-aded", "did you mean check-added?"),
-        ("gate-witout-check", "did you mean gate-without-check?"),
+        ("gate-witout-check", "did you mean required-without-check?"),
         ("version-too-small", "did you mean version-bump-too-small?"),
         ("qqq", LISTS),
         ("", LISTS),

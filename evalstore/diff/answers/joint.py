@@ -390,7 +390,7 @@ def _identify_part(
         check.negate,
         bar,
         weight,
-        check.is_gate and state.combine is not Combine.ALL_PASS,
+        check.is_required and state.combine is not Combine.ALL_PASS,
     )
 
 

@@ -25,7 +25,7 @@ def find_check_changes(script: EditScript, token: str) -> Iterator[Change]:
     """Yield the edits of a check's kind, parameters and extra keys; not those of its threshold, weight and gate."""
     check, goal = script.current[token], script.goal[token]
     if check.kind != goal.kind:
-        edited = replace(goal, weight=check.weight, is_gate=check.is_gate)
+        edited = replace(goal, weight=check.weight, is_required=check.is_required)
         if find_plain_kind(check.kind) == find_plain_kind(goal.kind):
             name = next(name for name in goal.params if _takes_value(check, goal, name))
             yield _change_source(script, name, edited)

@@ -110,7 +110,7 @@ def _match_inner_checks(
         )
         token = f"{check.token}-{place}"
         index = 1_000_000 * (check.index + 1) + place  # beyond that of any check in a file
-        found.append(replace(twin, token=token, index=index, weight=weight, is_gate=False))
+        found.append(replace(twin, token=token, index=index, weight=weight, is_required=False))
     return found
 
 
@@ -146,7 +146,7 @@ def _build_inlining(
 def explain_same_score(rubric: RubricState, check: CheckState, inner: RubricState) -> str | None:
     """Say why a rubric scores the same with the checks of its composite in its place; None if that is not sure."""
     mode = rubric.combine
-    report = check.is_gate or any(one.is_gate for one in inner.checks)
+    report = check.is_required or any(one.is_required for one in inner.checks)
     deeper = any(one.grading.holds_rubric for one in inner.checks)
     if (
         mode is not inner.combine

@@ -101,7 +101,7 @@ def _list_facts(rubric: RubricState) -> list[Any]:
             check.id,
             list_demand(check),
             str(check.weight),
-            check.is_gate,
+            check.is_required,
             dict(check.extras),
         ]
         for check in rubric.checks
@@ -153,7 +153,7 @@ def _edit_before_combine(script: EditScript) -> Edits:
     if script.current.combine not in VERDICT_MODES:
         yield from _change_thresholds(script)
     if script.current.combine in LOWEST:
-        yield from _change_gates(script)
+        yield from _change_required(script)
 
 
 def _change_setting(script: EditScript, name: str, rule: str) -> Edits:
@@ -197,7 +197,7 @@ def _word_verdict(rubric: RubricState) -> str:
 def _edit_after_combine(script: EditScript) -> Edits:
     yield from _change_weights(script)
     yield from _change_thresholds(script)
-    yield from _change_gates(script)
+    yield from _change_required(script)
 
 
 def _prove_rescaled(rubric: RubricState, after: tuple[CheckState, ...]) -> Proof | None:
@@ -268,25 +268,27 @@ def _choose_threshold_rule(check: CheckState, old: Any, new: Any) -> str:
     return "check-threshold-raised" if new > old else "check-threshold-lowered"
 
 
-def _change_gates(script: EditScript) -> Edits:
+def _change_required(script: EditScript) -> Edits:
     for check in script.current.checks:
-        report = script.goal[check.token].is_gate
-        if check.is_gate is not report:
+        report = script.goal[check.token].is_required
+        if check.is_required is not report:
             yield script.edit_rubric(
                 "scoring-required-changed",
-                script.current.replace_check(replace(check, is_gate=report)),
-                old=check.is_gate,
+                script.current.replace_check(replace(check, is_required=report)),
+                old=check.is_required,
                 new=report,
-                old_pointer=_point_to_gate(script.current, check.id) if check.is_gate else None,
-                new_pointer=_point_to_gate(script.goal, check.id) if report else None,
+                old_pointer=_point_to_required(script.current, check.id)
+                if check.is_required
+                else None,
+                new_pointer=_point_to_required(script.goal, check.id) if report else None,
                 token=check.token,
                 words={"check": check.id, "gate": "becomes" if report else "is no longer"},
             )
 
 
-def _point_to_gate(rubric: RubricState, id_: str) -> Pointer:
+def _point_to_required(rubric: RubricState, id_: str) -> Pointer:
     at: Pointer = ("scoring", "required")
-    return (*at, rubric.gates.index(id_)) if id_ in rubric.gates else at
+    return (*at, rubric.required.index(id_)) if id_ in rubric.required else at
 
 
 def _add_checks(script: EditScript) -> Edits:
@@ -322,7 +324,7 @@ def _change_extras(script: EditScript) -> Edits:
 
 
 # Checks are removed first and added last. The combine mode changes in between: weights, thresholds
-# and gates that one of its two modes ignores change under that mode.
+# and required checks that one of its two modes ignores change under that mode.
 _STAGES: tuple[Callable[[EditScript], Edits], ...] = (
     _remove_checks,
     _rename_checks,
@@ -348,7 +350,7 @@ def _edit_whole_check(
         check.id,
         make_canonical_demand(check),
         str(check.weight),
-        check.is_gate,
+        check.is_required,
         dict(check.extras),
     ]
     return script.edit_rubric(
@@ -361,6 +363,6 @@ def _edit_whole_check(
         token=check.token,
         words={
             "check": check.id,
-            "kind": f"required {check.kind}" if check.is_gate else check.kind,
+            "kind": f"required {check.kind}" if check.is_required else check.kind,
         },
     )

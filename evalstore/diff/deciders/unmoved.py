@@ -59,7 +59,7 @@ def prove_weightless(change: Change) -> Proof | None:
 
 def prove_verdict_unread(change: Change) -> Proof | None:
     """Prove that nothing reads the check's verdict, which may move: no gate, no mode that reads verdicts."""
-    if any(check.reads_threshold or check.is_gate for check in change.checks):
+    if any(check.reads_threshold or check.is_required for check in change.checks):
         return None
     reads = any(rubric.combine in VERDICT_MODES or rubric.needs_all for rubric in change.states)
     if reads or not _may_move_verdict(change):
@@ -104,7 +104,7 @@ def prove_tool_share_unread(change: Change) -> Proof | None:
     sides = zip(change.checks, change.states, strict=True)
     # Where a gate is open its score is 1, and where it is shut the rubric's is 0.
     read = any(
-        rubric.combine not in VERDICT_MODES and (check.negate or not check.is_gate)
+        rubric.combine not in VERDICT_MODES and (check.negate or not check.is_required)
         for check, rubric in sides
     )
     if (

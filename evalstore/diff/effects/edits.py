@@ -92,7 +92,7 @@ def _list_parts(check: CheckState) -> tuple[object, ...]:
         check.threshold,
         check.negate,
         check.weight,
-        check.is_gate,
+        check.is_required,
     )
 
 

@@ -184,7 +184,7 @@ class _Combiner:
         known = place, id(result)
         if known not in self.numbers:
             check = self.state.checks[place]
-            part = check.weight, check.is_gate, result.score, result.verdict, result.unscored
+            part = check.weight, check.is_required, result.score, result.verdict, result.unscored
             self.numbers[known] = self.parts.setdefault(part, len(self.parts))
         return self.numbers[known]
 

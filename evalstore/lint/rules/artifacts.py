@@ -48,7 +48,7 @@ ARTIFACT_RULES = (
         "The weight is ignored, and the check it was meant for keeps weight 1.",
     ),
     ValidationRule(
-        "gate-without-check",
+        "required-without-check",
         _WARNING,
         "`required` names an unknown check: `{found}`",
         "{hint}",
