@@ -1,6 +1,9 @@
 # Sets everything up by itself: Python 3.11+, git and make are all it assumes.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+OLDEST ?= $(shell for minor in 11 12 13 14; do command -v python3.$$minor && break; done || echo $(PYTHON))
+NEWEST ?= $(shell for minor in 14 13 12 11; do command -v python3.$$minor && break; done || echo $(PYTHON))
+TESTS ?= tests
 BIN := .venv/bin
 JOBS ?= auto
 PYTEST := $(BIN)/pytest -n $(JOBS) --dist worksteal -q  # neighbours share what one of them has built
@@ -9,7 +12,7 @@ QUICK := project ground checks cli schema api
 
 unexport PYTHONDONTWRITEBYTECODE  # else every process of a test compiles the whole package again
 
-.PHONY: demo docs quick test lint types style fresh sockets bench bench-quick findings fuzz clean
+.PHONY: demo docs quick test test-oldest test-newest lint types style fresh sockets bench bench-quick findings fuzz clean
 
 demo: .venv/run.stamp  ## replay the sample store's history into a folder to play in
 	@$(BIN)/evalstore demo "$$(mktemp -d)/store"
@@ -19,6 +22,12 @@ quick: .venv/dev.stamp  ## what everything rests on, in less than a minute: no p
 
 test: .venv/dev.stamp lint  ## every check and every test
 	$(PYTEST)
+
+test-oldest: .venv/oldest.stamp  ## the tests on the oldest Python and the lowest versions that pyproject.toml promises: TESTS=tests/store
+	.venv/oldest/bin/pytest -n $(JOBS) --dist worksteal -q $(TESTS)
+
+test-newest: .venv/newest.stamp  ## the tests on the newest Python that is installed and the newest versions
+	.venv/newest/bin/pytest -n $(JOBS) --dist worksteal -q $(TESTS)
 
 lint: .venv/dev.stamp  ## style, types, layers
 	@$(MAKE) --no-print-directory -j2 types style
@@ -90,6 +99,16 @@ clean:
 .venv/sockets.stamp: pyproject.toml | .venv/uv/bin/uv
 	$(UV) venv --quiet --clear --python $(PYTHON) .venv/sockets
 	$(UV) pip install --quiet --python .venv/sockets uv pipx --editable . --group sockets
+	@touch $@
+
+.venv/oldest.stamp: pyproject.toml | .venv/uv/bin/uv
+	$(UV) venv --quiet --clear --python $(OLDEST) .venv/oldest
+	$(UV) pip install --quiet --resolution lowest-direct --python .venv/oldest --editable . --group dev
+	@touch $@
+
+.venv/newest.stamp: pyproject.toml | .venv/uv/bin/uv
+	$(UV) venv --quiet --clear --python $(NEWEST) .venv/newest
+	$(UV) pip install --quiet --upgrade --python .venv/newest --editable . --group dev
 	@touch $@
 
 # PyTorch has no build for the CPU on PyPI: without an index that has one, TRL's test is skipped.

@@ -47,7 +47,7 @@ class CompositeFacts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckState:
-    """One check, its weight, and if it is required; `token` stays the same through a rename, `index` is its place in the file.
+    """One check and its weight; `token` stays the same through a rename, `index` is its place in the file.
 
     `rubrics` are facts of the rubrics that a composite may name, by reference.
     """

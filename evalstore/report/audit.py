@@ -162,7 +162,8 @@ def _format_waterfall(audit: Audit, screen: Screen, most: int) -> list[str]:
     ]
     if screen.width < _WIDTH:  # no room for the names of the datasets
         cells = [(*row[:-1], row[-1].partition(", dataset/")[0]) for row in cells]
-    head, *table = wrap_columns(cells, screen.width, right={1, 2, 3})
+    lines = wrap_columns(cells, screen.width, right={1, 2, 3})
+    head, *table = (make_excerpt(line, screen.width) for line in lines)
     return [screen.paint(Part.QUIET, head), *map(screen.paint_change, table)]
 
 

@@ -147,7 +147,7 @@ def test_nothing_moved_is_no_proof_of_nothing(desk: Desk, cli: Callable[..., Any
     assert decide(found, "own<-1", "own<-2", "own.typical<0") == ["cannot tell", "holds", "holds"]
     assert answer(found) == "Its outputs differ, but no score does."
     ran = cli("audit", *(run.path for run in runs), "--fail-on", "own<-1", cwd=desk.repo.root)
-    assert (ran.code, "own<-0.01: cannot tell" in ran.out) == (1, True)
+    assert (ran.code, "own<-1: cannot tell" in ran.out) == (1, True)
 
 
 def test_few_questions_of_which_none_moved_hold_nothing(compare: Callable[..., Audit]) -> None:
@@ -169,9 +169,10 @@ def test_a_gate_of_a_channel_counts_answers_that_are_missing(desk: Desk) -> None
 
 
 def test_a_bound_of_one_or_more_is_in_points() -> None:
-    for words, text in (("own<-2", "own<-0.02"), ("own.passes<-5", "own.passes<-0.05"), ("delta<=-1", "delta<=-0.01"),
-                        ("own<-0.5", "own<-0.5"), ("flips>4", "flips>4"), ("own.typical<0", "own.typical<0")):  # fmt: skip
+    for words, text in (("own<-2", "own<-2"), ("own<-0.02", "own<-2"), ("delta<=-1", "delta<=-1"), ("own<-0.5", "own<-50"),
+                        ("own<-0.005", "own<-0.005"), ("flips>4", "flips>4"), ("own.typical<0", "own.typical<0")):  # fmt: skip
         assert str(parse_condition(words)) == text
+        assert parse_condition(text) == parse_condition(words)
 
 
 def test_json_has_every_channel(desk: Desk, cli: Callable[..., Any], compare: Callable[..., Audit]) -> None:

@@ -74,7 +74,7 @@ def test_what_nothing_graded_alike_is_scored_first(sample: Sample, cli: Callable
     lines = tmp_path / "lines.jsonl"
     lines.write_text('{"id": "a", "output": "x"}\n')
     for a, b, problem, hint in (
-        (lines, lines, "hold outputs alone", "evalstore score DATASET "),
+        (lines, lines, "names a dataset to grade it with", "evalstore score DATASET "),
         (sample.a.path, two, "contains outputs of 2 models", "evalstore score dataset/web_answers@1.0.0 "),
     ):
         ran = cli("audit", a, b, cwd=sample.root)

@@ -344,13 +344,13 @@ def test_a_run_that_names_no_versions_is_graded_with_those_that_reproduce_it(
     path = str(foreign(story, tmp_path, story.runs["X2"]))
     found = answer("history", "rubric/r", "--run", path)
     assert (found["cells"], found["recorded"]) == ([[1, 1, 0.8, 1, 0.65]], ["2.0.0"])
-    assert found["notes"] == ["foreign.json names no versions; dataset/d@2.0.0 gives all of its scores again"]
+    assert found["notes"] == ["foreign.json names no versions; dataset/d@2.0.0 reproduces all of its scores"]
     flips = answer("history", path, "--rubric", "rubric/r@3.0.0")["flips"]
     assert flips == {"pass_to_fail": [], "fail_to_pass": ["q0", "q1", "q2", "q3"]}
     assert answer("history", "rubric/r", "--bisect", "--run", path)["first_bad"]["version"] == "4.0.0"
     # Y's answers are the same to both datasets: the newest is taken, and the other one is named.
     silent = answer("history", "rubric/r", "--run", str(foreign(story, tmp_path, story.runs["Y1"])))
-    assert "dataset/d@2.0.0 gives all of its scores again; so does dataset/d@1.0.0" in silent["notes"][0]
+    assert "dataset/d@2.0.0 reproduces all of its scores; so does dataset/d@1.0.0" in silent["notes"][0]
 
 
 def test_an_audit_takes_runs_that_name_no_versions(story: Story, answer: Any, tmp_path: Path) -> None:
@@ -358,7 +358,7 @@ def test_an_audit_takes_runs_that_name_no_versions(story: Story, answer: Any, tm
     found = answer("audit", str(story.runs["X1"].samples), str(foreign(story, tmp_path / "b", story.runs["X2"])))
     assert (found["delta"], found["factors"][0]["name"], found["factors"][0]["share"]) == (-0.2, "rubric", -0.2)
     assert found["factors"][0]["causes"][0]["author"] == "Bob"
-    assert "foreign.json names no versions; dataset/d@2.0.0 gives all of its scores again" in found["notes"]
+    assert "foreign.json names no versions; dataset/d@2.0.0 reproduces all of its scores" in found["notes"]
 
 
 def test_what_lacks_replies_is_not_told_of_what_could_be_graded(desk: Desk, cli: Callable[..., Any]) -> None:
@@ -381,7 +381,7 @@ def test_what_lacks_replies_is_not_told_of_what_could_be_graded(desk: Desk, cli:
     assert (code, told[:59]) == (1, "None of 6 outputs could be graded under rubric/r@2.0.0. rec")
     assert "6 outputs could not be graded: q0, q1, q2, q3, q4 and 1 more" in told
     code, told = say("history", "rubric/r", "--bisect", "--run", run)
-    assert "First bad since the last good (1.0.0): 3.0.0, or 2.0.0 before it, which could not be graded." in told
+    assert "The first to score lower than 1.0.0 is 3.0.0, or 2.0.0 before it, which could not be graded." in told
     assert "2.0.0 or 3.0.0" in told
     assert " C " not in told
     point = json.loads(

@@ -114,7 +114,7 @@ def test_runs_are_held_against_each_other_by_questions_and_rulers(cli: Cli, top:
     fewer = _answer(cli, top, runs["last"], runs["less"])
     assert (fewer["answer"], fewer["bound_exact"]) == ("bounded", "1/3")
     ran = cli("-C", top, "comparable", runs["first"], runs["less"])
-    assert "within 0.3333 once one side is graded by the other's rubrics" in " ".join(ran.out.split())
+    assert "within 33.33 points once one side is graded by the other's rubrics" in " ".join(ran.out.split())
     assert ran.next_steps == f"next: evalstore -C {top} score dataset/mail@1.0.0 {runs['first']}\n"
 
 

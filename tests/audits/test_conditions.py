@@ -96,8 +96,8 @@ def test_the_worst_answer_decides_and_what_cannot_be_told_may_pass(
     assert ask(runs["a"], runs["crashed"], *both, "--fail-on", "own<0", "--undecided", "pass")[0] == 1
     ran = cli("audit", runs["a"], runs["crashed"], *both, cwd=repo.root)
     assert [line.split(" (")[0] for line in ran.out.splitlines() if line.startswith(("mix<", "outputs<"))] == [
-        "mix<0: holds at 0.0000",
-        "outputs<-0.02: cannot tell",
+        "mix<0: holds at 0.00",
+        "outputs<-2: cannot tell",
     ]
     comment = cli("audit", runs["a"], runs["crashed"], *both, "--format", "markdown", cwd=repo.root).out
     assert comment.startswith("### evalstore audit\n")
@@ -107,7 +107,7 @@ def test_the_worst_answer_decides_and_what_cannot_be_told_may_pass(
 
 def test_a_condition_is_read_strictly() -> None:
     assert parse_condition(" own@old >= +.5 ".replace("+.5", "0.5")).bound == Fraction(1, 2)
-    assert str(parse_condition("outputs.mean<-0.02")) == "outputs.mean<-0.02"
+    assert str(parse_condition("outputs.mean<-0.02")) == "outputs.mean<-2"
     for words in (
         "flips.mean>0",
         "mix.mean<0",
@@ -223,5 +223,5 @@ def test_a_condition_is_not_decided_by_what_no_judge_graded(desk: Desk, cli: Cal
     ran = cli(*gate, "--format", "json", cwd=desk.repo.root)
     (found,) = json.loads(ran.out)["conditions"]
     assert (ran.code, found["answer"]) == (1, "cannot tell")
-    assert found["reason"] == "checks failed on 10 of 10 questions, more than a share of 0.02"
+    assert found["reason"] == "checks failed on 10 of 10 questions, more than 2 %"
     assert cli(*gate, "--max-ungraded", "1", cwd=desk.repo.root).code == 0

@@ -113,7 +113,7 @@ def test_one_conclusion_for_a_service_and_the_outputs_beside_it(desk: Desk, cli:
     assert outputs.ci[1] - outputs.ci[0] > 0.5
     assert found.sentence.endswith(" 35 judge calls would replace the estimates (--ask).")
     ran = cli("audit", a.path, b.path, "--fail-on", "own<-0.02", cwd=desk.repo.root)
-    assert (ran.code, "own<-0.02: cannot tell (own is" in ran.out) == (1, True)
+    assert (ran.code, "own<-2: cannot tell (own is" in ran.out) == (1, True)
     told = " ".join(ran.out.split())
     assert "estimated on 5 anchors, 95 % interval" in told
     assert "35 judge calls would tell (--judge-url, --ask)" in told

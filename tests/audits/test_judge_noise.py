@@ -70,8 +70,9 @@ def test_half_the_weight_lets_half_the_noise_through(repo: Repo, scored: Callabl
     assert round(reach(found), 4) == 2.0242
     assert found.judge_noise
     assert found.judge_noise.measured == {"judge/tone@1.0.0": 0.08}
-    assert "judges alone move this change by up to 2.02 (95 %): judge/tone@1.0.0 has a standard deviation of 0.08" in (
-        found.notes
+    assert (
+        "judges alone move this change by up to 2.02 (95 %): judge/tone@1.0.0 has a standard deviation of 8.0 points"
+        in (found.notes)
     )
 
 

@@ -171,7 +171,7 @@ def test_a_moved_tag_is_said_and_the_recorded_content_found(released: Any, answe
 def test_content_that_is_nowhere_is_refused_with_what_is_missing(released: Any, answers: Answers) -> None:
     a = released.score("dataset/small@1.0.0", answers("a", one="please"))
     other = replace(a, rubrics=(replace(a.rubrics[0], digest="0" * 64),))
-    with pytest.raises(RefusedError, match=r"rubric/tone@1\.0\.0: the tag now has other content .*digest 0{12}"):
+    with pytest.raises(RefusedError, match=r"rubric/tone@1\.0\.0: the tag has changed since the run .digest 0{12}"):
         released.audit(other, a)
     gone = replace(a, rubrics=(replace(a.rubrics[0], ref="rubric/tone@7.0.0", digest="0" * 64),))
     refusal = r"graded with rubric/tone@7\.0\.0, and rubric/tone has no version 7\.0\.0"
@@ -202,7 +202,9 @@ def test_a_file_on_disk_is_found_by_its_digest_once_it_is_released(released: Any
     assert in_commit.notes[0].endswith(f"was an unreleased file; its content is that of rubric/tone@git:{commit}")
     assert in_commit.factors[0].causes[0].source.origin.commit == commit
     released.git("reset", "-q", "--hard", "HEAD~1")
-    with pytest.raises(RefusedError, match="no release, commit or file has rubric/tone@worktree as the run"):
+    with pytest.raises(
+        RefusedError, match="no release, commit or file has rubric/tone@worktree with the content that the run"
+    ):
         released.audit(b, a)
 
 

@@ -56,7 +56,7 @@ def test_every_edit_has_its_points_and_its_release(found: Audit, sample: Any) ->
     causes = factor(found, "rubric").causes
     by = ("rubric/answer_style", "1.0.0", "2.0.0", "Jonas Brandt")
     assert [told(cause) for cause in causes if cause.share] == [
-        ("scoring-required-changed", "gate no_filler", *by, Fraction(-9, 104)),
+        ("scoring-required-changed", "required no_filler", *by, Fraction(-9, 104)),
         ("ban-phrase-added", "no_filler: 'of course'", *by, Fraction(-5, 104)),
         ("ban-phrase-added", "no_filler: 'simply'", *by, Fraction(-5, 104)),
     ]
@@ -209,7 +209,7 @@ def test_the_other_way_round_every_sign_turns(found: Audit, sample: Any) -> None
         # Going back undoes what Jonas released.
         (rule, part, "rubric/answer_style", "2.0.0", "1.0.0", "Jonas Brandt")
         for rule, part in [
-            ("scoring-required-changed", "gate no_filler"),
+            ("scoring-required-changed", "required no_filler"),
             ("ban-phrase-removed", "no_filler: 'of course'"),
             ("ban-phrase-removed", "no_filler: 'simply'"),
         ]

@@ -138,7 +138,7 @@ def test_a_run_that_cannot_be_graded_again_is_refused(store: Repo, run: Run, tmp
         measured(store, replace(run, path=tmp_path / "none.json"), "rubric/answer@1.0.0", "rubric/answer@2.0.0")
     assert run.dataset
     run.path.write_text(run.path.read_text("utf-8").replace(run.dataset.digest, "0" * 64), "utf-8")
-    with pytest.raises(RefusedError, match="other content than the run recorded"):
+    with pytest.raises(RefusedError, match="the tag has changed since the run"):
         measured(store, run, "rubric/answer@2.0.0", "rubric/answer@3.0.0")
 
 
@@ -234,7 +234,7 @@ def test_the_text_is_a_sentence_and_the_outputs_that_move(store: Repo, run: Run,
     told = " ".join(ran.out.partition("the next version is 2.0.0\n\n")[2].split())
     assert told == (
         f"{run.path}: 1 of 3 outputs moves, 1 to another verdict; the mean score falls by 16.67 points "
-        f"as in {run.samples}: three 1 → 0.5 pass → fail line 3"
+        f"as in {run.samples}: three 100 → 50 pass → fail line 3"
     )
 
 

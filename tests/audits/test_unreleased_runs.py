@@ -175,7 +175,9 @@ def test_rows_that_changed_between_two_runs_are_found_though_no_digest_has_them(
     c = trial.score()
     assert trial.audit(a, c).input_changed == ("two",)
     trial.edit("datasets/d.jsonl", "Four?", "Five?")
-    with pytest.raises(RefusedError, match="no release, commit or file has dataset/d@worktree as the run"):
+    with pytest.raises(
+        RefusedError, match="no release, commit or file has dataset/d@worktree with the content that the run"
+    ):
         trial.audit(a, c)
 
 

@@ -95,7 +95,7 @@ def test_missing_answers_are_not_called_outputs(released: Desk) -> None:
         a, released.score("1.0.0", {"q1": "good", **dict.fromkeys(["q2", "q3", "q4", "q5"], "x")}, "b")
     )
     assert found.own.shapley == found.delta
-    assert "the own share of the outputs and missing answers: -" in report.text(found, WHOLE)
+    assert "the outputs and missing answers alone: -" in report.text(found, WHOLE)
 
 
 def test_a_check_that_only_b_has_did_not_fail_in_either_run(released: Desk) -> None:
