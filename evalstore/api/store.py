@@ -163,7 +163,7 @@ class Store:
         warn_of_findings(self.artifacts, [resolved], what, self.artifacts.resolve)
         return resolved.artifact
 
-    def questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
+    def read_questions(self, dataset: str | Ref | Resolved) -> Iterator[Question]:
         """Read the questions of a dataset one by one, from its file or from the rows next to it.
 
         Args:
@@ -178,12 +178,12 @@ class Store:
             LoadError: The rows cannot be read.
 
         Examples:
-            >>> [question.id for question in store.questions("dataset/help_desk")][:2]
+            >>> [question.id for question in store.read_questions("dataset/help_desk")][:2]
             ['forgot_password', 'slow_page']
         """
         return self.artifacts.questions(dataset)
 
-    def releases(self, kind: Kind | str | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
+    def list_releases(self, kind: Kind | str | None = None, id: str | None = None) -> list[Release]:  # noqa: A002  # the word
         """List the releases of one artifact, of one kind, or all of them.
 
         Args:
@@ -194,21 +194,21 @@ class Store:
             The releases, in ascending order: `.kind`, `.id`, `.version` and `.tag`.
 
         Examples:
-            >>> [str(release.version) for release in store.releases("rubric", "answer_style")]
+            >>> [str(release.version) for release in store.list_releases("rubric", "answer_style")]
             ['1.0.0']
         """
         from evalstore.model import Kind
 
         return self.artifacts.releases(None if kind is None else Kind(kind), id)
 
-    def working(self) -> list[Ref]:
+    def list_working_files(self) -> list[Ref]:
         """List the artifacts on disk.
 
         Returns:
             A reference to each file, pinned to `worktree`; links and misplaced files are left out.
 
         Examples:
-            >>> [ref.name for ref in store.working()][:2]
+            >>> [ref.name for ref in store.list_working_files()][:2]
             ['rubric/answer_style', 'rubric/reviewed_answer']
         """
         return self.artifacts.working()

@@ -37,7 +37,7 @@ def asked(sample: Sample) -> Question:
 
 def test_a_question_comes_back_as_it_was(repo: Path) -> None:
     with Store.open(repo) as store:
-        questions = list(store.questions(SMALL))
+        questions = list(store.read_questions(SMALL))
     back = [asked(sample) for sample in dataset_samples(SMALL, repo)]
     assert [question.row for question in back] == [question.row for question in questions]
     for before, after in zip(questions, back, strict=True):
