@@ -146,6 +146,7 @@ def test_every_action_is_pinned_by_its_commit() -> None:
     [
         ("vendor.github-workflows", ".github/workflows/docs.yml"),
         ("vendor.github-workflows", ".github/workflows/release.yml"),
+        ("vendor.github-workflows", ".github/workflows/versions.yml"),
         ("vendor.citation-file-format", "CITATION.cff"),
     ],
 )
