@@ -171,9 +171,20 @@ def load_released_rubric(used: ArtifactResolver, ref: str) -> ReleasedRubric:
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """The grade of one output: an exact score in [0, 1] and whether it passed, both None where nothing was graded.
+    """The grade of one output.
 
-    `reason` is a few lines for people; `ref` and `digest` name the rubric that graded.
+    Attributes:
+        score: An exact fraction of 1; None where nothing was graded.
+        passed: Whether it passes; None where nothing was graded.
+        reason: A few lines for people, with the score in points of 100.
+        checks: The results of the checks: each `.id`, `.score`, `.verdict` and `.reason`.
+        ref: The rubric that graded, with its version.
+        digest: The digest of that rubric.
+
+    Examples:
+        >>> graded = scorer("rubric/answer_style")("Run `export`.")
+        >>> graded.score, graded.passed, graded.ref
+        (Fraction(1, 2), False, 'rubric/answer_style@1.0.0')
     """
 
     score: Fraction | None
@@ -196,10 +207,17 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class RubricScorer:
-    """A rubric as a function of outputs: can be pickled, and called from many threads.
+    """A rubric as a function of outputs, which `scorer` makes; it can be pickled, and called from many threads.
 
-    Judges answer from the replies in the git directory `common` that the store had, or as `judges`
-    says.
+    Attributes:
+        released: The rubric with all that it refers to.
+        judges: Who answers for its judges.
+        common: The git directory whose kept replies answer first.
+
+    Examples:
+        >>> grade = scorer("rubric/answer_style", store=store)
+        >>> grade("Run `export`, because it writes CSV.", input="How do I get my data out?").passed
+        True
     """
 
     released: ReleasedRubric
@@ -225,7 +243,20 @@ class RubricScorer:
         question: Mapping[str, Any],
         tool_calls: Iterable[Mapping[str, Any]] | None = None,
     ) -> Graded:
-        """Grade one output to a question, whose keys may be called like an argument of `__call__`."""
+        """Grade one output to a question.
+
+        Args:
+            output: The text.
+            question: The keys of the question, such as `input`, `expected` or `expected_facts`.
+            tool_calls: The calls of tools, each `{name, args}`.
+
+        Returns:
+            The grade.
+
+        Examples:
+            >>> scorer("rubric/answer_style").grade("Run `export`.", {"input": "How?"}).score
+            Fraction(1, 2)
+        """
         row = {"id": "", "input": "", **convert_numbers(question, to_decimal)}
         calls = None if tool_calls is None else tuple(convert_numbers(list(tool_calls), to_decimal))
         sample = Sample(Output(output, calls), Question(str(row["id"]), str(row["input"]), row))
@@ -257,12 +288,23 @@ class RubricScorer:
 def scorer(
     rubric: str, *, store: OpenedStore | Path | str = ".", judges: Judges | None = None
 ) -> RubricScorer:
-    """Return the rubric that a reference names as a function of outputs, with all that it refers to.
+    """Make a function of outputs from a rubric; the store is not needed afterwards.
 
-    `store` is the folder of a store, or an opened one; it is not needed any more afterwards. A
-    reference that floats
-    is resolved now, and the grades say as what. Raises `EvalstoreError` for a rubric that is not
-    there or unreadable.
+    Args:
+        rubric: A reference; one that floats is resolved now, and the grades say as what.
+        store: The folder of a store, or an opened one.
+        judges: Who answers what is not kept, as for `evaluate`.
+
+    Returns:
+        The function: `grade(output, input=…, expected=…)`.
+
+    Raises:
+        RefError: There is no such rubric.
+        RefusedError: It cannot be read.
+
+    Examples:
+        >>> scorer("rubric/answer_style")("I hope this helps!").passed
+        False
     """
     if isinstance(store, OpenedStore):
         return _load_scorer(rubric, store.artifacts, judges or Judges())

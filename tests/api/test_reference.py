@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import evalstore
+import evalstore.integrations
 from evalstore import Store
 from evalstore.api import write_first_store
 from evalstore.store.init import Integrations, create_store
@@ -22,8 +23,8 @@ WITHOUT_EXAMPLE = {"EvalstoreError", "Bump"}  # an error and an enum: nobody mak
 
 def list_members() -> Iterator[tuple[str, Any]]:
     """Yield what the reference describes: the public names, and the methods of their classes."""
-    for name in evalstore.__all__:
-        thing = getattr(evalstore, name)
+    harnesses = {name: getattr(evalstore.integrations, name) for name in evalstore.integrations.__all__}
+    for name, thing in {**{name: getattr(evalstore, name) for name in evalstore.__all__}, **harnesses}.items():
         yield name, thing
         if inspect.isclass(thing):
             members = {key: getattr(thing, key) for key in dir(thing) if not key.startswith("_")}
@@ -60,7 +61,7 @@ def test_every_example_does_what_it_says(git: Any, tmp_path: Path, monkeypatch: 
     with Store.open(root) as store:
         store.release()
         names = {**{name: getattr(evalstore, name) for name in evalstore.__all__}, "store": store}
-        names |= {"Fraction": Fraction, "evalstore": evalstore}
+        names |= {"Fraction": Fraction, "evalstore": evalstore, "scorer": evalstore.integrations.scorer}
         finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
         out: list[str] = []
         with warnings.catch_warnings():
