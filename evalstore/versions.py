@@ -102,7 +102,8 @@ class Version(semver.Version):
 def find_version(text: str) -> Version | None:
     """Parse `X.Y.Z[-pre][+build]`, or `X.Y` as `X.Y.0`; None for anything else."""
     numbers, _, prerelease = text.partition("+")[0].partition("-")
-    if any(
+    # semver 3.0 takes a version with a line feed behind it.
+    if text.endswith("\n") or any(
         len(part) > _MAX_DIGITS and part.isdigit()
         for part in (*numbers.split("."), *prerelease.split("."))
     ):
