@@ -164,8 +164,12 @@ def command(  # noqa: PLR0913  # the options of the command line
 
 
 def _decide_exit(diff: Diff | StoreDiff, wanted: str | None) -> ExitCode:
-    """Return 1 where a change of the wanted certainty needs a bump; a setting that moves scores is certain."""
-    counts = {"certain": diff.certain + diff.has_settings, "possible": diff.possible}
+    """Return 1 where a change of the wanted certainty needs a bump.
+
+    A setting that moves scores is certain, and so is what an output shows of all edits together.
+    """
+    certain = diff.certain + diff.has_settings + diff.is_shown
+    counts = {"certain": certain, "possible": diff.possible}
     counts["any"] = sum(counts.values())
     needs_bump = diff.required_bump or diff.has_settings
     return ExitCode.NO if wanted and counts[wanted] and needs_bump else ExitCode.DONE

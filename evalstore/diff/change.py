@@ -18,6 +18,8 @@ from evalstore.versions import Bump
 UNCLASSIFIED = "unclassified-change"
 # The rule of an edit of the statements that judges are asked about.
 STATEMENTS_CHANGED = "check-statements-changed"
+# How the reason of a decision begins where a comparison came to no end.
+UNDECIDED = "undecided: "
 
 
 class Scope(StrEnum):
@@ -190,6 +192,11 @@ class Decision(NamedTuple):
     outputs: tuple[str, ...] = ()
     direction: Direction | None = None
     since: int = 1
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether nothing that ran knows it."""
+        return self.certainty is Certainty.ASSUMED
 
 
 class DirectionRule(NamedTuple):

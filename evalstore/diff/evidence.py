@@ -7,7 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evalstore.diff.attempts import Attempt
-from evalstore.diff.change import NOTHING_SHOWN, Change, MovingEdits, RubricEffect
+from evalstore.diff.change import (
+    NOTHING_SHOWN,
+    STATEMENTS_CHANGED,
+    UNDECIDED,
+    Change,
+    MovingEdits,
+    RubricEffect,
+)
 from evalstore.diff.document import ComparedDocument, Sides
 from evalstore.diff.effects.edits import list_scoring_edits
 from evalstore.diff.effects.totals import join_effects
@@ -151,10 +158,11 @@ def show_moving_edits(findings: list[DiffFinding], moving: MovingEdits) -> list[
 def _show_witness(finding: DiffFinding, witness: Witness | ReplyWitness | None) -> DiffFinding:
     # What was graded under both sides is no assumption: the edit moves it.
     supposed = isinstance(witness, Witness) and witness.supposed
-    shown = witness is not None and not supposed and finding.certainty is Certainty.ASSUMED
-    return replace(
-        finding, witness=witness, certainty=Certainty.PROVED if shown else finding.certainty
-    )
+    if witness is None or supposed or finding.certainty is not Certainty.ASSUMED:
+        return replace(finding, witness=witness)
+    known = finding.reason.removeprefix(UNDECIDED)
+    reason = f"an output shows it; what else moves is not known: {known}"
+    return replace(finding, witness=witness, certainty=Certainty.PROVED, reason=reason)
 
 
 def _find_witness(
@@ -185,7 +193,21 @@ def find_total(
     shown = [finding.witness for finding in findings if isinstance(finding.witness, Witness)]
     # What shows the only edit shows all of them.
     lone = shown[0] if len(shown) == len(changes) == 1 else None
-    return replace(total, witness=replay.find_total(effect, shown, total.direction) or lone)
+    found = replay.find_total(effect, shown, total.direction) or lone
+    if found is None and (edit := _join_statement_edits(changes, replay)):
+        found = replay.find_quickly(edit, total.direction)
+    return replace(total, witness=found)
+
+
+def _join_statement_edits(changes: list[Change], replay: Replay) -> Change | None:
+    """Return all edits as one, where they are edits of one check's statements."""
+    edits = [changes[index] for index in list_scoring_edits(changes)]
+    if len({change.token for change in edits}) != 1:
+        return None
+    if any(change.rule != STATEMENTS_CHANGED for change in edits):
+        return None
+    asked = next((one for one in edits if one.decision and one.decision.is_assumed), edits[0])
+    return replace(asked, before=replay.old, after=replay.new)
 
 
 def _may_move_output(finding: DiffFinding) -> bool:

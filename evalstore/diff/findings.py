@@ -414,6 +414,11 @@ class Diff(PageValue):
         """How many findings only a judge's replies can tell."""
         return len(self.findings) - self.certain
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether an output shows that all edits together move a score or a verdict."""
+        return self.total.witness is not None and not self.total.witness.supposed
+
     def __repr__(self) -> str:
         sides = f"{self.old.ref or 'old'} -> {self.new.ref or 'new'}"
         return format_repr(

@@ -29,7 +29,7 @@ from evalstore.diff.change import STATEMENTS_CHANGED, Change, RubricEffect
 from evalstore.diff.deciders.judges import list_possible_scores
 from evalstore.diff.deciders.statements import compute_said, list_said, yield_replies
 from evalstore.diff.direction import EITHER, LOOSER
-from evalstore.diff.findings import Certainty, Direction, JudgedScore, Witness
+from evalstore.diff.findings import Direction, JudgedScore, Witness
 from evalstore.diff.kinds import KINDS, find_plain_kind
 from evalstore.diff.limits import EVIDENCE
 from evalstore.diff.plain_data import make_plain
@@ -103,7 +103,9 @@ class Replay:
 
     def find_quickly(self, change: Change, direction: Direction) -> Witness | None:
         """Return the first of a few outputs that moves under this one edit."""
-        if change.rule == STATEMENTS_CHANGED or _asks_more(change):
+        if change.rule == STATEMENTS_CHANGED:
+            return self._find_by_replies(change)
+        if _asks_more(change):
             return None
         few = islice(build_few_candidates(change), EVIDENCE.few)
         tried = (Attempt(Sample(Output(text))) for text in few)
@@ -437,7 +439,7 @@ class Replay:
 
 def _add_said(witness: Witness, change: Change, replies: Mapping[str, Fraction]) -> Witness:
     """Return a witness with what judges are taken to say of each statement, where that moves it."""
-    supposed = bool(change.decision and change.decision.certainty is Certainty.ASSUMED)
+    supposed = bool(change.decision and change.decision.is_assumed)
     judged = (*list_said(change, replies), *witness.judged)
     return replace(witness, judged=judged, supposed=supposed)
 

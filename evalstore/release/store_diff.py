@@ -76,6 +76,11 @@ class StoreDiff:
         return any(diff.settings for diff in self.diffs)
 
     @property
+    def is_shown(self) -> bool:
+        """Whether an output shows that all edits of one artifact together move a score or a verdict."""
+        return any(diff.is_shown for diff in self.diffs)
+
+    @property
     def certain(self) -> int:
         """How many findings are certain."""
         return sum(diff.certain for diff in self.diffs)

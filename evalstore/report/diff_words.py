@@ -161,7 +161,9 @@ def describe_total(diff: Diff) -> str:
     if len(diff.findings) < _SEVERAL or not any(map(describe_movement, diff.findings)):
         return ""
     effect = describe_movement(diff.total) or "no score and no verdict moves"
-    shown = f"; {_describe_witness(diff.total.witness)}" if diff.total.witness else ""
+    # What is supposed of statements is read with each of them.
+    witness = diff.total.witness
+    shown = f"; {_describe_witness(witness)}" if witness and not witness.supposed else ""
     return f"Together: {effect}{shown}"
 
 

@@ -293,3 +293,17 @@ def test_a_statement_that_is_not_applicable_leaves_the_bound_of_the_others() -> 
         for texts in (("a b", "c d", "e f"), ("a b", "c d"))
     ]
     assert scores == [Fraction(1, 2), 1]
+
+
+def test_all_edits_of_statements_together_have_what_judges_may_say() -> None:
+    """It is supposed, so nothing is certain; a share that changes by definition is."""
+    diff = differ(write("a b", "c d", "e f"), write("a b", "c x", "e y"))
+    assert isinstance(diff.total.witness, Witness)
+    assert [one.about for one in diff.total.witness.judged] == [
+        '"c d"',
+        '"e f"',
+        '"c x"',
+        '"e y"',
+        "every other statement",
+    ]
+    assert (diff.total.witness.supposed, diff.is_shown, diff.certain, diff.possible) == (True, False, 0, 2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalstore.diff.answers.read_parts import wrap_text
 from evalstore.diff.answers.texts import compare_checks
-from evalstore.diff.change import Change, Decision, Proof
+from evalstore.diff.change import UNDECIDED, Change, Decision, Proof
 from evalstore.diff.direction import EITHER, LOOSER, STRICTER, flip_direction
 from evalstore.diff.findings import Certainty
 from evalstore.diff.rubric_state import CheckState
@@ -124,7 +124,7 @@ def apply_comparison(change: Change, comparison: LanguageComparison) -> Change:
             if change.rule == _SINGLE_PARAM_RULES["mode"]
             else Certainty.ASSUMED
         )
-        return replace(change, decision=Decision(by, f"undecided: {comparison.why}", outputs))
+        return replace(change, decision=Decision(by, f"{UNDECIDED}{comparison.why}", outputs))
     direction = _DIRECTIONS[comparison.relation.value]
     # Whether `on` leaves one of the texts that are told apart is not known.
     by = Certainty.ASSUMED if change.checks[1].reads_part else Certainty.PROVED
