@@ -172,12 +172,13 @@ def _find_changed_lines(old: LineReader, new: LineReader) -> _ChangedLines:
 
 def _are_ids_in_order(old: _RowsByIndex, new: _RowsByIndex) -> bool:
     """Whether the changed rows of both sides stand in one order, and between the same unchanged rows."""
-    ids = [{row["id"] for row in side.values()} for side in (old, new)]
+    before, after = ({row["id"] for row in side.values()} for side in (old, new))
+    common = before & after
     places = [
         [
             (row["id"], index - changed)
             for changed, (index, row) in enumerate(side.items())
-            if row["id"] in ids[0] & ids[1]
+            if row["id"] in common
         ]
         for side in (old, new)
     ]
