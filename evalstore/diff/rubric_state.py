@@ -174,7 +174,7 @@ class RubricState:
         return self.verdict is VerdictRule.ALL
 
     def needs_verdict(self, check: CheckState) -> bool:
-        """Whether its verdict or its score reads that of a check by itself: a required one, or one that all have to pass."""
+        """Whether a check's verdict is read by itself: it is required, or all have to pass."""
         return check.is_required or self.needs_all
 
     def to_scoring(self) -> Scoring:

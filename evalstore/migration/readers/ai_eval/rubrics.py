@@ -180,7 +180,7 @@ def _convert_check(
     data = {"metadata": encode_value(check["metadata"])} if "metadata" in check else {}
     kept = {key: item for key, item in check.items() if not executed or key in _CHECK_KEYS}
     if executed and check["kind"] == _TARGET:
-        kept |= modes.get(check.get("mode"), {})
+        kept |= modes.get(str(check.get("mode")), {})
     return kept | case | data
 
 
