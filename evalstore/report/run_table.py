@@ -30,6 +30,7 @@ _NO_OUTPUT = "no output"
 # Excel takes a file for UTF-8 by this mark alone; whatever else reads UTF-8 passes over it.
 _BYTE_ORDER_MARK = "\ufeff"
 # What stands before the sign may be trimmed when the file is opened; the last four are wide forms.
+_NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _FORMULA = re.compile(r"[\s\ufeff\u200b-\u200f\u2060]*[=+\-@\uff1d\uff0b\uff0d\uff20]")
 _CELL_UNITS = 32_767  # UTF-16 units of a cell of Excel, which puts the rest into the next row
 _REST = "… (cut; --format json has all of it)"
@@ -75,7 +76,8 @@ def _guard_cell(cell: _Cell) -> _Cell:
     if not isinstance(cell, str):
         return cell
     text = "".join(map(_show_control, cell.replace("\r\n", "\n")))
-    guarded = f"'{text}" if _FORMULA.match(text) else text
+    is_formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
+    guarded = f"'{text}" if is_formula else text
     if len(guarded) * 2 <= _CELL_UNITS:  # no text has more than two units a character
         return guarded
     units = guarded.encode("utf-16-le")

@@ -547,6 +547,37 @@ def test_a_choice_among_one_text_of_several_choices_is_the_likeliest(tmp_path: P
     )
 
 
+@pytest.mark.parametrize(
+    ("requests", "responses", "wanted"),
+    [
+        ([("Q", " Elbe")], [["-0.3", "True"]], " Elbe"),  # loglikelihood
+        ([("Q", " Elbe")], [["-0.3", "False"]], None),
+        ([("", "Elbe")], [["-0.3", "False"]], None),
+        ([("A long text",)], ["-0.3"], None),  # loglikelihood_rolling
+        (
+            [("Q", " a"), ("Q", " b"), ("", " a"), ("", " b")],
+            [["-3", "F"], ["-2", "F"], ["-1", "F"], ["-9", "F"]],
+            " b",
+        ),
+        ([("", " a"), ("", " b")], [["-3", "F"], ["-2", "F"]], " b"),
+        ([("It is a", " big"), ("It is b", " big")], [["-1", "F"], ["-2", "F"]], "It is a"),  # as WinoGrande has them
+        ([("Q", {"until": []})], ["-0.3"], "-0.3"),  # a number that was generated
+    ],
+)
+def test_likelihoods_are_an_answer_where_the_model_has_chosen(
+    tmp_path: Path, requests: list[Any], responses: list[Any], wanted: str | None
+) -> None:
+    arguments = {
+        f"gen_args_{number}": {f"arg_{at}": part for at, part in enumerate(one)} for number, one in enumerate(requests)
+    }
+    row = lm_eval(0, "", 1.0) | {"arguments": arguments, "resps": [[one] for one in responses], "filtered_resps": []}
+    path = tmp_path / "samples.jsonl"
+    path.write_bytes(to_lines(row))
+    (found,) = read_outputs(path)
+    assert (None if isinstance(found, MissingOutput) else found.output.text) == wanted
+    assert open_record(path, None)[0].score == 1
+
+
 def test_a_batch_joins_requests_and_responses_by_their_id(tmp_path: Path) -> None:
     failed = {"custom_id": "c", "response": {"status_code": 429, "body": {"error": {"message": "slow down"}}}}
     path = tmp_path / "both.jsonl"

@@ -223,7 +223,9 @@ def test_a_table_has_a_row_for_each_output_and_three_columns_for_each_check(cli:
     ("text", "cell"),
     [
         ('=HYPERLINK("http://x")', '\'=HYPERLINK("http://x")'),
-        ("+1", "'+1"),
+        ("+1+1", "'+1+1"),
+        ("-1.5", "-1.5"),
+        ("-1|x", "'-1|x"),
         ("- an item", "'- an item"),
         ("@SUM(A1)", "'@SUM(A1)"),
         ("\t=1", "'\t=1"),

@@ -1,8 +1,9 @@
 """Reads samples that lm-evaluation-harness logs (`samples_TASK_TIME.jsonl`), a document and a filter on each line.
 
-The output is the first response; of a multiple choice it is the continuation that is likeliest. The
+The output is the first response. Where the model was asked for likelihoods, it is the continuation
+that is likeliest of several, or the only one if the model would say it; else there is none. The
 score is that of the first of the `metrics` that a line names. A line for each filter makes several
-configurations of one file.
+configurations of one file. Measured with lm_eval 0.4.13.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _OWN = frozenset(
     }
 )
 _NO_FILTER = "none"
+_NO_RESPONSE = "the model gave no text, and of likelihoods no answer"
 
 
 def is_sample(names: AbstractSet[str]) -> bool:
@@ -47,7 +49,7 @@ def read_row(row: Mapping[str, Any], place: Place, _: int) -> OutputEntry:
     filter_ = read_id(row.get("filter"))
     series = Series(configuration=None if filter_ == _NO_FILTER else filter_)
     text = _read_answer(row, asked)
-    answer = Output(text) if text is not None else "the model gave no response"
+    answer = Output(text) if text is not None else _NO_RESPONSE
     question = (asked[0][0],) if asked and asked[0][0] else ()
     return make_entry(series, id_, place.line or 0, answer, question, grade=_read_grade(row))
 
@@ -66,13 +68,40 @@ def _list_arguments(arguments: Any) -> Iterator[tuple[str, str]]:
 def _read_answer(row: Mapping[str, Any], asked: list[tuple[str, str]]) -> str | None:
     first = [_unwrap(one) for one in row.get("resps") or row.get("filtered_resps") or ()]
     if first and isinstance(first[0], str):
-        return first[0]
+        # The likelihood of a whole text, of which a request has nothing else, is no answer.
+        is_likelihood = len(asked) == 1 and not asked[0][1] and read_score(first[0]) is not None
+        return None if is_likelihood and _asks_for_likelihood(row) else first[0]
+    if len(first) == 1 and len(asked) == 1:
+        return asked[0][1] if _is_greedy(first[0]) else None
     likelihoods = [read_score(one[0]) if isinstance(one, list) and one else None for one in first]
-    known = [(value, number) for number, value in enumerate(likelihoods) if value is not None]
+    # Each choice may have been asked for without the question once more, by which metrics weigh it.
+    bare = {number for number, one in enumerate(asked) if not one[0]}
+    known = [
+        (value, number)
+        for number, value in enumerate(likelihoods)
+        if value is not None and (number not in bare or len(bare) == len(asked))
+    ]
     if not known:
         return None
     number = max(known, key=lambda pair: (pair[0], -pair[1]))[1]
-    return asked[number][1] if number < len(asked) and asked[number][1] else str(number)
+    if number >= len(asked):
+        return str(number)
+    prompt, continuation = asked[number]
+    # Where the choices stand in the prompts, all of them go on alike.
+    is_in_prompt = len({one[1] for one in asked}) == 1 and len(asked) > 1
+    return (prompt if is_in_prompt else continuation) or str(number)
+
+
+def _asks_for_likelihood(row: Mapping[str, Any]) -> bool:
+    """Whether a request is a text alone: one for an answer has its settings beside it."""
+    arguments = row.get("arguments")
+    several = arguments.values() if isinstance(arguments, dict) else arguments
+    return all(len(one) == 1 for one in several or () if isinstance(one, dict | list))
+
+
+def _is_greedy(response: Any) -> bool:
+    """Whether the model itself would have said the continuation, as the log says beside its likelihood."""
+    return isinstance(response, list) and response[1:] in (["True"], [True])
 
 
 def _unwrap(response: Any) -> Any:
@@ -84,7 +113,7 @@ def _unwrap(response: Any) -> Any:
     return first if isinstance(first, list | str) and not is_likelihood else response
 
 
-def _read_grade(row: Mapping[str, Any]) -> RecordedGrade:
+def _read_grade(row: Mapping[str, Any]) -> RecordedGrade | None:
     named = row.get("metrics")
     names = named if isinstance(named, list) else [key for key in row if key not in _OWN]
     checks = [
@@ -92,6 +121,8 @@ def _read_grade(row: Mapping[str, Any]) -> RecordedGrade:
         for name in names
         if isinstance(name, str) and not isinstance(row.get(name), dict | list)
     ]
+    if not checks:
+        return None
     score = next((check.score for check in checks if check.score is not None), None)
     reference = row.get("target")
     if not isinstance(reference, str):

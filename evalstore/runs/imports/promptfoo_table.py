@@ -1,8 +1,10 @@
 """Reads results of promptfoo as a table (`-o results.csv`): a column each variable, then some for each prompt.
 
-The output of a prompt stands below `[provider] prompt`, and behind it `Status`, `Score`, a
-`Metric: …` for each metric, `Grader Reason` and `Comment`. A row is named by its variable `id`,
-else by its number from 0, as in the other files of promptfoo. Measured with promptfoo 0.121.20.
+A first column `Description` is there where a test has one. The output of a prompt stands below
+`[provider] prompt`, and behind it `Status`, `Score`, a `Metric: …` for each metric, `Grader Reason`
+and `Comment`. A row is named by its variable `id`, else by its number from 0, as in the other files
+of promptfoo. A cell that begins like a formula has an apostrophe before it, which is no part of the
+text. Measured with promptfoo 0.121.20.
 """
 
 from __future__ import annotations
@@ -25,7 +27,11 @@ from evalstore.runs.imports.entry import (
 from evalstore.runs.imports.grades import make_check, make_grade, read_passed, read_score
 
 _STATUS, _SCORE, _REASON, _METRIC = "Status", "Score", "Grader Reason", "Metric: "
-_FAILED = "ERROR"
+_FAILED, _DESCRIPTION = "ERROR", "Description"
+# What promptfoo puts an apostrophe before: a formula, and no signed number.
+_GUARDED = re.compile(
+    r"'(?=[\s\u200b-\u200d]*(?:[=@]|[+-](?![0-9]*\.?[0-9]+(?:e[+-]?[0-9]+)?\s*\Z)))", re.IGNORECASE
+)
 _PROMPT = re.compile(r"\[(?P<provider>[^\]]*)\] ?(?P<prompt>.*)", re.DOTALL)
 
 
@@ -52,11 +58,14 @@ def read_table(path: Path) -> Iterator[OutputEntry]:
             sentence = f"it has {len(record)} values for {len(names)} columns"
             yield make_unread_entry(LoadError(sentence, place=place))
             continue
-        given = dict(zip(names[: columns[0]], record, strict=False))
+        cells = [cell[1:] if _GUARDED.match(cell) else cell for cell in record]
+        given = dict(zip(names[: columns[0]], cells, strict=False))
+        if names[0] == _DESCRIPTION:
+            del given[_DESCRIPTION]
         id_ = given.pop("id", "") or str(number)
         asked = tuple(filter(None, given.values()))
         for at, end in zip(columns, [*columns[1:], len(names)], strict=True):
-            yield _read_cell(names[at:end], record[at:end], id_, place, asked)
+            yield _read_cell(names[at:end], cells[at:end], id_, place, asked)
 
 
 def _read_cell(
