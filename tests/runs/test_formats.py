@@ -578,6 +578,43 @@ def test_likelihoods_are_an_answer_where_the_model_has_chosen(
     assert open_record(path, None)[0].score == 1
 
 
+def test_a_metric_of_deepeval_that_raised_did_not_fail(tmp_path: Path) -> None:
+    raised = {"name": "Match", "score": None, "success": False, "error": "RuntimeError: no model"}
+    half, none = (deepeval(name, A, False, False) for name in ("half", "none"))
+    half["metricsData"][0], none["metricsData"] = raised, [raised]
+    path = tmp_path / "test_run_1.json"
+    path.write_text(json.dumps({"testCases": [half, none], "metricsScores": []}))
+    found = {one.row.id: one.row for one in open_record(path, None)[1]}
+    assert [check.verdict for check in found["half"].checks] == [Verdict.UNSCORED, Verdict.FAIL]
+    assert (found["half"].score, found["half"].verdict) == (0, Verdict.FAIL)
+    assert (found["none"].score, found["none"].verdict) == (None, Verdict.UNSCORED)
+
+
+@pytest.mark.parametrize("write", [json.dumps, repr])
+def test_what_mlflow_expected_is_no_score_and_a_scorer_that_raised_has_none(
+    tmp_path: Path, write: Callable[[Any], str]
+) -> None:
+    said = [
+        {"assessment_name": "match", "feedback": {"value": True}},
+        {"assessment_name": "tone", "expectation": {"value": "no"}},
+        {"assessment_name": "length", "feedback": {"value": None}},
+    ]
+    row = {
+        "trace_id": "tr-1", "match/value": True, "match/rationale": "it's equal", "tone/value": "no",
+        "expected_response/value": A, "length/error_message": "boom", "request": {"question": "Say 0", "n": 1},
+        "response": A, "assessments": said if write is json.dumps else repr(said),
+    }  # fmt: skip
+    path = tmp_path / "table.jsonl"
+    path.write_bytes(to_lines(row))
+    ((found, *_),) = open_record(path, None)[1]
+    assert [(check.id, check.verdict, check.reason) for check in found.checks] == [
+        ("match", Verdict.PASS, "it's equal"),
+        ("length", Verdict.UNSCORED, "boom"),
+    ]
+    assert (found.score, found.verdict, found.reference) == (1, Verdict.PASS, (A,))
+    assert next(iter(read_outputs(path))).asked == ('{"question":"Say 0","n":1}', "Say 0")
+
+
 def test_a_batch_joins_requests_and_responses_by_their_id(tmp_path: Path) -> None:
     failed = {"custom_id": "c", "response": {"status_code": 429, "body": {"error": {"message": "slow down"}}}}
     path = tmp_path / "both.jsonl"

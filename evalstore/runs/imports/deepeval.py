@@ -1,7 +1,8 @@
 """Reads test runs of DeepEval (`test_run_TIME.json`, `.latest_test_run.json`), and tables of its test results.
 
 The keys of a file are in camelCase, those of its Python values, and of tables made from them, in
-snake_case. Measured with deepeval 4.3.1.
+snake_case. A metric that raised has an `error`, no score, and `success: false`: it did not fail, it
+has no verdict. Measured with deepeval 4.3.1.
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ def read_row(case: Mapping[str, Any], place: Place, number: int) -> OutputEntry:
     asked = read_last_question(turns) or read_asked(case.get("input"))
     expected = case.get("expectedOutput", case.get("expected_output"))
     checks = list(_list_checks(case.get("metricsData", case.get("metrics_data"))))
+    was_graded = not checks or any(check.score is not None for check in checks)
     grade = make_grade(
         compute_average(check.score for check in checks),
-        read_passed(case.get("success")),
+        read_passed(case.get("success")) if was_graded else None,
         checks,
         reference=(expected,) if isinstance(expected, str) else (),
     )
@@ -78,10 +80,11 @@ def read_table_row(row: Mapping[str, Any], place: Place, number: int) -> OutputE
 def _list_checks(metrics: Any) -> Iterator[CheckResult]:
     for one in metrics if isinstance(metrics, list) else ():
         if isinstance(one, dict):
+            score, has_raised = read_score(one.get("score")), bool(one.get("error"))
             yield make_check(
                 read_id(one.get("name")) or "a metric",
-                read_score(one.get("score")),
-                read_passed(one.get("success")),
+                score,
+                None if has_raised and score is None else read_passed(one.get("success")),
                 reason=one.get("error") or one.get("reason"),
                 engine="deepeval",
             )

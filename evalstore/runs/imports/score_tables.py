@@ -1,11 +1,15 @@
 """Reads tables of results that pandas writes for MLflow and Ragas: a row an output, and a column a metric.
 
-A row is named by its `id` (or `trace_id`), else by its number from 0, as pandas numbers rows.
+A row is named by its `id` (or `trace_id`), else by its number from 0, as pandas numbers rows. MLflow
+has a column `NAME/value` for what a scorer found and for what was expected, which only its
+`assessments` tell apart, and `NAME/error_message` where a scorer raised. Measured with mlflow 3.17.2
+(`mlflow.genai.evaluate` and `mlflow.models.evaluate`).
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -26,12 +30,21 @@ from evalstore.runs.imports.grades import grade_by_checks, make_check, read_pass
 from evalstore.runs.packed import open_unpacked
 
 _SCORES = ("/value", "/score")
-_REASONS = ("/rationale", "/justification")
+_REASONS = ("/rationale", "/justification", "/error_message")
+_RAISED = "/error_message"
+# What MLflow's own scorers expect, where a table has no `assessments`.
+_EXPECTED = frozenset(
+    {"expected_response", "expected_facts", "expected_retrieved_context", "guidelines"}
+)
+_EXPECTATION = re.compile(  # in what Python prints of them, as pandas writes a cell of CSV
+    r"'assessment_name': '([^']*)'(?:(?!'assessment_name').)*?'expectation':", re.DOTALL
+)
 _IDS = ("id", "trace_id", "request_id", "")
 _ASKED = ("inputs", "request", "user_input", "question", "query", "input", "prompt")
 _ANSWERS = ("outputs", "response", "answer", "predictions", "prediction", "output")
 _REFERENCES = (
-    *("targets", "ground_truth", "reference", "expected_response", "expectations", "ground_truths"),
+    *("targets", "ground_truth", "reference", "expected_response", "expected_response/value"),
+    *("expectations", "ground_truths"),
 )
 _RAGAS = (frozenset({"user_input", "response"}), frozenset({"question", "answer", "contexts"}))
 _RAGAS_OWN = frozenset(
@@ -99,15 +112,29 @@ def read_ragas_row(row: Mapping[str, Any], place: Place, number: int) -> OutputE
 
 
 def _list_mlflow_checks(row: Mapping[str, Any]) -> Iterator[CheckResult]:
+    expected = _list_expectations(row.get("assessments"))
     for column, value in row.items():
-        if not column.endswith(_SCORES) or isinstance(value, dict | list):
-            continue
         stem = column.rpartition("/")[0]
+        has_score = column.endswith(_SCORES)
+        has_only_raised = column.endswith(_RAISED) and not any(stem + end in row for end in _SCORES)
+        if not (has_score or (has_only_raised and value)) or isinstance(value, dict | list):
+            continue
+        if stem in expected:
+            continue
         reason = next((row[stem + end] for end in _REASONS if row.get(stem + end)), "")
         name = stem.removesuffix("/v1")
-        score = read_score(value)
-        passed = None if score is not None else read_passed(value)
+        score = read_score(value) if has_score else None
+        passed = read_passed(value) if has_score and score is None else None
         yield make_check(name, score, passed, reason=reason, engine="mlflow")
+
+
+def _list_expectations(assessments: Any) -> AbstractSet[str]:
+    """Return the names of what was expected of a row, which no scorer found."""
+    if isinstance(assessments, str):
+        return _EXPECTED.union(_EXPECTATION.findall(assessments))
+    several = assessments if isinstance(assessments, list) else ()
+    own = (one for one in several if isinstance(one, dict) and "expectation" in one)
+    return _EXPECTED.union(name for one in own if (name := read_id(one.get("assessment_name"))))
 
 
 def _read_row(
@@ -122,9 +149,16 @@ def _read_row(
         id_,
         place.line or 0,
         Output(answer) if answer is not None else "its row has no answer",
-        (asked,) if asked else (),
+        tuple(filter(None, (asked, *_list_parts(row)))),
         grade=grade,
     )
+
+
+def _list_parts(row: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts of a question that is several by name, as MLflow hands `inputs` to a function."""
+    value = next((row[name] for name in _ASKED if row.get(name) is not None), None)
+    if isinstance(value, dict) and "messages" not in value:
+        yield from (one for one in value.values() if isinstance(one, str))
 
 
 def _read_first(row: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
