@@ -39,7 +39,7 @@ def spell_out(name: str) -> str:
 
 def make_printable(text: str) -> str:
     """Escape control characters, bidirectional and zero-width ones, surrogates and non-characters."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     return "".join(_escape_character(char) for char in text)
 

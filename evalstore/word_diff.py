@@ -1,16 +1,20 @@
-"""Compares two texts word by word, in one line: what is gone as `[-old-]`, and then what is new as `{+new+}`."""
+"""Compares two texts word by word: in one line (`[-old-]`, then `{+new+}`), or both as they are, in pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
+from typing import NamedTuple
 
 from evalstore.text import make_printable
 
 # Words of each text that are compared, from the first that differs to the last; the time grows with
 # their product.
 _WORDS_LIMIT = 400
+_FEW_WORDS = 60  # the same where thousands of texts are compared
+_WORD = re.compile(r"\S+\s*|\s+")
 _REACHES = (3, 2, 1)  # words before an edit, and behind it: the most that fit
 # The end of a comparison of texts that have the same words.
 WHITE_SPACE = "(other white space)"
@@ -41,13 +45,15 @@ def is_reworded(old: object, new: object) -> bool:
     )
 
 
-def count_common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
+def count_common_prefix(old: Sequence[object], new: Sequence[object]) -> int:
     """Return the length of the common prefix of two sequences."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 
-def _find_steps(old: Sequence[str], new: Sequence[str]) -> Iterator[_Step]:
-    """Yield the runs of words that are equal, and those that are not, as `difflib` has them.
+def _find_steps(
+    old: Sequence[Hashable], new: Sequence[Hashable], most: int = _WORDS_LIMIT
+) -> Iterator[_Step]:
+    """Yield the runs of words, or of lines, that are equal, and those that are not, as `difflib` has them.
 
     What lies beyond the limit is one run that differs.
     """
@@ -56,7 +62,7 @@ def _find_steps(old: Sequence[str], new: Sequence[str]) -> Iterator[_Step]:
     ends = len(old) - tail, len(new) - tail
     if head:
         yield "equal", 0, head, 0, head
-    read = min(ends[0], head + _WORDS_LIMIT), min(ends[1], head + _WORDS_LIMIT)
+    read = min(ends[0], head + most), min(ends[1], head + most)
     matcher = SequenceMatcher(None, old[head : read[0]], new[head : read[1]], autojunk=False)
     for step, *places in matcher.get_opcodes():
         start, end, new_start, new_end = (place + head for place in places)
@@ -83,3 +89,44 @@ def _shorten_run(words: Sequence[str], reach: int, *, is_first: bool, is_last: b
     """Return the words around edits; at the ends of a text only those on the side of the edit."""
     head, tail = [] if is_first else words[:reach], [] if is_last else words[-reach:]
     return " ".join(words if len(words) <= len(head) + len(tail) + 1 else [*head, "…", *tail])
+
+
+class Piece(NamedTuple):
+    """A part of a text as it is, and whether the other text lacks it."""
+
+    text: str
+    is_changed: bool
+
+
+def mark_differences(old: str, new: str) -> tuple[list[Piece], list[Piece]]:
+    """Return both whole texts in pieces: line by line, and word by word where lines differ.
+
+    White space belongs to the word before it, and alone is no difference. Where too many words
+    differ, all of them are one piece, so that the time is bounded.
+    """
+    sides = list[Piece](), list[Piece]()
+    lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    a, b = ([tuple(line.split()) for line in side] for side in lines)
+    for step, start, end, new_start, new_end in _find_steps(a, b):
+        blocks = "".join(lines[0][start:end]), "".join(lines[1][new_start:new_end])
+        if step == "replace":
+            _mark_block(sides, *blocks)
+        else:
+            _add_pieces(sides, blocks, is_changed=step != "equal")
+    return sides
+
+
+def _mark_block(sides: tuple[list[Piece], list[Piece]], old: str, new: str) -> None:
+    words = _WORD.findall(old), _WORD.findall(new)
+    a, b = ([word.strip() for word in side] for side in words)
+    for step, start, end, new_start, new_end in _find_steps(a, b, _FEW_WORDS):
+        parts = "".join(words[0][start:end]), "".join(words[1][new_start:new_end])
+        _add_pieces(sides, parts, is_changed=step != "equal")
+
+
+def _add_pieces(
+    sides: tuple[list[Piece], list[Piece]], texts: Sequence[str], *, is_changed: bool
+) -> None:
+    for side, text in zip(sides, texts, strict=True):
+        if text:
+            side.append(Piece(text, is_changed))
