@@ -1,4 +1,4 @@
-"""Finds the remotes of a repository, and pushes to them from a scratch repository."""
+"""Finds the remotes of a repository and the pages of its commits, and pushes from a scratch repository."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from evalstore.store.locate import Repository
-from evalstore.store.repository.config import ConfigSetting, find_extra_headers, find_remote
+from evalstore.store.repository.config import (
+    ConfigSetting,
+    find_extra_headers,
+    find_remote,
+    read_config,
+)
 from evalstore.store.repository.git import Git
 from evalstore.store.repository.shallow import describe_missing_history
 from evalstore.store.revisions import BRANCH_REFS, REMOTE_REFS
@@ -18,6 +23,19 @@ from evalstore.text import LONG_DIGEST, make_excerpt
 
 _PATHSPECS = {"GIT_LITERAL_PATHSPECS": None}
 
+# What a commit's page has between the address of its repository and the commit, by host.
+_PATHS = {
+    "github.com": "commit",
+    "gitlab.com": "-/commit",
+    "git.drupalcode.org": "-/commit",
+    "codeberg.org": "commit",
+    "bitbucket.org": "commits",
+}
+_ADDRESS = re.compile(
+    r"(?:(?:https|ssh|git)://)?(?:[^@/\s]*@)?(?P<host>[a-z.]+)(?::[0-9]+)?[:/]/?"
+    r"(?P<path>[\w.~-]+(?:/[\w.~-]+)+)/?",
+    re.ASCII,
+)
 _HOST = re.compile(
     r"[^/:]+:"
 )  # `host:path` of ssh; an address with a slash before its colon is a folder
@@ -76,6 +94,21 @@ def list_remotes(config: Sequence[ConfigSetting]) -> Remotes:
             values.setdefault(name, {}).setdefault(variable, []).append(value)
     remotes = {name: _build_remote(name, parts) for name, parts in values.items() if "url" in parts}
     return Remotes(remotes, dict(config))
+
+
+def find_commit_pages(git: Git) -> str:
+    """Return what the address of every commit's page begins with; empty where no remote's host is known."""
+    remote = list_remotes(read_config(git)).find_for_branch("")
+    return name_commit_pages(remote.urls[0]) if remote else ""
+
+
+def name_commit_pages(url: str) -> str:
+    """Return the same for the address of a remote."""
+    found = _ADDRESS.fullmatch(url)
+    if found is None or found["host"] not in _PATHS:
+        return ""
+    path = found["path"].removesuffix(".git")
+    return f"https://{found['host']}/{path}/{_PATHS[found['host']]}/"
 
 
 def push_refs(
