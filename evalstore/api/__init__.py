@@ -58,9 +58,10 @@ if TYPE_CHECKING:
         parse_condition,
     )
     from evalstore.audits.question_view import view_question
-    from evalstore.audits.records import compare_records, find_record_reason
+    from evalstore.audits.records.comparison import compare_records, find_record_reason
+    from evalstore.audits.records.pairs import add_edits, keep_regressed, read_pairs
     from evalstore.audits.score_history import build_history, build_timelines, replay_run
-    from evalstore.audits.slices import SliceKind
+    from evalstore.audits.slices import SliceKind, map_tags
     from evalstore.demo import (
         DATASET,
         OUTPUTS,
@@ -160,9 +161,10 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "parse_condition",
     ),
     "evalstore.audits.question_view": ("view_question",),
-    "evalstore.audits.records": ("compare_records", "find_record_reason"),
+    "evalstore.audits.records.comparison": ("compare_records", "find_record_reason"),
+    "evalstore.audits.records.pairs": ("add_edits", "keep_regressed", "read_pairs"),
     "evalstore.audits.score_history": ("build_history", "build_timelines", "replay_run"),
-    "evalstore.audits.slices": ("SliceKind",),
+    "evalstore.audits.slices": ("SliceKind", "map_tags"),
     "evalstore.demo": (
         "CommandResult",
         "DATASET",

@@ -18,7 +18,7 @@ from evalstore.statistics import Interval
 from evalstore.text import count_noun
 
 if TYPE_CHECKING:
-    from evalstore.audits.records import RecordComparison
+    from evalstore.audits.records.comparison import RecordComparison
     from evalstore.audits.score_history import Timelines
 
 _ESTIMATED = "estimated"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from evalstore.model import Question
 from evalstore.runs import GradedRow
 from evalstore.statistics import ExactMean, compute_holm_p_values, compute_sign_flip_p, count_units
 
@@ -133,6 +134,12 @@ def read_tags(row: Mapping[str, Any]) -> list[str]:
     """Return the tags of a question's row."""
     tags = row.get("tags")
     return [str(tag) for tag in tags] if isinstance(tags, list) else []
+
+
+def map_tags(questions: Iterable[Question]) -> dict[str, tuple[str, ...]]:
+    """Return the tags of questions by id, of those that have any."""
+    found = ((question.id, tuple(read_tags(question.row))) for question in questions)
+    return {id_: tags for id_, tags in found if tags}
 
 
 def _sum_slice(

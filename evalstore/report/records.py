@@ -8,7 +8,7 @@ from typing import Any
 
 from evalstore.audits.claims import format_p
 from evalstore.audits.conditions import RecordReport
-from evalstore.audits.records import (
+from evalstore.audits.records.comparison import (
     RecordChange,
     RecordComparison,
     RecordDifference,
@@ -32,7 +32,7 @@ from evalstore.report.text_layout import (
 from evalstore.statistics import Conclusion
 from evalstore.text import count_noun, make_excerpt
 
-_HEAD = ("points", "score", "passes", "")
+HEAD = ("points", "score", "passes", "")
 _NAME = 40
 _SHOWN = 5  # names of answers on a line
 _NOT_NAMED = "not named"
@@ -48,8 +48,8 @@ def text(report: RecordReport, screen: Screen = PAPER) -> str:
     found = report.comparison
     return join_blocks(
         screen.wrap(write_sentence(found), inner="", part=Part.HEAD),
-        format_columns([_HEAD, *_list_rows(found)], right={1, 2}),
-        screen.wrap(*_list_facts(found, None if screen.whole else _SHOWN)),
+        format_columns([HEAD, *list_rows(found)], right={1, 2}),
+        screen.wrap(*list_facts(found, None if screen.whole else _SHOWN)),
         format_results(report.results, screen),
     )
 
@@ -62,8 +62,8 @@ def markdown(report: RecordReport) -> str:
         f"{format_code(found.a.run)} \u2192 {format_code(found.b.run)}",
         f"**{escape_prose(write_sentence(found))}**",
         (f"- {escape_prose(describe_result(one))}" for one in report.results),
-        format_table(_HEAD, _list_rows(found)),
-        (f"- {escape_prose(fact)}" for fact in _list_facts(found, _SHOWN)),
+        format_table(HEAD, list_rows(found)),
+        (f"- {escape_prose(fact)}" for fact in list_facts(found, _SHOWN)),
     )
 
 
@@ -78,9 +78,9 @@ def html(report: RecordReport) -> str:
         found=found,
         sentence=write_sentence(found),
         conditions=[*map(describe_result, report.results)],
-        head=_HEAD,
-        rows=[*_list_rows(found)],
-        facts=[*_list_facts(found, None)],
+        head=HEAD,
+        rows=[*list_rows(found)],
+        facts=[*list_facts(found, None)],
     )
 
 
@@ -156,7 +156,8 @@ def _describe_claim(found: RecordComparison | RecordSeries) -> str:
     )
 
 
-def _list_rows(found: RecordComparison) -> Iterator[tuple[str, ...]]:
+def list_rows(found: RecordComparison) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the table below `HEAD`: both means, their difference and its interval."""
     if not found.series:
         yield from _list_change_rows(found, (found.score, found.passes), "")
     for one in found.series:
@@ -185,7 +186,7 @@ def _list_change_rows(
     )
 
 
-def _list_facts(found: RecordComparison, limit: int | None) -> Iterator[str]:
+def list_facts(found: RecordComparison, limit: int | None) -> Iterator[str]:
     """Yield flips, what is in no pair, what the records name differently, and notes; each names `limit` answers."""
     yield from describe_pairs(found.pairs_by_input)
     flips = found.flips

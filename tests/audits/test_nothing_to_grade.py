@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstore.audits import Audit
 from evalstore.audits.conditions import decide_conditions, decide_record_conditions, parse_condition
-from evalstore.audits.records import compare_records
+from evalstore.audits.records.comparison import compare_records
 from evalstore.audits.slices import SliceKind
 from evalstore.audits.wording import write_answer
 from evalstore.runs import Run

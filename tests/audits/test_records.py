@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from evalstore.audits.conditions import RecordReport, decide_record_conditions, parse_condition
-from evalstore.audits.records import RecordComparison, compare_records
+from evalstore.audits.records.comparison import RecordComparison, compare_records
 from evalstore.errors import EvalstoreError, LoadError, RefusedError
 from evalstore.places import find_resource_folder
 from evalstore.report.records import text as text_of

@@ -1,0 +1,1 @@
+"""Compares what two files recorded, and grades nothing: as a whole, and pair by pair."""

@@ -1,0 +1,186 @@
+"""Pairs the outputs of two runs to the same questions, as they were recorded, and names the edits behind each."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+from evalstore.audits.explain import AuditOptions, audit_runs
+from evalstore.audits.records.comparison import (
+    RecordComparison,
+    compare_records,
+    find_record_reason,
+)
+from evalstore.audits.values import EditSource, LineEffect
+from evalstore.errors import EvalstoreError, RefusedError
+from evalstore.model import CheckResult, Verdict
+from evalstore.runs import GradedRow, Run
+from evalstore.runs.graded_rows import BareRow
+from evalstore.runs.imports.series_filter import SeriesFilter
+from evalstore.runs.records import open_record
+from evalstore.store import ArtifactStore
+from evalstore.store.remote import find_commit_pages
+from evalstore.text import make_excerpt
+
+# Questions whose edits are named, those that moved most: of each an audit holds all it has.
+_MOST_MOVED = 1_000
+_GRADERS = ("rubric/", "judge/", "dataset/")
+
+Edits = tuple[tuple[EditSource, LineEffect], ...]
+
+
+class RowPair(NamedTuple):
+    """The outputs of run A and of run B to one question, or of one sample of it, under the name that B has for it."""
+
+    a: GradedRow
+    b: GradedRow
+
+    @property
+    def change(self) -> Fraction:
+        """How far the score moved; 0 where one of them has none."""
+        old, new = self.a.score, self.b.score
+        return Fraction(0) if old is None or new is None else new - old
+
+    @property
+    def turn(self) -> int:
+        """-1 where B does not pass what A passed, 1 the other way round, else 0."""
+        old, new = (row.verdict is Verdict.PASS for row in self)
+        return new - old
+
+    @property
+    def rank(self) -> tuple[int, Fraction]:
+        """What pairs are sorted by: verdicts that were lost, then scores that fell, the furthest first."""
+        return self.turn, self.change
+
+    def list_checks(self) -> Iterator[tuple[str, CheckResult | None, CheckResult | None]]:
+        """Yield the checks of either run with what both said of it, those first that another result has."""
+        old, new = ({check.id: check for check in row.checks} for row in self)
+        found = [(id_, old.get(id_), new.get(id_)) for id_ in {**old, **new}]
+        yield from sorted(found, key=lambda one: not has_moved(one[1], one[2]))
+
+
+def has_moved(old: CheckResult | None, new: CheckResult | None) -> bool:
+    """Whether a check has another score or verdict, or is in one of two runs alone."""
+    if old is None or new is None:
+        return True
+    return (old.score, old.verdict) != (new.score, new.verdict)
+
+
+@dataclass(slots=True)
+class PairReader:
+    """Two records compared, and their pairs, read once; the row of a run waits in memory for that of the other.
+
+    `edits` are those behind a question, where an audit of both runs names them; `gap` says why it
+    names none. `commits` is where the pages of commits begin, empty where the host of the remote
+    is not known.
+    """
+
+    comparison: RecordComparison
+    runs: tuple[Run, Run]
+    _rows: tuple[Iterable[BareRow], Iterable[BareRow]]
+    edits: Mapping[str, Edits] = field(default_factory=dict)
+    gap: str = ""
+    commits: str = ""
+    found: int = 0
+
+    def __iter__(self) -> Iterator[RowPair]:
+        paired = self.comparison.pairs_by_input.ids
+        taken = {*paired.values()}
+        for pair in _match_rows(*self._rows, {**{id_: f"{id_} (in A)" for id_ in taken}, **paired}):
+            self.found += 1
+            yield pair
+
+
+@dataclass(frozen=True, slots=True)
+class RunPairs:
+    """Two records compared, with those of their `found` pairs that regressed most; `edits` and `gap` as a reader's."""
+
+    comparison: RecordComparison
+    runs: tuple[Run, Run]
+    pairs: tuple[RowPair, ...]
+    found: int
+    edits: Mapping[str, Edits]
+    gap: str
+
+
+def keep_regressed(reader: PairReader, limit: int | None, question: str | None = None) -> RunPairs:
+    """Read all pairs, or those of one question, and keep the `limit` that regressed most (None: all).
+
+    Raises `RefusedError` for a question without a pair.
+    """
+    kept: list[tuple[tuple[int, Fraction, int], RowPair]] = []
+    found = 0
+    for pair in reader:
+        if question in {None, pair.b.id}:
+            found += 1
+            insort(kept, ((*pair.rank, reader.found), pair), key=lambda one: one[0])
+            del kept[limit if limit is not None else found :]
+    if question is not None and not found:
+        raise RefusedError(
+            f"the two runs have no pair of outputs to the question {make_excerpt(question)}"
+        )
+    pairs = tuple(pair for _, pair in kept)
+    return RunPairs(reader.comparison, reader.runs, pairs, found, reader.edits, reader.gap)
+
+
+def _match_rows(
+    a: Iterable[BareRow], b: Iterable[BareRow], names: Mapping[str, str]
+) -> Iterator[RowPair]:
+    """Yield pairs as they are complete; `names` are those that questions of A have in B."""
+    sides = iter(a), iter(b)
+    waiting: tuple[dict[tuple[str, int], GradedRow], dict[tuple[str, int], GradedRow]] = {}, {}
+    open_sides = [0, 1]
+    while open_sides:
+        for side in tuple(open_sides):
+            one = next(sides[side], None)
+            if one is None:
+                open_sides.remove(side)
+                continue
+            row = one.row
+            key = (row.id if side else names.get(row.id, row.id)), row.sample
+            other = waiting[1 - side].pop(key, None)
+            if other is None:
+                waiting[side][key] = row
+            else:
+                yield RowPair(other, row) if side else RowPair(row, other)
+
+
+def read_pairs(path_a: Path, path_b: Path, choice: SeriesFilter | None = None) -> PairReader:
+    """Compare two files that carry scores, and open their pairs; `compare_records` says what is refused."""
+    comparison = compare_records(path_a, path_b, choice=choice)
+    a, b = (open_record(path, choice) for path in (path_a, path_b))
+    return PairReader(comparison, (a[0], b[0]), (a[1], b[1]))
+
+
+def add_edits(reader: PairReader, path_a: Path, path_b: Path, store: ArtifactStore) -> None:
+    """Name the edits behind each question that they moved, or say why none is named; no judge is asked anything."""
+    reader.edits, reader.gap = _find_edits(reader.comparison, path_a, path_b, store)
+    reader.commits = find_commit_pages(store.git)
+
+
+def _find_edits(
+    comparison: RecordComparison, path_a: Path, path_b: Path, store: ArtifactStore
+) -> tuple[Mapping[str, Edits], str]:
+    graders = [one for one in comparison.differences if one.name.startswith(_GRADERS)]
+    if all(one.same_scoring for one in graders):
+        return (
+            {},
+            "the same rubrics, judges and questions graded both, so no edit of them moved anything",
+        )
+    if reason := find_record_reason(path_a, path_b):
+        return {}, f"no edit is named: {reason}"
+    try:
+        audit = audit_runs(path_a, path_b, store, AuditOptions(allow_drift=True, moved=_MOST_MOVED))
+    except EvalstoreError as error:
+        return {}, f"no edit is named: {error.message}"
+    more = audit.moved_count - len(audit.moved)
+    gap = f"of {more:,} questions that moved less, no edit is named" if more else ""
+    edits = {
+        one.id: tuple(pair for pair in one.edits if pair[0].origin.ref is not None)
+        for one in audit.moved
+    }
+    return edits, gap
