@@ -119,19 +119,26 @@ class CommandSettings:
             self.next_steps = tuple(_place_steps(steps, at or self.path))
 
     def write_result(self, result: Any, format_: str, file: Path) -> None:
-        """Write a result to a file in a format; nothing that a repository brings leads it elsewhere."""
-        from evalstore.files import refuse_links_below, write_below
+        """Write a result to a file in a format."""
+        from evalstore.files import write_below
         from evalstore.report import render
+
+        path = self.require_no_link(file)
+        text = render(
+            result, format_, locate=make_locator(self.path) if format_ in FORMATS else str
+        )
+        write_below(path.parent, path.name, f"{text.rstrip()}\n".encode())
+
+    def require_no_link(self, file: Path) -> Path:
+        """Return where a file of ours is to be written; nothing that a repository brings leads it elsewhere."""
+        from evalstore.files import refuse_links_below
         from evalstore.store.locate import find_top
 
         path = self.path / file
         folder = path.parent.resolve()
         if top := find_top(folder):
             refuse_links_below(top, path)
-        text = render(
-            result, format_, locate=make_locator(self.path) if format_ in FORMATS else str
-        )
-        write_below(folder, path.name, f"{text.rstrip()}\n".encode())
+        return folder / path.name
 
     def print_next_steps(self) -> None:
         """Print the commands that lead on from the result, on stderr and as they can be pasted."""

@@ -25,18 +25,17 @@ from evalstore.cli.param_types import (
     parse_only,
     read_ref,
 )
+from evalstore.cli.run_pages import KEPT, show_pairs, write_run_page
 from evalstore.errors import UsageError
 
 if TYPE_CHECKING:
-    from evalstore.runs.run_view import RowChoice, RunView
+    from evalstore.runs.run_view import RowChoice, RunReader, RunView
 
 _RUN = re.compile(r".*\.(?:jsonl?|parquet|eval|csv)(?:\.(?:gz|zst))?", re.DOTALL)
 _NAME = re.compile(r"(?:rubric|judge|dataset)/[^/.@]*(?:@.*)?", re.DOTALL)
 _ARTIFACT = re.compile(r".*\.ya?ml(?:@.*)?", re.DOTALL)
 # What only a run can be printed as.
 _RUN_FORMATS = {"html": "a page", "csv": "a table"}
-# Outputs that are kept to be shown; None: all.
-_LIMITS = {"text": 41, "html": 300}
 
 
 @click.command(
@@ -47,13 +46,15 @@ _LIMITS = {"text": 41, "html": 300}
         "evalstore show rubric/answer_style@1.0.0 --raw > old.yaml",
         "evalstore show runs/web_answers-1.0.0-model_a.json --failed           # what did not pass, and why",
         "evalstore show runs/web_answers-1.0.0-model_a.json --question q17     # asked, answered, and every reason",
-        "evalstore show runs/web_answers-1.0.0-model_a.json --format html > run.html",
+        "evalstore show runs/web_answers-1.0.0-model_a.json runs/web_answers-2.0.0-model_a.json   # side by side",
+        "evalstore show runs/web_answers-1.0.0-model_a.json --format html --out run.html   # all, with a search",
         "evalstore show runs/web_answers-1.0.0-model_a.json --format csv > run.csv      # for a spreadsheet",
         "evalstore show runs/web_answers-1.0.0-model_a.json --label labels.jsonl   # one key a verdict; go on any time",
         "evalstore show results.json --only model=openai:gpt-4o   # what promptfoo recorded of one provider",
     ),
 )
 @click.argument("name", metavar="REF|RUN", shell_complete=REF.shell_complete)
+@click.argument("other", metavar="[RUN_B]", required=False)
 @click.option(
     "--raw",
     is_flag=True,
@@ -69,10 +70,17 @@ _LIMITS = {"text": 41, "html": 300}
     help="For a run: ask whether each output is good, one key a verdict, and add the labels to FILE.",
 )
 @click.option("--only", metavar="WHAT=NAME", multiple=True, callback=parse_only, help=ONLY_HELP)
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --format html: the file of the page; what is over 50 MB goes to files next to it.",
+)
 @add_output_options((*PLAIN_FORMATS, *_RUN_FORMATS))
 def command(  # noqa: PLR0913  # the command line
     settings: CommandSettings,
     name: str,
+    other: str | None,
     *,
     raw: bool,
     failed: bool,
@@ -80,6 +88,7 @@ def command(  # noqa: PLR0913  # the command line
     check: str | None,
     label: Path | None,
     only: dict[str, str],
+    out: Path | None,
 ) -> None:
     """Show the file of REF at that version, or the outputs of RUN with the reasons for their scores.
 
@@ -90,7 +99,14 @@ def command(  # noqa: PLR0913  # the command line
     the reason of every check (for a judge, what it said), and the output, shortened, with forbidden
     texts marked. Nothing is graded, so no store is needed. On a terminal, a long list goes through
     the pager (PAGER, else less; an empty PAGER means none).
+
+    Two runs are shown as pairs of outputs, what regressed first: score and verdict of both, the
+    checks that moved with both reasons, and the outputs word by word. If the store can grade both
+    again, each pair names the edits that moved it. --format html is a page of every output, with a
+    search, that needs no network.
     """
+    if out is not None and settings.format != "html":
+        raise UsageError("--out is for a page", hint="add --format html")
     chosen = {
         "--failed": failed,
         "--question": question is not None,
@@ -104,14 +120,25 @@ def command(  # noqa: PLR0913  # the command line
         if raw:
             raise UsageError("--raw is for artifacts, and this is a run", hint="see --format json")
         choice = RowChoice(failed, question, check)
-        if label is None:
-            settings.print_result(_view_run(settings, name, choice, only), paged=True)
-        else:
+        if other is not None:
+            unused = {
+                "--failed": failed,
+                "--check": check is not None,
+                "--label": label is not None,
+            }
+            show_pairs(settings, (name, other), question, only, out, unused)
+        elif label is not None:
             from evalstore.cli.labelling import label_run, require_terminal
 
             require_terminal(settings, failed=failed)
             label_run(settings, _view_run(settings, name, choice, only, whole=True), label)
+        elif settings.format == "html":
+            write_run_page(settings, _read_run(settings, name, choice, only), out)
+        else:
+            settings.print_result(_view_run(settings, name, choice, only), paged=True)
         return
+    if other is not None:
+        raise UsageError(f"two runs are shown side by side, and {name} is not a run")
     if used := [option for option, given in chosen.items() if given]:
         raise UsageError(f"{used[0]} is for the outputs of a run, and {name} is not a run")
     if raw and settings.format == "json":
@@ -156,16 +183,23 @@ def _view_run(
     *,
     whole: bool = False,
 ) -> RunView:
-    from evalstore.runs.imports.series_filter import SeriesFilter
-    from evalstore.runs.run_view import view_run
+    from evalstore.runs.run_view import keep_worst
 
-    is_whole = whole or (settings.verbose and settings.format == "text")
-    limit = None if is_whole else _LIMITS.get(settings.format)
+    is_short = settings.format == "text" and not settings.verbose and not whole
+    return keep_worst(_read_run(settings, name, choice, only), KEPT if is_short else None)
+
+
+def _read_run(
+    settings: CommandSettings, name: str, choice: RowChoice, only: dict[str, str]
+) -> RunReader:
+    from evalstore.runs.imports.series_filter import SeriesFilter
+    from evalstore.runs.run_view import read_chosen_rows
+
     path = USER_FILE.convert(name, None, None)
-    series = SeriesFilter(only) if only else None
-    view = view_run(settings.path / path, choice, limit=limit, series=series)
+    reader = read_chosen_rows(settings.path / path, choice, SeriesFilter(only) if only else None)
     # The report names the run as the user did, not by its path below -C.
-    return replace(view, run=replace(view.run, path=path))
+    reader.run = replace(reader.run, path=path)
+    return reader
 
 
 def _show_artifact(settings: CommandSettings, ref: str, *, raw: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
     """Write the store as pages into DIR: artifacts, changes of each release, references, runs, audits.
 
     The pages need no server and no network. DIR is new or empty, or holds an earlier site, which is
-    replaced. Judges answer from kept replies.
+    replaced. The page of a run has all of its outputs. Judges answer from kept replies.
     """
     from evalstore.api import StoreSite, WrittenSite
     from evalstore.files import make_folder, sweep_below, write_below
@@ -53,7 +53,7 @@ def command(settings: CommandSettings, folder: Path, *, runs: Path) -> None:
         watch = make_watch("writing", quiet=settings.quiet)
         for path, page in _iterate_pages(site, watch):
             sweep_below(out, path)
-            write_below(out, path, page.encode("utf-8"))
+            write_below(out, path, page)
             pages += 1
     settings.print_result(WrittenSite(str(folder), pages, tuple(site.notes)))
 
@@ -66,35 +66,34 @@ def _require_own_folder(out: Path) -> None:
         )
 
 
-def _iterate_pages(site: StoreSite, watch: Watch[Any]) -> Iterator[tuple[str, str]]:
+def _iterate_pages(site: StoreSite, watch: Watch[Any]) -> Iterator[tuple[str, Iterable[bytes]]]:
     from evalstore.api import summarize_artifact
-    from evalstore.report.notebook import write_audit, write_run
+    from evalstore.report.notebook import write_audit
     from evalstore.report.pages import diff, reference_graph
     from evalstore.report.pages import site as pages
+    from evalstore.report.pages.run import prepare_pages
 
     links: dict[str, str] = {}
     entries: list[SiteEntry] = []
     for summary in watch(site.artifacts):
         artifact = site.read_artifact(summary)
         entries.append(summarize_artifact(artifact))
-        yield f"{summary.name}/index.html", pages.write_artifact(artifact)
+        yield f"{summary.name}/index.html", [pages.write_artifact(artifact).encode()]
         for found in site.iterate_diffs(artifact):
-            links[diff.write_step(summary.name, found.step.old, found.step.new)] = (
-                f"../{found.step.path}"
-            )
-            yield (
-                found.step.path,
-                pages.add_trail(diff.write_page(found.diff), found.step.path, summary.name),
-            )
-    for run in site.runs:
-        yield run.path, pages.add_trail(write_run(run.run), run.path)
+            path = found.step.path
+            links[diff.write_step(summary.name, found.step.old, found.step.new)] = f"../{path}"
+            trail = pages.write_trail(path, summary.name)
+            yield path, [diff.write_page(found.diff, trail).encode()]
+    for run in watch(site.runs):
+        found_rows = prepare_pages(*site.read_run(run))
+        yield from found_rows.iterate_parts(run.path, pages.write_trail(run.path))
     audits: list[SiteAudit] = []
     for pair in site.audits:
         audit, shown = site.audit_runs(pair)
         audits.append(shown)
         if audit is not None:
-            yield pair.path, pages.add_trail(write_audit(audit, links), pair.path)
+            yield pair.path, [write_audit(audit, links, pages.write_trail(pair.path)).encode()]
     index = site.build_index(entries, audits)
     if index.graph:
-        yield index.graph, reference_graph.write_page(site.graph)
-    yield "index.html", pages.write_index(index)
+        yield index.graph, [reference_graph.write_page(site.graph).encode()]
+    yield "index.html", [pages.write_index(index).encode()]

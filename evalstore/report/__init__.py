@@ -48,6 +48,7 @@ RENDERERS = {
     "RubricResult": "run_view.result",
     "RuleCatalogue": "catalogues.rules",
     "Run": "run_score",
+    "RunPairs": "run_pairs",
     "RunReplay": "replay",
     "RunView": "run_view",
     "SchemaFile": "catalogues.schema",

@@ -80,17 +80,19 @@ def markdown(report: AuditReport) -> str:
     )
 
 
-def html(report: AuditReport, links: Mapping[str, str] | None = None) -> str:
+def html(report: AuditReport, links: Mapping[str, str] | None = None, trail: str = "") -> str:
     """Return a page of its own: the same with bars, filters, and every moved question in full.
 
-    `links` lead to the pages of steps between two releases.
+    `links` lead to the pages of steps between two releases, `trail` to the site of the page.
     """
     from evalstore.report.pages.audit import write_page
 
     conditions = [describe_result(result) for result in report.results]
     facts = [*plain.list_facts(report.audit)]
     slices = _tabulate_slices(report.audit)
-    return write_page(report, conditions=conditions, slices=slices, facts=facts, links=links)
+    return write_page(
+        report, conditions=conditions, slices=slices, facts=facts, links=links, trail=trail
+    )
 
 
 def format_results(results: Sequence[ConditionResult], screen: Screen) -> list[str]:

@@ -27,15 +27,15 @@ def _write_diff(diff: Diff) -> str:
     return html(diff)
 
 
-def write_audit(audit: Audit, links: Mapping[str, str] | None = None) -> str:
-    """Return the page of an audit; `links` lead to the pages of steps between two releases."""
+def write_audit(audit: Audit, links: Mapping[str, str] | None = None, trail: str = "") -> str:
+    """Return the page of an audit; `links` lead to the pages of steps between two releases, `trail` to its site."""
     from evalstore.audits.conditions import AuditReport
     from evalstore.report.audit_report import html
 
-    return html(AuditReport(audit), links)
+    return html(AuditReport(audit), links, trail)
 
 
-def write_run(run: Run) -> str:
+def _write_run(run: Run) -> str:
     """Return the page of a run, with the outputs that went worst."""
     from evalstore.report.run_view import html
     from evalstore.runs.run_view import RowChoice, view_run
@@ -46,5 +46,5 @@ def write_run(run: Run) -> str:
 _PAGES: Mapping[str, Callable[[Any], str]] = {
     "Audit": write_audit,
     "Diff": _write_diff,
-    "Run": write_run,
+    "Run": _write_run,
 }

@@ -48,10 +48,11 @@ def text(view: RunView, screen: Screen = PAPER) -> str:
 
 
 def html(view: RunView) -> str:
-    """Return the same as a page of its own, with filters."""
-    from evalstore.report.pages.run import write_page
+    """Return the outputs that a view kept as a page of its own, with filters."""
+    from evalstore.report.pages.run import prepare_pages
+    from evalstore.runs.run_view import read_kept_rows
 
-    return write_page(view)
+    return "".join(prepare_pages(read_kept_rows(view)).write_part(0))
 
 
 def csv(view: RunView) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
 from evalstore.errors import RefusedError
 from evalstore.model import CheckResult, Verdict
+from evalstore.runs.graded_rows import BareRow
 from evalstore.runs.imports.series_filter import SeriesFilter
 from evalstore.runs.records import open_record
 from evalstore.runs.values import GradedRow, Run
@@ -66,39 +67,78 @@ class RunView:
     histogram: tuple[int, ...] = ()
 
 
-def view_run(
-    path: Path,
-    choice: RowChoice,
-    *,
-    limit: int | None = None,
-    series: SeriesFilter | None = None,
-) -> RunView:
-    """Read the outputs of a run that `choice` has, and keep the `limit` worst of them (None: all).
+@dataclass(slots=True)
+class RunReader:
+    """Reads the outputs of a run that `choice` has, once and in the order of the file, and counts them.
 
-    A run is any file that carries scores; of results of another tool, `series` are those that are
-    wanted. Raises `RefusedError` for a question or a check that the run does not have, with the nearest
-    name.
+    `found` and `total` are those so far: after an output was read, `total` is its number in the run.
+    Raises `RefusedError` at the end for a question or a check that the run does not have, with the
+    nearest name.
     """
-    run, found_rows = open_record(path, series)
+
+    run: Run
+    choice: RowChoice
+    _rows: Iterable[BareRow]
+    found: int = 0
+    total: int = 0
+    _histogram: list[int] = field(default_factory=lambda: [0] * _BINS)
+
+    def __iter__(self) -> Iterator[GradedRow]:
+        questions, checks = dict[str, None](), dict[str, None].fromkeys(self.run.checks)
+        # Another tool may have kept what it said of each check, and not the output.
+        rows = (one.row for one in self._rows if one.is_stored or _has_grade(one.row))
+        for self.total, row in enumerate(rows, 1):
+            questions |= dict.fromkeys([row.id] if self.choice.question is not None else ())
+            checks |= dict.fromkeys(check.id for check in row.checks)
+            if not self.choice.has_row(row):
+                continue
+            self.found += 1
+            if (score := _find_score(row, self.choice)) is not None:
+                self._histogram[min(int(score * _BINS), _BINS - 1)] += 1
+            yield row
+        _require_name("question", self.choice.question, questions, self.run)
+        _require_name("check", self.choice.check, checks, self.run)
+
+    def rank_row(self, row: GradedRow) -> tuple[int, Fraction]:
+        """Return what rows are sorted by, the worst first."""
+        rank = _RANKS[self.choice.find_verdict(row)]
+        return rank, _find_score(row, self.choice) or Fraction(0)
+
+    def build_view(self, rows: tuple[GradedRow, ...]) -> RunView:
+        """Return the run with those of the outputs that were kept, after all were read."""
+        return RunView(self.run, self.choice, rows, self.found, self.total, tuple(self._histogram))
+
+
+def read_chosen_rows(
+    path: Path, choice: RowChoice, series: SeriesFilter | None = None
+) -> RunReader:
+    """Open a run, which is any file that carries scores, to read the outputs that `choice` has.
+
+    Of results of another tool, `series` are those that are wanted.
+    """
+    run, rows = open_record(path, series)
+    return RunReader(run, choice, rows)
+
+
+def read_kept_rows(view: RunView) -> RunReader:
+    """Return a reader of the outputs that a view kept, which in the end has counted all that it had."""
+    rows = (BareRow(row, is_stored=True, output_digest="") for row in view.rows)
+    kept = len(view.rows)
+    return RunReader(view.run, view.choice, rows, view.found - kept, view.total - kept)
+
+
+def keep_worst(reader: RunReader, limit: int | None) -> RunView:
+    """Read all outputs, and keep the `limit` worst of them (None: all)."""
     kept: list[tuple[tuple[int, Fraction, int], GradedRow]] = []
-    found, questions, checks = 0, dict[str, None](), dict[str, None].fromkeys(run.checks)
-    histogram = [0] * _BINS
-    total = 0
-    # Another tool may have kept what it said of each check, and not the output.
-    rows = (one.row for one in found_rows if one.is_stored or _has_grade(one.row))
-    for total, row in enumerate(rows, 1):  # noqa: B007  # counts them
-        questions |= dict.fromkeys([row.id] if choice.question is not None else ())
-        checks |= dict.fromkeys(check.id for check in row.checks)
-        if not choice.has_row(row):
-            continue
-        found += 1
-        if (score := _find_score(row, choice)) is not None:
-            histogram[min(int(score * _BINS), _BINS - 1)] += 1
-        insort(kept, (_rank_row(row, choice, found), row), key=lambda one: one[0])
-        del kept[limit if limit is not None else found :]
-    _require_name("question", choice.question, questions, run)
-    _require_name("check", choice.check, checks, run)
-    return RunView(run, choice, tuple(row for _, row in kept), found, total, tuple(histogram))
+    for row in reader:
+        insort(kept, ((*reader.rank_row(row), reader.found), row), key=lambda one: one[0])
+        del kept[limit if limit is not None else reader.found :]
+    return reader.build_view(tuple(row for _, row in kept))
+
+
+def view_run(path: Path, choice: RowChoice, *, limit: int | None = None) -> RunView:
+    """Open a run, and keep the `limit` worst of its outputs that `choice` has (None: all)."""
+    return keep_worst(read_chosen_rows(path, choice), limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +188,6 @@ def list_missing(view: RunView) -> Iterator[tuple[str, str]]:
 
 def _has_grade(row: GradedRow) -> bool:
     return bool(row.checks) or row.score is not None
-
-
-def _rank_row(row: GradedRow, choice: RowChoice, place: int) -> tuple[int, Fraction, int]:
-    return _RANKS[choice.find_verdict(row)], _find_score(row, choice) or Fraction(0), place
 
 
 def _find_score(row: GradedRow, choice: RowChoice) -> Fraction | None:

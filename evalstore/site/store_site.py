@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from evalstore.audits import Audit, AuditOptions, audit_runs
+from evalstore.audits.slices import map_tags
 from evalstore.audits.wording import write_answer
 from evalstore.errors import EvalstoreError
 from evalstore.model import parse_ref
@@ -18,6 +19,7 @@ from evalstore.release.reference_graph import ReferenceGraph, build_working_grap
 from evalstore.release.release_log import ReleaseLog, read_release_log
 from evalstore.runs import Run
 from evalstore.runs.run_search import find_run_time, iterate_runs
+from evalstore.runs.run_view import RowChoice, RunReader, read_chosen_rows
 from evalstore.site.graph import build_graph
 from evalstore.site.values import (
     SiteArtifact,
@@ -45,6 +47,7 @@ class StoreSite:
     store: ArtifactStore
     folder: Path
     notes: list[str] = field(default_factory=list)
+    _tags: dict[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
     @cached_property
     def artifacts(self) -> tuple[ArtifactSummary, ...]:
@@ -152,6 +155,20 @@ class StoreSite:
             found, a=replace(found.a, run=pair.a.name), b=replace(found.b, run=pair.b.name)
         )
         return found, replace(pair, sentence=found.sentence, answer=write_answer(found))
+
+    def read_run(self, run: SiteRun) -> tuple[RunReader, Mapping[str, Sequence[str]]]:
+        """Return a reader of a run's outputs, and the tags of its questions by id."""
+        return read_chosen_rows(run.run.path, RowChoice()), self._read_tags(run.run)
+
+    def _read_tags(self, run: Run) -> Mapping[str, Sequence[str]]:
+        dataset = run.dataset.ref if run.dataset else ""
+        if dataset not in self._tags:
+            try:
+                self._tags[dataset] = map_tags(self.store.questions(dataset)) if dataset else {}
+            except EvalstoreError as error:
+                self.notes.append(f"{dataset}: no tags of its questions: {error.message}")
+                self._tags[dataset] = {}
+        return self._tags[dataset]
 
     @cached_property
     def _graph(self) -> ReferenceGraph:

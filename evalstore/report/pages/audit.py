@@ -12,7 +12,7 @@ from evalstore.audits.wording import write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.pages.diff import prepare_edit
 from evalstore.report.pages.history import CAPTION, prepare_timeline
-from evalstore.report.pages.html import read_style, render_page
+from evalstore.report.pages.html import read_own, render_page
 from evalstore.report.pages.moved import filter_moved
 from evalstore.report.pages.waterfall import is_resolved, prepare_waterfall
 from evalstore.text import count_noun, make_excerpt
@@ -24,19 +24,20 @@ _BUDGET, _LEAST_BUDGET = 250_000, 50_000
 _NAME = 24
 
 
-def write_page(
+def write_page(  # noqa: PLR0913  # what a page has beside the report
     report: AuditReport,
     *,
     conditions: Sequence[str],
     slices: Sequence[Sequence[str]],
     facts: Sequence[str],
     links: Mapping[str, str] | None = None,
+    trail: str = "",
 ) -> str:
     """Return the page.
 
     `conditions` are the answers to conditions in words, `slices` the rows of the table of slices
     with its head first, `facts` what else is to be said. `links` lead to the pages of steps between
-    two releases, by `write_step`.
+    two releases, by `write_step`; in a site `trail` leads to where the page belongs.
     """
     audit = report.audit
     edits = _list_moving_edits(audit)
@@ -47,6 +48,7 @@ def write_page(
     render = partial(
         render_page,
         "audit",
+        trail=trail,
         title=f"Audit: {audit.a.model} to {audit.b.model}",
         audit=audit,
         answer=write_answer(audit),
@@ -64,7 +66,7 @@ def write_page(
         lines=[*_list_lines(audit)],
         facts=facts,
     )
-    rest = len(render(moved=None).encode()) - len(read_style("style"))
+    rest = len(render(moved=None).encode()) - len(read_own("style.css"))
     sources = [cause.source for cause in edits[:_MOST_EDITS]]
     moved = filter_moved(audit, sources, max(_BUDGET - rest, _LEAST_BUDGET))
     return render(moved=moved, rules=moved.rules if moved else "")

@@ -53,11 +53,12 @@ _DIRECTIONS = {
 _MARKS = {Mark.OLD: "del", Mark.NEW: "ins"}
 
 
-def write_page(diff: Diff) -> str:
-    """Return the page of one comparison."""
+def write_page(diff: Diff, trail: str = "") -> str:
+    """Return the page of one comparison; in a site `trail` leads to where it belongs."""
     found = _prepare_diff(diff, _BUDGET)
     return render_page(
         "diff",
+        trail=trail,
         title=f"Diff: {' to '.join(found['sides'])}",
         rules=found["found"].rules if found["found"] else "",
         diff=found,

@@ -27,11 +27,14 @@ class FilteredList:
 
     @property
     def rules(self) -> str:
-        """Return the rules of CSS by which the filters work."""
-        keys = (key for menu in self.menus for key in menu.choices)
-        return "".join(
-            f".list:has(.o{key}:checked) .q:not(.{key}){{display:none}}\n" for key in keys
-        )
+        """The rules of CSS by which the filters work."""
+        return write_rules(self.menus)
+
+
+def write_rules(menus: Iterable[FilterMenu]) -> str:
+    """Return the rules of CSS by which filters work."""
+    keys = (key for menu in menus for key in menu.choices)
+    return "".join(f".list:has(.o{key}:checked) .q:not(.{key}){{display:none}}\n" for key in keys)
 
 
 def select_items(items: Iterable[tuple[Markup, int]], budget: int) -> tuple[Markup, ...]:

@@ -1,10 +1,11 @@
-"""Renders the pages' templates: text from outside is escaped, and a page loads and runs nothing."""
+"""Renders the pages' templates: text from outside is escaped, and a page loads nothing and runs no script but ours."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,15 +18,19 @@ from evalstore.report.pages.bars import draw_bar
 from evalstore.report.text_layout import format_percent
 from evalstore.text import count_noun, make_excerpt, make_printable
 
+_PIECES = 64  # values of a template that are written at once
 MOST_CHARACTERS = 20_000  # of an output or what was asked: of more the rest is counted
 # Beside the characters of markup: a CI system reads `##[…]` and, where a line begins, `::…` in its
 # log as commands.
 _ESCAPES = str.maketrans({char: f"&#{ord(char)};" for char in "&<>\"'#"})
 _COLON = re.compile(r"^(\s*):", re.MULTILINE)
+_PLAIN = re.compile(r"(?![ :])[ !$%(-;=?-~]*")  # in one line of ASCII, what needs no escape
 
 
 def escape_html(text: str) -> Markup:
     """Return text from outside as HTML that acts on nobody; line feeds and tabs stay as they are."""
+    if _PLAIN.fullmatch(text):
+        return Markup(text)  # noqa: S704  # has nothing to escape
     lines = ("\t".join(map(make_printable, line.split("\t"))) for line in text.split("\n"))
     return Markup(_COLON.sub(r"\1&#58;", "\n".join(lines).translate(_ESCAPES)))  # noqa: S704  # escaped here
 
@@ -37,19 +42,50 @@ def render_template(name: str, /, **values: Any) -> Markup:
 
 def render_page(name: str, /, *, title: str, rules: str = "", **values: Any) -> str:
     """Return a whole page; `rules` is CSS of our own beside the style that all pages share."""
-    style = read_style("style") + rules
-    # The policy names the one style by its hash: no script, no image, no font, no form and no other
-    # style.
-    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    markup = Markup(style)  # noqa: S704  # ours: the keys in its rules are numbered
-    return f"{render_template(name, title=title, style=markup, policy=policy, **values)}\n"
+    return "".join(generate_page(name, title=title, rules=rules, **values))
+
+
+def generate_page(
+    name: str,
+    /,
+    *,
+    title: str,
+    rules: str = "",
+    script: str = "",
+    trail: str = "",
+    **values: Any,
+) -> Iterator[str]:
+    """Yield a page in pieces; `script` is the name of one of ours, and `trail` leads to where the page belongs.
+
+    The policy names the one style and the one script by their hashes: no image, no font, no form,
+    no request, and nothing that a text from outside could bring.
+    """
+    style, code = read_own("style.css") + rules, read_own(script) if script else ""
+    policy = f"default-src 'none'; style-src {_hash_source(style)}"
+    # The script searches in a worker, whose code is its own.
+    policy += f"; script-src {_hash_source(code)}; worker-src blob:" if code else ""
+    parts = {
+        "title": title,
+        "trail": trail,
+        "style": Markup(style),  # noqa: S704  # ours: the keys in its rules are numbered
+        "script": Markup(code),  # noqa: S704  # ours
+        "policy": f"{policy}; base-uri 'none'; form-action 'none'",
+    }
+    page = _load_environment().get_template(f"{name}.html.jinja").stream(**parts, **values)
+    page.enable_buffering(_PIECES)
+    yield from page
+    yield "\n"
+
+
+def _hash_source(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return f"'sha256-{digest}'"
 
 
 @cache
-def read_style(name: str) -> str:
-    """Return the CSS of a file beside the templates."""
-    return (files(__package__) / "templates" / f"{name}.css").read_text("utf-8")
+def read_own(name: str) -> str:
+    """Return the CSS or the script of a file beside the templates."""
+    return (files(__package__) / "templates" / name).read_text("utf-8")
 
 
 @cache
@@ -57,6 +93,7 @@ def _load_environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("evalstore.report.pages"),
         autoescape=True,
+        auto_reload=False,  # a row is a template of its own: its file is not asked for anew
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -167,11 +167,12 @@ def _list_choices(moved: Sequence[MovedQuestion], listed: Sequence[EditSource]) 
 
 
 def _label_edits(choices: FilterChoices) -> dict[str, str]:
-    labels = ((key, _describe_source(source)) for source, key in choices.edits.items())
+    labels = ((key, describe_source(source)) for source, key in choices.edits.items())
     return dict(sorted(labels, key=lambda one: int(one[0][1:])))
 
 
-def _describe_source(source: EditSource) -> str:
+def describe_source(source: EditSource) -> str:
+    """Return what an edit changed, and who made it."""
     author = f" ({source.origin.author})" if source.origin.author else ""
     return f"{make_excerpt(source.message or source.part, _LABEL)}{author}"
 
@@ -187,7 +188,7 @@ def _render_question(question: MovedQuestion, choices: FilterChoices) -> Markup:
             (
                 effect,
                 choices.edits.get(source),
-                _describe_source(source),
+                describe_source(source),
                 _name_diff(source, choices),
             )
             for source, effect in question.edits

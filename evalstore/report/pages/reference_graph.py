@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalstore.report.pages.html import read_style, render_page
+from evalstore.report.pages.html import read_own, render_page
 
 if TYPE_CHECKING:
     from evalstore.site.values import SiteGraph
@@ -43,7 +43,7 @@ def write_page(graph: SiteGraph) -> str:
     return render_page(
         "references",
         title=f"{graph.title}: references",
-        rules=read_style("references"),
+        rules=read_own("references.css"),
         graph=graph,
         has_records=not all(one.scores for one in graph.references),
         drawings=[_draw(graph, _place_columns(graph)), _draw(graph, _place_arcs(graph))],

@@ -2,118 +2,175 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from evalstore.model import UnscoredReason, Verdict
-from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items, select_items
-from evalstore.report.pages.html import count_bytes, render_page, render_template
+from evalstore.report.pages.filters import FilterMenu
+from evalstore.report.pages.html import generate_page, render_template
+from evalstore.report.pages.row_file import ListKeys, RowFile, RowPages
 from evalstore.report.run_words import describe_choice, describe_run, name_output
-from evalstore.report.text_layout import join_names
-from evalstore.text import count_noun
+from evalstore.report.text_layout import format_percent, join_names
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from evalstore.model import CheckResult
     from evalstore.runs import GradedRow
-    from evalstore.runs.run_view import RunView
+    from evalstore.runs.run_view import RunReader
 
-_BUDGET = 220_000  # bytes for all outputs, their texts left aside: a page stays below 300 kB
-_MOST_CHECKS = 100
+Tags = Mapping[str, Sequence[str]]  # of questions, by id
+NO_TAGS: Tags = {}
 _MOST_NAMES = 4
-_VERDICTS = {Verdict.FAIL: "v0", Verdict.UNSCORED: "v1", Verdict.PASS: "v2"}
+VERDICTS = {Verdict.FAIL: "v0", Verdict.UNSCORED: "v1", Verdict.PASS: "v2"}
+LOOKS = {Verdict.FAIL: "down", Verdict.UNSCORED: "quiet", Verdict.PASS: "up"}
 
 
-def write_page(view: RunView) -> str:
-    """Return the page."""
+class ScoreTexts(dict[Fraction | None, tuple[str, str]]):
+    """Scores as they are shown, and as a script sorts by them: a run has few different ones."""
+
+    def __missing__(self, score: Fraction | None) -> tuple[str, str]:
+        number = "" if score is None else f"{float(score):.9g}"
+        self[score] = format_percent(score), number
+        return self[score]
+
+
+def prepare_pages(reader: RunReader, tags: Tags = NO_TAGS) -> RowPages:
+    """Read the rows of a run that are asked for, each once, and render them; `tags` are those of its questions."""
     from evalstore.runs.run_view import list_missing
 
-    run, outputs = view.run, _filter_outputs(view)
-    return render_page(
-        "run",
-        title=f"Run: {run.model}",
-        rules=outputs.rules,
-        run=run,
-        sentences=[*describe_run(view)],
-        references={
-            "run": [str(run.path)],
-            "rubrics": [used.ref for used in run.rubrics],
-            "judges": [used.ref for used in run.judges],
-            "commit": [run.commit] if run.commit else [],
-        },
-        choice=describe_choice(view),
-        outputs=outputs,
-        missing=[f"{id_}: {reason}" for id_, reason in list_missing(view)],
-    )
-
-
-def _filter_outputs(view: RunView) -> FilteredList:
-    """Return the outputs with their filters, as many as a page may have."""
-    checks = dict.fromkeys(
-        check.id for row in view.rows for check in _list_troubles(view.choice.list_checks(row))
-    )
-    names = {id_: f"c{number}" for number, id_ in enumerate([*checks][:_MOST_CHECKS])}
-    refs = dict.fromkeys(row.rubric for row in view.rows if row.rubric)
-    rubrics = {ref: f"r{number}" for number, ref in enumerate(refs)}
-    items = select_items(_render_outputs(view, names, rubrics), _BUDGET)
-    present = {view.choice.find_verdict(row) for row in view.rows}
-    menus = (
-        FilterMenu(
-            "verdict",
-            "any verdict",
-            {key: str(one) for one, key in _VERDICTS.items() if one in present},
+    writer = _RowWriter(reader, tags)
+    for row in reader:
+        writer.rows.add_row((*reader.rank_row(row), reader.total), writer.render_row(row))
+    view, run = reader.build_view(()), reader.run
+    orders = {"score up": "the lowest score first", "score down": "the highest score first"}
+    return RowPages(
+        generate=partial(
+            generate_page,
+            "run",
+            title=f"Run: {run.model}",
+            run=run,
+            sentences=[*describe_run(view)],
+            references={
+                "run": [str(run.path)],
+                "rubrics": [used.ref for used in run.rubrics],
+                "judges": [used.ref for used in run.judges],
+                "commit": [run.commit] if run.commit else [],
+            },
+            choice=describe_choice(view),
+            missing=[f"{id_}: {reason}" for id_, reason in list_missing(view)],
         ),
-        FilterMenu(
-            "check that fails or errs", "any check", {key: id_ for id_, key in names.items()}
-        ),
-        FilterMenu(
-            "rubric",
-            "any rubric",
-            {key: ref for ref, key in rubrics.items()} if len(rubrics) > 1 else {},
-        ),
+        menus=writer.list_menus(),
+        orders=orders | list_check_orders(writer.checks, "the lowest of"),
+        order="the worst first",
+        found=reader.found,
+        rows=writer.rows,
     )
-    left = view.found - len(items)
-    more = (
-        f" {count_noun(left, 'more output')}: evalstore show RUN --question ID shows each."
-        if left
-        else ""
-    )
-    return filter_items(menus, items, f"The worst first.{more}")
 
 
-def _render_outputs(
-    view: RunView, names: Mapping[str, str], rubrics: Mapping[str, str]
-) -> Iterator[tuple[Markup, int]]:
-    for row in view.rows:
-        yield (
-            _render_output(view, row, names, rubrics),
-            count_bytes(row.output.text, row.input, row.asked or ""),
+def list_check_orders(checks: Iterable[str], lead: str) -> dict[str, str]:
+    """Return the orders by single checks, by the value that a script knows them by."""
+    return {f"{at} up": f"{lead} {id_} first" for at, id_ in enumerate(checks)}
+
+
+@dataclass(slots=True)
+class _RowWriter:
+    """Renders rows, and notes what they can be found by: verdicts, the checks in trouble, rubrics, tags."""
+
+    reader: RunReader
+    question_tags: Tags
+    rows: RowFile = field(default_factory=RowFile)
+    checks: ListKeys = field(default_factory=lambda: ListKeys("c"))
+    rubrics: ListKeys = field(default_factory=lambda: ListKeys("r"))
+    tags: ListKeys = field(default_factory=lambda: ListKeys("t"))
+    verdicts: set[Verdict] = field(default_factory=set)
+    troubled: set[str] = field(default_factory=set)
+    scores: ScoreTexts = field(default_factory=ScoreTexts)
+
+    def render_row(self, row: GradedRow) -> Markup:
+        """Return the markup of a row."""
+        choice = self.reader.choice
+        checks, verdict, tags = (
+            choice.list_checks(row),
+            choice.find_verdict(row),
+            self.question_tags.get(row.id, ()),
+        )
+        keys = {check.id: self.checks[check.id] for check in checks}
+        troubles = _list_troubles(checks)
+        self.verdicts.add(verdict)
+        self.troubled.update(check.id for check in troubles)
+        found = [VERDICTS[verdict], *(keys[check.id] for check in troubles)]
+        found += [self.rubrics[row.rubric]] if row.rubric else []
+        found += [self.tags[tag] for tag in tags]
+        percent, number = self.scores[row.score]
+        lines, numbers = list[Markup](), dict[str, str]()
+        for check in checks:
+            shown, numbers[check.id] = self.scores[check.score]
+            lines.append(_render_check(check.id, check.verdict, shown, check.reason, check.engine))
+        return render_template(
+            "output",
+            row=row,
+            place=self.reader.total,
+            classes=" ".join(["q", *filter(None, dict.fromkeys(found))]),
+            percent=percent,
+            score=number,
+            scores=",".join(numbers.get(id_, "") for id_ in self.checks),
+            verdict=verdict,
+            name=name_output(row),
+            why=row.reason or _name_troubles(troubles),
+            tags=", ".join(tags),
+            look=LOOKS[verdict],
+            lines=Markup("\n").join(lines),
+            texts=[*_list_texts(row)],
+            calls=len(row.output.tool_calls or ()),
         )
 
+    def list_menus(self) -> tuple[FilterMenu, ...]:
+        """Return the menus that have a choice."""
+        troubled = {key: id_ for id_, key in self.checks.items() if id_ in self.troubled}
+        rubrics = (
+            {key: ref for ref, key in self.rubrics.items()}
+            if self.rubrics.keys() - [*self.rubrics][:1]
+            else {}
+        )
+        menus = (
+            FilterMenu(
+                "verdict",
+                "any verdict",
+                {key: str(one) for one, key in VERDICTS.items() if one in self.verdicts},
+            ),
+            FilterMenu("check that fails or errs", "any check", troubled),
+            FilterMenu("rubric", "any rubric", rubrics),
+            FilterMenu("tag", "any tag", {key: tag for tag, key in self.tags.items()}),
+        )
+        return tuple(menu for menu in menus if menu.choices)
 
-def _render_output(
-    view: RunView, row: GradedRow, names: Mapping[str, str], rubrics: Mapping[str, str]
-) -> Markup:
-    checks = view.choice.list_checks(row)
-    verdict = view.choice.find_verdict(row)
-    troubles = _list_troubles(checks)
+
+@lru_cache(maxsize=4096)
+def _render_check(id_: str, verdict: Verdict, percent: str, reason: str, engine: str) -> Markup:
+    """Return the line of one check; many outputs have equal ones."""
+    values = {"verdict": verdict, "look": LOOKS[verdict], "percent": percent}
+    return render_template("check", id=id_, reason=reason, engine=engine, **values)
+
+
+def _list_texts(row: GradedRow) -> Iterator[tuple[str, str, str]]:
+    """Yield the texts of a row: heading, class and text."""
+    yield "asked", "i", row.input if row.asked is None else row.asked
+    if row.asked is not None:
+        yield "the question", "i", row.input
+    yield "answered", "o", row.output.text
+
+
+def _name_troubles(troubles: Sequence[CheckResult]) -> str:
     failed = [check.id for check in troubles if check.verdict is Verdict.FAIL]
     named = (
         ("fails", failed),
-        ("error", [check.id for check in troubles if check.id not in failed]),
+        ("error", [check.id for check in troubles if check.verdict is not Verdict.FAIL]),
     )
-    keys = ["q", _VERDICTS[verdict], *(names[check.id] for check in troubles if check.id in names)]
-    return render_template(
-        "output",
-        row=row,
-        classes=[*keys, *([rubrics[row.rubric]] if row.rubric else [])],
-        verdict=verdict,
-        name=name_output(row),
-        why=row.reason
-        or "; ".join(f"{word}: {join_names(ids, _MOST_NAMES)}" for word, ids in named if ids),
-        checks=checks,
-    )
+    return "; ".join(f"{word}: {join_names(ids, _MOST_NAMES)}" for word, ids in named if ids)
 
 
 def _list_troubles(checks: Sequence[CheckResult]) -> list[CheckResult]:

@@ -18,6 +18,8 @@ from evalstore.text import count_noun
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from markupsafe import Markup
+
     from evalstore.release.release_log import ReleaseLogEntry
     from evalstore.site.values import (
         SiteArtifact,
@@ -192,15 +194,13 @@ def write_artifact(page: SiteArtifact) -> str:
     )
 
 
-def add_trail(page: str, path: str, artifact: str = "") -> str:
-    """Return a page that a command shows by itself too, with links to where it belongs in the site.
+def write_trail(path: str, artifact: str = "") -> Markup:
+    """Return links from a page that a command shows by itself, too, to where it belongs in the site.
 
-    `path` is its place in the site, `artifact` the one whose page lies beside it.
+    `path` is its place in the site, `artifact` the one whose page is in the same folder.
     """
-    trail = render_template(
-        "trail", index="../" * path.count("/") + "index.html", artifact=artifact
-    )
-    return page.replace("<main>\n", f"<main>\n{trail}\n", 1)
+    index = "../" * path.count("/") + "index.html"
+    return render_template("trail", index=index, artifact=artifact)
 
 
 def _describe_change(entry: ReleaseLogEntry) -> str:
