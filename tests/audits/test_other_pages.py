@@ -29,6 +29,7 @@ def list_commands(desk: Desk, make_runs: Callable[[Desk], Any]) -> dict[str, tup
         "records": ("-C", "/", "audit", a, b),
         "question": ("audit", a, b, "--question", "q1"),
         "run": ("show", b),
+        "pairs": ("show", a, b),
         "history": ("history", "rubric/r", "--run", a, "--run", b),
         "diff": ("diff", "rubric/r@1.0.0", "rubric/r@2.0.0", "--run", a),
     }
@@ -67,7 +68,7 @@ def test_a_run_has_every_output_with_every_reason(desk: Desk, print_page: Ask) -
     assert len(read.questions) == len(found["rows"]) == found["found"]
     for row, classes in zip(found["rows"], read.questions, strict=True):
         assert {"fail": "v0", "unscored": "v1", "pass": "v2"}[row["verdict"]] in classes
-    shown = [row for row in read.rows if len(row) == 5 and row[1] in {"pass", "fail", "unscored"}]
+    shown = [row for row in read.rows if len(row) == 4 and row[1] in {"pass", "fail", "unscored"}]
     checks = [check for row in found["rows"] for check in row["checks"]]
     assert [(row[0], row[1], row[2]) for row in shown] == [
         (check["id"], check["verdict"], "-" if check["score"] is None else f"{check['score'] * 100:.2f}")

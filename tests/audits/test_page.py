@@ -18,24 +18,24 @@ from evalstore.audits.claims import describe_certainty
 from evalstore.audits.conditions import AuditReport
 from evalstore.audits.wording import write_answer
 from evalstore.report import render
-from evalstore.report.pages.html import escape_html
+from evalstore.report.pages.html import escape_html, read_own
 from evalstore.runs import Run
 from evalstore.text import escape_ci_commands, make_printable
 from tests.audits.conftest import Desk
 from tests.audits.test_acceptance import BAN, BRIEF, JUDGED
 from tests.report.payloads import PAYLOADS
 
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "input"}
 OURS = {
     *("html", "head", "meta", "title", "style", "body", "main", "section", "h1", "h2", "h3", "p", "b", "br", "span", "a"),
     *("ul", "li", "div", "table", "caption", "thead", "tbody", "tr", "th", "td", "svg", "rect", "line", "code", "pre"),
-    *("text", "tspan", "circle"),
+    *("text", "tspan", "circle", "script", "noscript", "input", "button"),
     *("details", "summary", "dl", "dt", "dd", "ins", "del", "fieldset", "legend", "label", "select", "option"),
 }  # fmt: skip
 ATTRIBUTES = {
     *("lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "scope", "colspan", "data-name", "role"),
     *("aria-label", "tabindex", "autocomplete", "viewbox", "preserveaspectratio", "x", "y", "x1", "x2", "y1", "y2"),
-    *("width", "height", "cx", "cy", "r"),
+    *("width", "height", "cx", "cy", "r", "hidden", "type", "value", "data-score", "data-checks", "data-change"),
 }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ class PageReader(HTMLParser):
         self.attributes: list[tuple[str, str]] = []
         self.rows: list[list[str]] = []
         self.questions: list[set[str]] = []
-        self.style = self.words = ""
+        self.style = self.script = self.words = ""
         self.feed(page)
         self.close()
         assert self.open == []
@@ -77,6 +77,9 @@ class PageReader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] == "style":
             self.style += data
+            return
+        if self.open and self.open[-1] == "script":
+            self.script += data
             return
         self.words += data
         if {"td", "th"} & {*self.open}:
@@ -167,18 +170,23 @@ def test_a_page_is_the_same_again(desk: Desk) -> None:
     assert len({write(desk.repo.audit(*runs, moved=300)) for _ in range(2)}) == 1
 
 
+def hash_source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
 def require_inert(page: str) -> PageReader:
-    """Assert that a page is well formed, has our elements only, loads nothing, and acts on no reader or log."""
+    """Assert that a page is well formed, has our elements only, loads nothing, runs our script only, and acts on no reader or log."""
     read = PageReader(page)
     assert read.elements <= OURS
     assert {key for key, _ in read.attributes} <= ATTRIBUTES
     links = {value.removeprefix("#") for key, value in read.attributes if key == "href"}
-    assert links <= {value for key, value in read.attributes if key == "id" and re.fullmatch("[de][0-9]+", value)}
+    assert links <= {value for key, value in read.attributes if key == "id" and re.fullmatch("[deo][0-9]+", value)}
     ids = [value for key, value in read.attributes if key == "id"]
     assert len(ids) == len({*ids})
     assert {value[1:] for key, value in read.attributes if key == "href"} <= {*ids}
-    digest = base64.b64encode(hashlib.sha256(read.style.encode()).digest()).decode()
-    assert f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'" in {
+    script = f"script-src {hash_source(read.script)}; worker-src blob:; " if read.script else ""
+    assert read.script in {"", read_own("rows.js")}
+    assert f"default-src 'none'; style-src {hash_source(read.style)}; {script}base-uri 'none'; form-action 'none'" in {
         value for key, value in read.attributes if key == "content"
     }
     assert not re.search(r"url\(|@import|expression", read.style)

@@ -175,6 +175,7 @@ def test_every_command_has_a_schema_and_every_schema_a_command() -> None:
         "history_bisect",
         "history_flips",
         "plan",
+        "show_pairs",
         "show_run",
         "error",
     } - set(GROUPS)

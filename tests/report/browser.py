@@ -85,11 +85,12 @@ class Browser:
             self.send("Input.dispatchKeyEvent", type="keyUp", **event)
 
     def list_complaints(self) -> list[dict[str, Any]]:
-        """Return what the console said, and the requests beside that for the page."""
+        """Return what the console said, and the requests that leave the page."""
         self.evaluate("0")  # what was said before has arrived then
         said = [event for event in self.events if event.get("method") in _COMPLAINTS]
         asked = [event for event in self.events if event.get("method") == "Network.requestWillBeSent"]
-        return [*said, *asked[1:]]
+        # A worker's code comes from the page itself.
+        return [*said, *(one for one in asked[1:] if not one["params"]["request"]["url"].startswith("blob:"))]
 
     def take_picture(self, file: Path) -> None:
         """Write a picture of the whole page."""
