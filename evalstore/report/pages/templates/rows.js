@@ -1,5 +1,5 @@
 "use strict";
-// Shows the rows of a page: the first are elements, the others text in `noscript`, which a browser without scripts shows.
+// Shows the rows of a page. The first are elements, the others text in `noscript`, which a browser without scripts shows.
 (() => {
   const STEP = 100, PATIENCE = 2000, PAUSE = 100, SOON = 400; // rows; milliseconds
   const find = one => document.querySelector(one), findAll = one => [...document.querySelectorAll(one)];
@@ -28,14 +28,22 @@
   // The code of the worker: it keeps what a row says by field, and tries an expression on all of them.
   function work() {
     const NAMED = { amp: "&", lt: "<", gt: ">", quot: "\"", nbsp: "\u00a0" };
-    const decode = one => one.replace(/<[^>]*>/g, "").replace(/&(?:#(\d+)|(\w+));/g, (_, code, name) => code ? String.fromCharCode(code) : NAMED[name]);
-    const FIELDS = { n: /<(b)>(.*?)<\/\1>/gs, i: /<(pre) class="i"[^>]*>\n?(.*?)<\/\1>/gs, o: /<(pre) class="o"[^>]*>\n?(.*?)<\/\1>/gs, r: /<(td|span) class="(?:r|quiet)"[^>]*>(.*?)<\/\1>/gs };
+    const decode = one => one.replace(/<[^>]*>/g, "")
+      .replace(/&(?:#(\d+)|(\w+));/g, (_, code, name) => code ? String.fromCharCode(code) : NAMED[name]);
+    // The name, the question, the output and the reasons of a row.
+    const FIELDS = {
+      n: /<(b)>(.*?)<\/\1>/gs,
+      i: /<(pre) class="i"[^>]*>\n?(.*?)<\/\1>/gs,
+      o: /<(pre) class="o"[^>]*>\n?(.*?)<\/\1>/gs,
+      r: /<(td|span) class="(?:r|quiet)"[^>]*>(.*?)<\/\1>/gs,
+    };
+    const read = html => Object.fromEntries(Object.entries(FIELDS).map(([name, mark]) =>
+      [name, [...html.matchAll(mark)].map(found => decode(found[2])).join("\n")]));
     const rows = [];
     let latest = 0;
     onmessage = async ({ data }) => {
       if (data.texts) {
-        for (const one of data.texts.flatMap(text => text.split("<details ").slice(1)))
-          rows.push(Object.fromEntries(Object.entries(FIELDS).map(([name, mark]) => [name, [...one.matchAll(mark)].map(found => decode(found[2])).join("\n")])));
+        for (const text of data.texts) for (const html of text.split("<details ").slice(1)) rows.push(read(html));
         return;
       }
       const { number, source, scope } = data, wanted = new RegExp(source, "im"), found = [];
@@ -48,16 +56,17 @@
           if (latest !== number) return;
           spoke = performance.now();
         }
-        if ((scope ? [scope] : ["n", "i", "o", "r"]).some(name => wanted.test(row[name]))) found.push(at);
+        if ((scope ? [scope] : Object.keys(FIELDS)).some(name => wanted.test(row[name]))) found.push(at);
       }
       postMessage({ number, found });
     };
   }
   let worker = null, number = 0, begun = 0, asked = 0, watch = 0;
   const start = () => {
-    try { worker = new Worker(URL.createObjectURL(new Blob([`(${work})()`], { type: "text/javascript" }))) }
-    catch { say("this browser does not let a page search"); return }
+    const code = new Blob([`(${work})()`], { type: "text/javascript" });
+    try { worker = new Worker(URL.createObjectURL(code)) } catch { return }
     worker.onmessage = receive;
+    worker.onerror = () => { worker = null; ask() };
     worker.postMessage({ texts });
   };
   const say = words => { status.textContent = words };
@@ -79,13 +88,15 @@
     const found = (hits ? hits.map(at => rows[at]) : rows).filter(row => chosen.every(key => row.classes.has(key)));
     shown = sort(found);
     count = Math.min(STEP, shown.length);
+    const focused = document.activeElement;
     box.replaceChildren(...shown.slice(0, count).map(build));
+    if (box.contains(focused)) focused.focus();
     tell();
   };
   const tell = () => {
-    const all = rows.length.toLocaleString("en"), some = shown.length.toLocaleString("en");
-    const part = parts.length ? " in this part" : "";
-    say((shown.length < rows.length ? `${some} of ${all}` : all) + part + (count < shown.length ? `; the first ${count.toLocaleString("en")} are shown` : ""));
+    const [all, some, seen] = [rows.length, shown.length, count].map(one => one.toLocaleString("en"));
+    const found = shown.length < rows.length ? `${some} of ${all}` : all;
+    say(found + (parts.length ? " in this part" : "") + (count < shown.length ? `; the first ${seen} are shown` : ""));
     more.hidden = count >= shown.length;
   };
   const extend = (least = 0) => {
@@ -107,11 +118,15 @@
   const stop = () => {
     worker.terminate();
     start();
-    if (begun === number) say(`this expression takes more than ${PATIENCE / 1000} seconds on one output, and was given up`);
-    else ask();
+    if (begun !== number) ask();
+    else say(`this expression takes more than ${PATIENCE / 1000} seconds on one output, and was given up`);
   };
   const write = () => regex.checked ? text.value : text.value.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-  const ask = () => { if (text.value && worker) worker.postMessage({ number, source: write(), scope: scope.value }) };
+  const ask = () => {
+    if (!text.value) return;
+    if (worker) worker.postMessage({ number, source: write(), scope: scope.value });
+    else say("this browser, or the server of this page, does not let it search");
+  };
   const search = () => {
     keep();
     number += 1;
@@ -125,7 +140,8 @@
   // The address has what is asked for, so that it can be sent; `#o12` is one row.
   const keep = () => {
     const asked = new URLSearchParams();
-    for (const [name, one] of [["text", text], ["in", scope], ["order", order]]) if (one.value) asked.set(name, one.value);
+    const fields = { text, in: scope, order };
+    for (const name in fields) if (fields[name].value) asked.set(name, fields[name].value);
     if (regex.checked) asked.set("regex", "1");
     if (keys().length) asked.set("only", keys().join(" "));
     const hash = String(asked) ? "#?" + asked : "";
@@ -140,17 +156,24 @@
     if (order.selectedIndex < 0) order.selectedIndex = 0;
     regex.checked = asked.has("regex");
     const only = new Set((asked.get("only") || "").split(" "));
-    for (const menu of menus) menu.selectedIndex = Math.max(0, [...menu.options].findIndex(one => only.has(one.className.slice(1))));
+    const isChosen = option => only.has(option.className.slice(1));
+    for (const menu of menus) menu.selectedIndex = Math.max(0, [...menu.options].findIndex(isChosen));
     hits = null;
     show();
     if (text.value) search();
   };
   const follow = () => {
-    if (!/^#o\d+$/.test(location.hash)) { if (/^#\?|^$/.test(location.hash)) restore(); return }
-    const isIt = row => row.place === location.hash.slice(1);
-    if (!shown.some(isIt)) { for (const one of [text, scope, order, ...menus]) one.localName === "select" ? one.selectedIndex = 0 : one.value = ""; hits = null; show() }
-    const at = shown.findIndex(isIt);
-    if (at < 0) { say(`${location.hash.slice(1)} is not${parts.length ? " in this part" : " here"}`); return }
+    const hash = location.hash;
+    if (!/^#o\d+$/.test(hash)) { restore(); return }
+    const find = () => shown.findIndex(row => row.place === hash.slice(1));
+    if (find() < 0) {
+      text.value = "";
+      for (const one of [scope, order, ...menus]) one.selectedIndex = 0;
+      hits = null;
+      show();
+    }
+    const at = find();
+    if (at < 0) { say(`${hash.slice(1)} is not ${parts.length ? "in this part" : "here"}`); return }
     if (at >= count) extend(at + 1);
     const node = build(shown[at]);
     node.open = true;
@@ -167,7 +190,8 @@
   addEventListener("keydown", event => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const typing = event.target.matches("input:not([type=checkbox]), select");
-    if (event.key === "Escape" || (event.key === "Enter" && event.target === text)) { event.target.blur(); if (event.key === "Enter") step(1) }
+    if (event.key === "Escape") event.target.blur();
+    else if (event.key === "Enter" && event.target === text) { text.blur(); step(1) }
     else if (typing) return;
     else if (event.key === "/") text.focus();
     else if (event.key === "j") step(1);
@@ -186,6 +210,5 @@
   for (const one of findAll(".find")) one.hidden = false;
   find(".count").remove();
   start();
-  restore();
   follow();
 })();
