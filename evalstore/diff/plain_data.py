@@ -13,7 +13,7 @@ from evalstore.diff.limits import COMPARED
 from evalstore.documents import Pointer, format_json_pointer, write_canonical
 from evalstore.documents.document import DEPTH_LIMIT, DIGIT_LIMIT
 from evalstore.errors import LoadError
-from evalstore.text import SHORT_EXCERPT, make_excerpt
+from evalstore.text import SHORT_EXCERPT, make_excerpt, make_printable
 from evalstore.word_diff import count_common_prefix
 
 _BITS = int(DIGIT_LIMIT * math.log2(10))
@@ -100,6 +100,15 @@ def describe_exchange(old: Any, new: Any) -> tuple[str, str]:
     cut = max(0, count_common_prefix(*texts) - _BEFORE_DIFFERENCE)
     focused = [make_excerpt(f"…{text[cut:]}", SHORT_EXCERPT) for text in texts]
     return focused[0], focused[1]
+
+
+def write_whole(message: str, old: Any, new: Any) -> str:
+    """Return a sentence with two values in full where it has them as `describe_exchange` shortens them."""
+    for short, value in zip(describe_exchange(old, new), (old, new), strict=True):
+        if "…" in short and short in message:
+            whole = value if isinstance(value, str) else write_canonical(value)
+            message = message.replace(short, make_printable(whole), 1)
+    return message
 
 
 def list_differences(old: Any, new: Any) -> str:

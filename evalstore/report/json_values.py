@@ -41,6 +41,13 @@ class DocumentKey(NamedTuple):
     omits_none: bool
 
 
+def _write_message(finding: Any) -> str:
+    """Return the message of a finding with its values in full: nobody reads JSON at 80 columns."""
+    from evalstore.diff.plain_data import write_whole
+
+    return write_whole(finding.message, finding.before, finding.after)
+
+
 def write_json_value(value: Any) -> Any:
     """Return a value as plain data: an enum, path, version or day as text, a fraction as the nearest decimal."""
     if type(value) in _PLAIN:
@@ -287,8 +294,9 @@ KEYS: Mapping[str, Row] = {
     ),
     "DiffFinding": (
         "rule level level_before overridden accepted direction verdict_direction certainty pointer file=new.file",
-        "line=new.line old_file=old.file old_line=old.line message reason witness max_shift max_shift_scored",
-        "fingerprint children",
+        "line=new.line old_file=old.file old_line=old.line",
+        {"message": _write_message},
+        "reason witness max_shift max_shift_scored fingerprint children",
         {
             "questions!": lambda one: (
                 {"count": one.questions, "first": one.question_ids} if one.questions else None

@@ -403,3 +403,13 @@ def test_lines_that_both_sides_have_are_parsed_once_and_the_findings_are_the_sam
         rules |= {finding.rule for finding in once.findings}
     assert rules >= {"list-reordered", "question-removed", "question-id-renamed", "question-reference-changed"}
     assert cut >= len(EDITS)
+
+
+def test_in_json_a_message_has_lists_and_mappings_in_full() -> None:
+    long = [f"{word} long tag of a list" for word in ("one", "another", "a third", "a fourth")]
+    owner = {"name": "the team that answers for it", "where": "in a room at the end of the corridor"}
+    old, new = rubric(), {**rubric(), "tags": long, "owner": owner}
+    messages = " ".join(one["message"] for one in compare(old, new).to_dict()["findings"])
+    assert all(text in messages for text in (*long, *owner.values()))
+    shown = " ".join(one.message for one in compare(old, new).findings)
+    assert long[-1] not in shown
