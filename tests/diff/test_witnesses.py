@@ -109,7 +109,7 @@ def test_json_can_hold_a_block_of_php() -> None:
 def test_a_shortened_output_says_how_long_it_is() -> None:
     check, edit, _ = CASES["a longer text"]
     shown = " ".join(text(evalstore.compare(rubric(check), rubric(check | edit))).split())
-    assert re.search(r'the output of 8,0\d\d characters "[^"]*…" goes from 0.5 \(fail\) to 1 \(pass\)', shown)
+    assert re.search(r'the output of 8,0\d\d characters "[^"]*…" goes from 50 \(fail\) to 100 \(pass\)', shown)
 
 
 TOOLS = [{"name": f"tool_{number}"} for number in range(12)]
