@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstore.checks import combine_results
-from evalstore.model import CheckResult, Combine, RubricResult, Scoring, UnscoredReason, Verdict
+from evalstore.model import CheckResult, Combine, RubricResult, Scoring, UnscoredReason, Verdict, VerdictRule
 
 IDS = [f"c{n}" for n in range(6)]
 scores = st.fractions(0, 1, max_denominator=60)
@@ -50,6 +51,7 @@ def rubrics(draw: st.DrawFn, mode: Combine | None = None) -> tuple[Scoring, list
         threshold=draw(scores),
         missing=draw(st.sampled_from(["skip", "zero"])),
         errors=draw(st.sampled_from(["skip", "zero", "fail"])),
+        verdict=draw(st.sampled_from(VerdictRule)),
     ), results
 
 
@@ -100,6 +102,26 @@ def test_all_pass_uses_the_checks_own_thresholds() -> None:
 @pytest.mark.parametrize(("score", "verdict"), [(Fraction(7, 10), "pass"), (Fraction(699, 1000), "fail")])
 def test_the_verdict_is_pass_at_the_threshold(score: Fraction, verdict: str) -> None:
     assert combine_results(scoring(), graded(score)).verdict == verdict
+
+
+def test_all_checks_that_weigh_have_to_pass_whatever_the_score() -> None:
+    half, aside = Fraction(1, 2), {"b": Fraction(0)}
+    passing, failing = scored("a", half, half), scored("b", 0)
+    of_all = scoring(verdict=VerdictRule.ALL)
+    found = [
+        combine_results(replace(of_all, weights=aside), [passing, failing]),
+        combine_results(of_all, [passing, failing]),
+        combine_results(of_all, [passing, unscored("c")]),
+        combine_results(replace(of_all, missing="zero"), [passing, unscored("c")]),
+        combine_results(replace(of_all, weights=aside, required=frozenset("b")), [passing, failing]),
+    ]
+    assert [(one.score, one.verdict.value) for one in found] == [
+        (half, "pass"),
+        (half / 2, "fail"),
+        (half, "pass"),
+        (half / 2, "fail"),
+        (0, "fail"),
+    ]
 
 
 def test_no_scored_check_leaves_the_rubric_unscored_in_every_mode() -> None:
@@ -207,14 +229,15 @@ def test_scores_stay_within_zero_and_one_and_verdicts_follow(rubric: tuple[Scori
     assert (result.score is None) == (result.verdict is Verdict.UNSCORED)
     if result.score is not None:
         assert 0 <= result.score <= 1
-        assert (result.verdict is Verdict.PASS) == (result.score >= old.threshold)
+        if old.verdict is VerdictRule.SCORE:
+            assert (result.verdict is Verdict.PASS) == (result.score >= old.threshold)
 
 
 @given(rubrics())
 def test_only_a_weighted_average_reads_weights(rubric: tuple[Scoring, list[CheckResult]]) -> None:
     old, results = rubric
     if old.combine is not Combine.WEIGHTED_AVG:
-        plain = Scoring(old.combine, {}, old.required, old.threshold, old.missing, old.errors)
+        plain = replace(old, weights={})
         assert combine_results(plain, results) == combine_results(old, results)
 
 
