@@ -216,7 +216,7 @@ ROWS = (
         scope=Scope.VERDICT,
         message="the rubric passes where {new} (was: where {old})",
         reason="the pass rate can move although the scores stay",
-        example="threshold: 0.6 → verdict: all",
+        example="threshold: 0.5 → verdict: all",
         instead="threshold: 1 → verdict: all (where every check scores 0 or 1)",
     ),
     ChangeRule(
