@@ -10,7 +10,10 @@ from pathlib import Path
 from evalstore.errors import LoadError, Place
 from evalstore.runs.formats import EEE_ROWS, EVERY_EVAL_EVER, FileFormat, detect_format
 from evalstore.runs.graded_rows import BareRow
+from evalstore.runs.imports.entry import MissingOutput
+from evalstore.runs.imports.grades import compute_average
 from evalstore.runs.imports.series_filter import SeriesFilter
+from evalstore.runs.question_mean import Outcome, compute_question_mean
 from evalstore.runs.read import read_bare_rows, read_lone_rows, read_rows, read_run
 from evalstore.runs.recorded import open_recorded
 from evalstore.runs.run_files import find_aggregate
@@ -26,6 +29,7 @@ def open_record(path: Path, choice: SeriesFilter | None) -> tuple[Run, Iterable[
     path = find_aggregate(path) if path.is_dir() else path
     shape = detect_format(path)
     if not shape.has_verdicts:
+        _refuse_unread(path, shape)
         raise LoadError(
             f"holds {shape.name}, without scores that evalstore reads",
             place=Place(str(path)),
@@ -83,7 +87,20 @@ def _has_aggregate(path: Path) -> bool:
     return False
 
 
+def _refuse_unread(path: Path, shape: FileFormat) -> None:
+    """Raise `LoadError` for a file whose first row is only nearly of its format, as a case without an output."""
+    first = next(iter(shape.require_reader()(path)), None)
+    if first is not None and not first.is_read and isinstance(first.output, MissingOutput):
+        raise LoadError(first.output.reason, place=Place(str(path)))
+
+
 def _make_bare_run(path: Path) -> Run:
+    """Return the run of rows that no aggregate names: what is known of it is the mean of its questions."""
+    outcomes: dict[str, list[Outcome]] = {}
+    for one in read_lone_rows(path):
+        outcomes.setdefault(one.row.id, []).append((one.row.score, one.row.verdict))
+    means = [compute_question_mean(found) for found in outcomes.values()]
+    known = [mean for mean in means if mean.score is not None]
     return Run(
         path=path,
         samples=path,
@@ -94,10 +111,11 @@ def _make_bare_run(path: Path) -> Run:
         dataset=None,
         rubrics=(),
         outputs_sha256="",
-        score=None,
-        pass_rate=None,
-        scored=0,
-        unscored=0,
+        score=compute_average(mean.score for mean in known),
+        pass_rate=compute_average(mean.pass_share for mean in known),
+        scored=len(known),
+        unscored=len(means) - len(known),
         checks={},
         harness={},
+        outputs=sum(map(len, outcomes.values())),
     )

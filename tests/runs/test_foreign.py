@@ -11,6 +11,7 @@ import pytest
 from evalstore.errors import LoadError
 from evalstore.model import Output, Verdict
 from evalstore.runs import MissingOutput, Run, StoredOutput, find_samples, read_outputs, read_rows, read_run
+from evalstore.runs.records import read_record
 from tests.shared_data import find_shared
 
 
@@ -42,6 +43,16 @@ def test_every_published_row_is_read(samples: Path) -> None:
             )
             for line, record in enumerate(records, 1)
         ]
+
+
+def test_rows_that_no_aggregate_names_have_a_mean(samples: Path, tmp_path: Path) -> None:
+    path = next((samples / "instance").iterdir())
+    record = json.loads(path.read_text("utf-8").splitlines()[0])
+    rows = [record, {**record, "sample_id": "other", "evaluation": {**record["evaluation"], "score": 0.5}}]
+    lone = tmp_path / "rows.jsonl"
+    lone.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    run = read_record(lone)
+    assert (run.score, run.scored) == ((Fraction(str(record["evaluation"]["score"])) + Fraction(1, 2)) / 2, 2)
 
 
 def test_a_foreign_run_gives_its_rows(samples: Path, tmp_path: Path) -> None:

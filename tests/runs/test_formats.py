@@ -615,6 +615,13 @@ def test_what_mlflow_expected_is_no_score_and_a_scorer_that_raised_has_none(
     assert next(iter(read_outputs(path))).asked == ('{"question":"Say 0","n":1}', "Say 0")
 
 
+def test_cases_without_an_output_are_not_said_to_be_outputs(tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_bytes(to_lines({"id": "a", "assert": ["greets"], "vars": {"input": "Hi"}}))
+    with pytest.raises(LoadError, match="line 1 cannot be read: this line is not an output: it has no `output`"):
+        open_record(path, None)
+
+
 def test_a_batch_joins_requests_and_responses_by_their_id(tmp_path: Path) -> None:
     failed = {"custom_id": "c", "response": {"status_code": 429, "body": {"error": {"message": "slow down"}}}}
     path = tmp_path / "both.jsonl"
