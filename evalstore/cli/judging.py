@@ -136,14 +136,15 @@ def _add_settings_of_store(
 ) -> dict[str, Any]:
     """Return the options, and for those that nobody gave what evalstore.yaml says under `judge`."""
     found = dict(options)
-    for key, value in _read_judge_settings(settings).items():
+    for key, value in read_judge_settings(settings).items():
         name = _IN_FILE[key][0]
         if found[name] is None and (key != "url" or _may_ask(settings, value, asks=asks)):
             found[name] = float(value) if isinstance(value, Decimal) else value
     return found
 
 
-def _read_judge_settings(settings: CommandSettings) -> Mapping[str, Any]:
+def read_judge_settings(settings: CommandSettings) -> Mapping[str, Any]:
+    """Return what evalstore.yaml says under `judge`; `LoadError` at its place for a value of another type."""
     from evalstore.store.locate import find_enclosing_store, resolve_folder
     from evalstore.store.root_settings import parse_settings
 

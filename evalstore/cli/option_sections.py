@@ -35,7 +35,7 @@ class SectionedCommand(click.Command):
             rows = [option.get_help_record(ctx) for option in options]
             with formatter.section(title):
                 formatter.write_dl([row for row in rows if row])
-        if any(isinstance(option, JudgeOption) for option in self.get_params(ctx)):
+        if any("--offline" in option.opts for option in self.get_params(ctx)):
             formatter.write_paragraph()
             formatter.write_text(_JUDGES)
 

@@ -20,7 +20,8 @@ from evalstore.cli.context import (
     add_output_options,
     format_examples,
 )
-from evalstore.cli.option_sections import SectionedCommand
+from evalstore.cli.judging import read_judge_settings
+from evalstore.cli.option_sections import JudgeOption, SectionedCommand
 from evalstore.cli.progress import make_watch
 from evalstore.errors import EvalstoreError, ExitCode, LoadError, RefusedError, UsageError
 
@@ -56,11 +57,10 @@ _ROUNDS = 8  # of mending: a kind, then its keys, then their values
 )
 @click.option(
     "--judge-model",
+    cls=JudgeOption,
     envvar="EVALSTORE_JUDGE_MODEL",
-    show_envvar=True,
     metavar="NAME",
     default="",
-    help="Model whose kept replies grade the examples of judges that name none.",
 )
 @click.option(
     "--as",
@@ -82,11 +82,12 @@ def command(  # noqa: PLR0913  # one parameter for each option
     """Check artifacts: schema, ids, versions, references, templates, weights, rows.
 
     Examples are graded, too: each must get the verdict or the score that it expects. Judges answer
-    from kept replies; `evalstore judge examples REF` asks for those that are missing.
+    from kept replies, of the model that evalstore.yaml or the environment names where they name
+    none (evalstore explain settings.judge); `evalstore judge examples REF` asks for the missing.
 
-    PATH is a folder, a file, or - for one document on standard input; by default the store. Errors
-    answer 1,
-    warnings 0; under --strict (or `strict: true` in evalstore.yaml) every finding answers 1.
+    PATH is a folder, a file, or - for one document on standard input; by default the store. The
+    exit code is 1 for an error and 0 for warnings; with --strict (or `strict: true` in
+    evalstore.yaml) it is 1 for any finding.
 
     --fix writes misspelt keys, kinds and words that can mean one thing only, versions of one or two
     parts, missing or surplus quotes, the ending .yml, and `renamed_from` where a released artifact
@@ -103,8 +104,9 @@ def command(  # noqa: PLR0913  # one parameter for each option
         raise UsageError("--fix needs a file, not standard input", hint="name the file")
     if kind and not paths:
         raise UsageError("--as needs a file", hint=f"evalstore validate --as {kind} FILE")
+    model = judge_model or str(read_judge_settings(settings).get("model", ""))
     validate_with = partial(
-        _validate_paths, settings, paths, kind, strict=strict, base=base, model=judge_model
+        _validate_paths, settings, paths, kind, strict=strict, base=base, model=model
     )
     result = validate_with(fix=fix)
     if fix:
