@@ -142,19 +142,19 @@ def test_the_replies_are_recorded_as_one_hash_of_all_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("judge", "reply", "said"),
     [
-        ({}, '{"score": 0.5, "rationale": " Half of it. "}', "0.5: Half of it."),
-        ({}, '{"score": 0.5, "reason": "Half of it."}', "0.5: Half of it."),
-        ({}, '{"score": 0.5, "reasoning": "Half of it."}', "0.5: Half of it."),
-        ({}, '{"score": 0.5, "explanation": "Half of it."}', "0.5: Half of it."),
-        ({}, '{"score": 1, "explanation": "d", "reasoning": "c", "reason": "b", "rationale": "a"}', "1: a"),
-        ({}, '{"score": 1, "explanation": "d", "reason": "b", "rationale": " "}', "1: b"),
-        ({}, '{"score": 1, "rationale": ["a"], "reason": {"b": 1}}', "1"),
-        ({}, '{"score": 1}', "1"),
+        ({}, '{"score": 0.5, "rationale": " Half of it. "}', "50: Half of it."),
+        ({}, '{"score": 0.5, "reason": "Half of it."}', "50: Half of it."),
+        ({}, '{"score": 0.5, "reasoning": "Half of it."}', "50: Half of it."),
+        ({}, '{"score": 0.5, "explanation": "Half of it."}', "50: Half of it."),
+        ({}, '{"score": 1, "explanation": "d", "reasoning": "c", "reason": "b", "rationale": "a"}', "100: a"),
+        ({}, '{"score": 1, "explanation": "d", "reason": "b", "rationale": " "}', "100: b"),
+        ({}, '{"score": 1, "rationale": ["a"], "reason": {"b": 1}}', "100"),
+        ({}, '{"score": 1}', "100"),
         ({"score_type": "binary"}, '{"verdict": "no", "reason": "It names no version."}', "0: It names no version."),
         (LEVELS, '{"level": "wrong", "reason": "It names no version."}', "wrong (0): It names no version."),
-        (LEVELS, '{"level": "partial"}', "partial (0.5)"),
-        ({**LEVELS, "level_scores": {"wrong": 0, "partial": 0.8, "right": 1}}, '{"level": "partial"}', "partial (0.8)"),
-        ({**LEVELS, "reply_pattern": "Level: (.*)"}, "It is nearly so.\nLevel: right", "right (1)"),
+        (LEVELS, '{"level": "partial"}', "partial (50)"),
+        ({**LEVELS, "level_scores": {"wrong": 0, "partial": 0.8, "right": 1}}, '{"level": "partial"}', "partial (80)"),
+        ({**LEVELS, "reply_pattern": "Level: (.*)"}, "It is nearly so.\nLevel: right", "right (100)"),
     ],
 )
 def test_what_a_judge_said_is_the_reason_of_its_score(judge: Mapping[str, Any], reply: str, said: str) -> None:
@@ -189,7 +189,7 @@ def test_criteria_are_the_questions_unless_the_check_has_some() -> None:
 def test_everybody_who_was_asked_is_heard() -> None:
     texts = iter(['{"score": 1, "reason": "So it is."}', '{"score": 0.5}', '{"score": 0, "rationale": "Not at all."}'])
     found = answer({**ONE, "samples": 3}, CheckContext(shelf(judge_j=JUDGE), lambda _: JudgeReply(next(texts))))
-    assert found.reason == f"{REF} 1: So it is.; {REF} 0.5; {REF} 0: Not at all."
+    assert found.reason == f"{REF} 100: So it is.; {REF} 50; {REF} 0: Not at all."
     long = JudgeReply(f'{{"score": 1, "reason": "{"so " * 500}"}}')
     found = answer({**ONE, "samples": 9}, CheckContext(shelf(judge_j=JUDGE), lambda _: long))
     assert (len(found.reason), found.reason[-1]) == (1_000, "…")

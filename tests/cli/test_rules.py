@@ -96,7 +96,7 @@ def test_a_rule_goes_with_a_direction_too() -> None:
     ("name", "hint"),
     [
         ("check-aded", "did you mean check-added?"),
-        ("gate-witout-check", "did you mean required-without-check?"),
+        ("required-witout-check", "did you mean required-without-check?"),
         ("version-too-small", "did you mean version-bump-too-small?"),
         ("qqq", LISTS),
         ("", LISTS),

@@ -15,7 +15,7 @@ import click
 import pytest
 
 from evalstore.cli.main import COMMANDS, group
-from evalstore.cli.option_sections import SectionedCommand
+from evalstore.cli.option_sections import JudgeOption, SectionedCommand
 from evalstore.report.folding import measure_columns
 from tests.cli.test_documents import CASES, LABELS, RUNS, STORY, STYLE
 from tests.rows import thin
@@ -156,9 +156,15 @@ def test_every_option_is_in_the_help_once(cli: Cli) -> None:
     assert isinstance(command, SectionedCommand)
     context = click.Context(command)
     sections = command.list_sections(context)
-    assert list(sections) == ["Options", "More options", "Judges"]
+    assert list(sections) == ["Options", "More options"]
     listed = [option.name for options in sections.values() for option in options]
-    assert sorted(listed) == sorted(one.name for one in command.get_params(context) if isinstance(one, click.Option))
+    options = [one for one in command.get_params(context) if isinstance(one, click.Option) and "--help" not in one.opts]
+    apart = [one for one in options if isinstance(one, JudgeOption)]
+    assert sorted(listed) == sorted(one.name for one in options if one not in apart)
+    assert len(apart) == 10
+    said = " ".join(cli("explain", "settings.judge").out.split())
+    assert [one.opts[-1] for one in apart if one.opts[-1] not in said and one.opts[-1] != "--judge-key"] == []
+    assert "evalstore explain settings.judge" in " ".join(cli("score", "--help").out.split())
 
 
 def test_the_tree_is_whole() -> None:

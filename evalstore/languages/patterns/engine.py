@@ -51,7 +51,8 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
             pattern, sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0)
         )
         return compiled if len(pattern) <= PATTERNS.literal else _disable_literal_search(compiled)
-    except (regex.error, ValueError, RecursionError) as error:
+    except (regex.error, ValueError, KeyError, RecursionError) as error:
+        # A KeyError is of releases before 2025 for flags that exclude each other.
         return f"the pattern does not compile: {_word_error(error)}"
 
 
