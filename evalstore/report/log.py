@@ -79,12 +79,8 @@ def _comparable_lines(log: ReleaseLog) -> Iterator[str]:
     newest = next((entry for entry in log.releases if entry.since), None)
     if newest is None:
         return
-    version, condition = newest.logged.version, _condition_of_floating(log)
-    if newest.since == version and not newest.open:
-        yield f"scores of {version} are comparable only with each other{condition}"
-    else:
-        earlier = ", or earlier," if newest.open else ""
-        yield f"scores since {newest.since}{earlier} are comparable{condition}"
+    earlier = ", or earlier," if newest.open else ""
+    yield f"scores since {newest.since}{earlier} are comparable{_condition_of_floating(log)}"
     if log.skipped:
         yield f"{count_noun(log.skipped, 'older release')} not compared: --all compares every one"
 

@@ -297,7 +297,7 @@ def test_validate_finds_what_no_change_needs(shop: Shop) -> None:
     found = json.loads(shop.run("validate", FILE, "--format", "json").out)["findings"]
     assert [(one["rule"], one["file"], one["line"]) for one in found] == [("accept-unused", FILE, 4)]
     shop.run("validate", "--strict", FILE, code=1)
-    assert "all as released" in shop.run("status").out
+    assert "all unchanged since release" in shop.run("status").out
 
 
 def test_the_file_is_in_order_whoever_was_first(shop: Shop) -> None:

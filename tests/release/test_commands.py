@@ -88,7 +88,7 @@ def test_what_a_bump_says(cli: Cli, released: Shop) -> None:
     ]
     assert released.git("show", "-s", "--format=%s") == "No filler words"
     again = cli("-C", released.root, "bump", "--all")
-    assert (again.code, again.out) == (0, "Nothing to release: rubric/tone isunchanged since its release\n")
+    assert (again.code, again.out) == (0, "Nothing to release: rubric/tone is unchanged since release\n")
     assert cli("-C", released.root, "status").out == "1 artifact, all unchanged since release\n"
 
 

@@ -139,7 +139,7 @@ def test_references_that_float_are_named(shop: Shop, cli: Cli) -> None:
     shop.bump()
     assert tracked(shop, "rubric/reviewed").floating == ("judge/accuracy@^1",)
     assert cli("-C", shop.root, "log", "rubric/reviewed").out.splitlines()[-1] == (
-        "1.0.0 is comparable only with itself, as far as judge/accuracy@^1 did not move"
+        "scores since 1.0.0 are comparable, as far as judge/accuracy@^1 did not move"
     )
 
 
@@ -164,7 +164,7 @@ def test_the_text(long: Shop, cli: Cli) -> None:
         "    patch: metadata-changed\n"
         "  1.0.0  2026-01-01  first  released by Ada Tester\n"
         "\n"
-        "2.0.2 is comparable since 2.0.0\n"
+        "scores since 2.0.0 are comparable\n"
     )
 
 

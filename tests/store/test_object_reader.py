@@ -187,7 +187,7 @@ def test_objects_that_are_expected_are_read_together_and_never_wrong(
 def test_what_is_expected_is_kept_within_bounds(
     git: Callable[..., str], batch: ObjectReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_LIMITS", module._LIMITS._replace(asked=4, ahead=8))
+    monkeypatch.setattr(module, "_LIMITS", module._LIMITS._replace(asked=4, prefetched=8))
     texts = {write(git, f"text {number}"): f"text {number}" for number in range(20)}
     batch.expect(texts)
     for oid, text in texts.items():
