@@ -215,12 +215,12 @@ def test_help_has_examples(cli: Cli) -> None:
         (
             ("--fail-under", "0.88"),
             1,
-            "it is 0.666666666667, below 0.88: --min-scored says how many may be left out\n",
+            "it is 66.666666666667, below 88: --min-scored says how many may be left out\n",
         ),
-        (("--fail-under", "0.9"), 1, "the score 0.888888888889 is below 0.9\n"),
+        (("--fail-under", "0.9"), 1, "the score 88.888888888889 is below 90\n"),
         (("--fail-under", "nan"), 2, "nan is not a number\nhint: see evalstore score --help\n"),
         (("--min-scored", "0.75"), 0, ""),
-        (("--min-scored", "0.76"), 1, "3 of 4 questions have a score, and 0.76 of them were wanted\n"),
+        (("--min-scored", "0.76"), 1, "3 of 4 questions have a score; --min-scored asks for 76 %\n"),
     ],
 )
 def test_a_gate_on_a_run(options: tuple[str, ...], code: int, said: str, cli: Cli, repo: Path, write: Write) -> None:

@@ -107,7 +107,7 @@ def test_coverage_stands_beside_the_mean(score: Any, cli: Any, store: ArtifactSt
     [
         ([BARE, BARE], ["--fail-under", ".9"], 1, "tools had nothing to grade on any output; --min-scored"),
         ([BARE, BARE], ["--fail-under", ".9", "--min-scored", "0"], 0, ""),
-        ([BARE, BARE], ["--min-scored", ".6"], 1, "2 of 4 gradings were made, and 0.6 of them were wanted"),
+        ([BARE, BARE], ["--min-scored", ".6"], 1, "2 of 4 gradings were made; --min-scored asks for 60 %"),
         ([RECORDED, BARE], ["--min-scored", ".6"], 0, ""),
         ([RECORDED, BARE], ["--fail-under", ".9", "--min-scored", "1"], 1, "3 of 4 gradings were made"),
         ([RECORDED, BARE], ["--fail-under", ".9"], 0, ""),

@@ -48,7 +48,7 @@ def test_a_row_of_a_run_is_saved_and_graded_by_its_kept_replies(cli: Cli, saved:
     )
     ran = cli("validate", cwd=saved)
     assert (ran.code, ran.out.split()[:3]) == (1, ["rubrics/sound.yaml:15:14", "error", "example-failed"])
-    assert "example 1 expects pass and gets fail (0.5): polite: 0 of 1 values found, 1 needed" in ran.out
+    assert "example 1 expects pass and gets fail (50): polite: 0 of 1 values found, 1 needed" in ran.out
     (saved / ".git/evalstore/replies.db").unlink()
     # Whatever the judge says, the score is between 0 and 0.5.
     assert [one["rule"] for one in json.loads(cli("validate", "--format", "json", cwd=saved).out)["findings"]] == [
@@ -65,7 +65,7 @@ def test_an_example_of_a_judge_is_graded_as_the_judge_answered(cli: Cli, saved: 
     judge = saved / "judges/own.yaml"
     judge.write_text(judge.read_text() + f"examples: [{{output: '{OUTPUTS['three']}', verdict: fail}}]\n")
     ran = cli("validate", "judges/own.yaml", cwd=saved)
-    said = "example 1 expects fail and gets pass (1): judge: judge/own@1.0.0 1"
+    said = "example 1 expects fail and gets pass (100): judge: judge/own@1.0.0 100"
     assert (ran.code, said in ran.out) == (1, True)
 
 
@@ -86,8 +86,8 @@ def test_judge_examples_asks_for_the_replies_that_examples_need(cli: Cli, judged
     schema = json.loads((find_resource_folder("schema") / "output/judge_examples.schema.json").read_text("utf-8"))
     assert list(compile_schema(schema).find_violations(json.loads(found.out))) == []
     (example,) = json.loads(found.out)["examples"]
-    assert (found.code, example["got"], example["as_expected"]) == (1, "pass (0.75)", False)
-    assert "example 1 expects fail, gets pass (0.75)" in cli(*rubric, cwd=judged).out
+    assert (found.code, example["got"], example["as_expected"]) == (1, "pass (75)", False)
+    assert "example 1 expects fail, gets pass (75)" in cli(*rubric, cwd=judged).out
     refused = cli("judge", "examples", "judge/accuracy@worktree", cwd=judged)
     assert (refused.code, "judges/accuracy.yaml:1:1: this judge has no examples" in refused.err) == (3, True)
 
@@ -101,7 +101,7 @@ def test_a_turned_example_is_shown_before_anything_is_invented(cli: Cli, saved: 
     lines = ran.out.split("\n\n")[1].splitlines()
     assert lines == [
         "1 of 1 example gets another grade",
-        '  rubrics/sound.yaml:8: "please" goes from pass (1) to fail (0.5), expected: pass',
+        '  rubrics/sound.yaml:8: "please" goes from pass (100) to fail (50), expected: pass',
     ]
     diff = json.loads(cli("diff", "rubric/sound", "--format", "json", cwd=saved).out)
     (turned,) = diff["examples"]["turned"]

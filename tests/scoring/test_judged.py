@@ -285,14 +285,14 @@ def test_what_the_judge_said_is_shown_wherever_its_score_is(
     said = "It names no version."
     judge_server.text = lambda _: json.dumps({"reason": said, "score": 1})
     argv = (*SCORE, write({"one": "no"}), "--judge-url", judge_server.url)
-    assert f"sound: judge/accuracy@1.0.0 0.2: {said}" in cli(*argv, cwd=judged).out
+    assert f"sound: judge/accuracy@1.0.0 20: {said}" in cli(*argv, cwd=judged).out
     path = judged / "runs/three-1.0.0-model_a.json"
     for options in ((), ("--question", "one"), ("--format", "json"), ("--format", "html")):
         assert said in " ".join(cli("show", path, *options, cwd=judged).out.split())
     run, rows = read(judged, path.name)
-    assert checks(rows["one"])["sound"].reason == f"judge/accuracy@1.0.0 0.2: {said}"
+    assert checks(rows["one"])["sound"].reason == f"judge/accuracy@1.0.0 20: {said}"
     if find_spec("pyarrow"):
-        assert run.to_arrow()["reason.sound"].to_pylist() == [f"judge/accuracy@1.0.0 0.2: {said}"]
+        assert run.to_arrow()["reason.sound"].to_pylist() == [f"judge/accuracy@1.0.0 20: {said}"]
     ran = cli("audit", path, path, "--question", "one", cwd=judged)
     assert said in " ".join(ran.out.split()), ran
 

@@ -344,7 +344,7 @@ def test_a_judge_that_cannot_judge_is_an_error_of_the_check(
     assert ran.code == bool(said)  # nothing else is scored
     assert (f"warning: llm_judge could not grade 1 of 1 outputs, first 'one': {said}" in ran.err) is bool(said)
     (row,) = read_rows(read_run(judged / "runs/three-1.0.0-model_a.json"))
-    assert row.checks[0].reason.startswith(said or "judge/odd@1.0.0 x (1)")
+    assert row.checks[0].reason.startswith(said or "judge/odd@1.0.0 x (100)")
 
 
 def test_a_reference_that_dangles_for_one_question_is_told_with_its_rubric(

@@ -76,7 +76,7 @@ def test_a_migrated_suite_is_scored_before_anything_is_committed(cli: Cli, git: 
     assert cli("migrate", legacy, "--into", fresh, cwd=fresh).code == 0
     with api.Store.open(fresh) as store:
         name = "dataset/drupal_forms"
-        ids = [question.id for question in store.questions(f"{name}@worktree")]
+        ids = [question.id for question in store.read_questions(f"{name}@worktree")]
     (fresh / "answers.jsonl").write_text("".join(json.dumps({"id": id_, "output": "x"}) + "\n" for id_ in ids))
     ran = cli("score", name, "answers.jsonl", "--worktree", cwd=fresh)
     assert (ran.code, "   unreleased\n" in ran.out) == (0, True), ran.err
@@ -227,7 +227,7 @@ def test_a_file_that_is_broken_or_missing_is_said(cli: Cli, fresh: Path) -> None
 
 def test_rows_beside_a_dataset_are_read_from_disk_by_any_number_of_processes(cli: Cli, fresh: Path) -> None:
     with api.Store.open(fresh) as store:
-        assert store.with_worktree().worktree is WorktreePins.UNRELEASED
+        assert store.with_worktree().artifacts.worktree is WorktreePins.UNRELEASED
         run = api.score("dataset/many", fresh / "rows.jsonl", store=store, out=fresh / "a", worktree="unreleased")
     assert run.dataset is not None
     assert re.fullmatch("[0-9a-f]{64}", run.dataset.rows or "")
@@ -265,7 +265,7 @@ def test_a_store_reads_files_for_whoever_asks_it(fresh: Path) -> None:
         assert isinstance(trial, api.Store)
         assert trial.load("rubric/tone@1.0.0") == store.load("rubric/tone@worktree")
         assert trial.resolve("rubric/tone@1.0.0").ref == "rubric/tone@worktree"
-        assert trial.with_worktree(None).worktree is None
+        assert trial.with_worktree(None).artifacts.worktree is None
         assert api.evaluate("rubric/tone", "please", store=store, worktree="unreleased").score == 1
         assert api.evaluate("rubric/tone@1.0.0", "please", store=trial).score == 1
         for wrong in ("some", "", True):
