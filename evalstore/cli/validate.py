@@ -104,7 +104,9 @@ def command(  # noqa: PLR0913  # one parameter for each option
         raise UsageError("--fix needs a file, not standard input", hint="name the file")
     if kind and not paths:
         raise UsageError("--as needs a file", hint=f"evalstore validate --as {kind} FILE")
-    model = judge_model or str(read_judge_settings(settings).get("model", ""))
+    model = judge_model
+    with suppress(EvalstoreError):  # what is wrong with the settings is among the findings
+        model = model or str(read_judge_settings(settings).get("model", ""))
     validate_with = partial(
         _validate_paths, settings, paths, kind, strict=strict, base=base, model=model
     )

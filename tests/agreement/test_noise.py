@@ -104,7 +104,7 @@ def test_the_file_gets_it_beside_its_validation_and_keeps_every_other_byte(
     text = (store / "judges/tone.yaml").read_text()
     assert text.startswith(JUDGE.rstrip("}\n"))
     assert "noise_sd: 0.2828, noise_flip_rate: 1, noise_measured_at: 20" in text
-    assert "standard deviation   0.283" in ran.out
+    assert "standard deviation   28.3 " in ran.out
     assert max(len(line) for line in ran.out.splitlines() if not line.startswith(("-", "+"))) <= 100
     assert cli("validate", "judges/tone.yaml", cwd=store).code == 0
     # Measured again, nothing is asked: all judgements are kept.

@@ -125,8 +125,8 @@ old: pass             4          2     agreement   75.0 %    40.9 to  92.9
 old: fail             0          2     kappa        0.500      -0.181 to  0.857
 
 verdicts that flip: 2 from pass to fail, 0 from fail to pass
-  q3  kind  pass -> fail  0.9 -> 0.4  so fine
-  q4  kind  pass -> fail  0.8 -> 0.5  so poor
+  q3  kind  pass -> fail  90 -> 40  so fine
+  q4  kind  pass -> fail  80 -> 50  so poor
 
 points                  old    new   shift     95 % interval
 mean judgement        71.25  61.25  -10.00  -36.16 to +20.16
@@ -236,7 +236,7 @@ def test_a_call_that_fails_is_no_judgement(store: Path, run: Path, cli: Cli, jud
         ("", ("--labels", "none.jsonl", "--model", "old-model"), 2, "asks old-model already"),
         ("", ("--labels", "none.jsonl", "--model", "new\u202e"), 2, "is not a name of a model"),
         ("", ("--labels", "none.jsonl", "--without", "top_p"), 2, "has no parameter 'top_p' to leave out"),
-        ("", ("--run", "RUN", "--against", "dataset/small@1.0.0"), 2, "there are none"),
+        ("", ("--run", "RUN", "--against", "dataset/small@1.0.0"), 2, "--against needs --labels"),
         ("", ("--run", "RUN", "--offline"), 3, "judge replies that are missing: 4"),
         ("pin", ("--run", "RUN"), 3, "only a working file can be written"),
         ("check", ("--run", "RUN"), 3, "names a model of its own"),
@@ -294,7 +294,7 @@ def test_a_score_is_corrected_by_the_validation_of_its_judge(
     path = store / "rubrics/answer.yaml"
     path.write_text(RUBRIC.replace("@1.0.0}", "@1.0.0, threshold: 0.5}"))
     refused = cli(*argv, cwd=store)
-    assert (refused.code, "it passes from 0.5 on, and the judge was measured at 0.7" in refused.err) == (3, True)
+    assert (refused.code, "it passes from 50 on, and the judge was measured at 70" in refused.err) == (3, True)
 
 
 def test_status_and_validate_warn_before_a_model_is_switched_off(
