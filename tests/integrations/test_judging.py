@@ -49,7 +49,9 @@ def test_a_model_that_is_named_judges(repo: Path, mock: Any, evaluated: Any, sco
     assert (check["engine"], check["replies"]) == ("mockllm/judge", compute_digest([TWO, '{"score": 1}']))
     assert "Nearly." in check["reason"]
     with Store.open(repo) as store:
-        assert score.metadata["judges"] == {"judge/accuracy@1.0.0": store.read_artifact("judge/accuracy@1.0.0").digest}
+        assert score.metadata["judges"] == {
+            "judge/accuracy@1.0.0": store.artifacts.read_artifact("judge/accuracy@1.0.0").digest
+        }
 
 
 def test_the_whole_request_of_a_judge_reaches_the_model() -> None:

@@ -173,7 +173,7 @@ def test_a_store_or_its_path_do_and_the_log_keeps_the_path(
     monkeypatch.chdir(repo.parent)
     with Store.open(repo) as store:
         given = [rubric_scorer("rubric/tone@1.0.0", each) for each in (store, repo, "repo")]
-        assert store.read_artifact("rubric/tone@1.0.0").id == "tone"  # it is still the caller's
+        assert store.artifacts.read_artifact("rubric/tone@1.0.0").id == "tone"  # it is still the caller's
     for scorer, path in zip(given, (str(repo), str(repo), "repo"), strict=True):
         log = evaluated(asked(None), scorer, mock("thanks"))
         assert log.eval.scorers[0].options == {"ref": "rubric/tone@1.0.0", "store": path, "judge": None}

@@ -191,8 +191,8 @@ def test_many_members_of_the_same_bytes_are_refused(archive: Callable[..., Path]
         ([HEADER, member("samples/a_epoch_1/sample.json", b"{}")], "stored in pieces", "samples/a_epoch_1/sample.json"),
         ([member("header.json", b'{"version": 9, "eval": {}}'), SAMPLE], "has version 9", None),
         ([member("header.json", b'{"eval": '), SAMPLE], "ends in the middle|the text ends", "header.json"),
-        ([SAMPLE], "in no shape that evalstore reads", None),
-        ([], "in no shape that evalstore reads", None),
+        ([SAMPLE], "unknown format; expected lines like", None),
+        ([], "unknown format; expected lines like", None),
     ],
 )  # fmt: skip
 def test_what_is_no_log_is_one_sentence_with_its_place(
