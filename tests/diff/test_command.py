@@ -67,9 +67,9 @@ def test_one_reference_is_its_last_release_against_the_working_tree(cli: Cli, re
         "",
         "MAJOR  polite also accepts 'thank you'",
         "       contain-phrase-added, rubrics/tone.yaml:7 (new), 867b7c5d0148d945",
-        "       moves     scores can only rise, by at most 0.5 (by definition)",
+        "       moves     scores can only rise, by at most 50 points (by definition)",
         "       why       one more way to pass",
-        '       shown by  the output "thank you" goes from 0.5 (fail) to 1 (pass)',
+        '       shown by  the output "thank you" goes from 50 (fail) to 100 (pass)',
         "",
         "1 major. This needs a major bump: the next version is 2.0.0",
     ]
@@ -161,7 +161,7 @@ def test_the_certain_and_the_possible_fail_apart(cli: Cli, repo: Path, tmp_path:
         (["rubric/tune"], 3, "tone"),
         (["rubric/tone@9.9.9"], 3, "1.0.1"),
         (["rubric/tone", "dataset/mail"], 2, "rubric/tone@1.0.1 is a rubric and dataset/mail@1.0.0 a dataset"),
-        (["old.yaml"], 2, "there is nothing to compare old.yaml with"),
+        (["old.yaml"], 2, "old.yaml: no such file"),
         (["old.yaml", "new.yaml"], 3, "old.yaml"),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_witness_is_saved_as_an_example_and_shown_before_any_other_output(repo
         f"    note: {finding['message']}\n"
     )
     again = cli("-C", repo, *save[:-1], f"{save[-1]}=fail")
-    assert "is this example already, and expects pass" in again.err
+    assert "has this example already, and expects pass" in again.err
     shown = valid(again)
     assert shown["examples"]["turned"][0]["as_expected"] is True
     added = next(one for one in shown["findings"] if one["rule"] != "examples-changed")

@@ -205,7 +205,7 @@ def test_the_calls_are_told_in_text_and_json(cli: Any, tmp_path: Path) -> None:
     for name, value in (("old", check(SEARCH)), ("new", check(SEARCH, {**READ, "args": {"page": 1.5}}))):
         (tmp_path / f"{name}.yaml").write_text(json.dumps(value))
     told = cli("-C", tmp_path, "diff", "old.yaml", "new.yaml").out
-    shown = 'shown by the output "An answer." with the calls [{"name":"search"}] goes from 1 (pass) to 0 (fail)'
+    shown = 'shown by the output "An answer." with the calls [{"name":"search"}] goes from 100 (pass) to 0 (fail)'
     assert shown in " ".join(told.split())
     (tmp_path / "old.yaml").write_text(json.dumps(check({**READ, "args": {"page": 1.5}})))
     (tmp_path / "new.yaml").write_text(json.dumps(check({**READ, "args": {"page": 2.5}})))

@@ -39,9 +39,9 @@ def test_it_says_what_became_of_each_source(cli: Run, suite: Suite, tmp_path: Pa
     assert ran.out.splitlines() == [
         "FORMAT             FILES  ENTRIES  MIGRATED  LOSSY  UNMAPPED  REFUSED",
         "ai_best_practices      1        6         4      1         0        1",
+        "recognised as ai_best_practices (agentskills): its cases have a key that only this grader reads",
         "",
         "legacy/forms/evals.json -> datasets/forms.yaml  6 entries",
-        "  ai_best_practices (agentskills), 95% sure: its cases have a key that only this grader reads",
         "  note     lines 11, 25 and 30  no check: any answer that is not empty passes, as the runner had it",
         "  lossy    line 15              must_contain_any is a text where a list belongs: the legacy grader",
         "                                took each character by itself",
