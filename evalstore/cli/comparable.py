@@ -12,7 +12,7 @@ import click
 from evalstore.cli.context import CommandSettings, add_output_options, format_examples
 from evalstore.cli.diff_sides import compare_sides, read_side
 from evalstore.cli.option_sections import SectionedCommand
-from evalstore.cli.param_types import REF, name_artifact, read_ref
+from evalstore.cli.param_types import REF, check_ref, name_artifact
 from evalstore.errors import ExitCode, UsageError
 from evalstore.report.text_layout import join_names
 from evalstore.text import count_noun
@@ -77,7 +77,7 @@ def _find_kind(word: str, settings: CommandSettings) -> str:
     if word.startswith("git:"):
         return _COMMIT
     try:
-        read_ref(name_artifact(word, settings.path, of_content=True))
+        check_ref(word, settings.path, of_content=True)
     except UsageError:
         return _RUN
     return _VERSION

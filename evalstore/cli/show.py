@@ -21,9 +21,8 @@ from evalstore.cli.param_types import (
     ONLY_HELP,
     REF,
     USER_FILE,
-    name_artifact,
+    check_ref,
     parse_only,
-    read_ref,
 )
 from evalstore.cli.run_pages import KEPT, show_pairs, write_run_page
 from evalstore.errors import UsageError
@@ -148,9 +147,7 @@ def command(  # noqa: PLR0913  # the command line
     if settings.format in _RUN_FORMATS:
         what = _RUN_FORMATS[settings.format]
         raise UsageError(f"only a run can be {what}", hint="to see the file, remove --format")
-    ref = name_artifact(name, settings.path, of_content=True)
-    read_ref(ref)
-    _show_artifact(settings, ref, raw=raw)
+    _show_artifact(settings, check_ref(name, settings.path, of_content=True), raw=raw)
 
 
 def is_run_name(name: str, folder: Path) -> bool:

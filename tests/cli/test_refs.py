@@ -50,6 +50,20 @@ def test_a_malformed_reference_is_a_wrong_command_line(
     assert " is not a" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [("bump tone", "rubric/tone"), ("show tune@1.0.0", "rubric/tone@1.0.0"), ("score rubrik/tone x", "rubric/tone")],
+)
+def test_a_reference_without_a_kind_is_told_what_it_may_mean(
+    line: str, meant: str, capsys: pytest.CaptureFixture[str], repo: Path
+) -> None:
+    (repo / "rubrics").mkdir()
+    (repo / "rubrics/tone.yaml").write_text(TONE)
+    with pytest.raises(SystemExit) as ended:
+        main(["-C", str(repo), *line.split()])
+    assert (ended.value.code, f"hint: did you mean {meant}?\n" in capsys.readouterr().err) == (2, True)
+
+
 def test_references_are_completed_from_what_is_on_disk(
     repo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
