@@ -2,6 +2,7 @@
 
 What was sampled and how it was graded stand on lines of their own: a sample is put together from
 its `sampling` and its `match` or `metrics` events, in the order in which the samples first appear.
+Measured with evals 3.0.1.post1 (Match, Includes, FuzzyMatch).
 """
 
 from __future__ import annotations
@@ -26,11 +27,17 @@ from evalstore.runs.imports.entry import (
     read_asked,
     read_id,
 )
-from evalstore.runs.imports.grades import grade_by_checks, make_check, read_passed, read_score
+from evalstore.runs.imports.grades import (
+    grade_by_checks,
+    make_check,
+    name_apart,
+    read_passed,
+    read_score,
+)
 from evalstore.runs.imports.messages import read_last_question
 from evalstore.runs.record_fields import get_mapping
 
-_UNFINISHED = "started"
+_UNFINISHED, _MATCH = "started", "match"
 
 
 @dataclass(slots=True)
@@ -57,7 +64,7 @@ class _Sample:
             several = expected if isinstance(expected, list) else [expected]
             self.reference = tuple(one for one in several if isinstance(one, str))
             passed = read_passed(data.get("correct"))
-            self.checks.append(make_check("match", None, passed, engine="openai/evals"))
+            self.checks.append(make_check(_MATCH, None, passed, engine="openai/evals"))
         elif type_ == "metrics":
             for name, value in data.items():
                 score = read_score(value)
@@ -68,7 +75,12 @@ class _Sample:
 
     def build_grade(self) -> RecordedGrade | None:
         """Return what the events say of the answer; None where no event does."""
-        return grade_by_checks(self.checks, reference=self.reference) if self.checks else None
+        if not self.checks:
+            return None
+        # A match is the verdict itself; metrics beside it, as of FuzzyMatch, repeat and refine it.
+        verdicts = [check for check in self.checks if check.id == _MATCH]
+        grade = grade_by_checks(verdicts or self.checks, reference=self.reference)
+        return grade._replace(checks=name_apart(self.checks))
 
 
 def is_log(names: AbstractSet[str]) -> bool:
@@ -113,7 +125,7 @@ def read_log_facts(path: Path) -> FileFacts:
         if isinstance(report := row.get("final_report"), dict):
             finished = True
             if (accuracy := read_score(report.get("accuracy"))) is not None:
-                claims.append(RecordedMean("accuracy", accuracy, check="match"))
+                claims.append(RecordedMean("accuracy", accuracy, check=_MATCH))
     return FileFacts(name, model or "", at, "" if finished else _UNFINISHED, tuple(claims))
 
 
