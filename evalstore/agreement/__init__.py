@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from evalstore.agreement.comparison import JudgeReplacement
     from evalstore.agreement.confusion import Agreement, Confusion, LabelledCase
     from evalstore.agreement.examples import ExampleResults, ask_examples
+    from evalstore.agreement.label_file import LabelFile, open_label_file, order_for_labels
     from evalstore.agreement.measurement import MeasurementRequest, open_measurement
     from evalstore.agreement.noise import (
         JudgeNoise,
@@ -30,6 +31,7 @@ __all__ = [
     "ExampleResults",
     "JudgeNoise",
     "JudgeReplacement",
+    "LabelFile",
     "LabelledCase",
     "MeasurementRequest",
     "NoiseRequest",
@@ -41,10 +43,12 @@ __all__ = [
     "draft_noise",
     "draft_replacement",
     "draft_validation",
+    "open_label_file",
     "open_measurement",
     "open_noise_measurement",
     "open_replacement",
     "open_wording_trial",
+    "order_for_labels",
 ]
 
 # Half a second of modules, of which a command wants one name or two.
@@ -54,6 +58,7 @@ __getattr__ = import_lazily(
         ".comparison": ("JudgeReplacement",),
         ".confusion": ("Agreement", "Confusion", "LabelledCase"),
         ".examples": ("ExampleResults", "ask_examples"),
+        ".label_file": ("LabelFile", "open_label_file", "order_for_labels"),
         ".measurement": ("MeasurementRequest", "open_measurement"),
         ".noise": ("JudgeNoise", "NoiseRequest", "RepeatedJudgement", "open_noise_measurement"),
         ".replacement": ("ReplacementRequest", "open_replacement"),

@@ -21,6 +21,7 @@ from evalstore.store import ArtifactStore, Resolved
 
 if TYPE_CHECKING:
     from evalstore.agreement import (
+        LabelFile,
         MeasurementRequest,
         NoiseRequest,
         ReplacementRequest,
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
         draft_noise,
         draft_replacement,
         draft_validation,
+        open_label_file,
         open_measurement,
         open_noise_measurement,
         open_replacement,
         open_wording_trial,
+        order_for_labels,
     )
     from evalstore.agreement.ask_command import suggest_ask_command
     from evalstore.agreement.correction import plan_corrections
@@ -211,6 +214,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "evalstore.runs": ("Run",),
     "evalstore.scoring": ("ScoringOptions", "open_job"),
     "evalstore.agreement": (
+        "LabelFile",
         "MeasurementRequest",
         "NoiseRequest",
         "ReplacementRequest",
@@ -220,10 +224,12 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "draft_noise",
         "draft_replacement",
         "draft_validation",
+        "open_label_file",
         "open_measurement",
         "open_noise_measurement",
         "open_replacement",
         "open_wording_trial",
+        "order_for_labels",
     ),
     "evalstore.agreement.ask_command": ("suggest_ask_command",),
     "evalstore.agreement.correction": ("plan_corrections",),

@@ -88,7 +88,9 @@ def combine_results(scoring: Scoring, results: Sequence[CheckResult]) -> RubricR
     score, reason = _compute_score(scoring, results)
     if scoring.verdict is VerdictRule.ALL and score is not None:
         passed = not reason and all(
-            check.passed for check in select_counted(scoring, results) if scoring.weighs(check.id)
+            check.passed
+            for check in select_counted(scoring, results)
+            if scoring.has_weight(check.id)
         )
         verdict = Verdict.PASS if passed else Verdict.FAIL
     else:

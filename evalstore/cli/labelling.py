@@ -17,7 +17,7 @@ from evalstore.model import Verdict
 from evalstore.text import count_noun, make_excerpt
 
 if TYPE_CHECKING:
-    from evalstore.agreement.label_file import LabelFile
+    from evalstore.api import LabelFile
     from evalstore.report.text_layout import Screen
     from evalstore.runs import GradedRow, Run
     from evalstore.runs.run_view import RunView
@@ -46,7 +46,7 @@ def require_terminal(settings: CommandSettings, *, failed: bool) -> None:
 
 def label_run(settings: CommandSettings, view: RunView, file: Path) -> None:
     """Ask for a label of each output of a run that has none in `file` yet, in an order that no grader has made."""
-    from evalstore.agreement.label_file import open_label_file, order_for_labels
+    from evalstore.api import open_label_file, order_for_labels
     from evalstore.files import refuse_links_below
     from evalstore.runs.records import can_be_graded
     from evalstore.store.locate import find_top

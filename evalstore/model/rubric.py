@@ -60,7 +60,7 @@ class Scoring:
     errors: str = "skip"
     verdict: VerdictRule = VerdictRule.SCORE
 
-    def weighs(self, id_: str) -> bool:
+    def has_weight(self, id_: str) -> bool:
         """Whether a check counts: in a weighted average, one of weight 0 does not."""
         return self.combine is not Combine.WEIGHTED_AVG or self.weights.get(id_, 1) > 0
 

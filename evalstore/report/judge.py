@@ -131,7 +131,7 @@ def _describe_rows(agreement: Agreement) -> str:
 def _describe_verdicts(agreement: Agreement) -> str:
     read, judged_count = agreement.read, agreement.confusion.rows - agreement.read
     engines = (
-        f" by {make_excerpt(', '.join(agreement.engines), 60)}, pass from {format_score(agreement.threshold)} on"
+        f" by {make_excerpt(', '.join(agreement.engines), 60)}, {format_score(agreement.threshold)} or more is a pass"
         if judged_count
         else ""
     )

@@ -294,7 +294,7 @@ def test_a_judge_is_asked_once_for_each_row_and_never_again(
     labelled(rows(verdicts=False))
     ran = cli(*JUDGED, cwd=store, **env(judge_server))
     assert ran.code == 0, ran.err
-    assert "verdicts: 0 read from the labels, 6 given by small-served, a pass from 0.7 on" in ran.out
+    assert "verdicts: 0 read from the labels, 6 given by small-served, 70 or more is a pass" in ran.out
     assert "judge pass 0.8" in ran.out
     assert judge_server.calls == 6
     prompt = next(prompt for prompt in judge_server.asked if "gold_flexbox_gap" in prompt)
@@ -320,7 +320,7 @@ def test_the_threshold_is_where_a_pass_begins(
     lax = cli(*JUDGED, "--threshold", "0.8", "--format", "json", cwd=store, **env(judge_server))
     assert json.loads(lax.out)["counts"] == {"true_pass": 3, "false_fail": 0, "false_pass": 1, "true_fail": 2}
     assert judge_server.calls == 6
-    for odd in ("1.5", "-0.1", "nan", "high"):
+    for odd in ("150", "-0.1", "nan", "high"):
         assert cli(*JUDGED, "--threshold", odd, cwd=store).code == 2
 
 

@@ -162,7 +162,7 @@ def test_what_cannot_be_asked_is_said(store: Path, run: Path, cli: Cli, judge_se
     edit(store, "judges/tone.yaml", "Very kind:", "Kind:")
     edit(store, "rubrics/answer.yaml", "threshold: 0.75", "threshold: 0.5")
     ran = cli("diff", "rubric/answer", "--ask", "5", "--run", run, cwd=store)
-    assert (ran.code, "no judge is asked anything else" in ran.err) == (3, True)
+    assert (ran.code, "the change alters no prompt about an output of this run" in ran.err) == (3, True)
 
 
 def test_the_command_that_asks_names_the_artifact_and_the_newest_run(store: Path, run: Path, cli: Cli) -> None:

@@ -405,7 +405,7 @@ def measure_part(state: RubricState, results: Sequence[CheckResult]) -> tuple[ob
     )
     closes = any(check.id in scoring.required and not check.passed for check in counted)
     passes = not state.needs_all or all(
-        check.passed for check in counted if scoring.weighs(check.id)
+        check.passed for check in counted if scoring.has_weight(check.id)
     )
     return fails, closes, passes, bool(counted), _PARTS[state.combine](counted)
 
