@@ -45,7 +45,8 @@ fresh: .venv/dev.stamp  ## generated files are up to date
 	$(BIN)/python -m tests.diff.rule_sets --check
 	$(BIN)/python -m tests.project.generate --check
 
-sockets: .venv/sockets.stamp .venv/training.stamp  ## the programs that evalstore plugs into, in their newest releases; `make test` tries them
+sockets: .venv/dev.stamp .venv/sockets.stamp .venv/training.stamp .venv/bridges.stamp .venv/node.stamp  ## the programs that evalstore plugs into, which `make test` tries, and those whose files it reads, tried here
+	$(PYTEST) -m slow tests/integrations/test_bridges.py
 
 docs: .venv/docs.stamp .venv/run.stamp  ## the site of docs/, in dist/site; a broken link ends it
 	rm -rf dist/demo dist/samples
@@ -110,6 +111,16 @@ clean:
 .venv/newest.stamp: pyproject.toml | .venv/uv/bin/uv
 	$(UV) venv --quiet --clear --python $(NEWEST) .venv/newest
 	$(UV) pip install --quiet --upgrade --python .venv/newest --editable . --group dev
+	@touch $@
+
+.venv/bridges.stamp: pyproject.toml | .venv/uv/bin/uv
+	$(UV) venv --quiet --clear --python $(PYTHON) .venv/bridges
+	$(UV) pip install --quiet --python .venv/bridges --group bridges
+	@touch $@
+
+# Pinned: what a release writes is part of what is tested.
+.venv/node.stamp: Makefile | .venv/bin/python
+	npm install --silent --no-audit --no-fund --prefix .venv/node promptfoo@0.121.20 agentv@4.42.4
 	@touch $@
 
 # PyTorch has no build for the CPU on PyPI: without an index that has one, TRL's test is skipped.
