@@ -199,6 +199,8 @@ def main(argv: list[str] | None = None) -> None:
 def _make_usage_error(error: click.UsageError) -> UsageError:
     command = error.ctx.command_path if error.ctx else "evalstore"
     message = " ".join(error.format_message().split())
+    if isinstance(error, click.NoSuchOption):  # releases of click quote it differently
+        message = message.replace(f"option: {error.option_name}", f"option '{error.option_name}'")
     if isinstance(error, click.NoSuchOption) and error.ctx and error.ctx.parent is None:
         return UsageError(
             message, hint="options other than -C follow the command; see evalstore --help"

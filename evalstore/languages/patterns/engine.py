@@ -46,10 +46,9 @@ def compile_pattern(pattern: str, flags: str) -> regex.Pattern[str] | str:
         return f"the pattern is longer than {PATTERNS.length:,} characters"
     if count_items(pattern) > PATTERNS.items:
         return f"the pattern's counted repeats expand to more than {PATTERNS.items:,} items"
+    known_flags = sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0)
     try:
-        compiled = regex.compile(
-            pattern, sum((regex.RegexFlag[flag.upper()] for flag in flags), regex.VERSION0)
-        )
+        compiled = regex.compile(pattern, known_flags)
         return compiled if len(pattern) <= PATTERNS.literal else _disable_literal_search(compiled)
     except (regex.error, ValueError, KeyError, RecursionError) as error:
         # A KeyError is of releases before 2025 for flags that exclude each other.
