@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from evalstore.audits.edits.version_comparison import find_diff_findings
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
 from evalstore.audits.side_replay import (
@@ -18,6 +20,7 @@ from evalstore.audits.side_replay import (
     sum_results,
 )
 from evalstore.audits.values import Audit
+from evalstore.diff import DiffFinding
 from evalstore.errors import EvalstoreError, RefError
 from evalstore.model import parse_ref
 from evalstore.model.outcome import NO_GRADINGS, Coverage
@@ -103,10 +106,11 @@ def _replay_once(
 
 @dataclass(frozen=True, slots=True)
 class ReadRelease:
-    """One release: what its tag says, and its artifact."""
+    """One release: what its tag says, its artifact, and what changed since the one before."""
 
     summary: ReleaseSummary
     resolved: Resolved
+    findings: tuple[DiffFinding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +137,14 @@ class ScoredRun:
 
 @dataclass(frozen=True, slots=True)
 class ScoreHistory:
-    """Runs by releases of one artifact, the oldest first; `calls` to judges would fill what is missing."""
+    """Runs by releases of one artifact, the oldest first; `calls` to judges would fill what is missing.
+
+    `findings` are what each release changed since the one before it here.
+    """
 
     name: str
     releases: tuple[ReleaseSummary, ...]
+    findings: tuple[tuple[DiffFinding, ...], ...]
     runs: tuple[ScoredRun, ...]
     calls: int
     notes: tuple[str, ...] = ()
@@ -168,10 +176,21 @@ def build_history(
         )
         scored = tuple(score_run(run, grader, releases) for run, grader in graders)
         told = tuple(dict.fromkeys((*notes, *finder.notes)))
-        summaries = tuple(one.summary for one in releases)
-        return ScoreHistory(parse_ref(ref).name, summaries, scored, len(session.missing), told)
+        return _join_history(parse_ref(ref).name, releases, scored, len(session.missing), told)
 
     return grade_with_judges(store, judges, attempt)
+
+
+def _join_history(
+    name: str,
+    releases: Sequence[ReadRelease],
+    runs: tuple[ScoredRun, ...],
+    calls: int = 0,
+    notes: tuple[str, ...] = (),
+) -> ScoreHistory:
+    summaries = tuple(one.summary for one in releases)
+    findings = tuple(one.findings for one in releases)
+    return ScoreHistory(name, summaries, findings, runs, calls, notes)
 
 
 def resolve_releases(
@@ -196,13 +215,18 @@ def resolve_releases(
             )
     if not found:
         raise RefError(f"no release of {ref} can be read", hint="; ".join(notes))
-    return found, notes
+    finder = VersionFinder(store, notes)
+    compared = [
+        replace(new, findings=find_diff_findings(finder, old.resolved, new.resolved))
+        for old, new in pairwise(found)
+    ]
+    return [found[0], *compared], notes
 
 
 def score_run(run: Path | str, grader: OutputGrader, releases: Sequence[ReadRelease]) -> ScoredRun:
     """Grade the outputs of one run under each of some releases of one artifact."""
     stored, versions = grader.stored, [release.resolved for release in releases]
-    cells = tuple(sum_results(grader.grade_under(version)) for version in versions)
+    cells = tuple(map(grader.sum_under, versions))
     used = [stored.run.dataset, *stored.run.rubrics, *stored.run.judges]
     digests = {
         pinned.digest
@@ -289,9 +313,7 @@ def build_timelines(audit: Audit, runs: Sequence[Path], store: ArtifactStore) ->
             scored = tuple(
                 score_run(run, grader, releases) for run, grader in zip(runs, graders, strict=True)
             )
-            found.append(
-                ScoreHistory(name, tuple(release.summary for release in releases), scored, 0)
-            )
+            found.append(_join_history(name, releases, scored))
         return found
 
     return Timelines(tuple(grade_with_judges(store, None, attempt)), tuple(notes))

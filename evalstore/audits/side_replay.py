@@ -41,6 +41,7 @@ from evalstore.model import (
     parse_ref,
     read_rubric,
 )
+from evalstore.model.outcome import NO_GRADINGS, Coverage, count_coverage
 from evalstore.runs import GradedRow, Run
 from evalstore.runs.question_mean import QuestionMean, compute_question_mean
 from evalstore.runs.run_files import read_json_objects
@@ -55,6 +56,8 @@ _Answer = TypeVar("_Answer")
 # What a run's outputs get under one rubric, by question; None where a judge's reply or an artifact
 # is missing.
 RunResults = Mapping[str, QuestionMean | None]
+# A question's outputs under one rubric, and how many of their gradings were made.
+_Graded = tuple[QuestionMean | None, Coverage]
 
 
 def measure_change(
@@ -212,12 +215,7 @@ class SideReplay:
 
     def grade_row(self, row: GradedRow, known: dict[str, CheckResult]) -> QuestionMean | None:
         """Return the result of a row, None where something is missing; `known` maps contents of checks to results."""
-        found = self.grade_outputs(row, known)
-        return (
-            None
-            if found is None
-            else compute_question_mean((one.score, one.verdict) for one in found)
-        )
+        return _sum_outputs(self.grade_outputs(row, known))[0]
 
     def grade_outputs(
         self, row: GradedRow, known: dict[str, CheckResult]
@@ -338,13 +336,14 @@ class RunTotals:
     """The mean score and the mean share of passes over the scored questions; None without any, or where replies lack.
 
     `missing` counts the outputs that could not be graded, because a reply or an artifact is
-    missing.
+    missing. `coverage` is that of the outputs that could.
     """
 
     score: Fraction | None
     pass_rate: Fraction | None
     scored: int
     missing: int = 0
+    coverage: Coverage = NO_GRADINGS
 
 
 @dataclass(slots=True)
@@ -371,13 +370,24 @@ class OutputGrader:
         Outputs that it does not reach keep what the run recorded. A rubric that graded none of them
         grades them all.
         """
+        return {id_: mean for id_, (mean, _) in self._grade_rows(resolved).items()}
+
+    def sum_under(self, resolved: Resolved) -> RunTotals:
+        """Return the totals of the same results, with their coverage."""
+        graded = self._grade_rows(resolved)
+        counts = [coverage for _, coverage in graded.values()]
+        coverage = Coverage(sum(one.graded for one in counts), sum(one.asked for one in counts))
+        totals = sum_results({id_: mean for id_, (mean, _) in graded.items()})
+        return replace(totals, coverage=coverage)
+
+    def _grade_rows(self, resolved: Resolved) -> dict[str, _Graded]:
         store = self.finder.store
         reaches_all = resolved.kind is Kind.RUBRIC and not self.has_used(resolved)
         stored = self._give_rubric(resolved) if reaches_all else self.stored
         side = ChangeSide(resolved.artifact, store.read_artifact, lambda: store.questions(resolved))
         replay = SideReplay.from_run(side, stored, self.finder, self.session)
         ids = self.session.judges.watch(stored.rows, len(stored.rows))
-        return {id_: self.grade_row(replay, id_) for id_ in ids}
+        return {id_: self._grade_row(replay, id_) for id_ in ids}
 
     def has_used(self, resolved: Resolved) -> bool:
         """Whether an artifact of this name graded an output of the run, itself or through another."""
@@ -391,21 +401,33 @@ class OutputGrader:
 
     def grade_row(self, replay: SideReplay, id_: str) -> QuestionMean | None:
         """Return the result of one question's outputs under one side; None where something is missing."""
+        return self._grade_row(replay, id_)[0]
+
+    def _grade_row(self, replay: SideReplay, id_: str) -> _Graded:
         row, before, after = (
             replay.stored.rows[id_],
             self.stored.questions.get(id_),
             replay.questions.get(id_),
         )
         if not replay.can_affect(row):
-            return row.mean
+            return row.mean, count_coverage(
+                result for one in row.outputs for result in one.checks
+            )
         # An output for another input does not answer this question.
         if before is None or after is None or before.input_digest != after.input_digest:
-            return None
+            return None, NO_GRADINGS
         known = self._known.setdefault((id_, after.input_digest, after.reference_digest), {})
-        found = replay.grade_row(row, known)
+        found = replay.grade_outputs(row, known)
         if found is None:
             self.session.note_missing(replay.lacking)
-        return found
+        return _sum_outputs(found)
+
+
+def _sum_outputs(found: Sequence[RubricResult] | None) -> _Graded:
+    if found is None:
+        return None, NO_GRADINGS
+    coverage = count_coverage(result for one in found for result in one.checks)
+    return compute_question_mean((one.score, one.verdict) for one in found), coverage
 
 
 def sum_results(results: RunResults) -> RunTotals:

@@ -35,6 +35,7 @@ from evalstore.statistics import (
     compute_sign_flip_p,
     count_moves,
     estimate_change,
+    estimate_mean,
     estimate_rest,
     estimate_rest_mean,
     estimate_shift,
@@ -63,6 +64,7 @@ class _FactorSum:
     first: ExactMean = field(default_factory=ExactMean)
     last: ExactMean = field(default_factory=ExactMean)
     shares: ShareMoves = field(default_factory=ShareMoves)
+    pass_shares: ShareMoves = field(default_factory=ShareMoves)
     # Of the questions whose verdict turned, its part in that.
     turned: ShareMoves = field(default_factory=ShareMoves)
     # By place, the shares of the questions that it moved.
@@ -79,6 +81,7 @@ class _FactorSum:
         share, passes = block.share
         self.share.add(share)
         self.passes.add(passes)
+        self.pass_shares.add(passes, group)
         self.first.add(block.first)
         self.last.add(block.last)
         if share:
@@ -367,7 +370,12 @@ class AuditTotals:
             detectable=estimate.mean.detectable_effect if estimate and estimate.mean else None,
             typical=self._count_moves(total.shares) if has_signs else None,
             verdicts=self._count_moves(total.turned) if has_signs else None,
+            ci_passes=self._find_interval(total.pass_shares) if has_signs else None,
         )
+
+    def _find_interval(self, moves: ShareMoves) -> Interval | None:
+        mean = estimate_mean(self.units.count_units(moves))
+        return mean and mean.interval
 
     def _count_moves(self, moves: ShareMoves) -> MoveCounts:
         return count_moves(self.units.count_units(moves))

@@ -134,7 +134,8 @@ class Factor:
     counts the verdicts that it has a part in. `detectable` is the smallest share that so many
     questions show (MDE). `typical` counts the questions, or groups, that it moved down and up, and
     `verdicts` those whose verdict it turned; None where nothing was sampled, or it is estimated.
-    `noise` is how far the judge's own noise moves a score, where the share is within.
+    `noise` is how far the judge's own noise moves a score, where the share is within. `ci_passes`
+    is the 95 % interval of its share of the pass rate, where that was sampled and is no estimate.
     """
 
     members: tuple[FactorName, ...]
@@ -156,6 +157,7 @@ class Factor:
     typical: MoveCounts | None = None
     verdicts: MoveCounts | None = None
     noise: float | None = None
+    ci_passes: Interval | None = None
 
     @property
     def name(self) -> str:

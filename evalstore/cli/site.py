@@ -68,6 +68,7 @@ def _require_own_folder(out: Path) -> None:
 
 def _iterate_pages(site: StoreSite, watch: Watch[Any]) -> Iterator[tuple[str, Iterable[bytes]]]:
     from evalstore.api import summarize_artifact
+    from evalstore.report.diff_words import write_step
     from evalstore.report.notebook import write_audit
     from evalstore.report.pages import diff, reference_graph
     from evalstore.report.pages import site as pages
@@ -81,7 +82,8 @@ def _iterate_pages(site: StoreSite, watch: Watch[Any]) -> Iterator[tuple[str, It
         yield f"{summary.name}/index.html", [pages.write_artifact(artifact).encode()]
         for found in site.iterate_diffs(artifact):
             path = found.step.path
-            links[diff.write_step(summary.name, found.step.old, found.step.new)] = f"../{path}"
+            step = write_step(summary.name, found.step.old, found.step.new)
+            links[step] = f"../{path}"
             trail = pages.write_trail(path, summary.name)
             yield path, [diff.write_page(found.diff, trail).encode()]
     for run in watch(site.runs):

@@ -132,6 +132,11 @@ def format_exchange(finding: DiffFinding, width: int) -> str | list[Line]:
     )
 
 
+def write_step(ref: str | None, old: object, new: object) -> str:
+    """Return the two sides of a step as `evalstore diff` reads them."""
+    return f"{ref}@{old} {ref}@{new}"
+
+
 def sort_by_level(findings: Iterable[DiffFinding]) -> list[DiffFinding]:
     """Return findings from major to patch, each level in its order."""
     return sorted(findings, key=lambda finding: finding.level, reverse=True)

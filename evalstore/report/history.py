@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evalstore.report.diff_words import sort_by_level, write_step
 from evalstore.report.formats.markdown import escape_prose, format_code, format_table
 from evalstore.report.json_values import select_json_keys, write_json_value
 from evalstore.report.text_layout import (
+    DAY,
     PAPER,
     Screen,
     format_columns,
@@ -23,9 +26,12 @@ if TYPE_CHECKING:
 
     from evalstore.audits.score_history import ScoredRun, ScoreHistory
     from evalstore.audits.side_replay import RunTotals
+    from evalstore.diff import DiffFinding
 
 
 _NAMED = 3  # checks in a sentence
+_EDITS = 5  # of a release
+_MARGIN = " " * 2
 
 
 _GAP = 2
@@ -46,7 +52,9 @@ def text(history: ScoreHistory, screen: Screen = PAPER) -> str:
         for block in _format_tables(title, history, pick, screen.width)
     ]
     notes = screen.wrap(*_list_marks(history), *list_notes(history))
-    return "\n\n".join([history.name, *blocks, "\n".join(notes)])
+    steps = [line for step in _list_steps(history) for line in _format_step(step, screen)]
+    parts = [history.name, *blocks, "\n".join(steps), "\n".join(notes)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def markdown(history: ScoreHistory) -> str:
@@ -55,7 +63,13 @@ def markdown(history: ScoreHistory) -> str:
     for title, pick in (("score", _pick_score), ("passes", _pick_pass_rate)):
         rows = [(_name_run(run), *_list_cells(run, history.versions, pick)) for run in history.runs]
         parts.append("\n".join(format_table((title, *history.versions), rows)))
-    return join_blocks(*parts, *map(escape_prose, (*_list_marks(history), *list_notes(history))))
+    steps = [
+        f"- {escape_prose(step.title)}: {escape_prose('; '.join(step.list_edits()))} "
+        f"({format_code(step.command)})"
+        for step in _list_steps(history)
+    ]
+    notes = (*_list_marks(history), *list_notes(history))
+    return join_blocks(*parts, steps, *map(escape_prose, notes))
 
 
 def html(history: ScoreHistory) -> str:
@@ -75,6 +89,7 @@ def document(history: ScoreHistory) -> dict[str, Any]:
         "releases": [
             select_json_keys(one, "commit author date bump summary") for one in history.releases
         ],
+        "edits": [[one.message for one in found] for found in history.findings],
         "cells": [write_json_value([cell.score for cell in run.cells]) for run in history.runs],
         "passes": [
             write_json_value([cell.pass_rate for cell in run.cells]) for run in history.runs
@@ -84,8 +99,43 @@ def document(history: ScoreHistory) -> dict[str, Any]:
         "not_graded": [[cell.missing for cell in run.cells] for run in history.runs],
         "ungraded": [run.ungraded for run in history.runs],
         "coverage": write_json_value([run.coverage for run in history.runs]),
+        "cell_coverage": write_json_value(
+            [[cell.coverage for cell in run.cells] for run in history.runs]
+        ),
         **select_json_keys(history, "calls notes"),
     }
+
+
+class _HistoryStep(NamedTuple):
+    """A release that changed something: who released it and when, what changed, and the diff of it."""
+
+    title: str
+    findings: Sequence[DiffFinding]
+    command: str
+
+    def list_edits(self) -> list[str]:
+        """Return the first edits in words, those first that need the higher bump, and how many more there are."""
+        words = [one.message for one in sort_by_level(self.findings)]
+        more = len(words) - _EDITS
+        return [*words[:_EDITS], *([f"{more:,} more"] if more > 0 else [])]
+
+
+def _list_steps(history: ScoreHistory) -> Iterator[_HistoryStep]:
+    pairs = zip(pairwise(history.releases), history.findings[1:], strict=True)
+    for (old, new), findings in pairs:
+        if findings:
+            title = f"{new.version} by {new.author} {new.date[:DAY]}"
+            command = f"evalstore diff {write_step(history.name, old.version, new.version)}"
+            yield _HistoryStep(title, findings, command)
+
+
+def _format_step(step: _HistoryStep, screen: Screen) -> list[str]:
+    edits = map(make_printable, step.list_edits())
+    return [
+        *screen.wrap(make_printable(step.title)),
+        *screen.wrap(*edits, lead=_MARGIN, inner=_MARGIN + "  "),
+        f"{_MARGIN}{step.command}",
+    ]
 
 
 def _format_tables(
@@ -147,6 +197,7 @@ def list_notes(history: ScoreHistory) -> Iterator[str]:
             names = join_names(map(make_excerpt, run.empty_checks), _NAMED)
             empty = f"; {names} had nothing to grade on any output" if names else ""
             yield f"{_name_run(run)} was recorded with {run.coverage}{empty}"
+        yield from _note_cells(run, history.versions)
         if run.ungraded:
             yield (
                 f"{_name_run(run)}: {run.ungraded}; the numbers in parentheses are what the rest "
@@ -183,3 +234,14 @@ def list_notes(history: ScoreHistory) -> Iterator[str]:
         calls = count_noun(history.calls, "judge call")
         yield f"{calls} would fill the cells with a dash: name an endpoint with --judge-url"
     yield from (f"note: {note}" for note in history.notes)
+
+
+def _note_cells(run: ScoredRun, versions: Sequence[str]) -> Iterator[str]:
+    """Yield the releases under which the mean of a run is one of fewer gradings than were asked for."""
+    partial = [
+        f"{cell.coverage} under {version}"
+        for cell, version in zip(run.cells, versions, strict=True)
+        if cell.score is not None and cell.coverage.graded < cell.coverage.asked
+    ]
+    if partial:
+        yield f"{_name_run(run)}: coverage is {join_names(partial, _NAMED)}"

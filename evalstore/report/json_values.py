@@ -304,7 +304,7 @@ KEYS: Mapping[str, Row] = {
         },
     ),
     "Factor": (
-        "name members share passes exact=is_exact estimated_on=anchors ci~ standard_error~ p~ order_range=order",
+        "name members share passes exact=is_exact estimated_on=anchors ci~ ci_passes~ standard_error~ p~ order_range=order",
         "changed moved flipped claim typical verdicts causes",
         {"worst": lambda factor: [select_json_keys(one, "id share") for one in factor.worst]},
     ),

@@ -9,10 +9,11 @@ from evalstore.diff.findings import Certainty, Direction
 from evalstore.errors import EvalstoreError
 from evalstore.model import Artifact
 from evalstore.release.comparison import compare_by_rules
+from evalstore.store import Resolved
 
 
 def find_diff_findings(
-    finder: VersionFinder, old: Artifact, new: Artifact
+    finder: VersionFinder, old: Artifact | Resolved, new: Artifact | Resolved
 ) -> tuple[DiffFinding, ...]:
     """Return the findings between two versions, by the rules alone; none where they cannot be compared."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -14,6 +14,7 @@ _WIDTH, _HEIGHT = (
     16,
 )  # of a bar's view box in `parts.html.jinja`, which is stretched to its cell
 _CAP = 1  # width of a whisker's end
+_DASH, _DASHES = 3, 2  # width, and number, of the dashes at an end of a whisker that is cut
 _MARGIN = 4  # room for a mark at both ends
 
 
@@ -72,14 +73,14 @@ def draw_step(
 ) -> Drawing:
     """Draw a change from one level to another; it is an outline where it is open whether it would be there again.
 
-    A whisker leads to both `ends` of its interval.
+    A whisker leads to both `ends` of its interval, or to 0 or 1 where these are beyond.
     """
     places = sorted(map(scale.find_place, (start, end)))
     side = "rise" if end > start else "fall" if end < start else "level"
     box = Shape(places[0], max(places[1] - places[0], 1), 10, f"{side} open" if is_open else side)
     label, whisker = (
         f"from {format_percent(start)} to {format_percent(end)}",
-        _draw_whisker(*map(scale.find_place, ends)) if ends else (),
+        _draw_whisker(ends, scale.find_place) if ends else (),
     )
     span = f"; interval {format_percent(ends[0])} to {format_percent(ends[1])}" if ends else ""
     return Drawing(f"{label}{span}", (_draw_level(start, scale), box, *whisker))
@@ -97,13 +98,31 @@ def draw_bar(value: Fraction, *, is_strong: bool = False, ends: Sequence[float] 
     A whisker leads to both `ends` of its interval.
     """
     bar = Shape(0, float(value * _WIDTH), 6, "mark" if is_strong else "bar")
-    whisker = _draw_whisker(*(end * _WIDTH for end in ends)) if ends else ()
+    whisker = _draw_whisker([*map(Fraction, ends)], lambda end: float(end * _WIDTH)) if ends else ()
     return Drawing(f"{format_percent(value)} of 100", (Shape(0, _WIDTH, 6, "rail"), bar, *whisker))
 
 
-def _draw_whisker(low: float, high: float) -> tuple[Shape, ...]:
-    caps = (Shape(place - _CAP / 2, _CAP, 10, "whisker") for place in (low, high))
-    return (Shape(low, high - low, 2, "whisker"), *caps)
+def clip_share(value: Fraction) -> Fraction:
+    """Return a share of all points, no less than 0 and no more than 1."""
+    return min(max(value, Fraction(0)), Fraction(1))
+
+
+def _draw_whisker(
+    ends: Sequence[Fraction], find_place: Callable[[Fraction], float]
+) -> tuple[Shape, ...]:
+    """Draw a line with a cap at both ends; an end beyond 0 or 1 is cut there, and dashed instead."""
+    low, high = (find_place(clip_share(end)) for end in ends)
+    start, stop, shapes = low, high, list[Shape]()
+    for end, place, inwards in ((ends[0], low, 1), (ends[1], high, -1)):
+        if end == clip_share(end):
+            shapes.append(Shape(place - _CAP / 2, _CAP, 10, "whisker"))
+            continue
+        for number in range(_DASHES):
+            near = place + inwards * 2 * _DASH * number
+            shapes.append(Shape(min(near, near + inwards * _DASH), _DASH, 2, "whisker"))
+        inner = place + inwards * 2 * _DASH * _DASHES
+        start, stop = (inner, stop) if inwards > 0 else (start, inner)
+    return (Shape(start, max(stop - start, 0), 2, "whisker"), *shapes)
 
 
 def _draw_level(value: Fraction, scale: BarScale) -> Shape:

@@ -22,6 +22,7 @@ from evalstore.report.diff_words import (
     summarize_examples,
     summarize_measurement,
     summary,
+    write_step,
 )
 from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items, select_items
 from evalstore.report.pages.html import render_page, render_template
@@ -183,11 +184,6 @@ def _mark_lines(exchange: str | list[Line]) -> str | list[tuple[str, str]]:
     ]
 
 
-def write_step(ref: str | None, old: str, new: str) -> str:
-    """Return the two sides of a step as `evalstore diff` reads them."""
-    return f"{ref}@{old} {ref}@{new}"
-
-
 def has_diff(source: EditSource) -> bool:
     """Whether an edit has a diff: it was made to an artifact, by a rule of the diff."""
     return bool(source.origin.ref and source.rule)
@@ -200,15 +196,28 @@ def prepare_edit(source: EditSource, links: Mapping[str, str]) -> dict[str, Any]
     """
     origin = source.origin
     step = write_step(origin.ref, origin.old, origin.new) if has_diff(source) else ""
-    exchanges = (
-        format_exchange(finding, _WIDTH) or compare_values(finding.before, finding.after, _WIDTH)
-        for finding in source.findings
-    )
+    exchanges = map(_mark_values, source.findings)
     return {
-        "exchanges": [_mark_lines(one) for one in exchanges if one],
+        "exchanges": [one for one in exchanges if one],
         "step": step,
         "link": links.get(step, ""),
     }
+
+
+def prepare_finding(finding: DiffFinding) -> dict[str, Any]:
+    """Return what one edit changed in words, with its rule, and the old and the new value."""
+    return {
+        "message": finding.message,
+        "rule": finding.rule,
+        "level": str(finding.level),
+        "exchange": _mark_values(finding),
+    }
+
+
+def _mark_values(finding: DiffFinding) -> str | list[tuple[str, str]]:
+    return _mark_lines(
+        format_exchange(finding, _WIDTH) or compare_values(finding.before, finding.after, _WIDTH)
+    )
 
 
 def _prepare_asked(asked: AskedChange) -> dict[str, Any]:

@@ -8,7 +8,11 @@ from typing import Any
 
 from evalstore.audits.score_history import ScoredRun, ScoreHistory
 from evalstore.audits.side_replay import RunTotals
+from evalstore.diff import DiffFinding
+from evalstore.model.outcome import Coverage
+from evalstore.report.diff_words import sort_by_level, write_step
 from evalstore.report.pages.bars import draw_bar
+from evalstore.report.pages.diff import prepare_finding
 from evalstore.report.pages.html import render_page
 from evalstore.report.pages.run_chart import ChartRun, draw_runs, read_releases
 from evalstore.report.text_layout import DAY, format_percent, join_names
@@ -21,15 +25,22 @@ CAPTION = (
 _ABREAST = 3  # runs in one table
 _NAME = 24
 _FEW = 3
+_EDITS = 20  # of a release
 
 
-def prepare_timeline(history: ScoreHistory, names: Sequence[str]) -> dict[str, Any]:
-    """Return the rows of all releases, the oldest first; `names` are the heads of the runs' columns."""
+def prepare_timeline(
+    history: ScoreHistory, names: Sequence[str], *, names_edits: bool = False
+) -> dict[str, Any]:
+    """Return the rows of all releases, the oldest first; `names` are the heads of the runs' columns.
+
+    With `names_edits` a row says what its release changed, with links to the diff below.
+    """
     rows = [
         {
             "version": release.version,
             "day": release.date[:DAY],
             "author": release.author,
+            "edits": [one.message for one in _list_edits(history, place)] if names_edits else [],
             "cells": [
                 _prepare_cell(run, place, name, str(release.version))
                 for run, name in zip(history.runs, names, strict=True)
@@ -37,8 +48,26 @@ def prepare_timeline(history: ScoreHistory, names: Sequence[str]) -> dict[str, A
         }
         for place, release in enumerate(history.releases)
     ]
-    head = ("release", "released", "released by", *(word for name in names for word in (name, "")))
-    return {"head": head, "names": names, "rows": rows}
+    edits = ("what changed",) if names_edits else ()
+    cells = (word for name in names for word in (name, ""))
+    head = ("release", "released", "released by", *edits, *cells)
+    return {"head": head, "names": names, "rows": rows, "names_edits": names_edits}
+
+
+def _list_edits(history: ScoreHistory, place: int) -> list[DiffFinding]:
+    return sort_by_level(history.findings[place])[:_EDITS]
+
+
+def _prepare_step(history: ScoreHistory, place: int) -> dict[str, Any]:
+    """Return what one release changed: each edit with its old and new value, and the command that shows all of it."""
+    old, new = history.releases[place - 1], history.releases[place]
+    return {
+        "version": new.version,
+        "people": f"{new.author}, {new.date[:DAY]}",
+        "edits": [prepare_finding(one) for one in _list_edits(history, place)],
+        "more": max(0, len(history.findings[place]) - _EDITS),
+        "command": write_step(history.name, old.version, new.version),
+    }
 
 
 def _prepare_cell(run: ScoredRun, place: int, name: str, version: str) -> dict[str, Any]:
@@ -52,8 +81,14 @@ def _prepare_cell(run: ScoredRun, place: int, name: str, version: str) -> dict[s
         "bar": None if totals.score is None else draw_bar(totals.score, is_strong=is_recorded),
         "step": None if totals.score is None or before is None else totals.score - before,
         "is_recorded": is_recorded,
+        "coverage": _describe_coverage(totals.coverage),
         "gap": _describe_gap(totals),
     }
+
+
+def _describe_coverage(coverage: Coverage) -> str:
+    """Return how many gradings were made where some were not; nothing where all were."""
+    return str(coverage) if coverage.graded < coverage.asked else ""
 
 
 def _describe_gap(totals: RunTotals) -> str:
@@ -69,6 +104,7 @@ def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:
         prepare_timeline(
             replace(history, runs=history.runs[start : start + _ABREAST]),
             names[start : start + _ABREAST],
+            names_edits=not start,
         )
         for start in range(0, len(history.runs), _ABREAST)
     ]
@@ -78,6 +114,11 @@ def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:
         history=history,
         sentence=_write_sentence(history),
         timelines=timelines,
+        steps=[
+            _prepare_step(history, place)
+            for place, found in enumerate(history.findings)
+            if place and found
+        ],
         runs=_draw_runs(history),
         caption=CAPTION,
         notes=notes,
@@ -85,10 +126,10 @@ def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:
 
 
 def _draw_runs(history: ScoreHistory) -> dict[str, Any] | None:
-    """Return the picture of the recorded scores in order of time, on one line, with the releases between the runs."""
+    """Return the picture of the recorded scores in order of time, a line a model, with the releases between the runs."""
     runs = (
         ChartRun(
-            run.time, "", run.recorded_totals.score, f"{run.model} ({run.run.rpartition('/')[2]})"
+            run.time, run.model, run.recorded_totals.score, f"{run.model} ({run.run.rpartition('/')[2]})"
         )
         for run in history.runs
         if run.time and run.recorded_totals.score is not None and not run.ungraded

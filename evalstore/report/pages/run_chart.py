@@ -157,12 +157,17 @@ def _list_ends(points: Sequence[dict[str, Any]], series: Sequence[str]) -> list[
 
 
 def _list_steps(runs: Sequence[ChartRun], gaps: dict[int, ChartGap]) -> Iterable[dict[str, Any]]:
-    """Yield each run with its step from the one before it on its line, and what was released between the two."""
+    """Yield each run with its step from the one before it on its line, and what was released between the two.
+
+    The first of a line has no step, and what was released since the run before it, of any line.
+    """
     before: dict[str, int] = {}
     for place, run in enumerate(runs):
         old = before.get(run.series)
-        between = [] if old is None else [one for gap in range(old + 1, place + 1) if gap in gaps
-                                          for one in gaps[gap].releases]  # fmt: skip
+        start = max(place, 1) if old is None else old + 1
+        between = [
+            one for gap in range(start, place + 1) if gap in gaps for one in gaps[gap].releases
+        ]
         yield {
             "run": run,
             "day": f"{run.time:%Y-%m-%d}",

@@ -99,10 +99,17 @@ def _list_moves(
 
 
 def _list_chart_runs(runs: Sequence[SiteRun]) -> Iterator[ChartRun]:
-    for one in runs:
-        time, score = find_run_time(one.run), one.run.score
-        if time and score is not None and not one.run.is_withheld:
-            yield ChartRun(time, one.run.name, score, one.name, one.path)
+    shown = [
+        (time, score, one)
+        for one in runs
+        if (time := find_run_time(one.run))
+        and (score := one.run.score) is not None
+        and not one.run.is_withheld
+    ]
+    names = {one.run.name for _, _, one in shown}
+    for time, score, one in shown:
+        series = one.run.model if len(names) == 1 else f"{one.run.model}, {one.run.name}"
+        yield ChartRun(time, series, score, one.name, one.path)
 
 
 def _filter_artifacts(entries: Sequence[SiteEntry]) -> FilteredList:

@@ -11,7 +11,7 @@ from typing import Any
 from evalstore.audits import Audit, Factor, LineEffect
 from evalstore.audits.claims import describe_certainty
 from evalstore.audits.wording import describe_shown, format_points
-from evalstore.report.pages.bars import BarScale, Drawing, draw_mark, draw_step
+from evalstore.report.pages.bars import BarScale, Drawing, clip_share, draw_mark, draw_step
 from evalstore.statistics import Conclusion, Interval
 from evalstore.text import count_noun
 
@@ -22,16 +22,22 @@ class WaterfallStep:
 
     label: str
     effect: LineEffect
-    span: str = ""
     moved: str = ""
     claim: str = ""
     is_open: bool = False
-    interval: Interval | None = None
+    intervals: tuple[Interval | None, Interval | None] = (None, None)
 
-    def find_ends(self, level: Fraction) -> tuple[Fraction, ...]:
-        """Return where the interval of its share ends, from a level on; no score is beyond 0 and 1."""
-        ends = (level + Fraction(end) for end in self.interval or ())
-        return tuple(min(max(end, Fraction(0)), Fraction(1)) for end in ends)
+    @property
+    def spans(self) -> list[str]:
+        """The intervals of its shares of score and passes in words; empty where there is none."""
+        return [" to ".join(map(format_points, ends or ())) for ends in self.intervals]
+
+    def find_ends(self, levels: Sequence[Fraction]) -> list[tuple[Fraction, ...]]:
+        """Return where the intervals of its shares end, from the levels of score and passes on."""
+        return [
+            tuple(level + Fraction(end) for end in ends or ())
+            for level, ends in zip(levels, self.intervals, strict=True)
+        ]
 
 
 def prepare_waterfall(audit: Audit) -> dict[str, Any]:
@@ -45,11 +51,17 @@ def prepare_waterfall(audit: Audit) -> dict[str, Any]:
         [*accumulate((effect.score for effect in effects), initial=audit.a.score)],
         [*accumulate((effect.passes for effect in effects), initial=audit.a.passes)],
     )
-    whiskers = [step.find_ends(level) for step, level in zip(steps, levels[0], strict=False)]
-    scales = [BarScale.from_values(chain(levels[0], *whiskers)), BarScale.from_values(levels[1])]
+    whiskers = [step.find_ends(found) for step, *found in zip(steps, *levels, strict=False)]
+    scales = [
+        BarScale.from_values(chain(levels[at], *(map(clip_share, ends[at]) for ends in whiskers)))
+        for at in (0, 1)
+    ]
     has_open = any(step.is_open and step.effect != LineEffect() for step in steps)
     outline = " An outline: this could be chance." if has_open else ""
-    outline += " A whisker: the 95 % interval." if any(whiskers) else ""
+    drawn = [end for ends in whiskers for end in chain(*ends)]
+    outline += " A whisker: the 95 % interval." if drawn else ""
+    if any(end != clip_share(end) for end in drawn):
+        outline += " One that ends in dashes goes on beyond 0 or 100."
     caption = (
         f"In points of a hundred; a bar shows what a row adds, score on a scale from {scales[0]}, passes from "
         f"{scales[1]}.{outline}"
@@ -74,12 +86,12 @@ def _draw_steps(
     levels: Sequence[Sequence[Fraction]],
     scales: Sequence[BarScale],
     step: WaterfallStep,
-    ends: Sequence[Fraction],
+    ends: Sequence[Sequence[Fraction]],
 ) -> list[Drawing]:
-    """Draw the bar of the score, which alone has an interval, and that of the passes."""
+    """Draw the bar of the score, and that of the passes."""
     return [
         draw_step(start, end, scale, is_open=step.is_open, ends=found)
-        for (start, end), scale, found in zip(levels, scales, (ends, ()), strict=True)
+        for (start, end), scale, found in zip(levels, scales, ends, strict=True)
     ]
 
 
@@ -94,18 +106,15 @@ def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
     """Yield the steps that lead from A's score to B's: factors that changed, then lines that are not 0."""
     for factor in audit.factors:
         if factor.changed or factor.share or factor.passes:
-            span = (
-                f"{format_points(factor.ci[0])} to {format_points(factor.ci[1])}"
-                if factor.ci
-                else ""
-            )
             moved = f"{factor.moved:,} of {audit.common:,}"
             effect = LineEffect(factor.share, factor.passes)
             is_open = not is_resolved(factor)
             claim = describe_certainty(
                 replace(factor, ci=None)
             )  # the interval has a column of its own
-            yield WaterfallStep(factor.label, effect, span, moved, claim, is_open, factor.ci)
+            # What is exact on these questions is no estimate.
+            intervals = (factor.ci, factor.ci_passes) if factor.conclusion else (None, None)
+            yield WaterfallStep(factor.label, effect, moved, claim, is_open, intervals)
     lines = audit.lines
     counts = {
         "mix": count_noun(
@@ -122,4 +131,4 @@ def _list_steps(audit: Audit) -> Iterator[WaterfallStep]:
             if name == "no_answer"
             else ""
         )
-        yield WaterfallStep(lines.labels[name], effect, "", counts[name], claim)
+        yield WaterfallStep(lines.labels[name], effect, counts[name], claim)
