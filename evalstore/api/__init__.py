@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         parse_condition,
     )
     from evalstore.audits.question_view import view_question
+    from evalstore.audits.edits.edit_files import read_audit_files
     from evalstore.audits.records.comparison import compare_records, find_record_reason
     from evalstore.audits.records.pairs import add_edits, keep_regressed, read_pairs
     from evalstore.audits.score_history import build_history, build_timelines, replay_run
@@ -164,6 +165,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "parse_condition",
     ),
     "evalstore.audits.question_view": ("view_question",),
+    "evalstore.audits.edits.edit_files": ("read_audit_files",),
     "evalstore.audits.records.comparison": ("compare_records", "find_record_reason"),
     "evalstore.audits.records.pairs": ("add_edits", "keep_regressed", "read_pairs"),
     "evalstore.audits.score_history": ("build_history", "build_timelines", "replay_run"),

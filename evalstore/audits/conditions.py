@@ -18,6 +18,7 @@ from evalstore.statistics import Interval
 from evalstore.text import count_noun
 
 if TYPE_CHECKING:
+    from evalstore.audits.edits.edit_files import EditFiles
     from evalstore.audits.records.comparison import RecordComparison
     from evalstore.audits.score_history import Timelines
 
@@ -377,11 +378,15 @@ def _require_interval(value: _Value) -> _Value:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """An audit with the answers to the conditions that somebody put, and for a page the timelines of its artifacts."""
+    """An audit with the answers to the conditions that somebody put.
+
+    For a page it has the timelines of its artifacts, and the files that were edited.
+    """
 
     audit: Audit
     results: tuple[ConditionResult, ...] = ()
     timelines: Timelines | None = None
+    files: EditFiles | None = None
 
 
 @dataclass(frozen=True, slots=True)

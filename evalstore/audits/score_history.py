@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from evalstore.audits.edits.edit_files import NO_FILES, EditFiles, read_edit_files
 from evalstore.audits.edits.version_comparison import find_diff_findings
 from evalstore.audits.edits.version_path import VersionFinder
 from evalstore.audits.inference import open_stored_run
@@ -139,7 +140,7 @@ class ScoredRun:
 class ScoreHistory:
     """Runs by releases of one artifact, the oldest first; `calls` to judges would fill what is missing.
 
-    `findings` are what each release changed since the one before it here.
+    `findings` are what each release changed since the one before it here, `files` their lines.
     """
 
     name: str
@@ -148,6 +149,7 @@ class ScoreHistory:
     runs: tuple[ScoredRun, ...]
     calls: int
     notes: tuple[str, ...] = ()
+    files: EditFiles = NO_FILES
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -168,6 +170,7 @@ def build_history(
     is left out with a note. Judges answer from kept replies, or as `judges` says.
     """
     releases, notes = resolve_releases(store, ref)
+    files = read_edit_files(store, (finding for one in releases for finding in one.findings))
 
     def attempt(finder: VersionFinder, session: JudgeSession) -> ScoreHistory:
         graders = (
@@ -176,7 +179,8 @@ def build_history(
         )
         scored = tuple(score_run(run, grader, releases) for run, grader in graders)
         told = tuple(dict.fromkeys((*notes, *finder.notes)))
-        return _join_history(parse_ref(ref).name, releases, scored, len(session.missing), told)
+        found = _join_history(parse_ref(ref).name, releases, scored, len(session.missing), told)
+        return replace(found, files=files)
 
     return grade_with_judges(store, judges, attempt)
 

@@ -196,18 +196,19 @@ def _audit_runs(  # noqa: PLR0913, PLR0917  # the options of the command line
             settings.print_result(view_question(*paths, question, store, judges=auditing.judges))
             return ExitCode.DONE
         result = audit_runs(*paths, store, auditing)
-        timelines = None
+        timelines, files = None, None
         if settings.format == "html":
-            from evalstore.api import build_timelines
+            from evalstore.api import build_timelines, read_audit_files
 
             timelines = build_timelines(result, paths, store)
+            files = read_audit_files(store, result)
     # The report names each run as the user did, not by its path below -C.
     result = graded.name_sides(result)
     result = replace(
         result, a=replace(result.a, run=str(runs[0])), b=replace(result.b, run=str(runs[1]))
     )
     results = decide_conditions(result, conditions, max_ungraded=max_ungraded)
-    settings.print_result(AuditReport(result, results, timelines))
+    settings.print_result(AuditReport(result, results, timelines, files))
     # With --max-ungraded 1, as in score, what the rest comes to is as good as a score.
     if max_ungraded < 1 and (result.a.ungraded or result.b.ungraded):
         return ExitCode.NO

@@ -8,6 +8,7 @@ from typing import Any
 
 from evalstore.audits import Audit, Cause, Origin
 from evalstore.audits.conditions import AuditReport
+from evalstore.audits.edits.edit_files import NO_FILES, EditFiles
 from evalstore.audits.wording import write_answer
 from evalstore.report.blame import describe_origin
 from evalstore.report.pages.diff import prepare_edit
@@ -54,7 +55,9 @@ def write_page(  # noqa: PLR0913  # what a page has beside the report
         answer=write_answer(audit),
         conditions=conditions,
         waterfall=prepare_waterfall(audit),
-        edits=_prepare_edits(audit, edits[:_MOST_EDITS], links or {}),
+        edits=_prepare_edits(
+            audit, edits[:_MOST_EDITS], links or {}, report.files or NO_FILES
+        ),
         edit_notes=[*_note_edits(audit, edits)],
         timelines=[(one.name, prepare_timeline(one, names)) for one in timelines.histories]
         if timelines
@@ -84,7 +87,7 @@ def _list_moving_edits(audit: Audit) -> list[Cause]:
 
 
 def _prepare_edits(
-    audit: Audit, edits: Sequence[Cause], links: Mapping[str, str]
+    audit: Audit, edits: Sequence[Cause], links: Mapping[str, str], files: EditFiles
 ) -> list[dict[str, Any]]:
     resolved = {
         cause.source for factor in audit.factors if is_resolved(factor) for cause in factor.causes
@@ -95,7 +98,7 @@ def _prepare_edits(
             "is_open": cause.source not in resolved,
             "step": _describe_step(cause.source.origin),
             "people": describe_origin(cause.source.origin),
-            "diff": {**prepare_edit(cause.source, links), "key": f"d{number}"},
+            "diff": {**prepare_edit(cause.source, links, files), "key": f"d{number}"},
         }
         for number, cause in enumerate(edits)
     ]

@@ -27,13 +27,14 @@ from evalstore.report.diff_words import (
 from evalstore.report.pages.filters import FilteredList, FilterMenu, filter_items, select_items
 from evalstore.report.pages.html import render_page, render_template
 from evalstore.report.value_diff import Line, Mark, compare_values
-from evalstore.text import count_noun
+from evalstore.text import SHORT_DIGEST, count_noun
 from evalstore.versions import Bump
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from evalstore.audits import EditSource
+    from evalstore.audits.edits.edit_files import EditFiles
     from evalstore.diff import AskedChange, Diff, DiffFinding, RunMeasurement
     from evalstore.diff.findings import ExampleEffect
 
@@ -189,29 +190,64 @@ def has_diff(source: EditSource) -> bool:
     return bool(source.origin.ref and source.rule)
 
 
-def prepare_edit(source: EditSource, links: Mapping[str, str]) -> dict[str, Any]:
-    """Return the old and the new value of what an edit changed, and what shows the whole step.
+def prepare_edit(
+    source: EditSource, links: Mapping[str, str], files: EditFiles
+) -> dict[str, Any]:
+    """Return the lines that an edit changed, where they are, and what shows the whole step.
 
     `links` lead to the pages of steps.
     """
     origin = source.origin
     step = write_step(origin.ref, origin.old, origin.new) if has_diff(source) else ""
-    exchanges = map(_mark_values, source.findings)
     return {
-        "exchanges": [one for one in exchanges if one],
+        "exchanges": [_prepare_exchange(one, files, origin.commit) for one in source.findings],
         "step": step,
         "link": links.get(step, ""),
     }
 
 
-def prepare_finding(finding: DiffFinding) -> dict[str, Any]:
-    """Return what one edit changed in words, with its rule, and the old and the new value."""
+def prepare_finding(finding: DiffFinding, files: EditFiles, commit: str) -> dict[str, Any]:
+    """Return what one edit changed in words, with its rule, and the lines that changed, and where."""
     return {
         "message": finding.message,
         "rule": finding.rule,
         "level": str(finding.level),
-        "exchange": _mark_values(finding),
+        **_prepare_exchange(finding, files, commit),
     }
+
+
+def _prepare_exchange(
+    finding: DiffFinding, files: EditFiles, commit: str | None
+) -> dict[str, Any]:
+    """Return the changed lines, the place, and the page of the commit: a value on one line is shown in its file."""
+    excerpts = [files.excerpts.get(place) for place in (finding.old, finding.new) if place]
+    values = [value for value in (finding.before, finding.after) if value is not None]
+    is_short = not any(isinstance(value, list | dict) or "\n" in str(value) for value in values)
+    in_file = is_short and excerpts and all(excerpts)
+    return {
+        "exchange": _mark_excerpts(finding, files) if in_file else _mark_values(finding),
+        "place": describe_places(finding),
+        "page": files.find_page(commit),
+        "commit": (commit or "")[:SHORT_DIGEST],
+    }
+
+
+def _mark_excerpts(finding: DiffFinding, files: EditFiles) -> list[tuple[str, str]]:
+    """Return the lines around an edit with their numbers: the old line, and the new one in its surroundings."""
+    old, new = (files.excerpts.get(one) if one else None for one in (finding.old, finding.new))
+    shown = new or old
+    if shown is None:
+        return []
+    marked: list[tuple[str, str]] = []
+    for number, text in enumerate(shown.lines, shown.first):
+        if number != shown.line:
+            marked.append(("span", f"{number:>5}   {text}"))
+            continue
+        if old:
+            marked.append(("del", f"{old.line:>5} - {old.lines[old.line - old.first]}"))
+        if new:
+            marked.append(("ins", f"{new.line:>5} + {text}"))
+    return marked
 
 
 def _mark_values(finding: DiffFinding) -> str | list[tuple[str, str]]:

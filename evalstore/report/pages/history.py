@@ -37,6 +37,7 @@ def prepare_timeline(
     """
     rows = [
         {
+            "key": f"d{place}",
             "version": release.version,
             "day": release.date[:DAY],
             "author": release.author,
@@ -62,9 +63,13 @@ def _prepare_step(history: ScoreHistory, place: int) -> dict[str, Any]:
     """Return what one release changed: each edit with its old and new value, and the command that shows all of it."""
     old, new = history.releases[place - 1], history.releases[place]
     return {
+        "key": f"d{place}",
         "version": new.version,
         "people": f"{new.author}, {new.date[:DAY]}",
-        "edits": [prepare_finding(one) for one in _list_edits(history, place)],
+        "edits": [
+            prepare_finding(one, history.files, new.commit)
+            for one in _list_edits(history, place)
+        ],
         "more": max(0, len(history.findings[place]) - _EDITS),
         "command": write_step(history.name, old.version, new.version),
     }
