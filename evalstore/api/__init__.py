@@ -60,8 +60,8 @@ if TYPE_CHECKING:
         find_worst_answer,
         parse_condition,
     )
-    from evalstore.audits.question_view import view_question
     from evalstore.audits.edits.edit_files import read_audit_files
+    from evalstore.audits.question_view import view_question
     from evalstore.audits.records.comparison import compare_records, find_record_reason
     from evalstore.audits.records.pairs import add_edits, keep_regressed, read_pairs
     from evalstore.audits.score_history import build_history, build_timelines, replay_run

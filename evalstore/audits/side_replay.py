@@ -410,9 +410,7 @@ class OutputGrader:
             replay.questions.get(id_),
         )
         if not replay.can_affect(row):
-            return row.mean, count_coverage(
-                result for one in row.outputs for result in one.checks
-            )
+            return row.mean, count_coverage(result for one in row.outputs for result in one.checks)
         # An output for another input does not answer this question.
         if before is None or after is None or before.input_digest != after.input_digest:
             return None, NO_GRADINGS

@@ -375,7 +375,7 @@ class AuditTotals:
 
     def _find_interval(self, moves: ShareMoves) -> Interval | None:
         mean = estimate_mean(self.units.count_units(moves))
-        return mean and mean.interval
+        return None if mean is None else mean.interval
 
     def _count_moves(self, moves: ShareMoves) -> MoveCounts:
         return count_moves(self.units.count_units(moves))

@@ -304,8 +304,8 @@ KEYS: Mapping[str, Row] = {
         },
     ),
     "Factor": (
-        "name members share passes exact=is_exact estimated_on=anchors ci~ ci_passes~ standard_error~ p~ order_range=order",
-        "changed moved flipped claim typical verdicts causes",
+        "name members share passes exact=is_exact estimated_on=anchors ci~ ci_passes~ standard_error~ p~",
+        "order_range=order changed moved flipped claim typical verdicts causes",
         {"worst": lambda factor: [select_json_keys(one, "id share") for one in factor.worst]},
     ),
     "Finding": ("rule severity file line column pointer message hint",),

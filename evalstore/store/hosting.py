@@ -25,7 +25,12 @@ def find_commit_page(git: Git) -> str:
     name, _ = find_remote(git)
     key = f"remote.{name}.url"
     urls = [setting.value for setting in read_config(git) if setting.key == key]
-    found = _ADDRESS.fullmatch(urls[-1]) if name and urls else None
+    return build_commit_page(urls[-1]) if name and urls else ""
+
+
+def build_commit_page(url: str) -> str:
+    """Return the address of a commit's page in a repository at `url`, likewise."""
+    found = _ADDRESS.fullmatch(url)
     host = found[1].lower() if found else ""
     if found is None or host not in _HOSTS:
         return ""

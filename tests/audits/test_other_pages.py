@@ -97,11 +97,11 @@ def test_a_timeline_has_the_scores_of_the_history(desk: Desk, print_page: Ask) -
     desk.judge("3.0.0", "STRICT")
     found = json.loads(print_page("history", "rubric/r", "--run", a, "--run", b, form="json"))
     rows = [
-        row for row in require_inert(print_page("history", "rubric/r", "--run", a, "--run", b)).rows if len(row) == 7
+        row for row in require_inert(print_page("history", "rubric/r", "--run", a, "--run", b)).rows if len(row) == 8
     ][1:]
     assert [row[0] for row in rows] == found["versions"]
     for place, row in enumerate(rows):
-        for number, (score, bar) in enumerate(((row[3], row[4]), (row[5], row[6]))):
+        for number, (score, bar) in enumerate(((row[4], row[5]), (row[6], row[7]))):
             cell, before = found["cells"][number][place], found["cells"][number][place - 1] if place else None
             assert score == ("-" if cell is None else f"{cell * 100:.2f}")
             assert ("the run\u2019s own" in bar) == (found["recorded"][number] == found["versions"][place])
@@ -175,3 +175,26 @@ def test_all_changes_of_a_store_are_one_page(desk: Desk, print_page: Ask) -> Non
         assert all(finding["message"] in read.words for finding in one["findings"])
         assert f"{one['old']['ref']} \u2192 {one['new']['ref']}" in read.words
     assert "rubric/t is new, never released" in read.words
+
+
+def test_each_release_of_a_history_says_what_it_changed_and_where(desk: Desk, print_page: Ask) -> None:
+    """The lines are those of the file with their numbers; of a remote at a known host the commit is a link."""
+    a, _ = (run.path for run in worsen(desk))
+    argv = ("history", "rubric/r", "--run", a)
+    before = require_inert(print_page(*argv))
+    assert "https://" not in "".join(value for key, value in before.attributes if key == "href")
+    desk.repo.git("remote", "add", "origin", "ssh://git:secret@github.com:22/acme/evals.git")
+    page = print_page(*argv)
+    read, found = require_inert(page), json.loads(print_page(*argv, form="json"))
+    commit = found["releases"][1]["commit"]
+    assert ("href", f"https://github.com/acme/evals/commit/{commit}") in read.attributes
+    assert "secret" not in page
+    assert found["edits"][0] == []
+    assert found["edits"][1]
+    plain = print_page(*argv, form="text")
+    for message in found["edits"][1]:
+        assert message in plain
+        assert message in read.words
+    assert "evalstore diff rubric/r@1.0.0 rubric/r@2.0.0" in plain
+    assert re.search(r"<ins> +\d+ \+ ", page)
+    assert found["cell_coverage"][0][0] == found["coverage"][0]

@@ -70,11 +70,11 @@ def test_a_skewed_sample_reaches_towards_0_as_the_transformed_t_does(stats: Any,
     """Some fall by 1/2 and others rise by 1/4: the end is where one of Hall's two is Student's quantile, or 0."""
     optimize, special = pytest.importorskip("scipy.optimize"), pytest.importorskip("scipy.special")
     shares, size = [-0.5] * falls + [0.25] * rises, falls + rises
+    wanted = float(stats.t.ppf(0.975, size - 1)) / size**0.5
     for turn in (1, -1):
         found = estimate_mean(count_units([Fraction(turn * share) for share in shares], [None] * size))
         assert found
         lean = float(stats.skew(shares)) * ((size - 1) / size) ** 1.5
-        wanted = float(stats.t.ppf(0.975, size - 1)) / size**0.5
 
         def cubic(distance: float, lean: float = lean) -> float:
             return distance + lean * distance**2 / 3 + lean**2 * distance**3 / 27 + lean / 6 / size - wanted

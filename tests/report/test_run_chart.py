@@ -81,3 +81,11 @@ def test_the_time_of_a_tag_is_in_utc() -> None:
         datetime(2026, 9, 1, 23, 30, tzinfo=UTC),
         datetime(2026, 9, 2, 1, 30, tzinfo=UTC),
     ]
+
+
+def test_models_are_not_joined_and_the_first_run_of_one_has_what_was_released_before_it() -> None:
+    drawn = draw_runs([run(1, "0.8", "a"), run(3, "0.6", "b"), run(4, "0.7", "b")], [release(2, "2.0.0")])
+    assert drawn
+    assert len(drawn["lines"]) == 1
+    assert [one["change"] for one in drawn["steps"]] == ["", "", "+10.00"]
+    assert [len(one["released"]) for one in drawn["steps"]] == [0, 1, 0]

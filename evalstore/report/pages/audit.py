@@ -55,9 +55,7 @@ def write_page(  # noqa: PLR0913  # what a page has beside the report
         answer=write_answer(audit),
         conditions=conditions,
         waterfall=prepare_waterfall(audit),
-        edits=_prepare_edits(
-            audit, edits[:_MOST_EDITS], links or {}, report.files or NO_FILES
-        ),
+        edits=_prepare_edits(audit, edits[:_MOST_EDITS], links or {}, report.files or NO_FILES),
         edit_notes=[*_note_edits(audit, edits)],
         timelines=[(one.name, prepare_timeline(one, names)) for one in timelines.histories]
         if timelines

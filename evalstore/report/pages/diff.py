@@ -190,9 +190,7 @@ def has_diff(source: EditSource) -> bool:
     return bool(source.origin.ref and source.rule)
 
 
-def prepare_edit(
-    source: EditSource, links: Mapping[str, str], files: EditFiles
-) -> dict[str, Any]:
+def prepare_edit(source: EditSource, links: Mapping[str, str], files: EditFiles) -> dict[str, Any]:
     """Return the lines that an edit changed, where they are, and what shows the whole step.
 
     `links` lead to the pages of steps.
@@ -216,9 +214,7 @@ def prepare_finding(finding: DiffFinding, files: EditFiles, commit: str) -> dict
     }
 
 
-def _prepare_exchange(
-    finding: DiffFinding, files: EditFiles, commit: str | None
-) -> dict[str, Any]:
+def _prepare_exchange(finding: DiffFinding, files: EditFiles, commit: str | None) -> dict[str, Any]:
     """Return the changed lines, the place, and the page of the commit: a value on one line is shown in its file."""
     excerpts = [files.excerpts.get(place) for place in (finding.old, finding.new) if place]
     values = [value for value in (finding.before, finding.after) if value is not None]

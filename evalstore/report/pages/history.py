@@ -67,8 +67,7 @@ def _prepare_step(history: ScoreHistory, place: int) -> dict[str, Any]:
         "version": new.version,
         "people": f"{new.author}, {new.date[:DAY]}",
         "edits": [
-            prepare_finding(one, history.files, new.commit)
-            for one in _list_edits(history, place)
+            prepare_finding(one, history.files, new.commit) for one in _list_edits(history, place)
         ],
         "more": max(0, len(history.findings[place]) - _EDITS),
         "command": write_step(history.name, old.version, new.version),
@@ -131,10 +130,13 @@ def write_page(history: ScoreHistory, notes: Sequence[str]) -> str:
 
 
 def _draw_runs(history: ScoreHistory) -> dict[str, Any] | None:
-    """Return the picture of the recorded scores in order of time, a line a model, with the releases between the runs."""
+    """Return the picture of the recorded scores in order of time, a line a model, and the releases."""
     runs = (
         ChartRun(
-            run.time, run.model, run.recorded_totals.score, f"{run.model} ({run.run.rpartition('/')[2]})"
+            run.time,
+            run.model,
+            run.recorded_totals.score,
+            f"{run.model} ({run.run.rpartition('/')[2]})",
         )
         for run in history.runs
         if run.time and run.recorded_totals.score is not None and not run.ungraded
