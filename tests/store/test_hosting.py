@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalstore.store.hosting import build_commit_page
+from evalstore.store.repository.hosting import build_commit_page
 
 
 @pytest.mark.parametrize(

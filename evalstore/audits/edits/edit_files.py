@@ -11,7 +11,7 @@ from evalstore.audits.values import Audit
 from evalstore.diff import DiffFinding
 from evalstore.errors import EvalstoreError, Place
 from evalstore.store import ArtifactStore
-from evalstore.store.hosting import find_commit_page
+from evalstore.store.repository.hosting import find_commit_page
 
 _AROUND = 2  # lines before and after the edited one
 _LONGEST = 200  # characters of a line
@@ -66,7 +66,7 @@ def read_audit_files(store: ArtifactStore, audit: Audit) -> EditFiles:
 
 
 def _read_excerpt(store: ArtifactStore, place: Place) -> FileExcerpt | None:
-    """Return the lines around a place, whose file is named as `<reference>:<path>`; None where there is no such file."""
+    """Return the lines around a place in `<reference>:<path>`; None where there is no such file."""
     ref, _, path = place.file.partition(":")
     commit = store.resolve(ref).commit if path else None
     data = store.read_file_at(commit, path) if commit else None
