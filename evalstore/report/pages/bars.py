@@ -102,7 +102,7 @@ def draw_bar(value: Fraction, *, is_strong: bool = False, ends: Sequence[float] 
     return Drawing(f"{format_percent(value)} of 100", (Shape(0, _WIDTH, 6, "rail"), bar, *whisker))
 
 
-def clip_share(value: Fraction) -> Fraction:
+def limit_share(value: Fraction) -> Fraction:
     """Return a share of all points, no less than 0 and no more than 1."""
     return min(max(value, Fraction(0)), Fraction(1))
 
@@ -111,10 +111,10 @@ def _draw_whisker(
     ends: Sequence[Fraction], find_place: Callable[[Fraction], float]
 ) -> tuple[Shape, ...]:
     """Draw a line with a cap at both ends; an end beyond 0 or 1 is cut there, and dashed instead."""
-    low, high = (find_place(clip_share(end)) for end in ends)
+    low, high = (find_place(limit_share(end)) for end in ends)
     start, stop, shapes = low, high, list[Shape]()
     for end, place, inwards in ((ends[0], low, 1), (ends[1], high, -1)):
-        if end == clip_share(end):
+        if end == limit_share(end):
             shapes.append(Shape(place - _CAP / 2, _CAP, 10, "whisker"))
             continue
         for number in range(_DASHES):

@@ -11,7 +11,7 @@ from typing import Any
 from evalstore.audits import Audit, Factor, LineEffect
 from evalstore.audits.claims import describe_certainty
 from evalstore.audits.wording import describe_shown, format_points
-from evalstore.report.pages.bars import BarScale, Drawing, clip_share, draw_mark, draw_step
+from evalstore.report.pages.bars import BarScale, Drawing, limit_share, draw_mark, draw_step
 from evalstore.statistics import Conclusion, Interval
 from evalstore.text import count_noun
 
@@ -53,14 +53,14 @@ def prepare_waterfall(audit: Audit) -> dict[str, Any]:
     )
     whiskers = [step.find_ends(found) for step, *found in zip(steps, *levels, strict=False)]
     scales = [
-        BarScale.from_values(chain(levels[at], *(map(clip_share, ends[at]) for ends in whiskers)))
+        BarScale.from_values(chain(levels[at], *(map(limit_share, ends[at]) for ends in whiskers)))
         for at in (0, 1)
     ]
     has_open = any(step.is_open and step.effect != LineEffect() for step in steps)
     outline = " An outline: this could be chance." if has_open else ""
     drawn = [end for ends in whiskers for end in chain(*ends)]
     outline += " A whisker: the 95 % interval." if drawn else ""
-    if any(end != clip_share(end) for end in drawn):
+    if any(end != limit_share(end) for end in drawn):
         outline += " One that ends in dashes goes on beyond 0 or 100."
     caption = (
         f"In points of a hundred; a bar shows what a row adds, score on a scale from {scales[0]}, passes from "
