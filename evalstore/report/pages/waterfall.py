@@ -11,7 +11,7 @@ from typing import Any
 from evalstore.audits import Audit, Factor, LineEffect
 from evalstore.audits.claims import describe_certainty
 from evalstore.audits.wording import describe_shown, format_points
-from evalstore.report.pages.bars import BarScale, Drawing, limit_share, draw_mark, draw_step
+from evalstore.report.pages.bars import BarScale, Drawing, draw_mark, draw_step, limit_share
 from evalstore.statistics import Conclusion, Interval
 from evalstore.text import count_noun
 
